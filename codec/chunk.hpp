@@ -1,0 +1,73 @@
+#pragma once
+// An opened ("lazy") chunk: header, block starts, dictionary; everything but the blocks.
+// Immutable after construction, so any thread may use it.
+
+#include <cstdint>
+#include <vector>
+
+#include "codec/bytes.hpp"
+#include "codec/chunk_header.hpp"
+
+namespace bloscfs::codec {
+
+/// A range of a chunk, in its stored bytes or in its contents.
+struct ByteRange {
+  std::int64_t offset = 0;
+  std::int64_t size = 0;
+};
+
+class Chunk {
+ public:
+  /// A special-value chunk that has no stored bytes (an index entry of a frame). Contents are
+  /// `nbytes` bytes of zeros (zero, uninit) or of NaNs of `typesize` 4 or 8 bytes.
+  static Chunk make_special(SpecialValue value, std::int32_t nbytes, std::int32_t typesize);
+
+  /// Number of leading stored bytes that the constructor needs: header, block starts, size of the
+  /// dictionary; for repeated-value chunks the value. The dictionary itself comes separately.
+  static std::int64_t prefix_size(const ChunkHeader& header);
+  /// Where the dictionary lies, from the same prefix; size 0 when there is none.
+  static ByteRange dictionary_range(const ChunkHeader& header, Bytes prefix);
+
+  /// `vl_sizes`: uncompressed size of each block, VL-block chunks only (vl_block_size_at).
+  /// Throws Error if starts, dictionary or sizes contradict the header.
+  Chunk(const ChunkHeader& header, Bytes prefix, Bytes dictionary,
+        std::vector<std::int32_t> vl_sizes = {});
+
+  const ChunkHeader& header() const { return header_; }
+  std::int32_t nbytes() const { return header_.nbytes; }
+  /// Blocks to decode. Special and memcpyed chunks have virtual blocks of a bounded size.
+  std::int32_t block_count() const { return block_count_; }
+  /// The block that holds `content_offset` (0 <= content_offset < nbytes()).
+  std::int32_t block_at(std::int64_t content_offset) const;
+  ByteRange block_content(std::int32_t block) const;
+  /// Stored bytes that decoding this block reads, relative to the chunk's start; size 0 for special.
+  ByteRange block_stored(std::int32_t block) const;
+  /// True if block 0's decoded contents are needed to decode this one (delta filter).
+  bool needs_reference(std::int32_t block) const;
+  /// Upper bound of the bytes of working memory that decoding one block takes: the block itself,
+  /// its stored bytes, filter scratch, and the reference block.
+  std::int64_t decode_memory() const;
+  /// Fills `out` with the contents from `content_offset` on. Special chunks only.
+  void fill_special(std::int64_t content_offset, MutableBytes out) const;
+  Bytes dictionary() const { return dictionary_; }
+  /// Bytes of memory that this object holds.
+  std::size_t memory() const;
+
+ private:
+  explicit Chunk(const ChunkHeader& header);
+
+  ChunkHeader header_;
+  std::int32_t block_count_ = 0;
+  std::int32_t virtual_blocksize_ = 0;
+  std::vector<std::int32_t> starts_;
+  std::vector<std::int32_t> sorted_starts_;  ///< only when starts_ are out of order
+  std::vector<std::int64_t> vl_offsets_;     ///< prefix sums of VL block sizes, one more than blocks
+  std::vector<std::uint8_t> dictionary_;
+  std::vector<std::uint8_t> value_;          ///< the repeated value
+};
+
+/// Checked stored extents of VL blocks: the position of each block's 4-byte size, in order. For
+/// building `vl_sizes` before the Chunk exists.
+std::vector<std::int32_t> parse_block_starts(const ChunkHeader& header, Bytes prefix);
+
+}  // namespace bloscfs::codec

@@ -1,0 +1,47 @@
+#pragma once
+// A chunk's header as a value that cannot be wrong (formats: chunk header, special chunks).
+
+#include <array>
+#include <cstdint>
+
+#include "codec/bytes.hpp"
+#include "codec/chunk_format.hpp"
+
+namespace bloscfs::codec {
+
+struct ChunkHeader {
+  std::uint8_t version = 0;
+  std::int32_t header_size = 0;   ///< 16 or 32 bytes
+  std::int32_t typesize = 1;      ///< header byte, 1..255; filters and splitting use this one
+  std::int32_t full_typesize = 1; ///< the container's item size, which may exceed 255
+  std::int32_t nbytes = 0;        ///< decoded size
+  std::int32_t blocksize = 0;     ///< bytes, <= nbytes unless nbytes is 0; 0 in VL-block chunks
+  std::int32_t block_count = 0;
+  std::int32_t cbytes = 0;        ///< stored size, header included
+  CodecId codec = CodecId::blosclz;
+  std::uint8_t codec_meta = 0;
+  std::array<FilterStep, kFilterSlots> filters{};
+  SpecialValue special = SpecialValue::none;
+  std::int32_t value_size = 0;    ///< bytes of the repeated value (SpecialValue::value only)
+  bool memcpyed = false;
+  bool dont_split = false;
+  bool has_dictionary = false;
+  bool vl_blocks = false;
+  bool instrumented = false;
+
+  bool is_special() const { return special != SpecialValue::none; }
+  /// True if blocks stand for themselves in the stored bytes: header | starts | blocks.
+  bool has_block_starts() const { return !memcpyed && !is_special() && nbytes > 0; }
+  bool has_filter(FilterId id) const;
+};
+
+/// Bytes that parse_chunk_header looks at, at most.
+inline constexpr std::size_t kChunkHeaderBytes = 32;
+
+/// Parses the start of a chunk. `prefix` holds its first bytes (32, or all of a shorter chunk),
+/// `available` is the number of stored bytes that the container leaves for the chunk,
+/// `full_typesize` the container's item size (0: the header's own).
+/// Throws Error: malformed, or unsupported for future versions.
+ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize);
+
+}  // namespace bloscfs::codec

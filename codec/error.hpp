@@ -1,0 +1,35 @@
+#pragma once
+// The one exception type for bad input, and its mapping to errno values.
+
+#include <string>
+#include <system_error>
+
+namespace bloscfs::codec {
+
+enum class FormatErrc {
+  malformed = 1,  ///< the bytes break the format: EIO
+  unsupported,    ///< valid, but needs a codec, filter or version that we lack: EOPNOTSUPP
+  too_large,      ///< would need more memory than the budget allows: EFBIG
+};
+
+const std::error_category& format_category() noexcept;
+std::error_code make_error_code(FormatErrc e) noexcept;
+
+/// what() is the context alone: "cframe trailer at 4096: length 9000 > 512".
+class Error : public std::system_error {
+ public:
+  Error(FormatErrc code, std::string context);
+  const char* what() const noexcept override { return context_.c_str(); }
+
+ private:
+  std::string context_;
+};
+
+/// Shorthands for the two frequent throws.
+[[noreturn]] void throw_malformed(std::string context);
+[[noreturn]] void throw_unsupported(std::string context);
+
+}  // namespace bloscfs::codec
+
+template <>
+struct std::is_error_code_enum<bloscfs::codec::FormatErrc> : std::true_type {};

@@ -1,0 +1,79 @@
+#pragma once
+// Positional reads from where a container is stored: a local file today.
+
+#include <sys/stat.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "codec/bytes.hpp"
+
+namespace bloscfs::frame {
+
+using codec::Bytes;
+using codec::MutableBytes;
+
+/// Owns a file descriptor.
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  UniqueFd(UniqueFd&& other) noexcept : fd_(other.release()) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    reset(other.release());
+    return *this;
+  }
+  ~UniqueFd() { reset(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  int release() { return std::exchange(fd_, -1); }
+  void reset(int fd = -1);
+
+ private:
+  int fd_ = -1;
+};
+
+/// What tells one state of a file from another.
+struct FileStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t size = 0;
+  std::int64_t mtime_ns = 0;
+  bool operator==(const FileStamp&) const = default;
+};
+FileStamp stamp_of(const struct stat& st);
+
+/// Counts reads of all sources of a mount.
+struct SourceCounters {
+  std::atomic<std::uint64_t> reads{0};
+  std::atomic<std::uint64_t> bytes{0};
+};
+
+/// Thread-safe. Errors are std::system_error with the errno.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  /// Fills `out` from `offset` on; returns less than out.size() only at the end of the source.
+  virtual std::size_t read_at(std::uint64_t offset, MutableBytes out) const = 0;
+  virtual FileStamp stamp() const = 0;
+
+  /// Throws codec::Error (malformed) when the source ends before `out` is full.
+  void read_exactly_at(std::uint64_t offset, MutableBytes out, const char* what) const;
+};
+
+class FileSource final : public ByteSource {
+ public:
+  /// `counters` may be null and must outlive this object.
+  FileSource(UniqueFd fd, SourceCounters* counters);
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  FileStamp stamp() const override;
+  int fd() const { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+  SourceCounters* counters_;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,50 @@
+#pragma once
+// What a container says of itself: the fields that are common to all kinds.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/chunk_format.hpp"
+
+namespace bloscfs::frame {
+
+enum class ContainerKind { cframe, sframe, bloscpack };
+
+/// Geometry of an n-dimensional array (b2nd metalayer, or Bloscpack's NumPy metadata).
+struct ArrayInfo {
+  std::vector<std::int64_t> shape;
+  std::vector<std::int32_t> chunkshape;  ///< b2nd only
+  std::vector<std::int32_t> blockshape;  ///< b2nd only
+  std::optional<std::string> dtype;      ///< as stored; "<f8" or the repr of a structured dtype
+  bool fortran_order = false;            ///< Bloscpack only
+};
+
+struct FrameInfo {
+  ContainerKind kind = ContainerKind::cframe;
+  int format_version = 0;        ///< frame format version, or Bloscpack's
+  std::int32_t typesize = 1;     ///< bytes of an item, may exceed 255
+  std::int32_t chunksize = 0;    ///< header field: 0 variable, -1 no chunk yet / unknown
+  std::int32_t blocksize = 0;    ///< header field: 0 automatic
+  std::int64_t nbytes = 0;       ///< decoded bytes of all chunks, array padding included
+  std::int64_t cbytes = 0;       ///< header field; Bloscpack: stored bytes of the chunks
+  std::int64_t nchunks = 0;
+  std::int64_t header_len = 0;
+  std::int64_t frame_len = 0;    ///< stored bytes of the container's own file
+  std::int64_t trailer_len = 0;
+  bool variable_chunks = false;
+  bool vl_blocks = false;        ///< flag of the header; chunks decide
+  int splitmode = 0;             ///< 1 always, 2 never, 3 auto, 4 forward-compat; frames only
+  bool use_dict = false;
+  /// Defaults for new chunks; absent in Bloscpack.
+  std::optional<codec::CodecId> codec;
+  std::uint8_t codec_meta = 0;
+  int clevel = 0;
+  std::array<codec::FilterStep, 8> filters{};  ///< six used; eight in the early layout
+  std::string checksum;          ///< Bloscpack's digest kind ("adler32"), empty when none
+  std::optional<ArrayInfo> array;
+};
+
+}  // namespace bloscfs::frame
