@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs the Boost.Test programs of a build directory and sums up their cases.
+
+usage: run_programs.py BUILD_DIR SOURCE_ROOT SECONDS_PER_PROGRAM
+
+A program that crashes or runs out of time counts as one failed case more, and does not stop the
+others. Prints why cases failed or were skipped, then "N passed, N failed, N skipped".
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+
+class Totals:
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+
+    def __str__(self):
+        return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
+
+
+def test_programs(build):
+    """Executables called test_*, fuzzers left out."""
+    found = [p for p in (build / "tests").glob("**/test_*") if p.is_file() and os.access(p, os.X_OK)]
+    return sorted(p for p in found if ".p/" not in str(p) and p.suffix == "")
+
+
+def message_of(element):
+    text = " ".join(((element.get("message") or "") + "\n" + (element.text or "")).split())
+    return text[:600] or "no message"
+
+
+def count_cases(report, program, totals):
+    """Adds the cases of one JUnit report and returns how many there were."""
+    cases = list(xml.parse(report).getroot().iter("testcase"))
+    for case in cases:
+        name = f"{program}: {case.get('classname', '')}/{case.get('name')}"
+        problems = case.findall("failure") + case.findall("error")
+        skip = case.find("skipped")
+        if problems:
+            totals.failed += 1
+            for problem in problems[:5]:
+                print(f"FAILED  {name}: {message_of(problem)}")
+        elif skip is not None:
+            totals.skipped += 1
+            print(f"SKIPPED {name}: {skip_reason(case, skip)}")
+        else:
+            totals.passed += 1
+    return len(cases)
+
+
+def skip_reason(case, skip):
+    """Boost.Test writes why a case was disabled to the case's system-out."""
+    text = " ".join(" ".join([skip.text or ""] + [e.text or "" for e in case.iter("system-out")]).split())
+    return text.rpartition("- reason: ")[2] or "no reason given"
+
+
+def run_with_limit(command, env, output, seconds):
+    """Exit status, or None when the time was up; the program's whole process group is ended then."""
+    process = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT,
+                               stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
+
+
+def run_program(program, source_root, build, seconds, totals):
+    print(f"--- {program.name}", flush=True)
+    env = dict(os.environ, BLOSCFS_SOURCE_ROOT=str(source_root), BLOSCFS_BUILD_ROOT=str(build))
+    with tempfile.TemporaryDirectory(prefix="bloscfs-tests.") as scratch:
+        report = Path(scratch) / "report.xml"
+        log = Path(scratch) / "output"
+        begin = time.monotonic()
+        with open(log, "wb") as output:
+            status = run_with_limit([str(program), f"--logger=JUNIT,warning,{report}:HRF,error,stdout", "--color_output=no"], env, output, seconds)
+        problem = None
+        counted = 0
+        failed_before = totals.failed
+        try:
+            counted = count_cases(report, program.name, totals)
+        except (OSError, xml.ParseError):
+            problem = "left no report"
+        if status is None:
+            problem = f"still running after {seconds} s"
+        elif status < 0:
+            problem = f"ended by {signal.Signals(-status).name}"
+        elif status != 0 and totals.failed == failed_before:
+            problem = f"exit status {status}"
+        if problem:
+            totals.failed += 1
+            print(f"FAILED  {program.name}: {problem}; the end of its output:")
+        if problem or totals.failed > failed_before:
+            print(log.read_text(errors="replace")[-6000:])
+        print(f"    {counted} cases, {time.monotonic() - begin:.1f} s", flush=True)
+
+
+def main():
+    build, source_root, seconds = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), int(sys.argv[3])
+    totals = Totals()
+    for program in test_programs(build):
+        run_program(program, source_root, build, seconds, totals)
+    print(totals)
+    return 0 if totals.failed == 0 and totals.passed > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Installs the packages that building bloscfs needs, on Debian 12; with --tests also those that
+# tests/run.sh and .ci/run need. Run as root or as a user who may use sudo.
+set -euo pipefail
+
+usage="usage: tools/install-deps.sh [--tests]"
+
+build_packages=(
+  g++ meson ninja-build pkg-config
+  libfuse3-dev fuse3
+  libboost-dev libboost-test-dev nlohmann-json3-dev libcli11-dev libfmt-dev libspdlog-dev
+  liblz4-dev libzstd-dev zlib1g-dev libsnappy-dev libdeflate-dev
+  libhwy-dev libxxhash-dev libssl-dev
+  python3
+)
+test_packages=(
+  clang clang-format clang-tidy libclang-rt-dev
+  python3-numpy attr rsync tar util-linux
+)
+
+packages=("${build_packages[@]}")
+case "${1-}" in
+  "") ;;
+  --tests) packages+=("${test_packages[@]}") ;;
+  -h | --help) echo "$usage"; exit 0 ;;
+  *) echo "$usage" >&2; exit 2 ;;
+esac
+[ $# -le 1 ] || { echo "$usage" >&2; exit 2; }
+
+# dpkg-query is quick and needs no network, so a second run costs nothing.
+missing=()
+for package in "${packages[@]}"; do
+  status=$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)
+  [ "$status" = "install ok installed" ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+  command -v sudo >/dev/null || {
+    echo "install-deps.sh: needs root or sudo to install: ${missing[*]}" >&2
+    exit 1
+  }
+  as_root=(sudo)
+fi
+
+echo "install-deps.sh: installing ${missing[*]}" >&2
+"${as_root[@]}" apt-get -qq update
+"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
+  apt-get -qq -y --no-install-recommends install "${missing[@]}" >/dev/null
