@@ -1,0 +1,221 @@
+#include "fs/block_cache.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kMaxGhosts = 1024;  // per shard
+constexpr std::uint8_t kMaxUses = 3;
+/// Work below this size needs no permit: a few readers at once do not matter.
+constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
+
+}  // namespace
+
+std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
+  std::uint64_t h = key.content * 0x9E3779B97F4A7C15u;
+  h ^= static_cast<std::uint64_t>(key.item) + 0x7F4A7C15u + (h << 6) + (h >> 2);
+  h *= 0xBF58476D1CE4E5B9u;
+  h ^= (static_cast<std::uint64_t>(static_cast<std::uint32_t>(key.block)) << 8) |
+       static_cast<std::uint64_t>(key.kind);
+  h *= 0x94D049BB133111EBu;
+  return static_cast<std::size_t>(h ^ (h >> 31));
+}
+
+BlockCache::BlockCache(std::size_t capacity, Stats& stats) : capacity_(capacity), stats_(stats) {}
+
+bool BlockCache::contains(const CacheKey& key) {
+  Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
+  const MutexLock lock(shard.mutex);
+  return shard.entries.count(key) != 0;
+}
+
+BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_memory,
+                                      const std::function<Made()>& make) {
+  const std::size_t hash = CacheKeyHash{}(key);
+  Shard& shard = shards_[hash % kShards];
+  {
+    const MutexLock lock(shard.mutex);
+    auto [position, inserted] = shard.entries.try_emplace(key);
+    Entry& entry = position->second;
+    if (!inserted) {
+      stats_.cache_hits++;
+      if (entry.pending) return wait_for(shard, entry.pending);
+      if (entry.uses < kMaxUses) entry.uses++;
+      return entry.value;
+    }
+    entry.key = key;
+    entry.pending = std::make_shared<Pending>();
+  }
+  stats_.cache_misses++;
+  const auto working = static_cast<std::size_t>(working_memory);
+  try {
+    check_affordable(working);
+    reserve(working);
+    Made made;
+    try {
+      made = make();
+    } catch (...) {
+      release(working);
+      throw;
+    }
+    used_ += made.charge;
+    release(working);
+    Value value = made.value;
+    finish(shard, key, hash, std::move(made));
+    while (used_ > capacity_ && evict_one()) {
+    }
+    return value;
+  } catch (...) {
+    fail(shard, key);
+    throw;
+  }
+}
+
+BlockCache::Value BlockCache::wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) {
+  const std::shared_ptr<Pending> kept = pending;
+  while (!kept->done) shard.made.wait(shard.mutex);
+  if (kept->error) std::rethrow_exception(kept->error);
+  return kept->value;
+}
+
+void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made) {
+  const MutexLock lock(shard.mutex);
+  Entry& entry = shard.entries.at(key);
+  entry.value = std::move(made.value);
+  entry.charge = made.charge;
+  entry.pending->value = entry.value;
+  entry.pending->done = true;
+  entry.pending.reset();
+  entry.in_main = shard.ghosts.erase(hash) != 0;
+  if (entry.in_main) {
+    shard.main.push_back(entry);
+    shard.main_bytes += entry.charge;
+  } else {
+    shard.small.push_back(entry);
+    shard.small_bytes += entry.charge;
+  }
+  stats_.cache_bytes += entry.charge;
+  shard.made.notify_all();
+}
+
+void BlockCache::fail(Shard& shard, const CacheKey& key) {
+  const MutexLock lock(shard.mutex);
+  const auto position = shard.entries.find(key);
+  position->second.pending->error = std::current_exception();
+  position->second.pending->done = true;
+  shard.entries.erase(position);
+  shard.made.notify_all();
+}
+
+void BlockCache::check_affordable(std::size_t working) const {
+  if (working > capacity_ / 2)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("needs {} bytes of memory, more than half of cache_size {}: "
+                                   "mount with a larger cache_size",
+                                   working, capacity_));
+}
+
+BlockCache::LargeWork::LargeWork(BlockCache& cache, std::int64_t bytes)
+    : cache_(cache), bytes_(bytes > kSmallWork ? static_cast<std::size_t>(bytes) : 0) {
+  if (bytes_ == 0) return;
+  cache_.check_affordable(bytes_);
+  const MutexLock lock(cache_.large_mutex_);
+  while (cache_.large_work_ + bytes_ > cache_.capacity_ / 2)
+    cache_.large_freed_.wait(cache_.large_mutex_);
+  cache_.large_work_ += bytes_;
+}
+
+BlockCache::LargeWork::~LargeWork() {
+  if (bytes_ == 0) return;
+  const MutexLock lock(cache_.large_mutex_);
+  cache_.large_work_ -= bytes_;
+  cache_.large_freed_.notify_all();
+}
+
+void BlockCache::reserve(std::size_t bytes) {
+  used_ += bytes;
+  while (used_ > capacity_ && evict_one()) {
+  }
+}
+
+void BlockCache::release(std::size_t bytes) { used_ -= bytes; }
+
+bool BlockCache::evict_one() {
+  const std::size_t start = next_victim_++;
+  for (std::size_t i = 0; i < kShards; i++)
+    if (evict_from(shards_[(start + i) % kShards])) return true;
+  return false;
+}
+
+bool BlockCache::evict_from(Shard& shard) {
+  const MutexLock lock(shard.mutex);
+  const bool small_first = shard.small_bytes * 10 > shard.small_bytes + shard.main_bytes;
+  if (small_first) return evict_from_small(shard) || evict_from_main(shard);
+  return evict_from_main(shard) || evict_from_small(shard);
+}
+
+bool BlockCache::evict_from_small(Shard& shard) {
+  for (std::size_t tries = shard.small.size(); tries > 0; tries--) {
+    Entry& entry = shard.small.front();
+    shard.small.pop_front();
+    if (entry.uses > 0) {
+      shard.small_bytes -= entry.charge;
+      shard.main_bytes += entry.charge;
+      entry.uses = 0;
+      entry.in_main = true;
+      shard.main.push_back(entry);
+      continue;
+    }
+    if (entry.value.use_count() > 1) {
+      shard.small.push_back(entry);
+      continue;
+    }
+    shard.small_bytes -= entry.charge;
+    used_ -= entry.charge;
+    stats_.cache_bytes -= entry.charge;
+    stats_.cache_evictions++;
+    remember_ghost(shard, CacheKeyHash{}(entry.key));
+    shard.entries.erase(CacheKey(entry.key));
+    return true;
+  }
+  return false;
+}
+
+bool BlockCache::evict_from_main(Shard& shard) {
+  for (std::size_t tries = shard.main.size() * (kMaxUses + 1u); tries > 0; tries--) {
+    Entry& entry = shard.main.front();
+    shard.main.pop_front();
+    if (entry.uses > 0 || entry.value.use_count() > 1) {
+      if (entry.uses > 0) entry.uses--;
+      shard.main.push_back(entry);
+      continue;
+    }
+    shard.main_bytes -= entry.charge;
+    used_ -= entry.charge;
+    stats_.cache_bytes -= entry.charge;
+    stats_.cache_evictions++;
+    shard.entries.erase(CacheKey(entry.key));
+    return true;
+  }
+  return false;
+}
+
+void BlockCache::remember_ghost(Shard& shard, std::size_t hash) {
+  if (!shard.ghosts.insert(hash).second) return;
+  shard.ghost_order.push_back(hash);
+  if (shard.ghost_order.size() <= kMaxGhosts) return;
+  shard.ghosts.erase(shard.ghost_order.front());
+  shard.ghost_order.pop_front();
+}
+
+void BlockCache::shrink(std::size_t keep) {
+  while (used_ > keep && evict_one()) {
+  }
+}
+
+}  // namespace bloscfs::fs

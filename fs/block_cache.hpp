@@ -1,0 +1,137 @@
+#pragma once
+// The mount's one memory budget: decoded blocks, index pages, opened chunks.
+//
+// Thread-safe. Whatever is asked for by several readers at once is made once. Eviction follows
+// S3-FIFO (small queue, main queue, ghosts), so that one pass over a large file does not push out
+// what is used again. Values are shared_ptr: eviction never hurts a reader.
+
+#include <array>
+#include <boost/intrusive/list.hpp>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "fs/stats.hpp"
+#include "fs/sync.hpp"
+
+namespace bloscfs::fs {
+
+enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map };
+
+struct CacheKey {
+  std::uint64_t content = 0;  ///< identity of one state of one file
+  std::int64_t item = 0;      ///< chunk or page number
+  std::int32_t block = 0;
+  CacheKind kind = CacheKind::block;
+  bool operator==(const CacheKey&) const = default;
+};
+
+struct CacheKeyHash {
+  std::size_t operator()(const CacheKey& key) const noexcept;
+};
+
+class BlockCache {
+ public:
+  /// `capacity` in bytes; `stats` outlives the cache.
+  BlockCache(std::size_t capacity, Stats& stats);
+
+  std::size_t capacity() const { return capacity_; }
+
+  /// The value under `key`, made by `make` if it is absent. While `make` runs, `working_memory`
+  /// bytes are taken from the budget; afterwards the value's own memory() is.
+  /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
+  /// throws, to everyone who waits for the value; failures are not kept.
+  template <typename T, typename Make>
+  std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make) {
+    auto value = get_any(key, working_memory, [&make]() -> Made {
+      std::shared_ptr<const T> made = make();
+      const std::size_t charge = made->memory();
+      return {std::move(made), charge};
+    });
+    return std::static_pointer_cast<const T>(std::move(value));
+  }
+
+  /// Waits until `bytes` of large working memory are free, and takes them while the permit lives.
+  /// All permits together stay within half of the budget, so that making large values never
+  /// waits for other large values. Hold at most one per thread, and take it before get().
+  class LargeWork {
+   public:
+    LargeWork(BlockCache& cache, std::int64_t bytes);
+    ~LargeWork();
+    LargeWork(const LargeWork&) = delete;
+    LargeWork& operator=(const LargeWork&) = delete;
+
+   private:
+    BlockCache& cache_;
+    std::size_t bytes_;
+  };
+
+  /// True if the value is there or being made. Counts neither as hit nor as miss.
+  bool contains(const CacheKey& key);
+
+  /// Drops what nobody uses until at most `keep` bytes are held.
+  void shrink(std::size_t keep);
+
+ private:
+  using Value = std::shared_ptr<const void>;
+  struct Made {
+    Value value;
+    std::size_t charge;
+  };
+  /// What the readers that wait for one value share.
+  struct Pending {
+    bool done = false;
+    Value value;
+    std::exception_ptr error;
+  };
+  struct Entry : boost::intrusive::list_base_hook<> {
+    CacheKey key;
+    Value value;
+    std::size_t charge = 0;
+    std::uint8_t uses = 0;
+    bool in_main = false;
+    std::shared_ptr<Pending> pending;  ///< set while the value is being made
+  };
+  using Queue = boost::intrusive::list<Entry>;
+  struct Shard {
+    Mutex mutex;
+    CondVar made;
+    std::unordered_map<CacheKey, Entry, CacheKeyHash> entries GUARDED_BY(mutex);
+    Queue small GUARDED_BY(mutex);
+    Queue main GUARDED_BY(mutex);
+    std::size_t small_bytes GUARDED_BY(mutex) = 0;
+    std::size_t main_bytes GUARDED_BY(mutex) = 0;
+    std::unordered_set<std::size_t> ghosts GUARDED_BY(mutex);
+    std::deque<std::size_t> ghost_order GUARDED_BY(mutex);
+  };
+
+  Value get_any(const CacheKey& key, std::int64_t working_memory,
+                const std::function<Made()>& make);
+  void check_affordable(std::size_t working) const;
+  Value wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) REQUIRES(shard.mutex);
+  void finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made);
+  void fail(Shard& shard, const CacheKey& key);
+  void reserve(std::size_t bytes);
+  void release(std::size_t bytes);
+  /// Frees one value of some shard; false if every value is in use.
+  bool evict_one();
+  bool evict_from(Shard& shard);
+  bool evict_from_small(Shard& shard) REQUIRES(shard.mutex);
+  bool evict_from_main(Shard& shard) REQUIRES(shard.mutex);
+  void remember_ghost(Shard& shard, std::size_t hash) REQUIRES(shard.mutex);
+
+  static constexpr std::size_t kShards = 16;
+  const std::size_t capacity_;
+  Stats& stats_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> next_victim_{0};
+  Mutex large_mutex_;
+  CondVar large_freed_;
+  std::size_t large_work_ GUARDED_BY(large_mutex_) = 0;
+  std::array<Shard, kShards> shards_;
+};
+
+}  // namespace bloscfs::fs

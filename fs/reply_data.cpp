@@ -1,0 +1,49 @@
+#include "fs/reply_data.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::array<std::uint8_t, 256 << 10> kZeros{};
+
+}  // namespace
+
+void ReplyData::add_piece(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return;
+  pieces_.push_back({const_cast<std::uint8_t*>(data), size});  // writev only reads
+  size_ += size;
+}
+
+void ReplyData::add_shared(std::shared_ptr<const void> owner, codec::Bytes bytes) {
+  add_piece(bytes.data(), bytes.size());
+  if (owners_.empty() || owners_.back() != owner) owners_.push_back(std::move(owner));
+}
+
+codec::MutableBytes ReplyData::add_owned(std::size_t size) {
+  const std::shared_ptr<std::uint8_t[]> memory(new std::uint8_t[size]);
+  add_piece(memory.get(), size);
+  owners_.push_back(memory);
+  return {memory.get(), size};
+}
+
+void ReplyData::add_zeros(std::size_t size) {
+  while (size > 0) {
+    const std::size_t part = std::min(size, kZeros.size());
+    add_piece(kZeros.data(), part);
+    size -= part;
+  }
+}
+
+void ReplyData::copy_to(codec::MutableBytes out) const {
+  std::size_t at = 0;
+  for (const iovec& piece : pieces_) {
+    std::memcpy(out.data() + at, piece.iov_base, piece.iov_len);
+    at += piece.iov_len;
+  }
+}
+
+}  // namespace bloscfs::fs

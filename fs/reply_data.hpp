@@ -1,0 +1,36 @@
+#pragma once
+// The bytes of one reply, in pieces: cached blocks that it keeps alive, and memory of its own.
+
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codec/bytes.hpp"
+
+namespace bloscfs::fs {
+
+class ReplyData {
+ public:
+  /// Adds bytes that `owner` keeps alive.
+  void add_shared(std::shared_ptr<const void> owner, codec::Bytes bytes);
+  /// Adds `size` uninitialised bytes and returns them to be filled.
+  codec::MutableBytes add_owned(std::size_t size);
+  /// Adds zeros without allocating them.
+  void add_zeros(std::size_t size);
+
+  std::size_t size() const { return size_; }
+  std::span<const iovec> pieces() const { return pieces_; }
+  void copy_to(codec::MutableBytes out) const;
+
+ private:
+  void add_piece(const std::uint8_t* data, std::size_t size);
+
+  std::vector<iovec> pieces_;
+  std::vector<std::shared_ptr<const void>> owners_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace bloscfs::fs
