@@ -50,6 +50,9 @@ if [ ! -e /dev/fuse ]; then
   exit 1
 fi
 
+# Debian's python3 comes first: it is the one that python3-numpy belongs to.
+export PATH=/usr/bin:$PATH
+
 show() {
   printf '\n$ %s\n' "$1"
   (cd "$mountpoint" && bash -c "$1")

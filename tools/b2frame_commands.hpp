@@ -1,0 +1,49 @@
+#pragma once
+// The subcommands of b2frame. Each returns the exit status: 0, or 1 if a file had bad data (then a
+// line on stderr says what). Throws UsageError where the command line makes no sense for the file.
+
+#include <cstdint>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace bloscfs::tools {
+
+inline constexpr int kExitBadData = 1;
+inline constexpr int kExitBadUsage = 2;
+
+class UsageError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct InfoOptions {
+  std::vector<std::string> files;
+  bool json = false;   ///< one JSON object per file and line
+  bool chunk = false;  ///< files are bare chunks
+};
+int run_info(const InfoOptions& options);
+
+struct ExtractOptions {
+  std::string file;
+  std::string output;  ///< "-" for stdout
+  bool chunk = false;
+  bool npy = false;                    ///< also when `output` ends in .npy
+  std::int64_t offset = 0;             ///< of the first byte wanted
+  std::optional<std::int64_t> length;  ///< bytes; all that follow if absent
+};
+int run_extract(const ExtractOptions& options);
+
+struct ListOptions {
+  std::string directory;
+};
+int run_list(const ListOptions& options);
+
+struct VerifyOptions {
+  std::vector<std::string> files;
+  bool chunk = false;
+};
+int run_verify(const VerifyOptions& options);
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,181 @@
+// b2frame info: header, index summary and metalayers of a container, or the header of a chunk.
+
+#include <algorithm>
+
+#include <fmt/core.h>
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+#include "codec/names.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/chunk_summary.hpp"
+#include "tools/input.hpp"
+#include "tools/msgpack_json.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+/// Contents of a metalayer that are shown; of larger ones only the size is.
+constexpr std::size_t kMaxShownMetalayer = std::size_t{1} << 20;
+
+const char* kind_name(const frame::FrameInfo& info, bool bare_chunk) {
+  if (bare_chunk) return "chunk";
+  switch (info.kind) {
+    case frame::ContainerKind::cframe:
+      return "cframe";
+    case frame::ContainerKind::sframe:
+      return "sframe";
+    case frame::ContainerKind::bloscpack:
+      return "bloscpack";
+  }
+  return "unknown";
+}
+
+json filter_names(const frame::FrameInfo& info) {
+  json names = json::array();
+  for (const codec::FilterStep& step : info.filters) {
+    if (step.id == codec::FilterId::none) continue;
+    const std::string name = codec::filter_name(step.id);
+    names.push_back(step.meta == 0 ? name : fmt::format("{}:{}", name, step.meta));
+  }
+  return names;
+}
+
+void add_array(const frame::ArrayInfo& array, json& out) {
+  out["shape"] = array.shape;
+  if (!array.chunkshape.empty()) out["chunkshape"] = array.chunkshape;
+  if (!array.blockshape.empty()) out["blockshape"] = array.blockshape;
+  if (array.dtype) out["dtype"] = *array.dtype;
+  if (array.fortran_order) out["fortran_order"] = true;
+}
+
+void add_compression(const frame::FrameInfo& info, bool bare_chunk, json& out) {
+  if (info.codec) {
+    out["codec"] = codec::codec_name(*info.codec);
+    if (info.codec_meta != 0) out["codec_meta"] = info.codec_meta;
+    if (!bare_chunk) out["clevel"] = info.clevel;
+    out["filters"] = filter_names(info);
+    out["use_dict"] = info.use_dict;
+  }
+  if (!info.checksum.empty()) out["checksum"] = info.checksum;
+}
+
+json header_fields(const std::string& file, const frame::FrameInfo& info, bool bare_chunk) {
+  json out;
+  out["file"] = file;
+  out["kind"] = kind_name(info, bare_chunk);
+  if (!bare_chunk) out["format_version"] = info.format_version;
+  out["nbytes"] = info.nbytes;
+  out["cbytes"] = info.cbytes;
+  if (!bare_chunk) out["nchunks"] = info.nchunks;
+  out["typesize"] = info.typesize;
+  out["chunksize"] = info.chunksize;
+  out["blocksize"] = info.blocksize;
+  out["variable_chunks"] = info.variable_chunks;
+  out["vl_blocks"] = info.vl_blocks;
+  add_compression(info, bare_chunk, out);
+  if (!bare_chunk) {
+    out["header_len"] = info.header_len;
+    out["frame_len"] = info.frame_len;
+    if (info.kind != frame::ContainerKind::bloscpack) out["trailer_len"] = info.trailer_len;
+  }
+  if (info.array) add_array(*info.array, out);
+  return out;
+}
+
+json summary_fields(const ChunkSummary& chunks, const std::optional<std::int64_t>& dead) {
+  using codec::SpecialValue;
+  json out;
+  out["stored"] = chunks.stored;
+  const auto count = [&](SpecialValue value) {
+    return chunks.special.at(static_cast<std::size_t>(value));
+  };
+  out["special"] = {{"zero", count(SpecialValue::zero)},
+                    {"nan", count(SpecialValue::nan)},
+                    {"value", count(SpecialValue::value)},
+                    {"uninit", count(SpecialValue::uninit)}};
+  out["damaged"] = chunks.damaged;
+  if (chunks.ratio)
+    out["ratio"] = {
+        {"min", chunks.ratio->min}, {"median", chunks.ratio->median}, {"max", chunks.ratio->max}};
+  if (dead) out["dead_space"] = *dead;
+  return out;
+}
+
+json metalayer_fields(const Input& input) {
+  json out = json::object();
+  for (const auto& entry : input.snapshot().metalayers()) {
+    if (entry.stored_size > kMaxShownMetalayer)
+      out[entry.name] = {{"nbytes", entry.stored_size}};
+    else
+      out[entry.name] = metalayer_to_json(input.snapshot().read_metalayer(entry));
+  }
+  return out;
+}
+
+json vlmetalayer_fields(const Input& input) {
+  json out = json::object();
+  for (const auto& entry : input.snapshot().vlmetalayers()) {
+    try {
+      const std::int64_t size = input.snapshot().vlmetalayer_size(entry);
+      if (size > static_cast<std::int64_t>(kMaxShownMetalayer))
+        out[entry.name] = {{"nbytes", size}};
+      else
+        out[entry.name] = metalayer_to_json(
+            input.snapshot().read_vlmetalayer(entry, kMaxShownMetalayer, fs::thread_decoder()));
+    } catch (const codec::Error& error) {
+      out[entry.name] = {{"error", error.what()}};
+    }
+  }
+  return out;
+}
+
+void print_for_people(const json& fields) {
+  const auto print_value = [](const std::string& name, const json& value, int indent) {
+    const std::string text =
+        value.is_string() ? to_line(value).substr(1, to_line(value).size() - 2) : to_line(value);
+    fmt::print("{:{}}{:<{}} {}\n", "", indent, name, 18 - indent, text);
+  };
+  for (const auto& [name, value] : fields.items()) {
+    if (!value.is_object()) {
+      print_value(name, value, name == "file" ? 0 : 2);
+      continue;
+    }
+    if (value.empty()) continue;
+    fmt::print("  {}\n", name);
+    for (const auto& [inner_name, inner] : value.items()) {
+      const std::string quoted = to_line(inner_name);
+      print_value(quoted.substr(1, quoted.size() - 2), inner, 4);
+    }
+  }
+}
+
+int show_info(const std::string& file, const InfoOptions& options) {
+  Input input(file, options.chunk);
+  json fields = header_fields(file, input.info(), options.chunk);
+  const ChunkSummary chunks = summarise_chunks(input);
+  fields["chunks"] =
+      summary_fields(chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
+  if (!options.chunk) {
+    fields["metalayers"] = metalayer_fields(input);
+    fields["vlmetalayers"] = vlmetalayer_fields(input);
+  }
+  if (options.json)
+    fmt::print("{}\n", to_line(fields));
+  else
+    print_for_people(fields);
+  return 0;
+}
+
+}  // namespace
+
+int run_info(const InfoOptions& options) {
+  int status = 0;
+  for (const std::string& file : options.files)
+    status = std::max(status, guarded(file, [&] { return show_info(file, options); }));
+  return status;
+}
+
+}  // namespace bloscfs::tools

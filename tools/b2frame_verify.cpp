@@ -1,0 +1,90 @@
+// b2frame verify: decodes every chunk completely and names each one that is bad.
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/input.hpp"
+#include "tools/progress.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// No metalayer of a sound frame is larger than its 32-bit length allows; this keeps a small
+/// hostile one from growing to that.
+constexpr std::size_t kMaxMetalayer = std::size_t{64} << 20;
+
+class Verifier {
+ public:
+  Verifier(const std::string& file, bool bare_chunk)
+      : file_(file), input_(file, bare_chunk), progress_(file, input_.info().nchunks) {}
+
+  int run() {
+    check_metalayers();
+    if (input_.snapshot().all_chunks_special())
+      check("chunks", 0, input_.info().nchunks);
+    else
+      for_each_page(input_.reader(), [this](const frame::IndexPage& page) { check_page(page); });
+    return bad_ ? kExitBadData : 0;
+  }
+
+ private:
+  void check_page(const frame::IndexPage& page) {
+    const std::int64_t end = page.first_chunk() + page.chunk_count();
+    if (page.uniform_special()) return check("chunks", page.first_chunk(), end);
+    for (std::int64_t chunk = page.first_chunk(); chunk < end; chunk++) {
+      check("chunk", chunk, chunk + 1);
+      input_.trim();
+      progress_.update(chunk);
+    }
+  }
+
+  /// Decodes the first and the last chunk of a range whose chunks are alike.
+  void check(const char* what, std::int64_t first, std::int64_t end) {
+    if (first == end) return;
+    try {
+      input_.reader().check_chunk(first);
+      if (end - first > 1) input_.reader().check_chunk(end - 1);
+    } catch (const std::exception& error) {
+      const bool one = end - first == 1;
+      report(one ? fmt::format("{} {}", what, first)
+                 : fmt::format("{} {} to {}", what, first, end - 1),
+             error);
+    }
+  }
+
+  void check_metalayers() {
+    const frame::Snapshot& snapshot = input_.snapshot();
+    for (const auto& entry : snapshot.vlmetalayers()) {
+      try {
+        snapshot.read_vlmetalayer(entry, kMaxMetalayer, fs::thread_decoder());
+      } catch (const std::exception& error) {
+        report("vlmetalayer " + entry.name, error);
+      }
+    }
+  }
+
+  void report(const std::string& part, const std::exception& error) {
+    progress_.clear();
+    complain(file_, part + ": " + reason(error));
+    bad_ = true;
+  }
+
+  const std::string& file_;
+  Input input_;
+  Progress progress_;
+  bool bad_ = false;
+};
+
+}  // namespace
+
+int run_verify(const VerifyOptions& options) {
+  int status = 0;
+  for (const std::string& file : options.files)
+    status = std::max(status, guarded(file, [&] { return Verifier(file, options.chunk).run(); }));
+  return status;
+}
+
+}  // namespace bloscfs::tools

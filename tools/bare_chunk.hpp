@@ -1,0 +1,14 @@
+#pragma once
+// A file that is one chunk (.cdata), shown as a container of that chunk.
+
+#include <memory>
+#include <string>
+
+#include "frame/snapshot.hpp"
+
+namespace bloscfs::tools {
+
+/// Throws Error unless the file starts with a sound chunk, std::system_error if it cannot be read.
+std::shared_ptr<const frame::Snapshot> open_bare_chunk(const std::string& path);
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,64 @@
+#include "tools/input.hpp"
+
+#include <new>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/open.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/bare_chunk.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Lets the largest block that the format allows be decoded; trim() keeps what is held far below.
+constexpr std::size_t kCacheCapacity = std::size_t{3} << 30;
+constexpr std::size_t kKeptCache = std::size_t{32} << 20;
+
+std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk) {
+  if (bare_chunk) return open_bare_chunk(path);
+  if (auto snapshot = frame::open_path(path, {})) return snapshot;
+  codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
+}
+
+}  // namespace
+
+Input::Input(const std::string& path, bool bare_chunk)
+    : cache_(kCacheCapacity, stats_), reader_(open_input(path, bare_chunk), 1, cache_, stats_) {}
+
+void Input::trim() { cache_.shrink(kKeptCache); }
+
+std::string reason(const std::exception& error) {
+  if (dynamic_cast<const codec::Error*>(&error) != nullptr) return error.what();
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  return system != nullptr ? system->code().message() : error.what();
+}
+
+void complain(const std::string& file, const std::string& what) {
+  fmt::print(stderr, "b2frame: {}: {}\n", file, what);
+}
+
+int guarded(const std::string& file, const std::function<int()>& work) {
+  try {
+    return work();
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    complain(file, reason(error));
+    return kExitBadData;
+  }
+}
+
+void for_each_page(const fs::FrameReader& reader,
+                   const std::function<void(const frame::IndexPage&)>& visit) {
+  for (std::int64_t chunk = 0; chunk < reader.snapshot().info().nchunks;) {
+    const auto page = reader.page_of_chunk(chunk);
+    visit(*page);
+    chunk = page->first_chunk() + page->chunk_count();
+  }
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,44 @@
+#pragma once
+// Opens what a subcommand works on, and reports what is wrong with it.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "frame/snapshot.hpp"
+#include "fs/frame_reader.hpp"
+
+namespace bloscfs::tools {
+
+/// A container, or a bare chunk shown as one, ready to be read.
+class Input {
+ public:
+  /// Throws Error or std::system_error if there is no sound container (or chunk) at `path`.
+  Input(const std::string& path, bool bare_chunk);
+
+  const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
+  const frame::FrameInfo& info() const { return snapshot().info(); }
+  const fs::FrameReader& reader() const { return reader_; }
+  /// Forgets decoded blocks beyond a small amount; to be called between pieces of long work.
+  void trim();
+
+ private:
+  fs::Stats stats_;
+  fs::BlockCache cache_;
+  fs::FrameReader reader_;
+};
+
+/// What went wrong, without the exception's category: "No such file or directory".
+std::string reason(const std::exception& error);
+
+/// Prints "b2frame: FILE: what is wrong" to stderr.
+void complain(const std::string& file, const std::string& what);
+
+/// Runs `work` and returns its exit status, or complains about `file` and returns kExitBadData.
+int guarded(const std::string& file, const std::function<int()>& work);
+
+/// Calls `visit` for the index pages in order.
+void for_each_page(const fs::FrameReader& reader,
+                   const std::function<void(const frame::IndexPage&)>& visit);
+
+}  // namespace bloscfs::tools

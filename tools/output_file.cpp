@@ -1,0 +1,96 @@
+#include "tools/output_file.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <random>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bloscfs::tools {
+namespace {
+
+[[noreturn]] void throw_errno(const char* what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+/// The name itself, or what a symlink of that name leads to, so that it is not replaced.
+std::string follow(const std::string& path) {
+  char* const resolved = realpath(path.c_str(), nullptr);
+  if (resolved == nullptr) return path;
+  std::string result(resolved);
+  std::free(resolved);
+  return result;
+}
+
+}  // namespace
+
+OutputFile::OutputFile(const std::string& path) {
+  struct stat existing {};
+  if (path == "-")
+    fd_.reset(dup(STDOUT_FILENO));
+  else if (stat(path.c_str(), &existing) != 0 || S_ISREG(existing.st_mode))
+    create_temporary(follow(path));
+  else
+    fd_.reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd_) throw_errno("open");
+  if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0)
+    throw_errno("fchmod");
+}
+
+void OutputFile::create_temporary(const std::string& path) {
+  std::random_device random;
+  const std::string directory = path.substr(0, path.rfind('/') + 1);
+  const std::string name =
+      fmt::format("{}.bloscfs-{:08x}{:08x}.tmp", directory, random(), random());
+  fd_.reset(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd_) return;
+  path_ = path;
+  temporary_ = name;
+}
+
+OutputFile::~OutputFile() {
+  if (!temporary_.empty()) unlink(temporary_.c_str());
+}
+
+void OutputFile::write(codec::Bytes bytes) {
+  size_ += static_cast<std::int64_t>(bytes.size());
+  while (!bytes.empty()) {
+    const ssize_t done = ::write(fd_.get(), bytes.data(), bytes.size());
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0) throw_errno("write");
+    bytes = bytes.subspan(static_cast<std::size_t>(done));
+  }
+}
+
+void OutputFile::write_zeros(std::int64_t size) {
+  if (!temporary_.empty()) {
+    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw_errno("lseek");
+    size_ += size;
+    return;
+  }
+  static constexpr std::array<std::uint8_t, 1 << 16> kZeros{};
+  while (size > 0) {
+    const std::int64_t part = std::min<std::int64_t>(size, kZeros.size());
+    write(codec::Bytes(kZeros).first(static_cast<std::size_t>(part)));
+    size -= part;
+  }
+}
+
+void OutputFile::commit() {
+  if (temporary_.empty()) {
+    if (close(fd_.release()) != 0) throw_errno("close");
+    return;
+  }
+  if (ftruncate(fd_.get(), size_) != 0) throw_errno("ftruncate");
+  if (close(fd_.release()) != 0) throw_errno("close");
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw_errno("rename");
+  temporary_.clear();
+}
+
+}  // namespace bloscfs::tools

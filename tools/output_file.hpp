@@ -1,0 +1,37 @@
+#pragma once
+// Where b2frame writes to: stdout, or a file that appears under its name only when it is complete.
+
+#include <cstdint>
+#include <string>
+
+#include "codec/bytes.hpp"
+#include "frame/byte_source.hpp"
+
+namespace bloscfs::tools {
+
+/// Errors are std::system_error with the errno.
+class OutputFile {
+ public:
+  /// "-" is stdout. What is no regular file (a device, a fifo) is written directly.
+  explicit OutputFile(const std::string& path);
+  /// Removes what was written unless commit() was reached.
+  ~OutputFile();
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  void write(codec::Bytes bytes);
+  /// Adds zeros: a hole where the file can have one.
+  void write_zeros(std::int64_t size);
+  /// Gives the file its length and its name.
+  void commit();
+
+ private:
+  void create_temporary(const std::string& path);
+
+  frame::UniqueFd fd_;
+  std::string path_;       ///< final name; empty when written directly
+  std::string temporary_;  ///< what commit() renames; empty when written directly
+  std::int64_t size_ = 0;
+};
+
+}  // namespace bloscfs::tools
