@@ -1,12 +1,13 @@
 #pragma once
 // Positional reads from where a container is stored: a local file today.
 
-#include <sys/stat.h>
-
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
+
+#include <sys/stat.h>
 
 #include "codec/bytes.hpp"
 

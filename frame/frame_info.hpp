@@ -24,26 +24,26 @@ struct ArrayInfo {
 
 struct FrameInfo {
   ContainerKind kind = ContainerKind::cframe;
-  int format_version = 0;        ///< frame format version, or Bloscpack's
-  std::int32_t typesize = 1;     ///< bytes of an item, may exceed 255
-  std::int32_t chunksize = 0;    ///< header field: 0 variable, -1 no chunk yet / unknown
-  std::int32_t blocksize = 0;    ///< header field: 0 automatic
-  std::int64_t nbytes = 0;       ///< decoded bytes of all chunks, array padding included
-  std::int64_t cbytes = 0;       ///< header field; Bloscpack: stored bytes of the chunks
+  int format_version = 0;      ///< frame format version, or Bloscpack's
+  std::int32_t typesize = 1;   ///< bytes of an item, may exceed 255
+  std::int32_t chunksize = 0;  ///< header field: 0 variable, -1 no chunk yet / unknown
+  std::int32_t blocksize = 0;  ///< header field: 0 automatic
+  std::int64_t nbytes = 0;     ///< decoded bytes of all chunks, array padding included
+  std::int64_t cbytes = 0;     ///< header field; Bloscpack: stored bytes of the chunks
   std::int64_t nchunks = 0;
   std::int64_t header_len = 0;
-  std::int64_t frame_len = 0;    ///< stored bytes of the container's own file
+  std::int64_t frame_len = 0;  ///< stored bytes of the container's own file
   std::int64_t trailer_len = 0;
   bool variable_chunks = false;
-  bool vl_blocks = false;        ///< flag of the header; chunks decide
-  int splitmode = 0;             ///< 1 always, 2 never, 3 auto, 4 forward-compat; frames only
+  bool vl_blocks = false;  ///< flag of the header; chunks decide
+  int splitmode = 0;       ///< 1 always, 2 never, 3 auto, 4 forward-compat; frames only
   bool use_dict = false;
   /// Defaults for new chunks; absent in Bloscpack.
   std::optional<codec::CodecId> codec;
   std::uint8_t codec_meta = 0;
   int clevel = 0;
   std::array<codec::FilterStep, 8> filters{};  ///< six used; eight in the early layout
-  std::string checksum;          ///< Bloscpack's digest kind ("adler32"), empty when none
+  std::string checksum;  ///< Bloscpack's digest kind ("adler32"), empty when none
   std::optional<ArrayInfo> array;
 };
 

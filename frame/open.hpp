@@ -12,6 +12,10 @@ namespace bloscfs::frame {
 struct OpenSettings {
   SourceCounters* counters = nullptr;  ///< may be null; outlives the snapshot
   std::uint64_t frame_offset = 0;      ///< where a contiguous frame starts in its file
+  /// Name of the file and the directory that it is in (borrowed for the call), so that the sidecar
+  /// NAME.b2lock can be found; without a name no sidecar is looked for.
+  std::string name = {};
+  int directory = -1;
 };
 
 /// Kind of container that the first bytes of a regular file announce (its magic alone), if any.
@@ -26,6 +30,7 @@ std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings);
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings);
 
 /// Opens the container at a path, following symlinks; null if there is none there.
+/// Throws std::system_error if the path cannot be opened.
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings);
 
 }  // namespace bloscfs::frame

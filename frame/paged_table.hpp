@@ -1,20 +1,53 @@
 #pragma once
-// A table of 8-byte little-endian entries stored as one Blosc chunk (a frame's index, a checksum
-// list), read and decoded one block ("page") at a time.
+// A table of little-endian integers stored as one Blosc chunk (a frame's index, a checksum list),
+// read and decoded one block ("page") at a time.
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "codec/block_decoder.hpp"
 #include "frame/byte_source.hpp"
+#include "frame/stored_chunk.hpp"
 
 namespace bloscfs::frame {
 
 struct TablePage {
-  std::int64_t first = 0;              ///< number of its first entry
+  std::int64_t first = 0;  ///< number of its first entry
   std::vector<std::int64_t> entries;
   std::size_t memory() const { return sizeof(*this) + entries.capacity() * sizeof(std::int64_t); }
+};
+
+/// Immutable, so any thread may use it.
+class PagedTable {
+ public:
+  /// Opens the chunk at `at`. Its entries have `entry_size` bytes (2, 4 or 8; narrow ones are
+  /// unsigned), and so have its items. Throws Error.
+  PagedTable(std::shared_ptr<const ByteSource> source, const StoredAt& at, int entry_size);
+
+  std::int64_t entry_count() const { return entry_count_; }
+  std::int64_t stored_size() const { return chunk_.header().cbytes; }
+  std::int64_t page_of(std::int64_t entry) const { return entry / entries_per_page_; }
+  std::int64_t page_count() const;
+  /// Bytes of memory that reading a page takes at most.
+  std::int64_t page_memory() const;
+  /// Throws Error when the page cannot be decoded or does not exist.
+  TablePage read_page(std::int64_t page, codec::BlockDecoder& decoder) const;
+  /// The one value of all entries if the chunk's header says that there is only one.
+  std::optional<std::int64_t> uniform_entry() const;
+
+ private:
+  bool is_virtual() const { return chunk_.header().memcpyed || chunk_.header().is_special(); }
+  std::vector<std::uint8_t> read_bytes(std::int64_t page, std::int64_t size,
+                                       codec::BlockDecoder& decoder) const;
+
+  std::shared_ptr<const ByteSource> source_;
+  std::uint64_t position_;
+  int entry_size_;
+  codec::Chunk chunk_;
+  std::int64_t entry_count_ = 0;
+  std::int64_t entries_per_page_ = 0;
 };
 
 }  // namespace bloscfs::frame

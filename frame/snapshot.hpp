@@ -58,7 +58,7 @@ struct OpenedChunk {
 };
 
 struct MetalayerEntry {
-  std::string name;              ///< raw bytes, 0 to 31 of them, no NUL
+  std::string name;                 ///< raw bytes, 0 to 31 of them, no NUL
   std::uint64_t stored_offset = 0;  ///< of the content in the container's file
   std::uint32_t stored_size = 0;
 };

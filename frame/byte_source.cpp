@@ -1,0 +1,62 @@
+#include "frame/byte_source.hpp"
+
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::frame {
+
+void UniqueFd::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+FileStamp stamp_of(const struct stat& st) {
+  return {static_cast<std::uint64_t>(st.st_dev), static_cast<std::uint64_t>(st.st_ino),
+          static_cast<std::int64_t>(st.st_size),
+          static_cast<std::int64_t>(st.st_mtim.tv_sec) * 1'000'000'000 + st.st_mtim.tv_nsec};
+}
+
+void ByteSource::read_exactly_at(std::uint64_t offset, MutableBytes out, const char* what) const {
+  const std::size_t got = read_at(offset, out);
+  if (got != out.size())
+    codec::throw_malformed(
+        fmt::format("{} at {}: source ends after {} of {} bytes", what, offset, got, out.size()));
+}
+
+FileSource::FileSource(UniqueFd fd, SourceCounters* counters)
+    : fd_(std::move(fd)), counters_(counters) {}
+
+std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
+  std::size_t done = 0;
+  while (done < out.size()) {
+    const std::uint64_t position = offset + done;
+    if (position < offset || position > std::uint64_t{std::numeric_limits<off_t>::max()}) break;
+    const ssize_t got =
+        ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(position));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw std::system_error(errno, std::generic_category(), "pread");
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+    if (counters_ != nullptr) {
+      counters_->reads.fetch_add(1, std::memory_order_relaxed);
+      counters_->bytes.fetch_add(static_cast<std::uint64_t>(got), std::memory_order_relaxed);
+    }
+  }
+  return done;
+}
+
+FileStamp FileSource::stamp() const {
+  struct stat st {};
+  if (::fstat(fd_.get(), &st) != 0)
+    throw std::system_error(errno, std::generic_category(), "fstat");
+  return stamp_of(st);
+}
+
+}  // namespace bloscfs::frame

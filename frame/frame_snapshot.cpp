@@ -1,0 +1,248 @@
+#include "frame/frame_snapshot.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+#include "frame/chunk_map.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using codec::throw_malformed;
+
+constexpr int kOpenAttempts = 4;
+/// Most bytes that are read on a guess of how many blocks a chunk has.
+constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
+/// What a page of checksums may take: there is no one to ask for a budget.
+constexpr std::int64_t kMaxChecksumPage = std::int64_t{4} << 20;
+/// Sparse frames have no chunk area whose size limits the number of chunks.
+constexpr std::int64_t kMaxMappedFiles = std::int64_t{1} << 20;
+/// Chunks without stored bytes of their own that a map is made for.
+constexpr std::int64_t kMapSlack = 65536;
+/// A change within one tick of a coarse clock leaves the time of modification as it was.
+constexpr std::int64_t kClockDoubtNs = 2'000'000'000;
+
+std::size_t guess_first_read(const FrameInfo& info) {
+  if (info.chunksize <= 0 || info.blocksize <= 0) return 256;
+  const std::int64_t blocks = codec::ceil_div<std::int64_t>(info.chunksize, info.blocksize);
+  return std::min<std::size_t>(kMaxFirstRead,
+                               codec::kChunkHeaderBytes + 4 * static_cast<std::size_t>(blocks));
+}
+
+bool is_recent(std::int64_t mtime_ns) {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  return now - mtime_ns < kClockDoubtNs;
+}
+
+const VariableChunkMap& variable(const ChunkMap* map) {
+  const auto* known = dynamic_cast<const VariableChunkMap*>(map);
+  if (known == nullptr) throw std::logic_error("variable-size frame read without its chunk map");
+  return *known;
+}
+
+void check_chunk_number(std::int64_t chunk, std::int64_t nchunks) {
+  if (chunk < 0 || chunk >= nchunks) throw_malformed(fmt::format("chunk {} of {}", chunk, nchunks));
+}
+
+}  // namespace
+
+FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offset,
+                             std::uint8_t frame_type, FileStamp& stamp) {
+  for (int attempt = 1;; ++attempt) {
+    stamp = source.stamp();
+    const bool last = attempt == kOpenAttempts;
+    try {
+      FrameParts parts = read_frame_parts(source, frame_offset, frame_type);
+      if (source.stamp() == stamp) return parts;
+    } catch (const codec::Error&) {
+      if (last || source.stamp() == stamp) throw;
+    }
+    if (last) throw std::system_error(EIO, std::generic_category(), "frame changes while opening");
+  }
+}
+
+FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source,
+                             FileStamp stamp, std::uint64_t frame_offset,
+                             std::shared_ptr<PeerLock> lock)
+    : Snapshot(std::move(parts.header.info), std::move(source), stamp),
+      frame_offset_(frame_offset),
+      index_at_(parts.index_at),
+      index_limit_(parts.index_limit),
+      entry_size_(parts.header.offset_width),
+      first_read_(guess_first_read(info_)),
+      header_bytes_(std::move(parts.header_bytes)),
+      peer_lock_(std::move(lock)) {
+  metalayers_ = std::move(parts.metalayers);
+  vlmetalayers_ = std::move(parts.vlmetalayers);
+  if (peer_lock_) generation_ = peer_lock_->generation();
+  if (!info_.variable_chunks || info_.nbytes == 0) return;
+  // Only the index tells how many chunks there are.
+  info_.nchunks = read_chunk_header(*source_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
+}
+
+bool FrameSnapshot::unchanged() const {
+  const PeerLock::Shared shared(peer_lock_);
+  if (peer_lock_ && peer_lock_->generation() != generation_) return false;
+  if (source_->stamp() != stamp_) return false;
+  if (!is_recent(stamp_.mtime_ns)) return true;
+  std::vector<std::uint8_t> now(header_bytes_.size());
+  return source_->read_at(frame_offset_, now) == now.size() && now == header_bytes_;
+}
+
+IndexRules FrameSnapshot::rules() const {
+  return {info_.kind,    frame_offset_ + static_cast<std::uint64_t>(info_.header_len),
+          info_.cbytes,  info_.nbytes,
+          info_.nchunks, info_.chunksize};
+}
+
+std::shared_ptr<const PagedTable> FrameSnapshot::index() const {
+  if (info_.nchunks == 0) return nullptr;
+  const std::lock_guard guard(memo_mutex_);
+  if (index_memo_) return index_memo_;
+  auto table =
+      std::make_shared<const PagedTable>(source_, StoredAt{index_at_, index_limit_}, entry_size_);
+  if (table->entry_count() != info_.nchunks)
+    throw_malformed(fmt::format("frame index at {}: {} entries for {} chunks", index_at_,
+                                table->entry_count(), info_.nchunks));
+  index_memo_ = std::move(table);
+  return index_memo_;
+}
+
+std::optional<codec::SpecialValue> FrameSnapshot::all_chunks_special() const {
+  if (info_.variable_chunks || info_.nchunks == 0) return std::nullopt;
+  const PeerLock::Shared shared(peer_lock_);
+  const std::optional<std::int64_t> entry = index()->uniform_entry();
+  if (!entry || *entry >= 0) return std::nullopt;
+  return special_of_entry(*entry);
+}
+
+std::int64_t FrameSnapshot::max_mapped_chunks() const {
+  return info_.kind == ContainerKind::cframe ? info_.cbytes / kMinStoredChunk + kMapSlack
+                                             : kMaxMappedFiles;
+}
+
+std::int32_t FrameSnapshot::stored_chunk_size(const ChunkPlace& place) const {
+  const ChunkFile file = chunk_file(place);
+  return read_chunk_header(*file.source, file.at, {.full_typesize = info_.typesize}).nbytes;
+}
+
+std::unique_ptr<const ChunkMap> FrameSnapshot::read_chunk_map(std::size_t max_memory,
+                                                              codec::BlockDecoder& decoder) const {
+  if (!needs_chunk_map()) return std::make_unique<VariableChunkMap>();
+  const PeerLock::Shared shared(peer_lock_);
+  const auto table = index();
+  return std::make_unique<VariableChunkMap>(build_chunk_map(
+      rules(), *table, max_mapped_chunks(), max_memory,
+      [&](const ChunkPlace& place) { return stored_chunk_size(place); }, decoder));
+}
+
+std::int64_t FrameSnapshot::page_of_chunk(std::int64_t chunk, const ChunkMap* map) const {
+  check_chunk_number(chunk, info_.nchunks);
+  if (needs_chunk_map()) return variable(map).page_of(chunk);
+  const PeerLock::Shared shared(peer_lock_);
+  return index()->page_of(chunk);
+}
+
+std::int64_t FrameSnapshot::page_at(std::int64_t content_offset, const ChunkMap* map) const {
+  if (content_offset < 0 || content_offset >= info_.nbytes)
+    throw_malformed(fmt::format("content offset {} of {}", content_offset, info_.nbytes));
+  if (needs_chunk_map()) return variable(map).page_at(content_offset);
+  return page_of_chunk(content_offset / info_.chunksize, map);
+}
+
+std::int64_t FrameSnapshot::page_memory(std::int64_t, const ChunkMap* map) const {
+  if (info_.nchunks == 0) return 0;
+  const PeerLock::Shared shared(peer_lock_);
+  const auto table = index();
+  return needs_chunk_map() ? variable_page_memory(*table, variable(map)) : table->page_memory();
+}
+
+std::unique_ptr<const IndexPage> FrameSnapshot::read_page(std::int64_t page, const ChunkMap* map,
+                                                          codec::BlockDecoder& decoder) const {
+  if (info_.nchunks == 0) throw_malformed(fmt::format("index page {} of an empty frame", page));
+  const PeerLock::Shared shared(peer_lock_);
+  const auto table = index();
+  if (!needs_chunk_map())
+    return std::make_unique<FixedIndexPage>(rules(), table->read_page(page, decoder));
+  return read_variable_page(
+      rules(), *table, variable(map), page,
+      [&](const ChunkPlace& place) { return stored_chunk_size(place); }, decoder);
+}
+
+OpenedChunk FrameSnapshot::open_chunk(const ChunkPlace& place, std::size_t max_memory) const {
+  if (place.special != codec::SpecialValue::none)
+    return {codec::Chunk::make_special(place.special, place.nbytes, info_.typesize), place, {}};
+  const PeerLock::Shared shared(peer_lock_);
+  const ChunkFile file = chunk_file(place);
+  return {open_stored_chunk(*file.source, file.at,
+                            {.full_typesize = info_.typesize,
+                             .nbytes = place.nbytes,
+                             .first_read = first_read_,
+                             .max_memory = max_memory}),
+          place, file.stamp};
+}
+
+void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
+                                MutableBytes out) const {
+  const std::int64_t cbytes = chunk.chunk.header().cbytes;
+  if (range.offset < 0 || range.size < 0 || range.offset > cbytes ||
+      range.size > cbytes - range.offset || static_cast<std::size_t>(range.size) != out.size())
+    throw std::logic_error("read_stored outside of its chunk");
+  if (out.empty()) return;
+  const PeerLock::Shared shared(peer_lock_);
+  const ChunkFile file = chunk_file(chunk.place);
+  if (file.stamp != chunk.stamp)
+    throw std::system_error(
+        EIO, std::generic_category(),
+        fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
+  file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(range.offset), out,
+                               "chunk");
+}
+
+std::shared_ptr<const PagedTable> FrameSnapshot::checksums() const {
+  const std::lock_guard guard(memo_mutex_);
+  if (checksums_memo_) return checksums_memo_;
+  const auto layer =
+      std::find_if(vlmetalayers_.begin(), vlmetalayers_.end(),
+                   [](const MetalayerEntry& entry) { return entry.name == kChecksumLayerName; });
+  if (layer == vlmetalayers_.end()) return nullptr;
+  auto table = std::make_shared<const PagedTable>(
+      source_, StoredAt{layer->stored_offset, layer->stored_size}, 8);
+  if (table->entry_count() != info_.nchunks)
+    throw_malformed(fmt::format("{}: {} checksums for {} chunks", kChecksumLayerName,
+                                table->entry_count(), info_.nchunks));
+  if (table->page_memory() > kMaxChecksumPage)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("{}: a block takes {} bytes > {}", kChecksumLayerName,
+                                   table->page_memory(), kMaxChecksumPage));
+  checksums_memo_ = std::move(table);
+  return checksums_memo_;
+}
+
+std::optional<std::uint64_t> FrameSnapshot::recorded_checksum(std::int64_t chunk,
+                                                              codec::BlockDecoder& decoder) const {
+  check_chunk_number(chunk, info_.nchunks);
+  const PeerLock::Shared shared(peer_lock_);
+  const auto table = checksums();
+  if (!table) return std::nullopt;
+  std::shared_ptr<const TablePage> page;
+  {
+    const std::lock_guard guard(memo_mutex_);
+    page = checksum_page_memo_;
+  }
+  if (!page || table->page_of(page->first) != table->page_of(chunk)) {
+    page = std::make_shared<const TablePage>(table->read_page(table->page_of(chunk), decoder));
+    const std::lock_guard guard(memo_mutex_);
+    checksum_page_memo_ = page;
+  }
+  return static_cast<std::uint64_t>(page->entries[static_cast<std::size_t>(chunk - page->first)]);
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,85 @@
+#pragma once
+// What contiguous and sparse frames have in common: the index, lazily opened chunks, checksums.
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "frame/chunk_index.hpp"
+#include "frame/frame_reader.hpp"
+#include "frame/paged_table.hpp"
+#include "frame/peer_lock.hpp"
+#include "frame/snapshot.hpp"
+#include "frame/stored_chunk.hpp"
+
+namespace bloscfs::frame {
+
+class FrameSnapshot : public Snapshot {
+ public:
+  bool unchanged() const override;
+  bool needs_chunk_map() const override { return info_.variable_chunks && info_.nchunks > 0; }
+  std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
+                                                 codec::BlockDecoder& decoder) const override;
+  std::int64_t page_of_chunk(std::int64_t chunk, const ChunkMap* map) const override;
+  std::int64_t page_at(std::int64_t content_offset, const ChunkMap* map) const override;
+  std::int64_t page_memory(std::int64_t page, const ChunkMap* map) const override;
+  std::unique_ptr<const IndexPage> read_page(std::int64_t page, const ChunkMap* map,
+                                             codec::BlockDecoder& decoder) const override;
+  /// Throws Error when the index chunk's header is bad.
+  std::optional<codec::SpecialValue> all_chunks_special() const override;
+  OpenedChunk open_chunk(const ChunkPlace& place, std::size_t max_memory) const override;
+  void read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
+                   MutableBytes out) const override;
+  std::optional<std::uint64_t> recorded_checksum(std::int64_t chunk,
+                                                 codec::BlockDecoder& decoder) const override;
+
+  /// Position of the frame in its file.
+  std::uint64_t frame_offset() const { return frame_offset_; }
+  /// The header, or its first 4 KiB, as it was at open.
+  Bytes header_bytes() const { return header_bytes_; }
+  /// The index chunk; null when the frame has no contents. Throws Error.
+  std::shared_ptr<const PagedTable> index() const;
+
+ protected:
+  /// The file that holds a chunk.
+  struct ChunkFile {
+    std::shared_ptr<const ByteSource> source;
+    StoredAt at;
+    FileStamp stamp;  ///< empty unless the file holds this chunk alone
+  };
+
+  /// `lock` may be null; otherwise the caller holds it since before it read `parts`.
+  FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
+                std::uint64_t frame_offset, std::shared_ptr<PeerLock> lock);
+
+  virtual ChunkFile chunk_file(const ChunkPlace& place) const = 0;
+
+ private:
+  IndexRules rules() const;
+  std::int64_t max_mapped_chunks() const;
+  std::int32_t stored_chunk_size(const ChunkPlace& place) const;
+  std::shared_ptr<const PagedTable> checksums() const;
+
+  std::uint64_t frame_offset_;
+  std::uint64_t index_at_;
+  std::uint64_t index_limit_;
+  int entry_size_;
+  std::size_t first_read_;  ///< guess of what a chunk's header and block starts take
+  std::vector<std::uint8_t> header_bytes_;
+  std::shared_ptr<PeerLock> peer_lock_;
+  std::uint64_t generation_ = 0;
+
+  // What a reader needs again and again and is too small to give back.
+  mutable std::mutex memo_mutex_;
+  mutable std::shared_ptr<const PagedTable> index_memo_;
+  mutable std::shared_ptr<const PagedTable> checksums_memo_;
+  mutable std::shared_ptr<const TablePage> checksum_page_memo_;
+};
+
+/// Reads the parts of a frame, again as long as its file changes meanwhile; after some attempts
+/// lets the error pass, or throws std::system_error(EIO). `stamp` is the state that was read.
+FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offset,
+                             std::uint8_t frame_type, FileStamp& stamp);
+
+}  // namespace bloscfs::frame

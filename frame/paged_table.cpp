@@ -1,0 +1,101 @@
+#include "frame/paged_table.hpp"
+
+#include <algorithm>
+
+#include <boost/endian/conversion.hpp>
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using codec::throw_malformed;
+
+/// Entries of a page where the chunk has no blocks to go by.
+constexpr std::int64_t kVirtualPage = 2048;
+/// Bound of the opened table, block starts above all: blocks of 2 KiB in the largest index.
+constexpr std::size_t kMaxTableMemory = std::size_t{16} << 20;
+/// One read brings the starts of a table with a million entries in blocks of 16 KiB.
+constexpr std::size_t kFirstRead = 2048;
+
+std::int64_t load_entry(const std::uint8_t* bytes, int entry_size) {
+  switch (entry_size) {
+    case 2:
+      return boost::endian::load_little_u16(bytes);
+    case 4:
+      return boost::endian::load_little_u32(bytes);
+    default:
+      return boost::endian::load_little_s64(bytes);
+  }
+}
+
+}  // namespace
+
+PagedTable::PagedTable(std::shared_ptr<const ByteSource> source, const StoredAt& at, int entry_size)
+    : source_(std::move(source)),
+      position_(at.position),
+      entry_size_(entry_size),
+      chunk_(open_stored_chunk(*source_, at,
+                               {.first_read = kFirstRead, .max_memory = kMaxTableMemory})) {
+  const codec::ChunkHeader& header = chunk_.header();
+  if (header.typesize != entry_size || header.nbytes % entry_size != 0 || header.vl_blocks)
+    throw_malformed(fmt::format("table chunk at {}: {} bytes in items of {}, entries have {}",
+                                position_, header.nbytes, header.typesize, entry_size));
+  if (!is_virtual() && header.blocksize % entry_size != 0 && header.block_count > 1)
+    throw_malformed(fmt::format("table chunk at {}: blocks of {} bytes for entries of {}",
+                                position_, header.blocksize, entry_size));
+  entry_count_ = header.nbytes / entry_size;
+  entries_per_page_ = is_virtual() ? kVirtualPage : std::max(1, header.blocksize / entry_size);
+}
+
+std::int64_t PagedTable::page_count() const {
+  return codec::ceil_div(entry_count_, entries_per_page_);
+}
+
+std::int64_t PagedTable::page_memory() const {
+  const std::int64_t count = std::min(entry_count_, entries_per_page_);
+  const std::int64_t bytes = is_virtual() ? count * entry_size_ : chunk_.decode_memory();
+  return bytes + count * std::int64_t{sizeof(std::int64_t)} +
+         static_cast<std::int64_t>(sizeof(TablePage));
+}
+
+std::vector<std::uint8_t> PagedTable::read_bytes(std::int64_t page, std::int64_t size,
+                                                 codec::BlockDecoder& decoder) const {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
+  const std::int64_t offset = page * entries_per_page_ * entry_size_;
+  if (chunk_.header().is_special())
+    chunk_.fill_special(offset, bytes);
+  else if (chunk_.header().memcpyed)
+    source_->read_exactly_at(
+        position_ + static_cast<std::uint64_t>(chunk_.header().header_size + offset), bytes,
+        "table chunk");
+  else
+    decode_stored_block(*source_, position_, chunk_, static_cast<std::int32_t>(page), decoder,
+                        bytes);
+  return bytes;
+}
+
+TablePage PagedTable::read_page(std::int64_t page, codec::BlockDecoder& decoder) const {
+  if (page < 0 || page >= page_count())
+    throw_malformed(fmt::format("table chunk at {}: page {} of {}", position_, page, page_count()));
+  TablePage result;
+  result.first = page * entries_per_page_;
+  const std::int64_t count = std::min(entries_per_page_, entry_count_ - result.first);
+  const std::vector<std::uint8_t> bytes = read_bytes(page, count * entry_size_, decoder);
+  result.entries.reserve(static_cast<std::size_t>(count));
+  for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(entry_size_))
+    result.entries.push_back(load_entry(bytes.data() + at, entry_size_));
+  return result;
+}
+
+std::optional<std::int64_t> PagedTable::uniform_entry() const {
+  const bool repeats_entry = chunk_.header().special != codec::SpecialValue::value ||
+                             entry_size_ % std::max(1, chunk_.header().value_size) == 0;
+  if (!chunk_.header().is_special() || !repeats_entry || entry_count_ == 0) return std::nullopt;
+  std::uint8_t bytes[8] = {};
+  chunk_.fill_special(0, MutableBytes(bytes, static_cast<std::size_t>(entry_size_)));
+  return load_entry(bytes, entry_size_);
+}
+
+}  // namespace bloscfs::frame

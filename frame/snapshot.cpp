@@ -1,0 +1,81 @@
+#include "frame/snapshot.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "codec/error.hpp"
+#include "frame/stored_chunk.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::size_t kChecksumWindow = std::size_t{256} << 10;
+/// Bound of a vlmetalayer's block starts beside its contents.
+constexpr std::size_t kMaxLayerStarts = std::size_t{4} << 20;
+
+void check_size(const MetalayerEntry& entry, std::int64_t size, std::size_t max_size) {
+  if (static_cast<std::uint64_t>(size) > max_size)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("metalayer {}: {} bytes > {}", entry.name, size, max_size));
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> Snapshot::read_metalayer(const MetalayerEntry& entry) const {
+  std::vector<std::uint8_t> content(entry.stored_size);
+  source_->read_exactly_at(entry.stored_offset, content, "metalayer");
+  return content;
+}
+
+std::int64_t Snapshot::vlmetalayer_size(const MetalayerEntry& entry) const {
+  return read_chunk_header(*source_, {entry.stored_offset, entry.stored_size},
+                           {.cbytes = entry.stored_size})
+      .nbytes;
+}
+
+std::vector<std::uint8_t> Snapshot::read_vlmetalayer(const MetalayerEntry& entry,
+                                                     std::size_t max_size,
+                                                     codec::BlockDecoder& decoder) const {
+  check_size(entry, vlmetalayer_size(entry), max_size);
+  const codec::Chunk chunk =
+      open_stored_chunk(*source_, {entry.stored_offset, entry.stored_size},
+                        {.cbytes = entry.stored_size, .max_memory = kMaxLayerStarts + max_size});
+  check_size(entry, chunk.nbytes(), max_size);
+  std::vector<std::uint8_t> content(static_cast<std::size_t>(chunk.nbytes()));
+  if (chunk.header().is_special()) {
+    chunk.fill_special(0, content);
+    return content;
+  }
+  for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
+    const codec::ByteRange range = chunk.block_content(block);
+    decode_stored_block(*source_, entry.stored_offset, chunk, block, decoder,
+                        MutableBytes(content).subspan(static_cast<std::size_t>(range.offset),
+                                                      static_cast<std::size_t>(range.size)));
+  }
+  return content;
+}
+
+void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const {
+  const std::int64_t cbytes = chunk.chunk.header().cbytes;
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
+                                                                       &XXH3_freeState);
+  if (!state) throw std::bad_alloc();
+  XXH3_64bits_reset(state.get());
+  std::vector<std::uint8_t> window(std::min(kChecksumWindow, static_cast<std::size_t>(cbytes)));
+  for (std::int64_t offset = 0; offset < cbytes;) {
+    const auto size = std::min<std::int64_t>(cbytes - offset, std::ssize(window));
+    const MutableBytes part = MutableBytes(window).first(static_cast<std::size_t>(size));
+    read_stored(chunk, {offset, size}, part);
+    XXH3_64bits_update(state.get(), part.data(), part.size());
+    offset += size;
+  }
+  const std::uint64_t sum = XXH3_64bits_digest(state.get());
+  if (sum != expected)
+    codec::throw_malformed(fmt::format("chunk {}: checksum {:016x}, recorded is {:016x}",
+                                       chunk.place.number, sum, expected));
+}
+
+}  // namespace bloscfs::frame
