@@ -196,7 +196,18 @@ void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) c
 
 void FrameReader::prefetch_chunk(std::int64_t chunk, std::int64_t chunk_offset,
                                  std::int64_t size) const {
-  visit_chunk(chunk, chunk_offset, size, [](const Span&, std::int64_t) {});
+  const auto opened = open_chunk(chunk);
+  if (opened->chunk.header().is_special()) return;
+  const std::int64_t end = std::min<std::int64_t>(chunk_offset + size, opened->chunk.nbytes());
+  while (chunk_offset < end) {
+    const std::int32_t number = opened->chunk.block_at(chunk_offset);
+    if (!cache_.contains(key(CacheKind::block, chunk, number))) {
+      stats_.readahead_blocks++;
+      block(*opened, number);
+    }
+    const codec::ByteRange content = opened->chunk.block_content(number);
+    chunk_offset = content.offset + content.size;
+  }
 }
 
 void FrameReader::check_chunk(std::int64_t chunk) const {

@@ -1,0 +1,128 @@
+#include "fs/classifier.hpp"
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Verdicts kept; about 100 bytes each.
+constexpr std::size_t kMaxVerdicts = 100'000;
+
+frame::OpenSettings settings_for(frame::SourceCounters* counters) {
+  frame::OpenSettings settings;
+  settings.counters = counters;
+  return settings;
+}
+
+}  // namespace
+
+std::int64_t nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
+std::unique_ptr<frame::Snapshot> Classifier::open(const std::string& path, bool is_sframe) const {
+  if (is_sframe)
+    return frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), settings_for(counters_));
+  // O_NONBLOCK: a fifo that takes the file's place must not stop the daemon.
+  frame::UniqueFd fd = root_.open(path, O_RDONLY | O_NONBLOCK);
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
+    throw std::system_error(ESTALE, std::generic_category(), path);
+  return frame::open_file(std::move(fd), settings_for(counters_));
+}
+
+ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
+  return view_shape(snapshot.info(), raw_);
+}
+
+std::optional<struct stat> Classifier::stat_index(const std::string& directory) const {
+  try {
+    return root_.stat(join_path(directory, kSframeIndex));
+  } catch (const std::system_error&) {
+    return std::nullopt;  // a directory that may not be searched is shown as one
+  }
+}
+
+std::optional<SourceEntry> Classifier::look(const std::string& path) {
+  const auto st = root_.stat(path);
+  if (!st) return std::nullopt;
+  SourceEntry entry;
+  entry.entry = *st;
+  entry.source = *st;
+  if (S_ISDIR(st->st_mode)) {
+    const auto index = stat_index(path);
+    if (!index || !S_ISREG(index->st_mode)) return entry;
+    entry.is_sframe = true;
+    entry.source = *index;
+  } else if (!S_ISREG(st->st_mode)) {
+    return entry;
+  }
+  look_inside(path, entry);
+  return entry;
+}
+
+void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
+  auto verdict = recall(entry.source);
+  if (!verdict) {
+    verdict = judge(path, entry);
+    remember(entry.source, *verdict);
+  }
+  entry.shown = verdict->shown;
+  entry.is_container = verdict->is_container;
+  entry.shown_size = verdict->shown_size;
+  entry.stored_size = verdict->stored_size;
+  if (entry.is_container) return;
+  entry.is_sframe = false;
+  entry.source = entry.entry;
+}
+
+Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry& entry) {
+  Verdict verdict{entry.source.st_size,
+                  nanoseconds(entry.source.st_mtim),
+                  nanoseconds(entry.source.st_ctim),
+                  0,
+                  0,
+                  ShownAs::itself,
+                  false};
+  try {
+    const auto snapshot = open(path, entry.is_sframe);
+    if (!snapshot) return verdict;
+    const ViewShape shape = shape_of(*snapshot);
+    verdict.is_container = true;
+    verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
+    verdict.shown_size = shape.file_size();
+    verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
+  } catch (const codec::Error& error) {
+    spdlog::warn("{}: shown as it is: {}", path, error.what());
+  } catch (const std::system_error& error) {
+    // Unreadable files keep their full names; opening them tells the reader why.
+    spdlog::debug("{}: {}", path, error.what());
+  }
+  return verdict;
+}
+
+std::optional<Classifier::Verdict> Classifier::recall(const struct stat& source) const {
+  const MutexLock lock(mutex_);
+  const auto found = verdicts_.find({source.st_dev, source.st_ino});
+  if (found == verdicts_.end()) return std::nullopt;
+  const Verdict& verdict = found->second;
+  if (verdict.size != source.st_size || verdict.mtime_ns != nanoseconds(source.st_mtim) ||
+      verdict.ctime_ns != nanoseconds(source.st_ctim))
+    return std::nullopt;
+  return verdict;
+}
+
+void Classifier::remember(const struct stat& source, const Verdict& verdict) {
+  const MutexLock lock(mutex_);
+  if (verdicts_.size() >= kMaxVerdicts) verdicts_.erase(verdicts_.begin());
+  verdicts_[{source.st_dev, source.st_ino}] = verdict;
+}
+
+}  // namespace bloscfs::fs

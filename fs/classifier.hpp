@@ -1,0 +1,81 @@
+#pragma once
+// Tells what each source entry is: a container to be shown decompressed, or itself.
+
+#include <sys/stat.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "frame/open.hpp"
+#include "fs/file_view.hpp"
+#include "fs/naming.hpp"
+#include "fs/source_root.hpp"
+#include "fs/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// The file that makes a directory a sparse frame.
+inline constexpr const char* kSframeIndex = "chunks.b2frame";
+
+/// What an entry is, without holding it open.
+struct SourceEntry {
+  ShownAs shown = ShownAs::itself;
+  bool is_container = false;
+  bool is_sframe = false;
+  std::int64_t shown_size = 0;   ///< containers: st_size of the view
+  std::int64_t stored_size = 0;  ///< sframes: bytes in the chunk files and the index
+  struct stat source {};         ///< of the file; of chunks.b2frame for an sframe
+  struct stat entry {};          ///< of the entry itself (the directory of an sframe)
+};
+
+/// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory.
+class Classifier {
+ public:
+  Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
+      : root_(root), raw_(raw), counters_(counters) {}
+
+  /// The entry at `path`, nullopt if nothing is there. Damaged containers are logged once and
+  /// count as themselves; so do files that may not be read, and anything that is no regular file
+  /// or directory, which is never opened.
+  std::optional<SourceEntry> look(const std::string& path);
+
+  /// Opens the container at `path`. Throws if it is none (any more).
+  std::unique_ptr<frame::Snapshot> open(const std::string& path, bool is_sframe) const;
+  ViewShape shape_of(const frame::Snapshot& snapshot) const;
+
+ private:
+  struct Identity {
+    std::uint64_t device, inode;
+    bool operator==(const Identity&) const = default;
+  };
+  struct IdentityHash {
+    std::size_t operator()(const Identity& id) const noexcept {
+      return static_cast<std::size_t>(id.inode * 0x9E3779B97F4A7C15u ^ id.device);
+    }
+  };
+  struct Verdict {
+    std::int64_t size, mtime_ns, ctime_ns;
+    std::int64_t shown_size, stored_size;
+    ShownAs shown;
+    bool is_container;
+  };
+
+  std::optional<struct stat> stat_index(const std::string& directory) const;
+  void look_inside(const std::string& path, SourceEntry& entry);
+  Verdict judge(const std::string& path, const SourceEntry& entry);
+  std::optional<Verdict> recall(const struct stat& source) const;
+  void remember(const struct stat& source, const Verdict& verdict);
+
+  const SourceRoot& root_;
+  const bool raw_;
+  frame::SourceCounters* counters_;
+  mutable Mutex mutex_;
+  std::unordered_map<Identity, Verdict, IdentityHash> verdicts_ GUARDED_BY(mutex_);
+};
+
+std::int64_t nanoseconds(const timespec& time);
+
+}  // namespace bloscfs::fs

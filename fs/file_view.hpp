@@ -1,0 +1,74 @@
+#pragma once
+// A container shown as one file: flat contents, array elements, or a NPY file.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "frame/b2nd.hpp"
+#include "fs/frame_reader.hpp"
+
+namespace bloscfs::fs {
+
+/// What a view looks like from outside; known without reading any chunk.
+struct ViewShape {
+  bool is_array = false;             ///< shown as NPY file
+  std::vector<std::uint8_t> header;  ///< NPY header; empty unless is_array
+  bool blocked = false;              ///< contents are stored in n-dimensional blocks (b2nd)
+  std::int64_t content_size = 0;     ///< bytes behind the header
+
+  std::int64_t file_size() const {
+    return static_cast<std::int64_t>(header.size()) + content_size;
+  }
+};
+
+/// Decides how a container is shown (design: Views). `raw` turns NPY views off.
+ViewShape view_shape(const frame::FrameInfo& info, bool raw);
+
+/// Thread-safe; errors as FrameReader's.
+class FileView {
+ public:
+  FileView(ViewShape shape, FrameReader reader);
+
+  const ViewShape& shape() const { return shape_; }
+  const FrameReader& reader() const { return reader_; }
+  std::int64_t size() const { return shape_.file_size(); }
+
+  /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
+  void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  /// Brings the blocks of that range into the cache.
+  void prefetch(std::int64_t offset, std::int64_t size) const;
+
+  /// Next offset >= `offset` that lies in data (resp. in a hole); the file's end counts as a hole.
+  /// nullopt where there is none (ENXIO). Special zero chunks are holes.
+  std::optional<std::int64_t> seek_data(std::int64_t offset) const;
+  std::optional<std::int64_t> seek_hole(std::int64_t offset) const;
+
+ private:
+  /// A run of contents that is all hole or all data.
+  struct Extent {
+    std::int64_t end;
+    bool hole;
+  };
+  /// The slab that a search is in, so that its chunks are looked through only once.
+  struct SlabMemo {
+    std::int64_t end = 0;
+    bool hole = false;
+  };
+  Extent extent_at(std::int64_t content_offset, SlabMemo& memo) const;
+  Extent flat_extent_at(std::int64_t content_offset) const;
+  Extent blocked_extent_at(std::int64_t content_offset, SlabMemo& memo) const;
+  bool chunk_is_hole(std::int64_t chunk) const;
+  bool slab_is_hole(const frame::ArrayGeometry::Slab& slab) const;
+  std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
+  void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  void read_blocked(std::int64_t offset, codec::MutableBytes out) const;
+
+  ViewShape shape_;
+  FrameReader reader_;
+  std::optional<frame::ArrayGeometry> geometry_;  ///< blocked views only
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,99 @@
+#pragma once
+// The mounted filesystem without the kernel: what the FUSE operations call.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "fs/classifier.hpp"
+#include "fs/handle_table.hpp"
+#include "fs/options.hpp"
+#include "fs/readahead.hpp"
+#include "fs/source_root.hpp"
+#include "fs/tree.hpp"
+#include "fs/worker_pool.hpp"
+
+namespace bloscfs::fs {
+
+/// What SOURCE is and how to reach it.
+struct MountSource {
+  frame::UniqueFd root;               ///< the mirrored directory, or the one that holds the frame
+  std::optional<std::string> single;  ///< full name of the only entry shown
+};
+
+/// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
+/// that cannot be trusted; std::invalid_argument when it is a file that is no container.
+MountSource open_source(const std::string& path, bool raw);
+
+/// Thread-safe. Errors: std::system_error, codec::Error.
+class Filesystem {
+ public:
+  Filesystem(MountSource source, const MountOptions& options, std::size_t workers);
+
+  Tree& tree() { return tree_; }
+  const SourceRoot& root() const { return root_; }
+  Stats& stats() { return stats_; }
+  BlockCache& cache() { return cache_; }
+
+  struct FileHandle {
+    NodeId node = 0;
+    std::shared_ptr<const OpenFile> file;
+    bool direct = false;  ///< opened with O_DIRECT: short replies are allowed
+    Readahead readahead;
+  };
+  struct DirectoryHandle {
+    std::vector<Tree::DirectoryEntry> entries;
+  };
+
+  struct Opened {
+    std::uint64_t handle = 0;
+    bool changed = false;  ///< the kernel's pages and attributes of the file are out of date
+  };
+  Opened open(NodeId node, int flags);
+  std::shared_ptr<FileHandle> handle(std::uint64_t number) const;
+  void release(std::uint64_t number);
+  /// Attributes of what a handle has open, also when another state has taken its name.
+  struct stat handle_attributes(std::uint64_t number);
+  std::uint64_t open_directory(NodeId node);
+  std::shared_ptr<DirectoryHandle> directory_handle(std::uint64_t number) const;
+  void release_directory(std::uint64_t number) { directories_.remove(number); }
+
+  /// Reads from a container's view.
+  void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
+
+  std::vector<std::string> list_attributes(NodeId node);
+  /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
+  std::string read_attribute(NodeId node, const std::string& name);
+
+  /// Time since the last file handle was released; zero while one is open.
+  std::chrono::steady_clock::duration idle_time() const;
+
+ private:
+  std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
+  /// The container's snapshot: that of an open handle, or opened for this call.
+  std::shared_ptr<const OpenFile> container(NodeId node);
+  void log_bad_data(NodeId node, std::int64_t offset, const std::exception& error);
+  /// Path of the file whose own attributes are shown.
+  std::string source_file(NodeId node, const SourceEntry& entry) const;
+
+  SourceRoot root_;
+  Stats stats_;
+  const ReaderSettings reader_settings_;
+  BlockCache cache_;
+  Classifier classifier_;
+  Tree tree_;
+  HandleTable<FileHandle> handles_;
+  HandleTable<DirectoryHandle> directories_;
+  ReadaheadBudget readahead_budget_;
+  Mutex log_mutex_;
+  std::unordered_set<std::string> logged_ GUARDED_BY(log_mutex_);
+  std::atomic<std::chrono::steady_clock::rep> last_release_;
+  WorkerPool pool_;  ///< last: its tasks use everything above
+};
+
+}  // namespace bloscfs::fs

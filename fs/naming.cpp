@@ -1,0 +1,124 @@
+#include "fs/naming.hpp"
+
+#include <array>
+#include <climits>
+#include <unordered_map>
+#include <utility>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::array<std::string_view, 5> kSuffixes = {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"};
+constexpr std::string_view kNpySuffix = ".npy";
+constexpr std::string_view kLockSuffix = ".b2lock";
+
+/// Answers "who wants this name" from probes; recursion shortens the name at each step.
+class Resolver {
+ public:
+  explicit Resolver(const EntryProbe& probe) : probe_(probe) {}
+
+  std::optional<std::string> resolve(const std::string& shown) {
+    if (const auto owner = probe_(shown)) {
+      if (is_at_full_name(shown, *owner)) return shown;
+    }
+    std::vector<std::string> rivals = wanting(shown);
+    if (rivals.size() != 1) return std::nullopt;
+    return std::move(rivals.front());
+  }
+
+ private:
+  /// Entries that prefer `name`, which is not their full name.
+  std::vector<std::string> wanting(const std::string& name) {
+    std::vector<std::string> found;
+    const auto consider = [&](const std::string& full_name) {
+      if (full_name == name) return;
+      const auto shown = probe_(full_name);
+      if (shown && preferred_name(full_name, *shown) == name) found.push_back(full_name);
+    };
+    for (const std::string_view suffix : kSuffixes) consider(name + std::string(suffix));
+    if (name.ends_with(kNpySuffix)) {
+      const std::string base = name.substr(0, name.size() - kNpySuffix.size());
+      if (!base.empty()) consider(base);
+      for (const std::string_view suffix : kSuffixes) consider(base + std::string(suffix));
+    }
+    return found;
+  }
+
+  bool is_at_full_name(const std::string& full_name, ShownAs shown) {
+    const std::string preferred = preferred_name(full_name, shown);
+    if (preferred == full_name || wanting(preferred).size() > 1) return true;
+    const auto rival = probe_(preferred);
+    return rival && is_at_full_name(preferred, *rival);
+  }
+
+  const EntryProbe& probe_;
+};
+
+}  // namespace
+
+std::string_view stem(std::string_view name) {
+  for (const std::string_view suffix : kSuffixes)
+    if (name.size() > suffix.size() && name.ends_with(suffix))
+      return name.substr(0, name.size() - suffix.size());
+  return name;
+}
+
+std::string preferred_name(std::string_view full_name, ShownAs shown) {
+  if (shown == ShownAs::itself) return std::string(full_name);
+  std::string name(stem(full_name));
+  if (shown == ShownAs::array && !name.ends_with(kNpySuffix)) name += kNpySuffix;
+  // No such name could be opened.
+  if (name.size() > NAME_MAX || name == "." || name == "..") return std::string(full_name);
+  return name;
+}
+
+bool is_temporary(std::string_view full_name) {
+  constexpr std::string_view kPrefix = ".bloscfs-";
+  constexpr std::string_view kSuffix = ".tmp";
+  constexpr std::size_t kDigits = 16;
+  if (full_name.size() != kPrefix.size() + kDigits + kSuffix.size()) return false;
+  if (!full_name.starts_with(kPrefix) || !full_name.ends_with(kSuffix)) return false;
+  const std::string_view digits = full_name.substr(kPrefix.size(), kDigits);
+  return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::optional<std::string_view> locked_name(std::string_view full_name) {
+  if (full_name.size() <= kLockSuffix.size() || !full_name.ends_with(kLockSuffix))
+    return std::nullopt;
+  return full_name.substr(0, full_name.size() - kLockSuffix.size());
+}
+
+std::vector<std::string> shown_names(const std::vector<NamedEntry>& entries) {
+  std::vector<std::string> preferred;
+  preferred.reserve(entries.size());
+  for (const NamedEntry& entry : entries)
+    preferred.push_back(preferred_name(entry.full_name, entry.shown));
+  std::unordered_map<std::string_view, std::size_t> claims;
+  std::vector<std::size_t> undecided;
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    claims[preferred[i]]++;
+    if (preferred[i] != entries[i].full_name) undecided.push_back(i);
+  }
+  std::vector<bool> fallen(entries.size(), false);
+  for (bool changed = true; changed;) {
+    // All who share a name give way at once; their full names are new claims.
+    std::vector<std::size_t> holding;
+    std::vector<std::size_t> falling;
+    for (const std::size_t i : undecided) (claims[preferred[i]] > 1 ? falling : holding).push_back(i);
+    for (const std::size_t i : falling) {
+      fallen[i] = true;
+      claims[entries[i].full_name]++;
+    }
+    changed = !falling.empty();
+    undecided = std::move(holding);
+  }
+  for (std::size_t i = 0; i < entries.size(); i++)
+    if (fallen[i]) preferred[i] = entries[i].full_name;
+  return preferred;
+}
+
+std::optional<std::string> full_name_of(const std::string& shown_name, const EntryProbe& probe) {
+  return Resolver(probe).resolve(shown_name);
+}
+
+}  // namespace bloscfs::fs

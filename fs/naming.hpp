@@ -1,0 +1,44 @@
+#pragma once
+// Which name a source entry is shown under (design: Names). Pure: entries come in as values.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bloscfs::fs {
+
+/// How an entry is shown, as far as its name depends on it.
+enum class ShownAs { itself, flat, array };
+
+/// The name minus one container suffix (.b2frame .b2f .b2 .b2nd .blp); the name itself if it has
+/// none or nothing would be left.
+std::string_view stem(std::string_view name);
+
+/// The name that an entry is shown under unless others in its directory want the same.
+std::string preferred_name(std::string_view full_name, ShownAs shown);
+
+/// True for names of our temporaries, which no mount shows: .bloscfs-<16 hex digits>.tmp
+bool is_temporary(std::string_view full_name);
+
+/// F of the lock sidecar "F.b2lock"; nullopt for other names.
+std::optional<std::string_view> locked_name(std::string_view full_name);
+
+struct NamedEntry {
+  std::string full_name;
+  ShownAs shown = ShownAs::itself;
+};
+
+/// Shown names of a whole directory, in the order of `entries`, collisions resolved. `entries`
+/// holds what the directory shows at all (hidden entries left out).
+std::vector<std::string> shown_names(const std::vector<NamedEntry>& entries);
+
+/// Looks up one entry of the directory by its full name; nullopt if there is none or it is hidden.
+using EntryProbe = std::function<std::optional<ShownAs>(const std::string& full_name)>;
+
+/// The full name of the entry shown as `shown_name`, asking only for the few entries that could
+/// want that name. Agrees with shown_names() of the whole directory.
+std::optional<std::string> full_name_of(const std::string& shown_name, const EntryProbe& probe);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,45 @@
+// FUSE operations on extended attributes.
+
+#include <cerrno>
+#include <string>
+
+#include "fs/reply.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// A size of 0 asks for the length alone.
+void reply_sized(fuse_req_t request, const std::string& value, std::size_t size) {
+  if (size == 0)
+    fuse_reply_xattr(request, value.size());
+  else if (value.size() > size)
+    fuse_reply_err(request, ERANGE);
+  else
+    fuse_reply_buf(request, value.data(), value.size());
+}
+
+void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::size_t size) {
+  guarded(request, "getxattr", [&] {
+    reply_sized(request, filesystem(request).read_attribute(inode, name), size);
+  });
+}
+
+void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
+  guarded(request, "listxattr", [&] {
+    std::string list;
+    for (const std::string& name : filesystem(request).list_attributes(inode)) {
+      list += name;
+      list += '\0';
+    }
+    reply_sized(request, list, size);
+  });
+}
+
+}  // namespace
+
+void add_attribute_operations(fuse_lowlevel_ops& ops) {
+  ops.getxattr = op_getxattr;
+  ops.listxattr = op_listxattr;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,176 @@
+#include "fs/options.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kMinCacheSize = std::size_t{1} << 20;
+constexpr unsigned kMaxThreads = 64;
+
+[[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view wanted) {
+  throw std::invalid_argument(fmt::format("option {}={}: {}", option, value, wanted));
+}
+
+std::optional<std::uint64_t> parse_number(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return number;
+}
+
+std::uint64_t number_option(std::string_view option, std::string_view value, std::uint64_t min,
+                            std::uint64_t max) {
+  const auto number = parse_number(value);
+  if (!number || *number < min || *number > max)
+    refuse(option, value, fmt::format("wanted a whole number from {} to {}", min, max));
+  return *number;
+}
+
+std::size_t size_option(std::string_view option, std::string_view value, std::size_t min) {
+  std::string_view digits = value;
+  unsigned shift = 0;
+  if (!digits.empty()) {
+    const std::size_t unit = std::string_view("KMG").find(digits.back());
+    if (unit != std::string_view::npos) {
+      shift = 10 * (static_cast<unsigned>(unit) + 1);
+      digits.remove_suffix(1);
+    }
+  }
+  const auto number = parse_number(digits);
+  if (!number || *number > (std::numeric_limits<std::size_t>::max() >> 1 >> shift) ||
+      (*number << shift) < min)
+    refuse(option, value,
+           fmt::format("wanted a size of at least {} bytes, such as 64M (K, M and G are known)",
+                       min));
+  return static_cast<std::size_t>(*number) << shift;
+}
+
+using Setter = void (*)(MountOptions&, std::string_view value);
+
+struct OwnOption {
+  std::string_view name;
+  bool takes_value;
+  Setter set;
+  std::string_view help;
+};
+
+constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
+
+const std::array kOwnOptions = {
+    OwnOption{"cache_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.cache_size = size_option("cache_size", v, kMinCacheSize);
+              },
+              "memory for decoded data, with K, M or G (256M)"},
+    OwnOption{"threads", true,
+              [](MountOptions& o, std::string_view v) {
+                o.threads = static_cast<unsigned>(number_option("threads", v, 1, kMaxThreads));
+              },
+              "threads for requests and decoding (by the processors, at most 8)"},
+    OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
+              "show the elements of arrays alone, without a NPY header"},
+    OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
+              "check the checksums that a frame keeps (bloscfs.xxh3)"},
+    OwnOption{"idle_timeout", true,
+              [](MountOptions& o, std::string_view v) {
+                o.idle_timeout =
+                    static_cast<std::uint32_t>(number_option("idle_timeout", v, 0, 1'000'000'000));
+              },
+              "unmount after so many seconds without an open file"},
+    OwnOption{"uid", true,
+              [](MountOptions& o, std::string_view v) {
+                o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId));
+              },
+              "show all files as owned by this user"},
+    OwnOption{"gid", true,
+              [](MountOptions& o, std::string_view v) {
+                o.owner.gid = static_cast<gid_t>(number_option("gid", v, 0, kMaxId));
+              },
+              "show all files as of this group"},
+};
+
+/// Options that libfuse or the kernel take, with or without a value.
+constexpr std::array<std::string_view, 29> kPassedOn = {
+    "allow_other", "allow_root", "auto_unmount", "default_permissions", "ro",          "rw",
+    "dev",         "nodev",      "suid",         "nosuid",              "exec",        "noexec",
+    "atime",       "noatime",    "relatime",     "norelatime",          "strictatime", "lazytime",
+    "sync",        "async",      "dirsync",      "diratime",            "nodiratime",  "fsname",
+    "subtype",     "context",    "fscontext",    "defcontext",          "rootcontext"};
+/// Words of fstab lines that mean nothing to a filesystem.
+constexpr std::array<std::string_view, 9> kIgnored = {"defaults", "auto",    "noauto",
+                                                      "nofail",   "_netdev", "user",
+                                                      "nouser",   "users",   "comment"};
+
+template <typename Names>
+bool is_among(std::string_view name, const Names& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void refuse_unknown(std::string_view name) {
+  std::string known;
+  for (const OwnOption& option : kOwnOptions)
+    known += fmt::format(" {}{}", option.name, option.takes_value ? "=" : "");
+  for (const std::string_view option : kPassedOn) known += fmt::format(" {}", option);
+  throw std::invalid_argument(fmt::format("unknown option {}; known are:{}", name, known));
+}
+
+void apply_own(MountOptions& options, const OwnOption& option, std::string_view item,
+               std::string_view value) {
+  const bool has_value = item.size() > option.name.size();
+  if (has_value != option.takes_value)
+    throw std::invalid_argument(fmt::format("option {} {}", option.name,
+                                            has_value ? "takes no value" : "needs a value"));
+  option.set(options, value);
+}
+
+void apply(MountOptions& options, std::string_view item) {
+  const std::size_t equals = item.find('=');
+  const std::string_view name = item.substr(0, equals);
+  const std::string_view value =
+      equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
+  for (const OwnOption& option : kOwnOptions)
+    if (option.name == name) return apply_own(options, option, item, value);
+  if (is_among(name, kIgnored) || name.starts_with("x-")) return;
+  if (!is_among(name, kPassedOn)) refuse_unknown(name);
+  if (name == "allow_other") options.allow_other = true;
+  options.passed_on.emplace_back(item);
+}
+
+}  // namespace
+
+MountOptions parse_options(const std::vector<std::string>& lists) {
+  MountOptions options;
+  for (std::string_view rest : lists) {
+    while (!rest.empty()) {
+      const std::size_t comma = rest.find(',');
+      const std::string_view item = rest.substr(0, comma);
+      if (!item.empty()) apply(options, item);
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+  }
+  return options;
+}
+
+std::string options_help() {
+  std::string text;
+  for (const OwnOption& option : kOwnOptions)
+    text += fmt::format("  {:<16}{}\n",
+                        fmt::format("{}{}", option.name, option.takes_value ? "=" : ""),
+                        option.help);
+  text += "  ro, allow_other, default_permissions and the other options of mount(8) and of\n"
+          "  mount.fuse(8) as usual\n";
+  return text;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,31 @@
+#pragma once
+// Settings of a mount, parsed strictly from -o options.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fs/tree.hpp"
+
+namespace bloscfs::fs {
+
+struct MountOptions {
+  std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
+  unsigned threads = 0;                             ///< of all kinds; 0: by the processors
+  bool raw = false;
+  bool verify = false;
+  bool allow_other = false;
+  std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
+  OwnerOverride owner;
+  /// Options for libfuse and the kernel, as given.
+  std::vector<std::string> passed_on;
+};
+
+/// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message;
+/// for an unknown option it lists those that exist.
+MountOptions parse_options(const std::vector<std::string>& lists);
+
+/// What --help prints about the options.
+std::string options_help();
+
+}  // namespace bloscfs::fs

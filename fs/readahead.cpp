@@ -1,0 +1,61 @@
+#include "fs/readahead.hpp"
+
+#include <algorithm>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::int64_t kFirstWindow = 256 << 10;
+constexpr std::int64_t kLargestWindow = 8 << 20;
+/// Work for one task: large enough to be worth a wake-up, small enough to spread over the pool.
+constexpr std::int64_t kPart = 256 << 10;
+/// Requests of one sequential reader arrive a little out of order from several kernel threads.
+constexpr std::int64_t kReorderSlack = 2 << 20;
+
+}  // namespace
+
+bool ReadaheadBudget::take(std::int64_t bytes) {
+  if (taken_.fetch_add(bytes) + bytes <= limit_) return true;
+  taken_ -= bytes;
+  return false;
+}
+
+Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std::int64_t limit) {
+  const MutexLock lock(mutex_);
+  const std::int64_t end = offset + size;
+  const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
+  const bool sequential = next_ >= 0 && offset <= next_ + slack && end >= next_;
+  if (!sequential) {
+    window_ = 0;
+    next_ = end;
+    ahead_ = end;
+    return {};
+  }
+  next_ = std::max(next_, end);
+  window_ = std::min({std::max(kFirstWindow, window_ * 2), kLargestWindow, limit});
+  const Window window{std::max(ahead_, next_), next_ + window_};
+  if (window.begin >= window.end) return {};
+  ahead_ = window.end;
+  return window;
+}
+
+void Readahead::on_read(std::int64_t offset, std::int64_t size,
+                        const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
+                        ReadaheadBudget& budget) {
+  Window window = advance(offset, size, budget.limit());
+  window.end = std::min(window.end, file->view->size());
+  for (std::int64_t at = window.begin; at < window.end; at += kPart) {
+    const std::int64_t part = std::min(kPart, window.end - at);
+    if (!budget.take(part)) return;
+    pool.post([file, at, part, &budget] {
+      try {
+        file->view->prefetch(at, part);
+      } catch (const std::exception&) {
+        // The reader meets the same error when it gets there, and reports it.
+      }
+      budget.give_back(part);
+    });
+  }
+}
+
+}  // namespace bloscfs::fs

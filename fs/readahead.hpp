@@ -1,0 +1,49 @@
+#pragma once
+// Recognises sequential readers and has what they will want next decoded ahead of them.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "fs/open_file.hpp"
+#include "fs/sync.hpp"
+#include "fs/worker_pool.hpp"
+
+namespace bloscfs::fs {
+
+/// Shared by all readers of a mount: bounds the bytes that are being read ahead.
+class ReadaheadBudget {
+ public:
+  explicit ReadaheadBudget(std::int64_t limit) : limit_(limit) {}
+  std::int64_t limit() const { return limit_; }
+  bool take(std::int64_t bytes);
+  void give_back(std::int64_t bytes) { taken_ -= bytes; }
+
+ private:
+  const std::int64_t limit_;
+  std::atomic<std::int64_t> taken_{0};
+};
+
+/// One per open handle. Thread-safe.
+class Readahead {
+ public:
+  /// Tells of a read that was just asked for; may post work for the bytes behind it.
+  /// `file` shows a container; `pool` and `budget` outlive the posted work.
+  void on_read(std::int64_t offset, std::int64_t size, const std::shared_ptr<const OpenFile>& file,
+               WorkerPool& pool, ReadaheadBudget& budget);
+
+ private:
+  /// The range to read ahead now, empty if the reader is not sequential.
+  struct Window {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
+  Window advance(std::int64_t offset, std::int64_t size, std::int64_t limit) EXCLUDES(mutex_);
+
+  Mutex mutex_;
+  std::int64_t next_ GUARDED_BY(mutex_) = -1;     ///< where a sequential reader goes on
+  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;     ///< end of what was already asked for
+  std::int64_t window_ GUARDED_BY(mutex_) = 0;    ///< bytes; grows while the reader goes on
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,34 @@
+#include "fs/reply.hpp"
+
+#include <spdlog/spdlog.h>
+
+#include <cerrno>
+#include <new>
+#include <system_error>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::fs {
+
+int errno_of(const std::exception& error, const char* operation) noexcept {
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
+    if (system->code().category() == std::generic_category() ||
+        system->code().category() == std::system_category())
+      return system->code().value();
+    return system->code().default_error_condition().value();
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ENOMEM;
+  spdlog::error("{}: {}", operation, error.what());
+  return EIO;
+}
+
+fuse_entry_param entry_param(const Tree::Found& found) {
+  fuse_entry_param entry{};
+  entry.ino = found.id;
+  entry.attr = found.attributes;
+  entry.attr_timeout = kCacheSeconds;
+  entry.entry_timeout = kCacheSeconds;
+  return entry;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,51 @@
+#pragma once
+// The error boundary: exceptions become an errno here and nowhere else.
+
+#include <fuse_lowlevel.h>
+
+#include <exception>
+#include <utility>
+
+#include "fs/filesystem.hpp"
+
+namespace bloscfs::fs {
+
+/// The errno that tells a caller of `error`; what is no system error counts as EIO and is logged
+/// with the operation's name.
+int errno_of(const std::exception& error, const char* operation) noexcept;
+
+/// Runs the body of an operation, whose last act is its reply; a failure is replied instead.
+template <typename Body>
+void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+  } catch (const std::exception& error) {
+    fuse_reply_err(request, errno_of(error, operation));
+  }
+}
+
+/// What every operation can reach.
+struct MountState {
+  Filesystem* filesystem = nullptr;
+  fuse_session* session = nullptr;
+};
+
+inline MountState& mount_state(fuse_req_t request) {
+  return *static_cast<MountState*>(fuse_req_userdata(request));
+}
+
+inline Filesystem& filesystem(fuse_req_t request) { return *mount_state(request).filesystem; }
+
+/// Seconds that the kernel may keep names and attributes. A change of SOURCE is seen by the next
+/// open all the same.
+inline constexpr double kCacheSeconds = 1.0;
+
+fuse_entry_param entry_param(const Tree::Found& found);
+
+/// Adds the operations of one family.
+void add_lookup_operations(fuse_lowlevel_ops& ops);
+void add_file_operations(fuse_lowlevel_ops& ops);
+void add_directory_operations(fuse_lowlevel_ops& ops);
+void add_attribute_operations(fuse_lowlevel_ops& ops);
+
+}  // namespace bloscfs::fs

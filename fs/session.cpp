@@ -1,0 +1,259 @@
+#include "fs/session.hpp"
+
+#include <fmt/format.h>
+#include <malloc.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <mutex>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "fs/reply.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr unsigned kRequestSize = 1 << 20;  // 256 pages, the most that the kernel sends
+constexpr unsigned kReadaheadKib = 1024;
+constexpr unsigned kDefaultThreads = 8;
+constexpr std::chrono::seconds kIdleCheck{1};
+
+void op_init(void*, fuse_conn_info* connection) {
+  connection->max_write = kRequestSize;
+  connection->max_read = kRequestSize;
+  for (const unsigned wanted : {FUSE_CAP_ASYNC_READ, FUSE_CAP_PARALLEL_DIROPS,
+                                FUSE_CAP_READDIRPLUS, FUSE_CAP_READDIRPLUS_AUTO,
+                                FUSE_CAP_CACHE_SYMLINKS, FUSE_CAP_EXPORT_SUPPORT,
+                                FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_SPLICE_WRITE})
+    connection->want |= connection->capable & wanted;
+}
+
+fuse_lowlevel_ops operations() {
+  fuse_lowlevel_ops ops{};
+  ops.init = op_init;
+  add_lookup_operations(ops);
+  add_file_operations(ops);
+  add_directory_operations(ops);
+  add_attribute_operations(ops);
+  return ops;
+}
+
+/// Commas and backslashes would end an option's value.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ',' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string mount_option_list(const SessionSettings& settings) {
+  std::string list = fmt::format("ro,max_read={}", kRequestSize);
+  bool has_name = false;
+  bool has_type = false;
+  for (const std::string& option : settings.options.passed_on) {
+    if (option == "ro" || option == "rw") continue;
+    has_name |= option.starts_with("fsname=");
+    has_type |= option.starts_with("subtype=");
+    list += "," + option;
+  }
+  if (settings.options.allow_other) list += ",default_permissions";
+  if (!has_name) list += ",fsname=" + escaped(settings.source);
+  if (!has_type) list += ",subtype=bloscfs";
+  return list;
+}
+
+class Arguments {
+ public:
+  explicit Arguments(const SessionSettings& settings) {
+    for (const std::string& word :
+         {std::string("bloscfs"), std::string("-o"), mount_option_list(settings)})
+      fuse_opt_add_arg(&arguments_, word.c_str());
+    if (settings.debug) fuse_opt_add_arg(&arguments_, "-d");
+  }
+  ~Arguments() { fuse_opt_free_args(&arguments_); }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  fuse_args* get() { return &arguments_; }
+
+ private:
+  fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
+};
+
+/// The kernel's device number of the mount ("0:57"), without asking the filesystem itself.
+std::string device_of_mount(const std::string& mountpoint) {
+  std::ifstream mounts("/proc/self/mountinfo");
+  std::string device;
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, number, root, place;
+    fields >> id >> parent >> number >> root >> place;
+    if (place == mountpoint) device = number;
+  }
+  return device;
+}
+
+/// The kernel starts with 128 KiB; only root may raise it.
+void raise_kernel_readahead(const std::string& mountpoint) {
+  const std::string device = device_of_mount(mountpoint);
+  if (device.empty()) return;
+  std::ofstream setting("/sys/class/bdi/" + device + "/read_ahead_kb");
+  setting << kReadaheadKib;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Freed blocks go back to the system at once, so that the process stays near its budget.
+void bound_allocator() {
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
+
+/// Ends the session after a time without open files.
+class IdleWatch {
+ public:
+  IdleWatch(const Filesystem& filesystem, std::uint32_t seconds) {
+    if (seconds == 0) return;
+    thread_ = std::thread([this, &filesystem, limit = std::chrono::seconds(seconds)] {
+      std::unique_lock lock(mutex_);
+      while (!stopped_) {
+        condition_.wait_for(lock, kIdleCheck);
+        if (stopped_ || filesystem.idle_time() < limit) continue;
+        ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
+        return;
+      }
+    });
+  }
+  ~IdleWatch() {
+    if (!thread_.joinable()) return;
+    {
+      const std::lock_guard lock(mutex_);
+      stopped_ = true;
+    }
+    condition_.notify_all();
+    thread_.join();
+  }
+  IdleWatch(const IdleWatch&) = delete;
+  IdleWatch& operator=(const IdleWatch&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+/// Threads for requests, and for decoding beside them.
+struct ThreadCounts {
+  unsigned requests;
+  unsigned workers;
+};
+
+ThreadCounts thread_counts(const MountOptions& options) {
+  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned all =
+      options.threads != 0 ? options.threads : std::min(kDefaultThreads, 2 * processors + 2);
+  const unsigned workers = std::max(1u, std::min(processors, all / 2));
+  return {std::max(1u, all - workers), workers};
+}
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
+                                                        std::free);
+  if (!resolved) throw std::system_error(errno, std::generic_category(), path);
+  return resolved.get();
+}
+
+/// The daemon would wait for itself when it looks into its own mount.
+void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
+  if (mountpoint.starts_with(real_path(source) + "/"))
+    throw std::invalid_argument(mountpoint + ": lies inside " + source);
+}
+
+class Session {
+ public:
+  Session(const SessionSettings& settings, MountState& state)
+      : arguments_(settings), operations_(operations()) {
+    session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
+    if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
+    state.session = session_;
+    if (fuse_set_signal_handlers(session_) != 0) {
+      fuse_session_destroy(session_);
+      throw std::runtime_error("signal handlers could not be set");
+    }
+    if (fuse_session_mount(session_, settings.mountpoint.c_str()) != 0) {
+      fuse_remove_signal_handlers(session_);
+      fuse_session_destroy(session_);
+      throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
+    }
+  }
+  ~Session() {
+    fuse_session_unmount(session_);
+    fuse_remove_signal_handlers(session_);
+    fuse_session_destroy(session_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  void serve(unsigned threads) {
+    const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
+        fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
+    fuse_loop_cfg_set_max_threads(config.get(), threads);
+    fuse_loop_cfg_set_idle_threads(config.get(), threads);
+    const int error = fuse_session_loop_mt(session_, config.get());
+    if (error < 0) throw std::system_error(-error, std::generic_category(), "session");
+  }
+
+ private:
+  Arguments arguments_;
+  fuse_lowlevel_ops operations_;
+  fuse_session* session_ = nullptr;
+};
+
+}  // namespace
+
+void run_session(const SessionSettings& given) {
+  SessionSettings settings = given;
+  settings.foreground |= settings.debug;
+  settings.mountpoint = real_path(given.mountpoint);
+  bound_allocator();
+  raise_descriptor_limit();
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("bloscfs"));
+  MountSource source = open_source(settings.source, settings.options.raw);
+  if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
+
+  MountState state;
+  Session session(settings, state);
+  raise_kernel_readahead(settings.mountpoint);
+  if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
+    throw std::system_error(errno, std::generic_category(), "going into the background");
+  if (!settings.foreground)
+    spdlog::set_default_logger(spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID));
+  // Threads would not survive going into the background, so they start here.
+  const ThreadCounts threads = thread_counts(settings.options);
+  Filesystem filesystem(std::move(source), settings.options, threads.workers);
+  state.filesystem = &filesystem;
+  const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
+  session.serve(threads.requests);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,119 @@
+#include "fs/source_root.hpp"
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+namespace bloscfs::fs {
+namespace {
+
+[[noreturn]] void throw_errno(const std::string& path) {
+  throw std::system_error(errno, std::generic_category(), path);
+}
+
+/// Extended attributes of what an O_PATH descriptor stands for are reached through /proc.
+std::string descriptor_path(const frame::UniqueFd& fd) {
+  return "/proc/self/fd/" + std::to_string(fd.get());
+}
+
+constexpr std::size_t kMaxAttributeSize = 64 << 10;  // the kernel's own limit
+
+const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
+
+}  // namespace
+
+std::string join_path(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+int SourceRoot::try_open(const std::string& path, int flags) const {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  // A symlink that now stands where a directory was seen would lead elsewhere.
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return static_cast<int>(
+      ::syscall(SYS_openat2, directory_.get(), or_dot(path), &how, sizeof how));
+}
+
+frame::UniqueFd SourceRoot::open(const std::string& path, int flags) const {
+  frame::UniqueFd fd(try_open(path, flags));
+  if (!fd) throw_errno(path);
+  return fd;
+}
+
+std::optional<struct stat> SourceRoot::stat(const std::string& path) const {
+  const frame::UniqueFd fd(try_open(path, O_PATH));
+  if (!fd) {
+    if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP)
+      return std::nullopt;
+    throw_errno(path);
+  }
+  struct stat st {};
+  if (::fstat(fd.get(), &st) != 0) throw_errno(path);
+  return st;
+}
+
+std::string SourceRoot::read_link(const std::string& path) const {
+  const frame::UniqueFd fd = open(path, O_PATH);
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
+  if (size < 0) throw_errno(path);
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+struct statvfs SourceRoot::stat_filesystem() const {
+  struct statvfs st {};
+  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno("");
+  return st;
+}
+
+std::vector<std::string> SourceRoot::attribute_names(const std::string& path) const {
+  const frame::UniqueFd fd = open(path, O_PATH);
+  std::vector<char> list(kMaxAttributeSize);
+  const ssize_t size = ::listxattr(descriptor_path(fd).c_str(), list.data(), list.size());
+  if (size < 0) {
+    if (errno == EOPNOTSUPP || errno == EACCES || errno == EPERM || errno == ELOOP) return {};
+    throw_errno(path);
+  }
+  std::vector<std::string> names;
+  for (const char* name = list.data(); name < list.data() + size; name += names.back().size() + 1)
+    names.emplace_back(name);
+  return names;
+}
+
+std::string SourceRoot::attribute(const std::string& path, const std::string& name) const {
+  const frame::UniqueFd fd = open(path, O_PATH);
+  std::vector<char> value(kMaxAttributeSize);
+  const ssize_t size =
+      ::getxattr(descriptor_path(fd).c_str(), name.c_str(), value.data(), value.size());
+  if (size < 0) throw_errno(path);
+  return {value.data(), static_cast<std::size_t>(size)};
+}
+
+std::vector<SourceRoot::Entry> SourceRoot::list(const std::string& path) const {
+  frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
+  if (!directory) throw_errno(path);
+  fd.release();
+  std::vector<Entry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr) break;
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
+  }
+  if (errno != 0) throw_errno(path);
+  return entries;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,51 @@
+#pragma once
+// Access to what lies below SOURCE by relative paths that can neither leave it nor follow symlinks.
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/byte_source.hpp"
+
+namespace bloscfs::fs {
+
+/// Paths are relative to the root; the empty path is the root itself. Errors are
+/// std::system_error with the errno. Thread-safe.
+class SourceRoot {
+ public:
+  /// `directory` is an open directory (O_PATH is enough).
+  explicit SourceRoot(frame::UniqueFd directory) : directory_(std::move(directory)) {}
+
+  /// openat2 with O_CLOEXEC and O_NOFOLLOW, kept beneath the root.
+  frame::UniqueFd open(const std::string& path, int flags) const;
+  /// lstat; nullopt when nothing is there.
+  std::optional<struct stat> stat(const std::string& path) const;
+  std::string read_link(const std::string& path) const;
+  struct statvfs stat_filesystem() const;
+  /// Names of the extended attributes; empty where the filesystem has none.
+  std::vector<std::string> attribute_names(const std::string& path) const;
+  std::string attribute(const std::string& path, const std::string& name) const;
+
+  struct Entry {
+    std::string name;
+    unsigned char type;  ///< DT_*
+    ino_t inode;
+  };
+  /// Entries of a directory without "." and "..".
+  std::vector<Entry> list(const std::string& path) const;
+
+ private:
+  /// A descriptor, or -1 with errno set.
+  int try_open(const std::string& path, int flags) const;
+
+  frame::UniqueFd directory_;
+};
+
+/// "a/b" from "a" and "b"; "b" from "" and "b".
+std::string join_path(const std::string& directory, const std::string& name);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,48 @@
+// bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "fs/options.hpp"
+#include "fs/session.hpp"
+
+int main(int argc, char** argv) {
+  bloscfs::fs::SessionSettings settings;
+  std::vector<std::string> option_lists;
+  CLI::App app(
+      "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows the\n"
+      "decompressed contents as ordinary files.",
+      "bloscfs");
+  app.add_option("SOURCE", settings.source, "frame file, sparse frame directory, or directory")
+      ->required();
+  app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory")->required();
+  app.add_option("-o", option_lists, "mount options, separated by commas (see below)")
+      ->allow_extra_args(false);
+  app.add_flag("-f", settings.foreground, "stay in the foreground");
+  app.add_flag("-d", settings.debug, "show every request (libfuse's debugging); implies -f");
+  app.set_version_flag("-V,--version", "bloscfs " BLOSCFS_VERSION);
+  app.footer("Mount options:\n" + bloscfs::fs::options_help());
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    std::fprintf(stderr, "bloscfs: %s\n", error.what());
+    return 2;
+  }
+  try {
+    settings.options = bloscfs::fs::parse_options(option_lists);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bloscfs: %s\n", error.what());
+    return 2;
+  }
+  try {
+    bloscfs::fs::run_session(settings);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bloscfs: %s: %s\n", settings.source.c_str(), error.what());
+    return 1;
+  }
+  return 0;
+}
