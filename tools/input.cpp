@@ -44,8 +44,8 @@ void complain(const std::string& file, const std::string& what) {
 int guarded(const std::string& file, const std::function<int()>& work) {
   try {
     return work();
-  } catch (const UsageError&) {
-    throw;
+  } catch (const UsageError& error) {
+    throw UsageError(file + ": " + error.what());
   } catch (const std::exception& error) {
     complain(file, reason(error));
     return kExitBadData;

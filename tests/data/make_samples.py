@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/data/samples, and samples.json that says what is in them, with C-Blosc2 (libblosc2.so.4, found by the loader or given).
+"""Makes tests/data/samples, and manifest.json beside it that says what is in them, with C-Blosc2 (libblosc2.so.4, found by the loader or given).
 
 usage: make_samples.py OUTPUT_DIRECTORY [LIBRARY]
 """
@@ -155,7 +155,7 @@ def main():
                 "expect": "ok", "nbytes": len(content), "sha256": sha256(content)}
                for name, content in contents.items()]
     entries[1] |= {"shape": grid.shape, "dtype": grid.dtype.str, "npy_sha256": npy_sha256(grid)}
-    output.with_suffix(".json").write_text(json.dumps(entries, indent=1) + "\n")
+    (output.parent / "manifest.json").write_text(json.dumps(entries, indent=1) + "\n")
 
 
 if __name__ == "__main__":

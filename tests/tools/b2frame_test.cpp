@@ -1,0 +1,346 @@
+// Runs the built b2frame on reference files and on bad command lines.
+
+#define BOOST_TEST_MODULE tools
+#include <algorithm>
+#include <fstream>
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/support/digest.hpp"
+#include "tests/support/manifest.hpp"
+#include "tests/support/sanitizers.hpp"
+#include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+using nlohmann::json;
+
+/// Most memory that b2frame may take on a damaged or merely announced file.
+constexpr long kMaxResidentKib = 128 << 10;
+constexpr Seconds kDamagedLimit{kSanitized ? 20 : 5};
+
+ProcessResult b2frame(Arguments arguments, Seconds limit = Seconds{60}) {
+  arguments.insert(arguments.begin(), B2FRAME);
+  ProcessSettings settings;
+  settings.limit = limit;
+  return run(arguments, settings);
+}
+
+bool is_chunk(const CorpusEntry& entry) { return entry.text("container") == "chunk"; }
+
+/// A subcommand with --chunk where the entry is one.
+Arguments command(const char* name, const CorpusEntry& entry) {
+  Arguments arguments{name};
+  if (is_chunk(entry)) arguments.push_back("--chunk");
+  arguments.push_back(entry.file.string());
+  return arguments;
+}
+
+Arguments operator+(Arguments left, const Arguments& right) {
+  left.insert(left.end(), right.begin(), right.end());
+  return left;
+}
+
+std::string sha256_of(const std::string& text) {
+  return sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+/// All of tests/data, and of the larger corpus where it is present.
+std::vector<CorpusEntry> all_entries() {
+  std::vector<fs_std::path> roots = data_roots();
+  if (!corpus_root().empty()) roots.push_back(corpus_root());
+  std::vector<CorpusEntry> entries;
+  for (const fs_std::path& root : roots)
+    for (auto& some : {containers_in(root), chunks_in(root)})
+      entries.insert(entries.end(), some.begin(), some.end());
+  return entries;
+}
+
+std::vector<CorpusEntry> expected(const char* expect) {
+  std::vector<CorpusEntry> entries = all_entries();
+  std::erase_if(entries, [&](const CorpusEntry& entry) { return !entry.is(expect); });
+  return entries;
+}
+
+std::string sample(const char* name) {
+  return std::string(BLOSCFS_TEST_SOURCE_ROOT "/tests/data/samples/") + name;
+}
+
+bool is_message_about(const std::string& err, const std::string& file) {
+  return err.starts_with("b2frame: " + file + ": ") && err.ends_with("\n");
+}
+
+void check_survived(const ProcessResult& result) {
+  BOOST_TEST(!result.timed_out);
+  BOOST_TEST((result.status == 0 || result.status == 1), result.description());
+  if (!kSanitized) BOOST_TEST(result.usage.ru_maxrss < kMaxResidentKib);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(b2frame_on_reference_files)
+
+BOOST_AUTO_TEST_CASE(extracts_the_contents_of_every_sound_file) {
+  for (const CorpusEntry& entry : expected("ok")) {
+    if (entry.text("sha256").empty()) continue;
+    BOOST_TEST_CONTEXT(entry.name()) {
+      const ProcessResult result = b2frame(command("extract", entry) + Arguments{"-o", "-"});
+      BOOST_TEST(result.ok(), result.description());
+      BOOST_TEST(sha256_of(result.out) == entry.text("sha256"));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(extracts_every_array_as_numpy_would_save_it) {
+  const TempDir scratch;
+  for (const CorpusEntry& entry : expected("ok")) {
+    if (entry.text("npy_sha256").empty()) continue;
+    BOOST_TEST_CONTEXT(entry.name()) {
+      const ProcessResult piped = b2frame({"extract", "--npy", entry.file.string(), "-o", "-"});
+      BOOST_TEST(piped.ok(), piped.description());
+      BOOST_TEST(sha256_of(piped.out) == entry.text("npy_sha256"));
+      const auto out = scratch / "array.npy";
+      const ProcessResult named = b2frame({"extract", entry.file.string(), "-o", out.string()});
+      BOOST_TEST(named.ok(), named.description());
+      BOOST_TEST(sha256(read_file(out)) == entry.text("npy_sha256"));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(extracts_ranges_of_huge_contents_at_once) {
+  for (const CorpusEntry& entry : expected("valid-lazy")) {
+    for (const json& probe : entry.facts.at("probe")) {
+      BOOST_TEST_CONTEXT(entry.name() << " at " << probe.at("offset")) {
+        const ProcessResult result = b2frame(
+            command("extract", entry) + Arguments{"--offset", probe.at("offset").dump(), "--length",
+                                                  probe.at("length").dump(), "-o", "-"},
+            kDamagedLimit);
+        BOOST_TEST(result.ok(), result.description());
+        BOOST_TEST(sha256_of(result.out) == probe.at("sha256").get<std::string>());
+        check_survived(result);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(verifies_every_sound_file_in_silence) {
+  for (const CorpusEntry& entry : expected("ok")) {
+    BOOST_TEST_CONTEXT(entry.name()) {
+      const ProcessResult result = b2frame(command("verify", entry));
+      BOOST_TEST(result.ok(), result.description());
+      BOOST_TEST(result.err.empty());
+      BOOST_TEST(result.out.empty());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_every_damaged_file_with_a_message) {
+  for (const CorpusEntry& entry : expected("error")) {
+    BOOST_TEST_CONTEXT(entry.name()) {
+      for (const Arguments& arguments :
+           {command("verify", entry), command("extract", entry) + Arguments{"-o", "-"}}) {
+        const ProcessResult result = b2frame(arguments, kDamagedLimit);
+        check_survived(result);
+        BOOST_TEST(result.status == 1);
+        BOOST_TEST(is_message_about(result.err, entry.file.string()), result.err);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(survives_every_odd_file) {
+  for (const CorpusEntry& entry : expected("any")) {
+    BOOST_TEST_CONTEXT(entry.name()) {
+      check_survived(b2frame(command("verify", entry), kDamagedLimit));
+      check_survived(b2frame(
+          command("extract", entry) + Arguments{"--length", "4000000", "-o", "-"}, kDamagedLimit));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(describes_every_file_that_it_can_open) {
+  for (const CorpusEntry& entry : all_entries()) {
+    BOOST_TEST_CONTEXT(entry.name()) {
+      const ProcessResult result =
+          b2frame(command("info", entry) + Arguments{"--json"}, kDamagedLimit);
+      check_survived(result);
+      BOOST_TEST((result.ok() || entry.is("error") || entry.is("any")), result.description());
+      if (!result.ok()) continue;
+      const json shown = json::parse(result.out);
+      BOOST_TEST(shown.at("kind").get<std::string>() == entry.text("container"));
+      if (!entry.is("ok")) continue;
+      for (const char* field : {"typesize", "nchunks", "shape", "chunkshape", "blockshape"})
+        if (entry.facts.contains(field) && shown.contains(field))
+          BOOST_TEST(shown.at(field) == entry.facts.at(field), field << " " << shown.at(field));
+      if (entry.facts.contains("metalayers"))
+        for (const auto& [name, content] : entry.facts.at("metalayers").items())
+          BOOST_TEST(shown.at("metalayers").contains(name), name);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(b2frame_info)
+
+BOOST_AUTO_TEST_CASE(shows_header_chunks_and_decoded_metalayers) {
+  const ProcessResult result = b2frame({"info", "--json", sample("station.log.b2frame")});
+  BOOST_TEST_REQUIRE(result.ok(), result.description());
+  const json shown = json::parse(result.out);
+  BOOST_TEST(shown.at("codec") == "zstd");
+  BOOST_TEST(shown.at("nbytes") == 900000);
+  BOOST_TEST(shown.at("nchunks") == 7);
+  BOOST_TEST(shown.at("chunks").at("stored") == 7);
+  BOOST_TEST(shown.at("chunks").at("dead_space") == 0);
+  BOOST_TEST(shown.at("metalayers").at("origin").at("network") == "north");
+  BOOST_TEST(shown.at("vlmetalayers").at("notes").at("quality") == "synthetic");
+  const json& ratio = shown.at("chunks").at("ratio");
+  BOOST_TEST(ratio.at("min") > 1.0);
+  BOOST_TEST(ratio.at("min") <= ratio.at("median"));
+  BOOST_TEST(ratio.at("median") <= ratio.at("max"));
+}
+
+BOOST_AUTO_TEST_CASE(counts_special_chunks) {
+  const ProcessResult result = b2frame({"info", "--json", sample("counts.b2frame")});
+  BOOST_TEST_REQUIRE(result.ok(), result.description());
+  const json shown = json::parse(result.out);
+  BOOST_TEST(shown.at("kind") == "sframe");
+  BOOST_TEST(shown.at("chunks").at("stored") == 4);
+  BOOST_TEST(shown.at("chunks").at("special").at("zero") == 9);
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_after_a_file_that_is_bad) {
+  const TempDir scratch;
+  write_file(scratch / "text", std::string_view("no frame"));
+  const std::string bad = (scratch / "text").string();
+  const ProcessResult result = b2frame({"info", bad, sample("temperature.b2nd")});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(is_message_about(result.err, bad), result.err);
+  BOOST_TEST(result.out.find("<f4") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(b2frame_verify)
+
+BOOST_AUTO_TEST_CASE(names_each_bad_chunk_and_no_other) {
+  const TempDir scratch;
+  const auto copy = scratch / "counts.b2frame";
+  std::filesystem::copy(sample("counts.b2frame"), copy);
+  for (const char* name : {"00000001.chunk", "00000003.chunk"}) {
+    ByteVector bytes = read_file(copy / name);
+    // The blosc2 header and block starts stay; what is behind them no longer decodes.
+    std::fill(bytes.begin() + 48, bytes.end(), std::uint8_t{0xff});
+    write_file(copy / name, bytes);
+  }
+  const ProcessResult result = b2frame({"verify", copy.string()});
+  BOOST_TEST(result.status == 1);
+  const std::string prefix = "b2frame: " + copy.string() + ": chunk ";
+  BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 2);
+  BOOST_TEST(result.err.find(prefix + "4: ") != std::string::npos, result.err);
+  BOOST_TEST(result.err.find(prefix + "6: ") != std::string::npos, result.err);
+}
+
+BOOST_AUTO_TEST_CASE(says_that_a_file_is_missing) {
+  const ProcessResult result = b2frame({"verify", "/nonexistent/frame"});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.err == "b2frame: /nonexistent/frame: No such file or directory\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(b2frame_extract)
+
+BOOST_AUTO_TEST_CASE(cuts_a_range_out_of_the_contents) {
+  const std::string whole = b2frame({"extract", sample("station.log.b2frame"), "-o", "-"}).out;
+  BOOST_TEST_REQUIRE(whole.size() == 900000U);
+  const ProcessResult middle = b2frame({"extract", "--offset", "131000", "--length", "5000",
+                                        sample("station.log.b2frame"), "-o", "-"});
+  BOOST_TEST((middle.out == whole.substr(131000, 5000)));
+  const ProcessResult end = b2frame({"extract", "--offset", "899990", "--length", "5000",
+                                     sample("station.log.b2frame"), "-o", "-"});
+  BOOST_TEST((end.out == whole.substr(899990)));
+}
+
+BOOST_AUTO_TEST_CASE(leaves_zero_chunks_as_holes_in_the_file) {
+  const TempDir scratch;
+  const auto out = scratch / "counts";
+  BOOST_TEST(b2frame({"extract", sample("counts.b2frame"), "-o", out.string()}).ok());
+  BOOST_TEST(read_file(out).size() == 800000U);
+  const ProcessResult piped = b2frame({"extract", sample("counts.b2frame"), "-o", "-"});
+  BOOST_TEST(sha256(read_file(out)) == sha256_of(piped.out));
+}
+
+BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_a_chunk_is_bad) {
+  const TempDir scratch;
+  const auto copy = scratch / "counts.b2frame";
+  std::filesystem::copy(sample("counts.b2frame"), copy);
+  ByteVector bytes = read_file(copy / "00000002.chunk");
+  bytes.resize(bytes.size() / 2);
+  write_file(copy / "00000002.chunk", bytes);
+  std::filesystem::create_directory(scratch / "out");
+  write_file(scratch / "out/old", std::string_view("kept"));
+  for (const char* name : {"out/new", "out/old"}) {
+    const ProcessResult result =
+        b2frame({"extract", copy.string(), "-o", (scratch / name).string()});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(is_message_about(result.err, copy.string()), result.err);
+  }
+  const auto left = std::filesystem::directory_iterator(scratch / "out");
+  BOOST_TEST(std::distance(begin(left), end(left)) == 1);
+  BOOST_TEST(read_file(scratch / "out/old").size() == 4U);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_npy_for_what_is_no_array) {
+  const ProcessResult result =
+      b2frame({"extract", "--npy", sample("station.log.b2frame"), "-o", "-"});
+  BOOST_TEST(result.status != 0);
+  BOOST_TEST(result.out.empty());
+  BOOST_TEST(is_message_about(result.err, sample("station.log.b2frame")), result.err);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(b2frame_command_line)
+
+BOOST_AUTO_TEST_CASE(answers_bad_usage_with_status_2) {
+  const std::string frame = sample("station.log.b2frame");
+  const std::vector<Arguments> bad = {
+      {},
+      {"explode"},
+      {"info"},
+      {"info", "--frob", frame},
+      {"verify"},
+      {"list"},
+      {"extract", frame},
+      {"extract", "-o", "-"},
+      {"extract", frame, frame, "-o", "-"},
+      {"extract", "--offset", "12x", frame, "-o", "-"},
+      {"extract", "--offset", "-1", frame, "-o", "-"},
+      {"extract", "--length", "0x10", frame, "-o", "-"},
+      {"extract", "--length", "9223372036854775808", frame, "-o", "-"},
+      {"extract", "--offset", "900001", frame, "-o", "-"},
+  };
+  for (const Arguments& arguments : bad) {
+    const ProcessResult result = b2frame(arguments);
+    const std::string last = arguments.empty() ? "nothing" : arguments.back();
+    BOOST_TEST(result.status == 2, last << ": " << result.description());
+    BOOST_TEST(result.err.starts_with("b2frame: "), result.err);
+    BOOST_TEST(result.out.empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(explains_itself) {
+  for (const Arguments& arguments :
+       {Arguments{"--help"}, Arguments{"info", "--help"}, Arguments{"--version"}}) {
+    const ProcessResult result = b2frame(arguments);
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(!result.out.empty());
+    BOOST_TEST(result.err.empty());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
