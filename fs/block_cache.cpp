@@ -147,16 +147,26 @@ void BlockCache::release(std::size_t bytes) { used_ -= bytes; }
 
 bool BlockCache::evict_one() {
   const std::size_t start = next_victim_++;
-  for (std::size_t i = 0; i < kShards; i++)
-    if (evict_from(shards_[(start + i) % kShards])) return true;
+  // Shards are small, so that their shares of new values differ: whoever has too many new values
+  // gives first, wherever the turn stands.
+  for (const Victim victim : {Victim::excess_new, Victim::used_again, Victim::any_new})
+    for (std::size_t i = 0; i < kShards; i++)
+      if (evict_from(shards_[(start + i) % kShards], victim)) return true;
   return false;
 }
 
-bool BlockCache::evict_from(Shard& shard) {
+bool BlockCache::evict_from(Shard& shard, Victim victim) {
   const MutexLock lock(shard.mutex);
-  const bool small_first = shard.small_bytes * 10 > shard.small_bytes + shard.main_bytes;
-  if (small_first) return evict_from_small(shard) || evict_from_main(shard);
-  return evict_from_main(shard) || evict_from_small(shard);
+  switch (victim) {
+    case Victim::excess_new:
+      return shard.small_bytes * 10 > shard.small_bytes + shard.main_bytes &&
+             evict_from_small(shard);
+    case Victim::used_again:
+      return evict_from_main(shard);
+    case Victim::any_new:
+      return evict_from_small(shard);
+  }
+  return false;
 }
 
 bool BlockCache::evict_from_small(Shard& shard) {

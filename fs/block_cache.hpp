@@ -118,7 +118,8 @@ class BlockCache {
   void release(std::size_t bytes);
   /// Frees one value of some shard; false if every value is in use.
   bool evict_one();
-  bool evict_from(Shard& shard);
+  enum class Victim { excess_new, used_again, any_new };
+  bool evict_from(Shard& shard, Victim victim);
   bool evict_from_small(Shard& shard) REQUIRES(shard.mutex);
   bool evict_from_main(Shard& shard) REQUIRES(shard.mutex);
   void remember_ghost(Shard& shard, std::size_t hash) REQUIRES(shard.mutex);

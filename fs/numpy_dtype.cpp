@@ -1,0 +1,268 @@
+#include "fs/numpy_dtype.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "fs/numpy_scalar.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::PythonKind;
+using frame::PythonValue;
+
+constexpr std::int64_t kMaxItemsize = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kMaxDimensions = 32;
+
+/// A type as descr shows it: scalars are a string, structures a list, sub-arrays have a shape.
+struct Type {
+  std::int64_t itemsize = 0;
+  std::int64_t alignment = 1;
+  PythonValue descr;
+  std::optional<PythonValue> shape;
+};
+
+struct Field {
+  PythonValue name;  ///< a string, or a tuple of title and name
+  Type type;
+  std::int64_t offset = 0;
+};
+
+std::optional<Type> type_of(const PythonValue& value);
+
+std::int64_t round_up(std::int64_t size, std::int64_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
+
+std::optional<Type> scalar_type(std::string_view text) {
+  const std::optional<NumpyScalar> scalar = parse_numpy_scalar(text);
+  if (!scalar) return std::nullopt;
+  Type type;
+  type.itemsize = scalar->itemsize;
+  type.alignment = scalar->alignment;
+  type.descr = PythonValue::make_string(scalar->text);
+  return type;
+}
+
+/// `base` repeated: () and the number 1 leave it as it is.
+std::optional<Type> with_shape(Type base, const PythonValue& shape) {
+  PythonValue dims = shape;
+  if (shape.is_integer()) {
+    if (shape.integer == 1) return base;
+    dims = PythonValue::make_sequence(PythonKind::tuple, {shape});
+  }
+  if (!dims.is_sequence() || dims.items.size() > kMaxDimensions) return std::nullopt;
+  dims.kind = PythonKind::tuple;
+  if (dims.items.empty()) return base;
+  Type type;
+  type.itemsize = base.itemsize;
+  type.alignment = base.alignment;
+  for (const PythonValue& extent : dims.items) {
+    if (!extent.is_integer() || extent.integer < 0 || extent.integer > kMaxItemsize)
+      return std::nullopt;
+    type.itemsize *= extent.integer;
+    if (type.itemsize > kMaxItemsize) return std::nullopt;
+  }
+  type.descr = std::move(base.descr);
+  if (base.shape)
+    type.descr = PythonValue::make_sequence(PythonKind::tuple,
+                                            {std::move(type.descr), std::move(*base.shape)});
+  type.shape = std::move(dims);
+  return type;
+}
+
+/// Names and titles share one name space.
+class NameSet {
+ public:
+  bool add(const std::string& name) { return names_.insert(name).second; }
+
+ private:
+  std::set<std::string> names_;
+};
+
+PythonValue titled(const PythonValue& title, std::string name) {
+  PythonValue text = PythonValue::make_string(std::move(name));
+  return PythonValue::make_sequence(PythonKind::tuple, {title, std::move(text)});
+}
+
+/// The name of a field in a list, which NumPy makes up where it is empty.
+std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t number,
+                                       NameSet& names) {
+  const bool has_title = value.kind == PythonKind::tuple && value.items.size() == 2;
+  const PythonValue& stored = has_title ? value.items[1] : value;
+  if (!stored.is_string()) return std::nullopt;
+  std::string name = stored.text;
+  if (name.empty()) {
+    // NumPy takes the title for the name then, and refuses it for being there twice.
+    if (has_title) return std::nullopt;
+    name = "f" + std::to_string(number);
+  }
+  if (!names.add(name)) return std::nullopt;
+  if (!has_title) return PythonValue::make_string(std::move(name));
+  const PythonValue& title = value.items[0];
+  if (!title.is_string() || !names.add(title.text)) return std::nullopt;
+  return titled(title, std::move(name));
+}
+
+/// descr of a structure; NumPy shows gaps as nameless fields and refuses overlapping ones.
+std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize) {
+  const auto gap = [](std::int64_t size) {
+    return PythonValue::make_sequence(
+        PythonKind::tuple, {PythonValue::make_string(std::string()),
+                            PythonValue::make_string("|V" + std::to_string(size))});
+  };
+  Type type;
+  std::vector<PythonValue> descr;
+  std::int64_t end = 0;
+  for (Field& field : fields) {
+    if (field.offset < end) return std::nullopt;
+    if (field.offset > end) descr.push_back(gap(field.offset - end));
+    end = field.offset + field.type.itemsize;
+    if (end > kMaxItemsize) return std::nullopt;
+    std::vector<PythonValue> parts = {std::move(field.name), std::move(field.type.descr)};
+    if (field.type.shape) parts.push_back(std::move(*field.type.shape));
+    descr.push_back(PythonValue::make_sequence(PythonKind::tuple, std::move(parts)));
+  }
+  if (itemsize < end || itemsize > kMaxItemsize) return std::nullopt;
+  if (itemsize > end) descr.push_back(gap(itemsize - end));
+  type.itemsize = itemsize;
+  type.descr = PythonValue::make_sequence(PythonKind::list, std::move(descr));
+  return type;
+}
+
+std::optional<Type> list_type(const PythonValue& list) {
+  NameSet names;
+  std::vector<Field> fields;
+  std::int64_t end = 0;
+  for (const PythonValue& item : list.items) {
+    if (item.kind != PythonKind::tuple || item.items.size() < 2 || item.items.size() > 3)
+      return std::nullopt;
+    std::optional<PythonValue> name = listed_name(item.items[0], fields.size(), names);
+    std::optional<Type> type = type_of(item.items[1]);
+    if (type && item.items.size() == 3) type = with_shape(std::move(*type), item.items[2]);
+    if (!name || !type) return std::nullopt;
+    const std::int64_t offset = end;
+    end += type->itemsize;
+    if (end > kMaxItemsize) return std::nullopt;
+    fields.push_back({std::move(*name), std::move(*type), offset});
+  }
+  return structure(std::move(fields), end);
+}
+
+/// The form of str() for structures with gaps: lists of names, formats, offsets and titles.
+class DictReader {
+ public:
+  explicit DictReader(const PythonValue& dict)
+      : names_(dict.find("names")),
+        formats_(dict.find("formats")),
+        offsets_(dict.find("offsets")),
+        titles_(dict.find("titles")),
+        itemsize_(dict.find("itemsize")),
+        aligned_(dict.find("aligned")) {}
+
+  std::optional<Type> read();
+
+ private:
+  bool lists_agree() const {
+    return is_list(names_, true) && is_list(formats_, true) && is_list(offsets_, false) &&
+           is_list(titles_, false);
+  }
+  bool is_list(const PythonValue* value, bool required) const {
+    if (value == nullptr) return !required;
+    return value->is_sequence() && value->items.size() == names_->items.size();
+  }
+  std::optional<Field> read_field(std::size_t i);
+
+  const PythonValue *names_, *formats_, *offsets_, *titles_, *itemsize_, *aligned_;
+  NameSet seen_;
+  std::int64_t end_ = 0;
+  std::int64_t alignment_ = 1;
+};
+
+std::optional<Field> DictReader::read_field(std::size_t i) {
+  const PythonValue& name = names_->items[i];
+  std::optional<Type> type = type_of(formats_->items[i]);
+  if (!name.is_string() || !seen_.add(name.text) || !type) return std::nullopt;
+  Field field;
+  field.name = name;
+  if (titles_ != nullptr && titles_->items[i].kind != PythonKind::none) {
+    const PythonValue& title = titles_->items[i];
+    if (!title.is_string() || !seen_.add(title.text)) return std::nullopt;
+    field.name = titled(title, name.text);
+  }
+  const bool aligned = aligned_ != nullptr && aligned_->integer != 0;
+  field.offset = aligned ? round_up(end_, type->alignment) : end_;
+  if (offsets_ != nullptr) {
+    const PythonValue& offset = offsets_->items[i];
+    if (!offset.is_integer() || offset.integer < 0 || offset.integer > kMaxItemsize)
+      return std::nullopt;
+    field.offset = offset.integer;
+  }
+  if (aligned && field.offset % type->alignment != 0) return std::nullopt;
+  if (aligned) alignment_ = std::max(alignment_, type->alignment);
+  end_ = field.offset + type->itemsize;
+  field.type = std::move(*type);
+  return field;
+}
+
+std::optional<Type> DictReader::read() {
+  if (!lists_agree()) return std::nullopt;
+  std::vector<Field> fields;
+  for (std::size_t i = 0; i < names_->items.size(); ++i) {
+    std::optional<Field> field = read_field(i);
+    if (!field) return std::nullopt;
+    fields.push_back(std::move(*field));
+  }
+  std::int64_t itemsize = round_up(end_, alignment_);
+  if (itemsize_ != nullptr) {
+    if (!itemsize_->is_integer() || itemsize_->integer % alignment_ != 0) return std::nullopt;
+    itemsize = itemsize_->integer;
+  }
+  std::optional<Type> type = structure(std::move(fields), itemsize);
+  if (type) type->alignment = alignment_;
+  return type;
+}
+
+std::optional<Type> type_of(const PythonValue& value) {
+  switch (value.kind) {
+    case PythonKind::string:
+      return scalar_type(value.text);
+    case PythonKind::list:
+      return list_type(value);
+    case PythonKind::dict:
+      return value.find("names") != nullptr ? DictReader(value).read() : std::nullopt;
+    case PythonKind::tuple: {
+      if (value.items.size() != 2) return std::nullopt;
+      std::optional<Type> base = type_of(value.items[0]);
+      return base ? with_shape(std::move(*base), value.items[1]) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<NumpyDtype> numpy_dtype_of(const PythonValue& literal) {
+  const std::optional<Type> type = type_of(literal);
+  // The items of an array are never sub-arrays: NumPy makes their dimensions the array's.
+  if (!type || type->shape) return std::nullopt;
+  NumpyDtype dtype;
+  dtype.itemsize = type->itemsize;
+  dtype.descr = frame::python_repr(type->descr);
+  dtype.stored = type->descr.is_string() ? type->descr.text : dtype.descr;
+  return dtype;
+}
+
+std::optional<NumpyDtype> parse_numpy_dtype(std::string_view stored) {
+  if (stored.empty()) return std::nullopt;
+  if (stored[0] != '[' && stored[0] != '{')
+    return numpy_dtype_of(PythonValue::make_string(std::string(stored)));
+  const std::optional<PythonValue> literal = frame::parse_python_literal(stored);
+  return literal ? numpy_dtype_of(*literal) : std::nullopt;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,133 @@
+#include "fs/block_cache.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <chrono>
+#include <thread>
+
+#include "codec/error.hpp"
+
+using namespace bloscfs;
+using namespace bloscfs::fs;
+
+namespace {
+
+struct Thing {
+  int number = 0;
+  std::size_t size = 0;
+  std::size_t memory() const { return size; }
+};
+
+CacheKey key_of(std::int64_t item) { return {7, item, 0, CacheKind::block}; }
+
+struct Fixture {
+  Stats stats;
+  BlockCache cache{1 << 20, stats};
+  int made = 0;
+
+  std::shared_ptr<const Thing> get(std::int64_t item, std::size_t size = 1000) {
+    return cache.get<Thing>(key_of(item), static_cast<std::int64_t>(size), [&] {
+      made++;
+      return std::make_shared<Thing>(Thing{static_cast<int>(item), size});
+    });
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(block_cache, Fixture)
+
+BOOST_AUTO_TEST_CASE(makes_each_value_once) {
+  BOOST_TEST(get(1)->number == 1);
+  BOOST_TEST(get(1)->number == 1);
+  BOOST_TEST(made == 1);
+  BOOST_TEST(stats.cache_hits.load() == 1);
+  BOOST_TEST(stats.cache_misses.load() == 1);
+  BOOST_TEST(stats.cache_bytes.load() == 1000);
+}
+
+BOOST_AUTO_TEST_CASE(stays_within_its_budget) {
+  for (int i = 0; i < 5000; i++) {
+    get(i, 10'000);
+    BOOST_TEST(stats.cache_bytes.load() <= cache.capacity());
+  }
+  BOOST_TEST(stats.cache_evictions.load() > 4000);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_what_is_used_again_while_a_scan_passes) {
+  for (int round = 0; round < 3; round++)
+    for (int i = 0; i < 20; i++) get(i, 10'000);
+  for (int i = 1000; i < 3000; i++) get(i, 10'000);
+  made = 0;
+  for (int i = 0; i < 20; i++) get(i, 10'000);
+  BOOST_TEST(made == 0);
+}
+
+BOOST_AUTO_TEST_CASE(never_frees_a_value_in_use) {
+  const auto held = get(1, 400'000);
+  for (int i = 2; i < 100; i++) get(i, 100'000);
+  BOOST_TEST(held->number == 1);
+  made = 0;
+  get(1, 400'000);
+  BOOST_TEST(made == 0);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_values_above_half_of_the_budget) {
+  BOOST_CHECK_EXCEPTION(get(1, (1 << 19) + 1), codec::Error, [](const codec::Error& error) {
+    return error.code() == codec::FormatErrc::too_large;
+  });
+  BOOST_TEST(made == 0);
+  BOOST_TEST(get(1, 1 << 19)->number == 1);
+}
+
+BOOST_AUTO_TEST_CASE(tells_failures_to_everyone_and_forgets_them) {
+  const auto fail = [&]() -> std::shared_ptr<Thing> { throw std::runtime_error("damaged"); };
+  BOOST_CHECK_THROW(cache.get<Thing>(key_of(1), 10, fail), std::runtime_error);
+  BOOST_TEST(!cache.contains(key_of(1)));
+  BOOST_TEST(get(1)->number == 1);
+}
+
+BOOST_AUTO_TEST_CASE(readers_at_once_share_one_making) {
+  std::atomic<int> makings{0};
+  std::vector<std::thread> threads;
+  std::atomic<int> right{0};
+  for (int i = 0; i < 8; i++)
+    threads.emplace_back([&] {
+      const auto value = cache.get<Thing>(key_of(5), 10, [&] {
+        makings++;
+        std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        return std::make_shared<Thing>(Thing{55, 10});
+      });
+      if (value->number == 55) right++;
+    });
+  for (std::thread& thread : threads) thread.join();
+  BOOST_TEST(makings.load() == 1);
+  BOOST_TEST(right.load() == 8);
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_keep_the_budget_and_the_values_right) {
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (unsigned seed = 0; seed < 4; seed++)
+    threads.emplace_back([&, seed] {
+      unsigned state = seed * 7919 + 1;
+      for (int i = 0; i < 20'000; i++) {
+        state = state * 1664525u + 1013904223u;
+        const std::int64_t item = state >> 24;
+        const auto value = cache.get<Thing>(key_of(item), 20'000, [&] {
+          return std::make_shared<Thing>(Thing{static_cast<int>(item), 20'000});
+        });
+        if (value->number != item) wrong++;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  BOOST_TEST(wrong.load() == 0);
+  BOOST_TEST(stats.cache_bytes.load() <= cache.capacity());
+}
+
+BOOST_AUTO_TEST_CASE(shrinks_on_request) {
+  for (int i = 0; i < 50; i++) get(i, 10'000);
+  cache.shrink(0);
+  BOOST_TEST(stats.cache_bytes.load() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,65 @@
+#include "fs/options.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <stdexcept>
+
+using namespace bloscfs::fs;
+
+namespace {
+
+std::string message_of(const std::string& list) {
+  try {
+    parse_options({list});
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(options)
+
+BOOST_AUTO_TEST_CASE(parses_sizes_with_units) {
+  BOOST_TEST(parse_options({"cache_size=64M"}).cache_size == std::size_t{64} << 20);
+  BOOST_TEST(parse_options({"cache_size=2G"}).cache_size == std::size_t{2} << 30);
+  BOOST_TEST(parse_options({"cache_size=2048K"}).cache_size == std::size_t{2} << 20);
+  BOOST_TEST(parse_options({"cache_size=1048576"}).cache_size == std::size_t{1} << 20);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_not_quite_numbers) {
+  for (const char* list :
+       {"cache_size=", "cache_size=64m", "cache_size=-1", "cache_size=6 4M", "cache_size=0x10M",
+        "cache_size=99999999999999999999", "cache_size=9999999999G", "cache_size=1K", "cache_size",
+        "threads=0", "threads=2.5", "threads=1000", "threads=+4", "uid=-1", "uid=root",
+        "idle_timeout=1s", "raw=1", "verify=yes"})
+    BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list) != ""); }
+}
+
+BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
+  const std::string message = message_of("ro,cash_size=3M");
+  BOOST_TEST(message.find("unknown option cash_size") != std::string::npos);
+  BOOST_TEST(message.find("cache_size=") != std::string::npos);
+  BOOST_TEST(message.find("allow_other") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
+  const MountOptions options = parse_options({"ro,raw,", "allow_other,nosuid", "uid=7,gid=8"});
+  BOOST_TEST(options.raw);
+  BOOST_TEST(options.allow_other);
+  BOOST_TEST(*options.owner.uid == 7u);
+  BOOST_TEST(*options.owner.gid == 8u);
+  BOOST_TEST(options.passed_on == (std::vector<std::string>{"ro", "allow_other", "nosuid"}));
+}
+
+BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {
+  BOOST_TEST(parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"})
+                 .passed_on.empty());
+}
+
+BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
+  for (const char* name : {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid="})
+    BOOST_TEST(options_help().find(name) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
