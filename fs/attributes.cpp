@@ -45,7 +45,8 @@ std::optional<std::string> list_if(bool applies, const std::vector<T>& values) {
 std::optional<std::string> dtype_text(const FrameInfo& info) {
   if (!info.array || !info.array->dtype) return std::nullopt;
   const std::string& dtype = *info.array->dtype;
-  const bool plain = std::all_of(dtype.begin(), dtype.end(), [](char c) { return c >= ' ' && c <= '~'; });
+  const bool plain =
+      std::all_of(dtype.begin(), dtype.end(), [](char c) { return c >= ' ' && c <= '~'; });
   return plain ? std::optional<std::string>(dtype) : std::nullopt;
 }
 
@@ -72,9 +73,7 @@ const Computed kComputed[] = {
     {"cbytes", [](const FrameInfo& i) { return number_if(true, i.cbytes); }},
     {"nchunks", [](const FrameInfo& i) { return number_if(true, i.nchunks); }},
     {"shape",
-     [](const FrameInfo& i) {
-       return i.array ? list_if(true, i.array->shape) : std::nullopt;
-     }},
+     [](const FrameInfo& i) { return i.array ? list_if(true, i.array->shape) : std::nullopt; }},
     {"chunkshape",
      [](const FrameInfo& i) {
        return i.array ? list_if(is_frame(i), i.array->chunkshape) : std::nullopt;

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <boost/endian/conversion.hpp>
-
 #include <fmt/format.h>
 
 #include "codec/error.hpp"
@@ -95,8 +94,7 @@ std::optional<std::vector<std::uint8_t>> build_npy_header(std::string_view descr
   std::string text = fmt::format("{{'descr': {}, 'fortran_order': {}, 'shape': {}, }}", descr,
                                  fortran_order ? "True" : "False", shape_text(shape));
   if (!shape.empty()) {
-    const std::size_t digits =
-        std::to_string(fortran_order ? shape.back() : shape.front()).size();
+    const std::size_t digits = std::to_string(fortran_order ? shape.back() : shape.front()).size();
     text.append(kGrowthDigits - std::min(digits, kGrowthDigits), ' ');
   }
   std::optional<std::string> latin1 = latin1_from_utf8(text);
@@ -128,7 +126,8 @@ std::optional<std::int64_t> array_nbytes(const std::vector<std::int64_t>& shape,
 }
 
 std::optional<std::size_t> npy_header_size(codec::Bytes prefix) {
-  if (prefix.size() < kNpyPrefix || !std::equal(std::begin(kMagic), std::end(kMagic), prefix.begin()))
+  if (prefix.size() < kNpyPrefix ||
+      !std::equal(std::begin(kMagic), std::end(kMagic), prefix.begin()))
     return std::nullopt;
   const std::uint8_t version = prefix[6];
   if (version < 1 || version > 3 || prefix[7] != 0) return std::nullopt;

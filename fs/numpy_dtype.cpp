@@ -110,9 +110,9 @@ std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t num
 /// descr of a structure; NumPy shows gaps as nameless fields and refuses overlapping ones.
 std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize) {
   const auto gap = [](std::int64_t size) {
-    return PythonValue::make_sequence(
-        PythonKind::tuple, {PythonValue::make_string(std::string()),
-                            PythonValue::make_string("|V" + std::to_string(size))});
+    return PythonValue::make_sequence(PythonKind::tuple,
+                                      {PythonValue::make_string(std::string()),
+                                       PythonValue::make_string("|V" + std::to_string(size))});
   };
   Type type;
   std::vector<PythonValue> descr;

@@ -17,28 +17,28 @@ struct Spelling {
 
 /// One-letter codes, which may follow a byte order.
 constexpr Spelling kLetters[] = {
-    {"?", "b1"},  {"b", "i1"},  {"B", "u1"},  {"h", "i2"}, {"H", "u2"}, {"i", "i4"}, {"I", "u4"},
-    {"l", "i8"},  {"L", "u8"},  {"q", "i8"},  {"Q", "u8"}, {"p", "i8"}, {"P", "u8"}, {"e", "f2"},
-    {"f", "f4"},  {"d", "f8"},  {"g", "f16"}, {"F", "c8"}, {"D", "c16"}, {"G", "c32"}, {"c", "S1"},
-    {"S", "S0"},  {"a", "S0"},  {"U", "U0"},  {"V", "V0"}, {"M", "M8"}, {"m", "m8"},
+    {"?", "b1"}, {"b", "i1"}, {"B", "u1"},  {"h", "i2"}, {"H", "u2"},  {"i", "i4"},  {"I", "u4"},
+    {"l", "i8"}, {"L", "u8"}, {"q", "i8"},  {"Q", "u8"}, {"p", "i8"},  {"P", "u8"},  {"e", "f2"},
+    {"f", "f4"}, {"d", "f8"}, {"g", "f16"}, {"F", "c8"}, {"D", "c16"}, {"G", "c32"}, {"c", "S1"},
+    {"S", "S0"}, {"a", "S0"}, {"U", "U0"},  {"V", "V0"}, {"M", "M8"},  {"m", "m8"},
 };
 
 /// Names, always of the machine's byte order.
 constexpr Spelling kNames[] = {
-    {"bool", "b1"},       {"bool_", "b1"},     {"bool8", "b1"},        {"int8", "i1"},
-    {"int16", "i2"},      {"int32", "i4"},     {"int64", "i8"},        {"uint8", "u1"},
-    {"uint16", "u2"},     {"uint32", "u4"},    {"uint64", "u8"},       {"float16", "f2"},
-    {"float32", "f4"},    {"float64", "f8"},   {"float128", "f16"},    {"complex64", "c8"},
-    {"complex128", "c16"}, {"complex256", "c32"}, {"byte", "i1"},      {"ubyte", "u1"},
-    {"short", "i2"},      {"ushort", "u2"},    {"intc", "i4"},         {"uintc", "u4"},
-    {"int", "i8"},        {"int_", "i8"},      {"uint", "u8"},         {"long", "i8"},
-    {"ulong", "u8"},      {"longlong", "i8"},  {"ulonglong", "u8"},    {"intp", "i8"},
-    {"uintp", "u8"},      {"half", "f2"},      {"single", "f4"},       {"double", "f8"},
-    {"float", "f8"},      {"float_", "f8"},    {"longdouble", "f16"},  {"longfloat", "f16"},
-    {"csingle", "c8"},    {"singlecomplex", "c8"}, {"cdouble", "c16"}, {"cfloat", "c16"},
-    {"complex", "c16"},   {"complex_", "c16"}, {"clongdouble", "c32"}, {"clongfloat", "c32"},
-    {"longcomplex", "c32"}, {"str", "U0"},     {"str_", "U0"},         {"unicode", "U0"},
-    {"unicode_", "U0"},   {"bytes", "S0"},     {"bytes_", "S0"},       {"string_", "S0"},
+    {"bool", "b1"},         {"bool_", "b1"},         {"bool8", "b1"},        {"int8", "i1"},
+    {"int16", "i2"},        {"int32", "i4"},         {"int64", "i8"},        {"uint8", "u1"},
+    {"uint16", "u2"},       {"uint32", "u4"},        {"uint64", "u8"},       {"float16", "f2"},
+    {"float32", "f4"},      {"float64", "f8"},       {"float128", "f16"},    {"complex64", "c8"},
+    {"complex128", "c16"},  {"complex256", "c32"},   {"byte", "i1"},         {"ubyte", "u1"},
+    {"short", "i2"},        {"ushort", "u2"},        {"intc", "i4"},         {"uintc", "u4"},
+    {"int", "i8"},          {"int_", "i8"},          {"uint", "u8"},         {"long", "i8"},
+    {"ulong", "u8"},        {"longlong", "i8"},      {"ulonglong", "u8"},    {"intp", "i8"},
+    {"uintp", "u8"},        {"half", "f2"},          {"single", "f4"},       {"double", "f8"},
+    {"float", "f8"},        {"float_", "f8"},        {"longdouble", "f16"},  {"longfloat", "f16"},
+    {"csingle", "c8"},      {"singlecomplex", "c8"}, {"cdouble", "c16"},     {"cfloat", "c16"},
+    {"complex", "c16"},     {"complex_", "c16"},     {"clongdouble", "c32"}, {"clongfloat", "c32"},
+    {"longcomplex", "c32"}, {"str", "U0"},           {"str_", "U0"},         {"unicode", "U0"},
+    {"unicode_", "U0"},     {"bytes", "S0"},         {"bytes_", "S0"},       {"string_", "S0"},
     {"void", "V0"},
 };
 
@@ -47,7 +47,8 @@ struct NumberKind {
   char kind;
   int smallest, largest;
 };
-constexpr NumberKind kNumbers[] = {{'b', 1, 1}, {'i', 1, 8}, {'u', 1, 8}, {'f', 2, 16}, {'c', 8, 32}};
+constexpr NumberKind kNumbers[] = {
+    {'b', 1, 1}, {'i', 1, 8}, {'u', 1, 8}, {'f', 2, 16}, {'c', 8, 32}};
 
 constexpr std::string_view kDateUnits[] = {"Y",  "M",  "W",  "D",  "h",  "m",  "s",
                                            "ms", "us", "ns", "ps", "fs", "as", "generic"};

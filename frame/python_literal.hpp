@@ -1,0 +1,43 @@
+#pragma once
+// Python literals as NumPy and Bloscpack store them (dtypes, NPY headers): parsed into a small
+// tree within bounds, and written as repr() writes them.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bloscfs::frame {
+
+enum class PythonKind { none, boolean, integer, string, tuple, list, dict };
+
+struct PythonValue {
+  PythonKind kind = PythonKind::none;
+  std::int64_t integer = 0;        ///< booleans are 0 and 1
+  std::string text;                ///< strings, as UTF-8
+  std::vector<PythonValue> items;  ///< dicts: key, value, key, value
+
+  static PythonValue make_integer(std::int64_t value);
+  static PythonValue make_string(std::string value);
+  static PythonValue make_sequence(PythonKind tuple_or_list, std::vector<PythonValue> items);
+
+  bool is_string() const { return kind == PythonKind::string; }
+  bool is_integer() const { return kind == PythonKind::integer; }
+  bool is_sequence() const { return kind == PythonKind::tuple || kind == PythonKind::list; }
+  /// Value of a string key; null if this is no dict or lacks it. The last one of equal keys counts.
+  const PythonValue* find(std::string_view key) const;
+};
+
+inline constexpr std::size_t kMaxPythonLiteral = 128 * 1024;  ///< bytes of text
+inline constexpr int kMaxPythonDepth = 32;
+
+/// Parses one literal: strings with the escapes that repr() writes, decimal integers of 64 bits,
+/// True, False, None, tuples, lists and dicts. nullopt for anything else, for text behind it, and
+/// beyond the bounds above.
+std::optional<PythonValue> parse_python_literal(std::string_view text);
+
+/// repr() of the value. Characters beyond U+00FF are taken to be printable.
+std::string python_repr(const PythonValue& value);
+
+}  // namespace bloscfs::frame
