@@ -1,0 +1,88 @@
+#pragma once
+// The part of C-Blosc2's public interface that the tests call, declared by hand and loaded at run
+// time. Layouts are those of 2.17, on which later fields only follow.
+
+#include <cstdint>
+#include <string>
+
+namespace bloscfs::test {
+
+struct PeerCompression {
+  std::uint8_t codec = 0;
+  std::uint8_t codec_meta = 0;
+  std::uint8_t level = 5;
+  int use_dict = 0;
+  std::int32_t typesize = 8;
+  std::int16_t threads = 1;
+  std::int32_t blocksize = 0;
+  std::int32_t splitmode = 4;
+  void* super_chunk = nullptr;
+  std::uint8_t filters[6] = {};
+  std::uint8_t filters_meta[6] = {};
+  void* prefilter = nullptr;
+  void* prefilter_params = nullptr;
+  void* tuner_params = nullptr;
+  int tuner = 0;
+  bool instrumented = false;
+  void* codec_params = nullptr;
+  void* filter_params[6] = {};
+};
+
+struct PeerDecompression {
+  std::int16_t threads = 1;
+  void* super_chunk = nullptr;
+  void* postfilter = nullptr;
+  void* postfilter_params = nullptr;
+  std::int32_t typesize = 8;
+};
+
+struct PeerStorage {
+  bool contiguous = true;
+  char* path = nullptr;
+  PeerCompression* compression = nullptr;
+  PeerDecompression* decompression = nullptr;
+  void* io = nullptr;
+};
+
+struct PeerSuperChunk;
+struct PeerArrayContext;
+
+/// Its first member is all that we use.
+struct PeerArray {
+  PeerSuperChunk* super_chunk;
+};
+
+/// Pointers into the loaded library; negative results of its functions are errors.
+class Blosc2 {
+ public:
+  /// Throws std::runtime_error when the library or a function of it is missing.
+  explicit Blosc2(const std::string& library);
+  ~Blosc2();
+  Blosc2(const Blosc2&) = delete;
+  Blosc2& operator=(const Blosc2&) = delete;
+
+  PeerSuperChunk* (*schunk_new)(PeerStorage*) = nullptr;
+  PeerSuperChunk* (*schunk_open)(const char*) = nullptr;
+  int (*schunk_free)(PeerSuperChunk*) = nullptr;
+  std::int64_t (*append_buffer)(PeerSuperChunk*, const void*, std::int32_t) = nullptr;
+  int (*decompress_chunk)(PeerSuperChunk*, std::int64_t, void*, std::int32_t) = nullptr;
+  int (*meta_add)(PeerSuperChunk*, const char*, std::uint8_t*, std::int32_t) = nullptr;
+  int (*vlmeta_add)(PeerSuperChunk*, const char*, std::uint8_t*, std::int32_t,
+                    PeerCompression*) = nullptr;
+  PeerArrayContext* (*array_context)(const PeerStorage*, std::int8_t, const std::int64_t*,
+                                     const std::int32_t*, const std::int32_t*, const char*,
+                                     std::int8_t, const void*, std::int32_t) = nullptr;
+  int (*array_free_context)(PeerArrayContext*) = nullptr;
+  int (*array_from_buffer)(PeerArrayContext*, PeerArray**, const void*, std::int64_t) = nullptr;
+  int (*array_open)(const char*, PeerArray**) = nullptr;
+  int (*array_to_buffer)(const PeerArray*, void*, std::int64_t) = nullptr;
+  int (*array_free)(PeerArray*) = nullptr;
+
+ private:
+  template <typename Function>
+  void load(Function& function, const char* name);
+
+  void* handle_ = nullptr;
+};
+
+}  // namespace bloscfs::test

@@ -1,0 +1,35 @@
+// Does wrong on purpose: proves that the sanitizer of this build is on and ends the program.
+
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+namespace {
+
+int overflow_heap(int index) {
+  volatile char* bytes = new char[8];
+  bytes[index] = 1;
+  const int value = bytes[index];
+  delete[] bytes;
+  return value;
+}
+
+int race_on_counter() {
+  volatile long counter = 0;
+  const auto count = [&counter] {
+    for (int i = 0; i < 100000; ++i) counter = counter + 1;
+  };
+  std::thread other(count);
+  count();
+  other.join();
+  return counter == 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "heap") == 0)
+    return overflow_heap(std::atoi(argv[2])) == 1 ? 0 : 1;
+  if (argc == 2 && std::strcmp(argv[1], "race") == 0) return race_on_counter();
+  return 2;
+}

@@ -1,0 +1,63 @@
+#include "tests/support/manifest.hpp"
+
+#include <cstdlib>
+#include <fstream>
+#include <set>
+
+#include "tests/support/subprocess.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+std::vector<CorpusEntry> entries_of(const fs_std::path& root,
+                                    const std::set<std::string>& containers) {
+  std::ifstream file(root / "manifest.json");
+  std::vector<CorpusEntry> entries;
+  for (auto& facts : nlohmann::json::parse(file)) {
+    CorpusEntry entry{root / facts.at("path").get<std::string>(), facts};
+    if (containers.count(entry.text("container")) > 0) entries.push_back(std::move(entry));
+  }
+  return entries;
+}
+
+}  // namespace
+
+std::string CorpusEntry::text(const char* field) const {
+  const auto found = facts.find(field);
+  return found == facts.end() || !found->is_string() ? std::string() : found->get<std::string>();
+}
+
+std::vector<CorpusEntry> containers_in(const fs_std::path& root) {
+  return entries_of(root, {"cframe", "sframe", "bloscpack"});
+}
+
+std::vector<CorpusEntry> chunks_in(const fs_std::path& root) { return entries_of(root, {"chunk"}); }
+
+fs_std::path corpus_root() {
+  const char* given = std::getenv("BLOSCFS_CORPUS");
+  const fs_std::path root =
+      given != nullptr ? fs_std::path(given)
+                       : fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / ".." / "shared" / "corpus";
+  std::error_code ignored;
+  return fs_std::exists(root / "manifest.json", ignored) ? fs_std::canonical(root) : fs_std::path();
+}
+
+std::vector<fs_std::path> data_roots() {
+  std::vector<fs_std::path> roots;
+  const fs_std::path data = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests" / "data";
+  for (const auto& entry : fs_std::recursive_directory_iterator(data))
+    if (entry.path().filename() == "manifest.json") roots.push_back(entry.path().parent_path());
+  return roots;
+}
+
+std::string numpy_python() {
+  static const std::string found = [] {
+    // The distribution's own python3 has the distribution's numpy, whatever comes first in PATH.
+    for (const char* python : {"python3", "/usr/bin/python3"})
+      if (run({python, "-c", "import numpy"}).ok()) return std::string(python);
+    return std::string();
+  }();
+  return found;
+}
+
+}  // namespace bloscfs::test

@@ -1,0 +1,34 @@
+#pragma once
+// The reference files with what they must show (the manifest's README says what its fields mean).
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+struct CorpusEntry {
+  fs_std::path file;     ///< absolute
+  nlohmann::json facts;  ///< the manifest's object
+
+  std::string text(const char* field) const;  ///< empty when absent or null
+  std::string name() const { return text("path"); }
+  bool is(const char* expectation) const { return text("expect") == expectation; }
+};
+
+/// Entries of `root`/manifest.json that are whole containers (no bare chunks, no stores).
+std::vector<CorpusEntry> containers_in(const fs_std::path& root);
+/// Those that are bare chunks.
+std::vector<CorpusEntry> chunks_in(const fs_std::path& root);
+
+/// Directory of the whole corpus; empty when there is none.
+fs_std::path corpus_root();
+/// Directories under tests/data that have a manifest.json.
+std::vector<fs_std::path> data_roots();
+/// A python3 that imports numpy; empty when there is none.
+std::string numpy_python();
+
+}  // namespace bloscfs::test

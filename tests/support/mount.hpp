@@ -1,0 +1,70 @@
+#pragma once
+// A bloscfs daemon that a test runs in the foreground, with the directory that it is mounted on.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+struct MountSettings {
+  std::vector<std::string> options;  ///< each given as -o OPTION
+  std::optional<uid_t> uid;          ///< who runs the daemon
+  Seconds limit{20};                 ///< for the mount to appear
+};
+
+/// The daemon ended, or hung, before its mount appeared.
+struct MountRefused : std::runtime_error {
+  MountRefused(std::string text, ProcessResult how)
+      : std::runtime_error(std::move(text)), result(std::move(how)) {}
+  ProcessResult result;  ///< err holds what the daemon said
+};
+
+/// The destructor unmounts (lazily if need be) and reaps the daemon, whatever happened.
+class Mount {
+ public:
+  /// Throws MountRefused.
+  explicit Mount(const fs_std::path& source, MountSettings settings = {});
+  ~Mount();
+  Mount(const Mount&) = delete;
+  Mount& operator=(const Mount&) = delete;
+
+  const fs_std::path& path() const { return point_; }
+  fs_std::path operator/(const fs_std::path& name) const { return point_ / name; }
+  pid_t pid() const { return daemon_.pid(); }
+  bool running() { return daemon_.running(); }
+  /// What the daemon wrote to stdout and stderr so far.
+  std::string log() const;
+  /// The attribute user.bloscfs.stats.
+  nlohmann::json stats() const;
+  std::uint64_t counter(const char* name) const { return stats().at(name); }
+
+  /// Unmounts and waits for the daemon's end; throws when it does not end.
+  const ProcessResult& unmount();
+  /// Waits for the daemon to end by itself.
+  bool wait(Seconds limit) { return daemon_.wait(limit); }
+  void signal(int number) const { daemon_.signal(number); }
+  const ProcessResult& result() const { return daemon_.result(); }
+
+ private:
+  void wait_until_mounted(Seconds limit);
+
+  TempDir home_;
+  fs_std::path point_;
+  Child daemon_;
+};
+
+/// Whether something is mounted exactly there, by /proc/self/mountinfo.
+bool is_mounted(const fs_std::path& point);
+/// Unmounts what is mounted there, lazily when it is busy; true when nothing is mounted any more.
+bool force_unmount(const fs_std::path& point);
+/// Paths of the programs under test.
+std::string bloscfs_program();
+std::string b2frame_program();
+
+}  // namespace bloscfs::test

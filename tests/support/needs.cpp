@@ -1,0 +1,122 @@
+#include "tests/support/needs.hpp"
+
+#include <cstring>
+#include <sstream>
+
+#include <fcntl.h>
+#include <pwd.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/fd.hpp"
+#include "tests/support/manifest.hpp"
+#include "tests/support/peer.hpp"
+#include "tests/support/sanitizers.hpp"
+#include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+namespace {
+
+/// Empty when it works. Mounts without bloscfs: a broken daemon must fail tests, not skip them.
+std::string why_root_cannot_mount(int device) {
+  const TempDir point;
+  const std::string options =
+      "fd=" + std::to_string(device) + ",rootmode=40000,user_id=0,group_id=0";
+  if (mount("none", point.path().c_str(), "fuse", MS_NODEV | MS_NOSUID, options.c_str()) != 0)
+    return std::string("mounting is not permitted: ") + std::strerror(errno);
+  umount2(point.path().c_str(), MNT_DETACH);
+  return {};
+}
+
+std::string why_no_helper() {
+  const auto found = run({"sh", "-c", "command -v fusermount3"});
+  struct stat st {};
+  const std::string path = found.out.substr(0, found.out.find('\n'));
+  if (!found.ok() || stat(path.c_str(), &st) != 0) return "fusermount3 is not installed";
+  if ((st.st_mode & S_ISUID) == 0 || st.st_uid != 0) return "fusermount3 is not setuid root";
+  return {};
+}
+
+std::string why_no_fuse() {
+  const Fd device(open("/dev/fuse", O_RDWR | O_CLOEXEC));
+  if (!device) return std::string("/dev/fuse: ") + std::strerror(errno);
+  return geteuid() == 0 ? why_root_cannot_mount(device.get()) : why_no_helper();
+}
+
+std::string why_not_for_nobody() {
+  if (geteuid() != 0) return "not running as root";
+  const std::string helper = why_no_helper();
+  if (!helper.empty()) return helper;
+  ProcessSettings settings;
+  settings.uid = nobody();
+  if (!run({"sh", "-c", "exec 3<>/dev/fuse"}, settings).ok())
+    return "the user nobody may not open /dev/fuse";
+  return {};
+}
+
+Precondition verdict(const std::string& reason) {
+  return reason.empty() ? Precondition(true) : skip(reason);
+}
+
+}  // namespace
+
+Precondition skip(const std::string& reason) {
+  Precondition result(false);
+  result.message() << reason;
+  return result;
+}
+
+uid_t nobody() {
+  const passwd* entry = getpwnam("nobody");
+  return entry == nullptr ? 65534 : entry->pw_uid;
+}
+
+Precondition needs_fuse(boost::unit_test::test_unit_id) {
+  static const std::string reason = why_no_fuse();
+  return verdict(reason);
+}
+
+Precondition needs_fuse_as_root(boost::unit_test::test_unit_id id) {
+  if (geteuid() != 0) return skip("not running as root");
+  return needs_fuse(id);
+}
+
+Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id id) {
+  static const std::string reason = why_not_for_nobody();
+  return reason.empty() ? needs_fuse(id) : skip(reason);
+}
+
+Precondition needs_fuse_unsanitized(boost::unit_test::test_unit_id id) {
+  if (kSanitized) return skip("sanitizers change time and memory");
+  return needs_fuse(id);
+}
+
+Precondition needs_programs::operator()(boost::unit_test::test_unit_id id) const {
+  std::istringstream words(names_);
+  for (std::string name; words >> name;)
+    if (!have_program(name)) return skip(name + " is not installed");
+  return needs_fuse(id);
+}
+
+Precondition needs_numpy(boost::unit_test::test_unit_id id) {
+  static const bool present = !numpy_python().empty();
+  return present ? needs_fuse(id) : skip("no python3 with numpy");
+}
+
+Precondition needs_corpus(boost::unit_test::test_unit_id id) {
+  if (corpus_root().empty())
+    return skip("no reference corpus in BLOSCFS_CORPUS or beside the sources");
+  return needs_fuse(id);
+}
+
+Precondition needs_peer(boost::unit_test::test_unit_id) { return verdict(peer().reason); }
+
+Precondition needs_fuse_and_peer(boost::unit_test::test_unit_id id) {
+  const auto fuse = needs_fuse(id);
+  return fuse ? needs_peer(id) : fuse;
+}
+
+}  // namespace bloscfs::test

@@ -1,0 +1,32 @@
+#include "tests/support/peer.hpp"
+
+namespace bloscfs::test {
+
+namespace {
+
+Peer find_peer() {
+  ProcessSettings settings;
+  settings.limit = Seconds(300);
+  const auto found = run({BLOSCFS_TEST_SOURCE_ROOT "/tests/peer/fetch_libblosc2.sh",
+                          BLOSCFS_TEST_BUILD_ROOT "/libblosc2"},
+                         settings);
+  if (found.ok()) return {found.out.substr(0, found.out.find('\n')), ""};
+  return {"", found.err.empty() ? "fetch_libblosc2.sh failed" : found.err};
+}
+
+}  // namespace
+
+const Peer& peer() {
+  static const Peer found = find_peer();
+  return found;
+}
+
+ProcessResult run_peer(const nlohmann::json& request) {
+  ProcessSettings settings;
+  settings.limit = Seconds(20);
+  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
+  return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/blosc2_writer", peer().library, request.dump()},
+             settings);
+}
+
+}  // namespace bloscfs::test

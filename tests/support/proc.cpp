@@ -1,0 +1,55 @@
+#include "tests/support/proc.hpp"
+
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include <unistd.h>
+
+namespace bloscfs::test {
+
+namespace {
+
+std::string proc_file(pid_t pid, const char* name) {
+  return "/proc/" + std::to_string(pid) + "/" + name;
+}
+
+/// Lines "key: number ...".
+std::map<std::string, std::uint64_t> numbers_of(const std::string& path) {
+  std::ifstream file(path);
+  std::map<std::string, std::uint64_t> numbers;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::uint64_t value = 0;
+    if (words >> key >> value) numbers[key.substr(0, key.size() - 1)] = value;
+  }
+  return numbers;
+}
+
+}  // namespace
+
+std::map<std::string, std::uint64_t> process_io(pid_t pid) {
+  return numbers_of(proc_file(pid, "io"));
+}
+
+std::uint64_t process_memory(pid_t pid, const std::string& field) {
+  return numbers_of(proc_file(pid, "status")).at(field) * 1024;
+}
+
+Seconds process_cpu(pid_t pid) {
+  std::ifstream file(proc_file(pid, "stat"));
+  std::string line;
+  std::getline(file, line);
+  const auto after_name = line.rfind(')');
+  if (after_name == std::string::npos) throw std::runtime_error("no such process");
+  std::istringstream words(line.substr(after_name + 2));
+  constexpr int kFieldsBeforeTimes = 11;  // state to cmajflt
+  std::string skipped;
+  for (int i = 0; i < kFieldsBeforeTimes; ++i) words >> skipped;
+  double user = 0, system = 0;
+  words >> user >> system;
+  return Seconds((user + system) / static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+}  // namespace bloscfs::test

@@ -1,0 +1,21 @@
+#pragma once
+// What the kernel counts for a process.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <sys/types.h>
+
+#include "tests/support/subprocess.hpp"
+
+namespace bloscfs::test {
+
+/// /proc/PID/io: "rchar", "syscr", "read_bytes", ...
+std::map<std::string, std::uint64_t> process_io(pid_t pid);
+/// A field of /proc/PID/status that is given in kB ("VmHWM"), in bytes.
+std::uint64_t process_memory(pid_t pid, const std::string& field);
+/// User and system time so far.
+Seconds process_cpu(pid_t pid);
+
+}  // namespace bloscfs::test

@@ -1,0 +1,40 @@
+#pragma once
+// Files of a test: a directory that goes away with it, whole-file reads and writes.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bloscfs::test {
+
+namespace fs_std = std::filesystem;
+using ByteVector = std::vector<std::uint8_t>;
+
+/// A fresh directory, removed with everything in it by the destructor.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const fs_std::path& path() const { return path_; }
+  fs_std::path operator/(std::string_view name) const { return path_ / name; }
+
+ private:
+  fs_std::path path_;
+};
+
+/// Whole contents; throws std::system_error with the errno of the failing call.
+ByteVector read_file(const fs_std::path& path);
+/// Creates or replaces the file.
+void write_file(const fs_std::path& path, const ByteVector& bytes);
+void write_file(const fs_std::path& path, std::string_view text);
+/// Throws std::system_error for errno.
+[[noreturn]] void throw_errno(const std::string& what);
+
+/// errno of reading the whole file, 0 when that works.
+int errno_of_reading(const fs_std::path& path);
+
+}  // namespace bloscfs::test
