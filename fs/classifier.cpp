@@ -15,12 +15,6 @@ namespace {
 /// Verdicts kept; about 100 bytes each.
 constexpr std::size_t kMaxVerdicts = 100'000;
 
-frame::OpenSettings settings_for(frame::SourceCounters* counters) {
-  frame::OpenSettings settings;
-  settings.counters = counters;
-  return settings;
-}
-
 }  // namespace
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -28,14 +22,23 @@ std::int64_t nanoseconds(const timespec& time) {
 }
 
 std::unique_ptr<frame::Snapshot> Classifier::open(const std::string& path, bool is_sframe) const {
-  if (is_sframe)
-    return frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), settings_for(counters_));
+  frame::OpenSettings settings;
+  settings.counters = counters_;
+  settings.name = path;
+  settings.directory = root_.descriptor();
+  return open_with(settings, path, is_sframe);
+}
+
+std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings& settings,
+                                                       const std::string& path,
+                                                       bool is_sframe) const {
+  if (is_sframe) return frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), settings);
   // O_NONBLOCK: a fifo that takes the file's place must not stop the daemon.
   frame::UniqueFd fd = root_.open(path, O_RDONLY | O_NONBLOCK);
   struct stat st {};
   if (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
     throw std::system_error(ESTALE, std::generic_category(), path);
-  return frame::open_file(std::move(fd), settings_for(counters_));
+  return frame::open_file(std::move(fd), settings);
 }
 
 ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
@@ -92,7 +95,10 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
                   ShownAs::itself,
                   false};
   try {
-    const auto snapshot = open(path, entry.is_sframe);
+    // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
+    frame::OpenSettings settings;
+    settings.counters = counters_;
+    const auto snapshot = open_with(settings, path, entry.is_sframe);
     if (!snapshot) return verdict;
     const ViewShape shape = shape_of(*snapshot);
     verdict.is_container = true;

@@ -42,7 +42,8 @@ class Classifier {
   /// or directory, which is never opened.
   std::optional<SourceEntry> look(const std::string& path);
 
-  /// Opens the container at `path`. Throws if it is none (any more).
+  /// Opens the container at `path`, taking part in the locking of other Blosc2 programs. Null if
+  /// it is none any more.
   std::unique_ptr<frame::Snapshot> open(const std::string& path, bool is_sframe) const;
   ViewShape shape_of(const frame::Snapshot& snapshot) const;
 
@@ -63,6 +64,8 @@ class Classifier {
     bool is_container;
   };
 
+  std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
+                                             const std::string& path, bool is_sframe) const;
   std::optional<struct stat> stat_index(const std::string& directory) const;
   void look_inside(const std::string& path, SourceEntry& entry);
   Verdict judge(const std::string& path, const SourceEntry& entry);

@@ -26,16 +26,19 @@ constexpr std::size_t kMaxLogged = 10'000;
   throw std::system_error(error, std::generic_category(), context);
 }
 
+/// The caller names the path in its message.
+[[noreturn]] void throw_errno() { throw std::system_error(errno, std::generic_category()); }
+
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
-  if (!resolved) throw_errno(errno, path);
+  if (!resolved) throw_errno();
   return resolved.get();
 }
 
 frame::UniqueFd open_directory_path(const std::string& path) {
   frame::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw_errno(errno, path);
+  if (!fd) throw_errno();
   return fd;
 }
 
@@ -55,7 +58,7 @@ bool passes_through(std::string_view name, bool is_container) {
 MountSource open_source(const std::string& path, bool raw) {
   const std::string resolved = real_path(path);
   struct stat st {};
-  if (::stat(resolved.c_str(), &st) != 0) throw_errno(errno, path);
+  if (::stat(resolved.c_str(), &st) != 0) throw_errno();
   const auto snapshot = frame::open_path(resolved, {});
   if (!snapshot) {
     if (!S_ISDIR(st.st_mode))

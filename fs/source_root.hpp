@@ -20,6 +20,8 @@ class SourceRoot {
   /// `directory` is an open directory (O_PATH is enough).
   explicit SourceRoot(frame::UniqueFd directory) : directory_(std::move(directory)) {}
 
+  int descriptor() const { return directory_.get(); }
+
   /// openat2 with O_CLOEXEC and O_NOFOLLOW, kept beneath the root.
   frame::UniqueFd open(const std::string& path, int flags) const;
   /// lstat; nullopt when nothing is there.
