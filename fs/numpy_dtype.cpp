@@ -31,7 +31,8 @@ struct Field {
   std::int64_t offset = 0;
 };
 
-std::optional<Type> type_of(const PythonValue& value);
+/// `aligned`: structures are laid out as C does it, a property that those inside them inherit.
+std::optional<Type> type_of(const PythonValue& value, bool aligned);
 
 std::int64_t round_up(std::int64_t size, std::int64_t alignment) {
   return (size + alignment - 1) / alignment * alignment;
@@ -49,6 +50,8 @@ std::optional<Type> scalar_type(std::string_view text) {
 
 /// `base` repeated: () and the number 1 leave it as it is.
 std::optional<Type> with_shape(Type base, const PythonValue& shape) {
+  // Of empty items NumPy makes something else: ('S', 5) is S5.
+  if (base.itemsize == 0) return std::nullopt;
   PythonValue dims = shape;
   if (shape.is_integer()) {
     if (shape.integer == 1) return base;
@@ -108,7 +111,8 @@ std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t num
 }
 
 /// descr of a structure; NumPy shows gaps as nameless fields and refuses overlapping ones.
-std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize) {
+std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize,
+                              std::int64_t alignment) {
   const auto gap = [](std::int64_t size) {
     return PythonValue::make_sequence(PythonKind::tuple,
                                       {PythonValue::make_string(std::string()),
@@ -129,114 +133,134 @@ std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize) 
   if (itemsize < end || itemsize > kMaxItemsize) return std::nullopt;
   if (itemsize > end) descr.push_back(gap(itemsize - end));
   type.itemsize = itemsize;
+  type.alignment = alignment;
   type.descr = PythonValue::make_sequence(PythonKind::list, std::move(descr));
   return type;
 }
 
-std::optional<Type> list_type(const PythonValue& list) {
+/// Where fields are put, one behind the other.
+class Layout {
+ public:
+  explicit Layout(bool aligned) : aligned_(aligned) {}
+
+  /// Offset of the next field of this type; `given` overrides it. nullopt if that is misaligned.
+  std::optional<std::int64_t> place(const Type& type, std::optional<std::int64_t> given) {
+    const std::int64_t alignment = aligned_ ? type.alignment : 1;
+    const std::int64_t offset = given ? *given : round_up(end_, alignment);
+    if (offset % alignment != 0 || offset > kMaxItemsize) return std::nullopt;
+    alignment_ = std::max(alignment_, alignment);
+    end_ = offset + type.itemsize;
+    return offset;
+  }
+  std::int64_t itemsize() const { return round_up(end_, alignment_); }
+  std::int64_t alignment() const { return alignment_; }
+
+ private:
+  bool aligned_;
+  std::int64_t end_ = 0;
+  std::int64_t alignment_ = 1;
+};
+
+std::optional<Type> list_type(const PythonValue& list, bool aligned) {
   NameSet names;
+  Layout layout(aligned);
   std::vector<Field> fields;
-  std::int64_t end = 0;
   for (const PythonValue& item : list.items) {
     if (item.kind != PythonKind::tuple || item.items.size() < 2 || item.items.size() > 3)
       return std::nullopt;
     std::optional<PythonValue> name = listed_name(item.items[0], fields.size(), names);
-    std::optional<Type> type = type_of(item.items[1]);
+    std::optional<Type> type = type_of(item.items[1], aligned);
     if (type && item.items.size() == 3) type = with_shape(std::move(*type), item.items[2]);
     if (!name || !type) return std::nullopt;
-    const std::int64_t offset = end;
-    end += type->itemsize;
-    if (end > kMaxItemsize) return std::nullopt;
-    fields.push_back({std::move(*name), std::move(*type), offset});
+    const std::optional<std::int64_t> offset = layout.place(*type, std::nullopt);
+    if (!offset) return std::nullopt;
+    fields.push_back({std::move(*name), std::move(*type), *offset});
   }
-  return structure(std::move(fields), end);
+  return structure(std::move(fields), layout.itemsize(), layout.alignment());
 }
 
 /// The form of str() for structures with gaps: lists of names, formats, offsets and titles.
 class DictReader {
  public:
-  explicit DictReader(const PythonValue& dict)
+  DictReader(const PythonValue& dict, bool aligned)
       : names_(dict.find("names")),
         formats_(dict.find("formats")),
         offsets_(dict.find("offsets")),
         titles_(dict.find("titles")),
         itemsize_(dict.find("itemsize")),
-        aligned_(dict.find("aligned")) {}
+        aligned_(aligned || is_true(dict.find("aligned"))),
+        layout_(aligned_) {}
 
   std::optional<Type> read();
 
  private:
-  bool lists_agree() const {
-    return is_list(names_, true) && is_list(formats_, true) && is_list(offsets_, false) &&
-           is_list(titles_, false);
-  }
+  static bool is_true(const PythonValue* value) { return value != nullptr && value->integer != 0; }
   bool is_list(const PythonValue* value, bool required) const {
     if (value == nullptr) return !required;
     return value->is_sequence() && value->items.size() == names_->items.size();
   }
+  std::optional<PythonValue> read_name(std::size_t i);
   std::optional<Field> read_field(std::size_t i);
 
-  const PythonValue *names_, *formats_, *offsets_, *titles_, *itemsize_, *aligned_;
+  const PythonValue *names_, *formats_, *offsets_, *titles_, *itemsize_;
+  bool aligned_;
+  Layout layout_;
   NameSet seen_;
-  std::int64_t end_ = 0;
-  std::int64_t alignment_ = 1;
 };
 
-std::optional<Field> DictReader::read_field(std::size_t i) {
+std::optional<PythonValue> DictReader::read_name(std::size_t i) {
   const PythonValue& name = names_->items[i];
-  std::optional<Type> type = type_of(formats_->items[i]);
-  if (!name.is_string() || !seen_.add(name.text) || !type) return std::nullopt;
-  Field field;
-  field.name = name;
-  if (titles_ != nullptr && titles_->items[i].kind != PythonKind::none) {
-    const PythonValue& title = titles_->items[i];
-    if (!title.is_string() || !seen_.add(title.text)) return std::nullopt;
-    field.name = titled(title, name.text);
-  }
-  const bool aligned = aligned_ != nullptr && aligned_->integer != 0;
-  field.offset = aligned ? round_up(end_, type->alignment) : end_;
+  if (!name.is_string() || !seen_.add(name.text)) return std::nullopt;
+  if (titles_ == nullptr || titles_->items[i].kind == PythonKind::none) return name;
+  const PythonValue& title = titles_->items[i];
+  if (!title.is_string() || !seen_.add(title.text)) return std::nullopt;
+  return titled(title, name.text);
+}
+
+std::optional<Field> DictReader::read_field(std::size_t i) {
+  std::optional<PythonValue> name = read_name(i);
+  std::optional<Type> type = type_of(formats_->items[i], aligned_);
+  if (!name || !type) return std::nullopt;
+  std::optional<std::int64_t> given;
   if (offsets_ != nullptr) {
-    const PythonValue& offset = offsets_->items[i];
-    if (!offset.is_integer() || offset.integer < 0 || offset.integer > kMaxItemsize)
-      return std::nullopt;
-    field.offset = offset.integer;
+    if (!offsets_->items[i].is_integer() || offsets_->items[i].integer < 0) return std::nullopt;
+    given = offsets_->items[i].integer;
   }
-  if (aligned && field.offset % type->alignment != 0) return std::nullopt;
-  if (aligned) alignment_ = std::max(alignment_, type->alignment);
-  end_ = field.offset + type->itemsize;
-  field.type = std::move(*type);
-  return field;
+  const std::optional<std::int64_t> offset = layout_.place(*type, given);
+  if (!offset) return std::nullopt;
+  return Field{std::move(*name), std::move(*type), *offset};
 }
 
 std::optional<Type> DictReader::read() {
-  if (!lists_agree()) return std::nullopt;
+  if (!is_list(names_, true) || !is_list(formats_, true) || !is_list(offsets_, false) ||
+      !is_list(titles_, false))
+    return std::nullopt;
   std::vector<Field> fields;
   for (std::size_t i = 0; i < names_->items.size(); ++i) {
     std::optional<Field> field = read_field(i);
     if (!field) return std::nullopt;
     fields.push_back(std::move(*field));
   }
-  std::int64_t itemsize = round_up(end_, alignment_);
+  std::int64_t itemsize = layout_.itemsize();
   if (itemsize_ != nullptr) {
-    if (!itemsize_->is_integer() || itemsize_->integer % alignment_ != 0) return std::nullopt;
+    if (!itemsize_->is_integer() || itemsize_->integer % layout_.alignment() != 0)
+      return std::nullopt;
     itemsize = itemsize_->integer;
   }
-  std::optional<Type> type = structure(std::move(fields), itemsize);
-  if (type) type->alignment = alignment_;
-  return type;
+  return structure(std::move(fields), itemsize, layout_.alignment());
 }
 
-std::optional<Type> type_of(const PythonValue& value) {
+std::optional<Type> type_of(const PythonValue& value, bool aligned) {
   switch (value.kind) {
     case PythonKind::string:
       return scalar_type(value.text);
     case PythonKind::list:
-      return list_type(value);
+      return list_type(value, aligned);
     case PythonKind::dict:
-      return value.find("names") != nullptr ? DictReader(value).read() : std::nullopt;
+      return value.find("names") != nullptr ? DictReader(value, aligned).read() : std::nullopt;
     case PythonKind::tuple: {
       if (value.items.size() != 2) return std::nullopt;
-      std::optional<Type> base = type_of(value.items[0]);
+      std::optional<Type> base = type_of(value.items[0], aligned);
       return base ? with_shape(std::move(*base), value.items[1]) : std::nullopt;
     }
     default:
@@ -247,7 +271,7 @@ std::optional<Type> type_of(const PythonValue& value) {
 }  // namespace
 
 std::optional<NumpyDtype> numpy_dtype_of(const PythonValue& literal) {
-  const std::optional<Type> type = type_of(literal);
+  const std::optional<Type> type = type_of(literal, false);
   // The items of an array are never sub-arrays: NumPy makes their dimensions the array's.
   if (!type || type->shape) return std::nullopt;
   NumpyDtype dtype;
