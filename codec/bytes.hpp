@@ -1,6 +1,7 @@
 #pragma once
 // Byte spans and the checked arithmetic that every parser uses.
 
+#include <boost/endian/conversion.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -14,6 +15,11 @@ using MutableBytes = std::span<std::uint8_t>;
 template <typename T>
 constexpr T ceil_div(T n, T d) {
   return n / d + (n % d != 0 ? 1 : 0);
+}
+
+/// The little-endian int32 at `offset`; the caller has checked that it lies inside.
+inline std::int32_t load_int32(Bytes in, std::size_t offset) {
+  return boost::endian::load_little_s32(in.data() + offset);
 }
 
 }  // namespace bloscfs::codec

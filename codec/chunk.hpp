@@ -56,6 +56,11 @@ class Chunk {
  private:
   explicit Chunk(const ChunkHeader& header);
 
+  std::int64_t block_size(std::int32_t block) const;
+  std::int64_t largest_block() const;
+  std::int64_t largest_stored(std::int64_t size) const;
+  std::int64_t next_start(std::int32_t block) const;
+
   ChunkHeader header_;
   std::int32_t block_count_ = 0;
   std::int32_t virtual_blocksize_ = 0;
@@ -65,6 +70,9 @@ class Chunk {
   std::vector<std::uint8_t> dictionary_;
   std::vector<std::uint8_t> value_;          ///< the repeated value
 };
+
+/// Opens a chunk that lies in memory completely. Throws Error.
+Chunk open_chunk(Bytes chunk, std::int32_t full_typesize);
 
 /// Checked stored extents of VL blocks: the position of each block's 4-byte size, in order. For
 /// building `vl_sizes` before the Chunk exists.

@@ -11,18 +11,18 @@ namespace bloscfs::codec {
 
 struct ChunkHeader {
   std::uint8_t version = 0;
-  std::int32_t header_size = 0;   ///< 16 or 32 bytes
-  std::int32_t typesize = 1;      ///< header byte, 1..255; filters and splitting use this one
-  std::int32_t full_typesize = 1; ///< the container's item size, which may exceed 255
-  std::int32_t nbytes = 0;        ///< decoded size
-  std::int32_t blocksize = 0;     ///< bytes, <= nbytes unless nbytes is 0; 0 in VL-block chunks
+  std::int32_t header_size = 0;    ///< 16 or 32 bytes
+  std::int32_t typesize = 1;       ///< header byte, 1..255; filters and splitting use this one
+  std::int32_t full_typesize = 1;  ///< the container's item size, which may exceed 255
+  std::int32_t nbytes = 0;         ///< decoded size
+  std::int32_t blocksize = 0;      ///< bytes, <= nbytes unless nbytes is 0; 0 in VL-block chunks
   std::int32_t block_count = 0;
-  std::int32_t cbytes = 0;        ///< stored size, header included
+  std::int32_t cbytes = 0;  ///< stored size, header included
   CodecId codec = CodecId::blosclz;
   std::uint8_t codec_meta = 0;
   std::array<FilterStep, kFilterSlots> filters{};
   SpecialValue special = SpecialValue::none;
-  std::int32_t value_size = 0;    ///< bytes of the repeated value (SpecialValue::value only)
+  std::int32_t value_size = 0;  ///< bytes of the repeated value (SpecialValue::value only)
   bool memcpyed = false;
   bool dont_split = false;
   bool has_dictionary = false;
@@ -33,6 +33,8 @@ struct ChunkHeader {
   /// True if blocks stand for themselves in the stored bytes: header | starts | blocks.
   bool has_block_starts() const { return !memcpyed && !is_special() && nbytes > 0; }
   bool has_filter(FilterId id) const;
+  /// Streams that a block of `block_size` decoded bytes is stored in (chunk format, section 4).
+  std::int32_t stream_count(std::int64_t block_size) const;
 };
 
 /// Bytes that parse_chunk_header looks at, at most.

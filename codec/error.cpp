@@ -48,7 +48,9 @@ std::error_code make_error_code(FormatErrc e) noexcept {
 Error::Error(FormatErrc code, std::string context)
     : std::system_error(make_error_code(code)), context_(std::move(context)) {}
 
-void throw_malformed(std::string context) { throw Error(FormatErrc::malformed, std::move(context)); }
+void throw_malformed(std::string context) {
+  throw Error(FormatErrc::malformed, std::move(context));
+}
 
 void throw_unsupported(std::string context) {
   throw Error(FormatErrc::unsupported, std::move(context));

@@ -1,0 +1,200 @@
+#include "codec/block_decoder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "codec/compressor/compressor.hpp"
+#include "codec/error.hpp"
+#include "codec/filter/pipeline.hpp"
+#include "codec/names.hpp"
+
+namespace bloscfs::codec {
+namespace {
+
+constexpr std::int32_t kLongestRunCode = -255;
+constexpr std::uint8_t kRunToken = 0x01;
+constexpr std::size_t kSizeField = 4;
+
+}  // namespace
+
+struct BlockDecoder::State {
+  /// Decoding of one block: where its stored bytes stand and how messages call it.
+  struct Job {
+    const Chunk& chunk;
+    std::int32_t block;
+    Bytes stored;  ///< what is not read yet
+
+    const ChunkHeader& header() const { return chunk.header(); }
+    [[noreturn]] void fail(const std::string& what) const {
+      throw_malformed("block " + std::to_string(block) + ": " + what);
+    }
+    std::int32_t read_int32();
+    Bytes take(std::size_t size);
+  };
+
+  void decode_streams(Job& job, MutableBytes out);
+  void decode_stream(Job& job, MutableBytes out);
+  void decode_vl_stream(Job& job, MutableBytes out);
+  void decompress(const Job& job, Bytes stream, MutableBytes out);
+  Decompressor& decompressor(CodecId id);
+  MutableBytes scratch_of(std::size_t size);
+
+  std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;  ///< null: codec not known
+  std::vector<std::uint8_t> scratch;
+};
+
+std::int32_t BlockDecoder::State::Job::read_int32() { return load_int32(take(kSizeField), 0); }
+
+Bytes BlockDecoder::State::Job::take(std::size_t size) {
+  if (size > stored.size()) {
+    fail("a stream needs " + std::to_string(size) + " bytes, " + std::to_string(stored.size()) +
+         " left");
+  }
+  const Bytes taken = stored.first(size);
+  stored = stored.subspan(size);
+  return taken;
+}
+
+Decompressor& BlockDecoder::State::decompressor(CodecId id) {
+  auto found = decompressors.find(id);
+  if (found == decompressors.end()) {
+    std::unique_ptr<Decompressor> made = make_decompressor(id);
+    if (made == nullptr) throw_unsupported("codec " + codec_name(id));
+    found = decompressors.emplace(id, std::move(made)).first;
+  }
+  return *found->second;
+}
+
+MutableBytes BlockDecoder::State::scratch_of(std::size_t size) {
+  if (scratch.size() < size) {
+    scratch = {};  // first, so that old and new never exist together
+    scratch.resize(size);
+  }
+  return MutableBytes(scratch).first(size);
+}
+
+void BlockDecoder::State::decompress(const Job& job, Bytes stream, MutableBytes out) {
+  const CodecId id = job.header().codec;
+  if (!decompressor(id).decompress(stream, job.chunk.dictionary(), out)) {
+    job.fail(codec_name(id) + " stream of " + std::to_string(stream.size()) +
+             " bytes does not decode to " + std::to_string(out.size()));
+  }
+}
+
+/// Chunk format, section 4.1.
+void BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
+  const std::int32_t size = job.read_int32();
+  if (size <= 0) {
+    if (size < kLongestRunCode) job.fail("stream size " + std::to_string(size));
+    if (size < 0 && (job.take(1)[0] & kRunToken) == 0) job.fail("unknown run token");
+    std::memset(out.data(), -size, out.size());
+    return;
+  }
+  const std::size_t length = static_cast<std::size_t>(size);
+  if (length > out.size() && job.header().codec != CodecId::snappy) {
+    job.fail("stream of " + std::to_string(size) + " bytes for " + std::to_string(out.size()));
+  }
+  const Bytes stream = job.take(length);
+  if (length == out.size()) {
+    std::memcpy(out.data(), stream.data(), length);
+  } else {
+    decompress(job, stream, out);
+  }
+}
+
+/// Chunk format, section 6.
+void BlockDecoder::State::decode_vl_stream(Job& job, MutableBytes out) {
+  const std::int32_t size = job.read_int32();
+  if (size < 0 || static_cast<std::size_t>(size) != out.size()) {
+    job.fail("VL block of " + std::to_string(size) + " bytes, not " + std::to_string(out.size()));
+  }
+  const Bytes stream = job.stored;
+  if (stream.empty() || stream.size() > out.size()) {
+    job.fail("VL stream of " + std::to_string(stream.size()) + " bytes for " +
+             std::to_string(out.size()));
+  }
+  if (stream.size() == out.size()) {
+    std::memcpy(out.data(), stream.data(), out.size());
+  } else {
+    decompress(job, stream, out);
+  }
+}
+
+void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
+  if (job.header().vl_blocks) return decode_vl_stream(job, out);
+  const auto count =
+      static_cast<std::size_t>(job.header().stream_count(static_cast<std::int64_t>(out.size())));
+  if (out.size() % count != 0) {
+    job.fail(std::to_string(out.size()) + " bytes in " + std::to_string(count) + " streams");
+  }
+  const std::size_t stream_size = out.size() / count;
+  for (std::size_t i = 0; i < count; ++i) {
+    decode_stream(job, out.subspan(i * stream_size, stream_size));
+  }
+}
+
+BlockDecoder::BlockDecoder() : state_(std::make_unique<State>()) {}
+BlockDecoder::~BlockDecoder() = default;
+BlockDecoder::BlockDecoder(BlockDecoder&&) noexcept = default;
+BlockDecoder& BlockDecoder::operator=(BlockDecoder&&) noexcept = default;
+
+void BlockDecoder::decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
+                          MutableBytes out) {
+  const ChunkHeader& header = chunk.header();
+  const ByteRange content = chunk.block_content(block);
+  const bool needs_reference = chunk.needs_reference(block);
+  if (out.size() != static_cast<std::size_t>(content.size) ||
+      stored.size() != static_cast<std::size_t>(chunk.block_stored(block).size) ||
+      (needs_reference && reference.size() < out.size())) {
+    throw std::invalid_argument("buffers do not fit block " + std::to_string(block));
+  }
+  if (header.is_special()) return chunk.fill_special(content.offset, out);
+  if (header.memcpyed) {
+    std::memcpy(out.data(), stored.data(), out.size());
+    return;
+  }
+  check_filters(header);
+  const MutableBytes scratch =
+      pipeline_needs_scratch(header) ? state_->scratch_of(out.size()) : MutableBytes{};
+  State::Job job{chunk, block, stored};
+  state_->decode_streams(job, filtered_buffer(header, out, scratch));
+  undo_filters(header, !needs_reference, reference, out, scratch);
+}
+
+std::size_t BlockDecoder::scratch_memory() const { return state_->scratch.capacity(); }
+
+void BlockDecoder::trim(std::size_t keep) {
+  if (state_->scratch.capacity() > keep) state_->scratch = std::vector<std::uint8_t>(keep);
+}
+
+std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
+                                       std::size_t max_nbytes, BlockDecoder& decoder) {
+  const Chunk opened = open_chunk(chunk, full_typesize);
+  const std::size_t nbytes = static_cast<std::size_t>(opened.nbytes());
+  if (nbytes > max_nbytes) {
+    throw Error(FormatErrc::too_large, "chunk of " + std::to_string(nbytes) + " bytes, at most " +
+                                           std::to_string(max_nbytes) + " allowed");
+  }
+  std::vector<std::uint8_t> contents(nbytes);
+  const MutableBytes all = contents;
+  for (std::int32_t block = 0; block < opened.block_count(); ++block) {
+    const ByteRange content = opened.block_content(block);
+    const ByteRange stored = opened.block_stored(block);
+    const Bytes reference = opened.needs_reference(block)
+                                ? all.first(static_cast<std::size_t>(opened.block_content(0).size))
+                                : Bytes{};
+    decoder.decode(opened, block,
+                   chunk.subspan(static_cast<std::size_t>(stored.offset),
+                                 static_cast<std::size_t>(stored.size)),
+                   reference,
+                   all.subspan(static_cast<std::size_t>(content.offset),
+                               static_cast<std::size_t>(content.size)));
+  }
+  return contents;
+}
+
+}  // namespace bloscfs::codec

@@ -1,0 +1,192 @@
+#include "codec/chunk_header.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::codec {
+namespace {
+
+// Stream format numbers of the flags byte, codecs.md.
+constexpr int kFormatLz4 = 1;
+constexpr int kFormatSnappy = 2;
+constexpr int kFormatZlib = 3;
+constexpr int kFormatZstd = 4;
+constexpr int kFormatReserved = 5;
+constexpr int kFormatById = 6;
+constexpr int kFormatSuperChunk = 7;
+constexpr std::uint8_t kFirstPluginCodec = 32;
+constexpr std::uint8_t kVersionAlpha = 3;
+constexpr std::int32_t kMaxShortNbytes = 0x7FFFFFFF - 16;
+
+[[noreturn]] void bad(const std::string& what) { throw_malformed("chunk header: " + what); }
+
+void parse_short(const RawChunkHeader& raw, std::uint64_t available, ChunkHeader& h) {
+  h.version = raw.version;
+  h.typesize = raw.typesize;
+  h.nbytes = raw.nbytes.value();
+  h.blocksize = raw.blocksize.value();
+  h.cbytes = raw.cbytes.value();
+  h.header_size = (raw.flags & kFlagExtendedHeader) == kFlagExtendedHeader ? kExtendedHeaderSize
+                                                                           : kShortHeaderSize;
+  h.memcpyed = (raw.flags & kFlagMemcpy) != 0;
+  h.dont_split = (raw.flags & kFlagDontSplit) != 0;
+  const std::int32_t max_nbytes =
+      h.header_size == kShortHeaderSize ? kMaxShortNbytes : kMaxChunkNbytes;
+  if (h.cbytes < h.header_size || static_cast<std::uint64_t>(h.cbytes) > available) {
+    bad("cbytes " + std::to_string(h.cbytes) + " outside " + std::to_string(h.header_size) + ".." +
+        std::to_string(available));
+  }
+  if (h.nbytes < 0 || h.nbytes > max_nbytes) bad("nbytes " + std::to_string(h.nbytes));
+  if (h.blocksize <= 0 || h.blocksize > kMaxBlocksize) {
+    bad("blocksize " + std::to_string(h.blocksize));
+  }
+  if (h.typesize == 0) bad("typesize 0");
+}
+
+/// Blosc1 names its one or two filters in the flags (section 1.2).
+void deduce_filters(std::uint8_t flags, ChunkHeader& h) {
+  if ((flags & kFlagShuffle) != 0 && h.typesize > 1) h.filters[5].id = FilterId::shuffle;
+  if ((flags & kFlagBitshuffle) != 0) h.filters[5].id = FilterId::bitshuffle;
+  if ((flags & kFlagDelta) != 0) h.filters[4].id = FilterId::delta;
+}
+
+void parse_extended(const RawExtendedHeader& raw, ChunkHeader& h) {
+  for (std::size_t i = 0; i < kFilterSlots; ++i) {
+    h.filters[i] = {static_cast<FilterId>(raw.filters[i]), raw.filters_meta[i]};
+  }
+  if (h.version == kVersionAlpha) h.filters[5] = {};  // that writer left garbage in the last slot
+  h.codec_meta = raw.codec_meta;
+  if ((raw.flags2 & ~kFlag2VlBlocks) != 0) {
+    const std::string what = "flags2 " + std::to_string(raw.flags2);
+    if (h.version > kChunkVersionVlBlocks) {
+      throw_unsupported("chunk version " + std::to_string(h.version) + " with " + what);
+    }
+    bad(what);
+  }
+  const int special = (raw.blosc2_flags >> kSpecialShift) & kSpecialMask;
+  if (special > static_cast<int>(SpecialValue::uninit))
+    bad("special id " + std::to_string(special));
+  if ((raw.blosc2_flags & kBlosc2Lazy) != 0) bad("lazy flag in a stored chunk");
+  h.special = static_cast<SpecialValue>(special);
+  h.vl_blocks = (raw.flags2 & kFlag2VlBlocks) != 0;
+  h.has_dictionary = (raw.blosc2_flags & kBlosc2Dictionary) != 0;
+  h.instrumented = (raw.blosc2_flags & kBlosc2Instrumented) != 0;
+}
+
+/// The codec by stream format; `id` is the extended header's codec byte.
+CodecId find_codec(int format, std::uint8_t id, const ChunkHeader& h) {
+  switch (format) {
+    case kFormatLz4:
+      return id == static_cast<std::uint8_t>(CodecId::lz4hc) ? CodecId::lz4hc : CodecId::lz4;
+    case kFormatSnappy:
+      if (h.header_size != kShortHeaderSize) bad("Snappy with an extended header");
+      return CodecId::snappy;
+    case kFormatZlib:
+      return CodecId::zlib;
+    case kFormatZstd:
+      return CodecId::zstd;
+    case kFormatReserved:
+    case kFormatSuperChunk:
+      throw_unsupported("chunk header: codec format " + std::to_string(format));
+    case kFormatById:
+      if (h.header_size == kShortHeaderSize || id < kFirstPluginCodec) {
+        bad("no plugin codec has the id " + std::to_string(id));
+      }
+      return static_cast<CodecId>(id);
+    default:
+      return CodecId::blosclz;
+  }
+}
+
+void check_special(ChunkHeader& h) {
+  const std::string shape = std::to_string(h.nbytes) + " bytes";
+  if (h.special == SpecialValue::value) {
+    h.value_size = h.cbytes - kExtendedHeaderSize;
+    if (h.value_size < 1 || h.value_size > h.nbytes || h.nbytes % h.value_size != 0) {
+      bad("repeated value of " + std::to_string(h.value_size) + " bytes for " + shape);
+    }
+  }
+  if (h.special == SpecialValue::nan && h.full_typesize != 4 && h.full_typesize != 8) {
+    bad("NaNs of " + std::to_string(h.full_typesize) + " bytes");
+  }
+  const std::int32_t unit = h.special == SpecialValue::nan      ? h.full_typesize
+                            : h.special == SpecialValue::uninit ? h.typesize
+                                                                : 1;
+  if (h.nbytes % unit != 0) bad(shape + " of items of " + std::to_string(unit));
+}
+
+/// Sets blocksize and block_count (sections 1.5 and 4).
+void settle_blocks(ChunkHeader& h) {
+  if (h.vl_blocks) {
+    if (h.is_special() || h.memcpyed || h.nbytes == 0) bad("VL blocks in a chunk that has none");
+    h.block_count = h.blocksize;
+    h.blocksize = 0;
+  } else if (h.nbytes > 0) {
+    h.blocksize = std::min(h.blocksize, h.nbytes);
+    // One writer stored the blocksize that it was asked for, not the rounded one that it used.
+    const std::int32_t unit =
+        h.typesize == 1 && h.full_typesize > 255 ? h.full_typesize : h.typesize;
+    if (h.has_block_starts() && h.version >= kChunkVersionBlosc2 && h.blocksize > unit) {
+      h.blocksize -= h.blocksize % unit;
+    }
+    h.block_count = ceil_div(h.nbytes, h.blocksize);
+  }
+  if (h.has_block_starts() && h.header_size + std::int64_t{4} * h.block_count > h.cbytes) {
+    bad(std::to_string(h.block_count) + " block starts in " + std::to_string(h.cbytes) + " bytes");
+  }
+}
+
+void check_layout(ChunkHeader& h) {
+  if (h.memcpyed && std::int64_t{h.nbytes} + h.header_size != h.cbytes) {
+    bad("memcpyed, but nbytes " + std::to_string(h.nbytes) + " and cbytes " +
+        std::to_string(h.cbytes));
+  }
+  if (h.is_special()) check_special(h);
+  settle_blocks(h);
+  if (h.is_special()) h.memcpyed = false;
+  h.has_dictionary = h.has_dictionary && h.has_block_starts();
+}
+
+bool takes_dictionary(CodecId id) { return id != CodecId::blosclz && id != CodecId::zlib; }
+
+}  // namespace
+
+bool ChunkHeader::has_filter(FilterId id) const {
+  return std::any_of(filters.begin(), filters.end(),
+                     [id](const FilterStep& step) { return step.id == id; });
+}
+
+std::int32_t ChunkHeader::stream_count(std::int64_t block_size) const {
+  if (vl_blocks || dont_split || block_size != blocksize) return 1;
+  // Blosc1 had no flag for it but a rule.
+  if (version <= kChunkVersionBlosc1 && (typesize > 16 || blocksize / typesize < 128)) return 1;
+  return typesize;
+}
+
+ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize) {
+  RawChunkHeader raw;
+  if (prefix.size() < sizeof raw) bad(std::to_string(prefix.size()) + " bytes of at least 16");
+  std::memcpy(&raw, prefix.data(), sizeof raw);
+  ChunkHeader h;
+  parse_short(raw, available, h);
+  h.full_typesize = full_typesize > 0 ? full_typesize : h.typesize;
+  RawExtendedHeader extended{};
+  if (h.header_size == kExtendedHeaderSize) {
+    if (prefix.size() < kChunkHeaderBytes) bad(std::to_string(prefix.size()) + " bytes of 32");
+    std::memcpy(&extended, prefix.data() + sizeof raw, sizeof extended);
+    parse_extended(extended, h);
+  } else {
+    deduce_filters(raw.flags, h);
+  }
+  check_layout(h);
+  // Where no streams exist the codec bits may be anything.
+  if (h.has_block_starts())
+    h.codec = find_codec(raw.flags >> kCodecFormatShift, extended.codec_id, h);
+  if (h.has_dictionary && !takes_dictionary(h.codec)) bad("a dictionary with BloscLZ or zlib");
+  return h;
+}
+
+}  // namespace bloscfs::codec

@@ -1,0 +1,268 @@
+#include "codec/filter/shuffle.hpp"
+
+#include <cstring>
+
+// Vectors of unknown length cannot stand in arrays.
+#define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "codec/filter/shuffle.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include "codec/filter/transpose-inl.hpp"
+
+HWY_BEFORE_NAMESPACE();
+namespace bloscfs::codec::HWY_NAMESPACE {
+
+#if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
+
+std::size_t unshuffle_simd(const std::uint8_t*, std::size_t, std::size_t, std::uint8_t*) {
+  return 0;
+}
+std::size_t shuffle_simd(const std::uint8_t*, std::size_t, std::size_t, std::uint8_t*) { return 0; }
+
+#else
+
+using Full = hn::ScalableTag<std::uint8_t>;
+
+// Each kernel handles the first elements and returns how many.
+
+std::size_t unshuffle_2(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Full d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::StoreInterleaved2(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i), d, out + 2 * i);
+  }
+  return i;
+}
+
+std::size_t unshuffle_4(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Full d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::StoreInterleaved4(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i),
+                          hn::LoadU(d, in + 2 * n + i), hn::LoadU(d, in + 3 * n + i), d,
+                          out + 4 * i);
+  }
+  return i;
+}
+
+std::size_t unshuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Wide d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::Vec<Wide> v[8];
+    BLOSCFS_UNROLL
+    for (std::size_t j = 0; j < 8; ++j) v[j] = hn::LoadU(d, in + j * n + i);
+    rotate_stage(v);
+    rotate_stage(v);
+    rotate_stage(v);
+    store_rows(v, out + 8 * i);
+  }
+  return i;
+}
+
+/// Up to 16 streams from `first` on become a piece of 16 bytes in each of the elements from i on.
+/// Pieces longer than the element spill into the next one, which is stored later.
+HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t n, std::size_t width,
+                               std::size_t first, std::size_t i, std::uint8_t* out) {
+  const Wide d;
+  hn::Vec<Wide> v[16];
+  BLOSCFS_UNROLL
+  for (std::size_t j = 0; j < 16; ++j) {
+    v[j] = first + j < width ? hn::LoadU(d, in + (first + j) * n + i) : hn::Zero(d);
+  }
+  rotate_stage(v);
+  rotate_stage(v);
+  rotate_stage(v);
+  rotate_stage(v);
+  std::uint8_t* const lower = out + i * width + first;
+  BLOSCFS_UNROLL
+  for (std::size_t e = 0; e < 16; ++e) store_lower(v[e], lower + e * width);
+  BLOSCFS_UNROLL
+  for (std::size_t e = 0; e < 16; ++e) store_upper(v[e], lower + (16 + e) * width);
+}
+
+/// Elements that must remain behind a tile, so that 16-byte pieces stay inside the buffer.
+HWY_INLINE std::size_t margin(std::size_t width) { return width < 16 ? 16 / width + 1 : 0; }
+
+std::size_t unshuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
+                          std::uint8_t* out) {
+  const std::size_t step = hn::Lanes(Wide());
+  std::size_t i = 0;
+  for (; i + step + margin(width) <= n; i += step) {
+    for (std::size_t first = 0; first + 16 <= width; first += 16) {
+      unshuffle_tile(in, n, width, first, i, out);
+    }
+    // The last tile of a wider element overlaps the one before it, with the same bytes.
+    if (width % 16 != 0) unshuffle_tile(in, n, width, width < 16 ? 0 : width - 16, i, out);
+  }
+  return i;
+}
+
+std::size_t unshuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
+                           std::uint8_t* out) {
+  switch (width) {
+    case 2:
+      return unshuffle_2(in, n, out);
+    case 4:
+      return unshuffle_4(in, n, out);
+    case 8:
+      return unshuffle_8(in, n, out);
+    default:
+      return unshuffle_any(in, n, width, out);
+  }
+}
+
+std::size_t shuffle_2(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Full d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::Vec<Full> v0;
+    hn::Vec<Full> v1;
+    hn::LoadInterleaved2(d, in + 2 * i, v0, v1);
+    hn::StoreU(v0, d, out + i);
+    hn::StoreU(v1, d, out + n + i);
+  }
+  return i;
+}
+
+std::size_t shuffle_4(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Full d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::Vec<Full> v0;
+    hn::Vec<Full> v1;
+    hn::Vec<Full> v2;
+    hn::Vec<Full> v3;
+    hn::LoadInterleaved4(d, in + 4 * i, v0, v1, v2, v3);
+    hn::StoreU(v0, d, out + i);
+    hn::StoreU(v1, d, out + n + i);
+    hn::StoreU(v2, d, out + 2 * n + i);
+    hn::StoreU(v3, d, out + 3 * n + i);
+  }
+  return i;
+}
+
+std::size_t shuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Block d;
+  std::size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    hn::Vec<Block> v[8];
+    BLOSCFS_UNROLL
+    for (std::size_t k = 0; k < 8; ++k) v[k] = hn::LoadU(d, in + 8 * i + 16 * k);
+    rotate_stage(v);
+    rotate_stage(v);
+    rotate_stage(v);
+    rotate_stage(v);
+    BLOSCFS_UNROLL
+    for (std::size_t j = 0; j < 8; ++j) hn::StoreU(v[j], d, out + j * n + i);
+  }
+  return i;
+}
+
+HWY_INLINE void shuffle_tile(const std::uint8_t* in, std::size_t n, std::size_t width,
+                             std::size_t first, std::size_t i, std::uint8_t* out) {
+  const Block d;
+  hn::Vec<Block> v[16];
+  BLOSCFS_UNROLL
+  for (std::size_t e = 0; e < 16; ++e) v[e] = hn::LoadU(d, in + (i + e) * width + first);
+  rotate_stage(v);
+  rotate_stage(v);
+  rotate_stage(v);
+  rotate_stage(v);
+  BLOSCFS_UNROLL
+  for (std::size_t j = 0; j < 16; ++j) {
+    if (first + j < width) hn::StoreU(v[j], d, out + (first + j) * n + i);
+  }
+}
+
+std::size_t shuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
+                        std::uint8_t* out) {
+  std::size_t i = 0;
+  for (; i + 16 + margin(width) <= n; i += 16) {
+    for (std::size_t first = 0; first + 16 <= width; first += 16) {
+      shuffle_tile(in, n, width, first, i, out);
+    }
+    if (width % 16 != 0) shuffle_tile(in, n, width, width < 16 ? 0 : width - 16, i, out);
+  }
+  return i;
+}
+
+std::size_t shuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
+                         std::uint8_t* out) {
+  switch (width) {
+    case 2:
+      return shuffle_2(in, n, out);
+    case 4:
+      return shuffle_4(in, n, out);
+    case 8:
+      return shuffle_8(in, n, out);
+    default:
+      return shuffle_any(in, n, width, out);
+  }
+}
+
+#endif
+
+}  // namespace bloscfs::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace bloscfs::codec {
+namespace {
+
+HWY_EXPORT(shuffle_simd);
+HWY_EXPORT(unshuffle_simd);
+
+void copy_from(Bytes in, MutableBytes out, std::size_t offset) {
+  if (offset < in.size()) std::memcpy(out.data() + offset, in.data() + offset, in.size() - offset);
+}
+
+/// Elements from `i` on, and the bytes behind the last one.
+void shuffle_rest(Bytes in, MutableBytes out, std::size_t width, std::size_t i) {
+  const std::size_t n = in.size() / width;
+  for (; i < n; ++i) {
+    for (std::size_t j = 0; j < width; ++j) out[j * n + i] = in[i * width + j];
+  }
+  copy_from(in, out, n * width);
+}
+
+void unshuffle_rest(Bytes in, MutableBytes out, std::size_t width, std::size_t i) {
+  const std::size_t n = in.size() / width;
+  for (; i < n; ++i) {
+    for (std::size_t j = 0; j < width; ++j) out[i * width + j] = in[j * n + i];
+  }
+  copy_from(in, out, n * width);
+}
+
+}  // namespace
+
+void shuffle_scalar(Bytes in, MutableBytes out, std::size_t width) {
+  shuffle_rest(in, out, width, 0);
+}
+
+void unshuffle_scalar(Bytes in, MutableBytes out, std::size_t width) {
+  unshuffle_rest(in, out, width, 0);
+}
+
+void shuffle(Bytes in, MutableBytes out, std::size_t width) {
+  if (width == 1) return copy_from(in, out, 0);
+  const std::size_t n = in.size() / width;
+  shuffle_rest(in, out, width, HWY_DYNAMIC_DISPATCH(shuffle_simd)(in.data(), n, width, out.data()));
+}
+
+void unshuffle(Bytes in, MutableBytes out, std::size_t width) {
+  if (width == 1) return copy_from(in, out, 0);
+  const std::size_t n = in.size() / width;
+  unshuffle_rest(in, out, width,
+                 HWY_DYNAMIC_DISPATCH(unshuffle_simd)(in.data(), n, width, out.data()));
+}
+
+}  // namespace bloscfs::codec
+#endif

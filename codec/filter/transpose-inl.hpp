@@ -1,0 +1,82 @@
+// Byte transposes in registers, compiled once per instruction set.
+// Include guard of Highway's "-inl" kind: open again for every target.
+#if defined(BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
+#ifdef BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP
+#undef BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP
+#else
+#define BLOSCFS_CODEC_FILTER_TRANSPOSE_INL_HPP
+#endif
+
+#include <cstddef>
+#include <cstdint>
+
+#include <hwy/highway.h>
+
+// g++ -O2 keeps arrays of vectors in memory unless their loops are unrolled by request.
+#undef BLOSCFS_UNROLL
+#if HWY_COMPILER_GCC_ACTUAL
+#define BLOSCFS_UNROLL _Pragma("GCC unroll 16")
+#else
+#define BLOSCFS_UNROLL _Pragma("unroll")
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace bloscfs::codec::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET != HWY_SCALAR  // has no vectors of 16 bytes
+
+using Block = hn::FixedTag<std::uint8_t, 16>;
+using Wide = hn::CappedTag<std::uint8_t, 32>;  // one or two blocks
+
+/// Seen as N rows of 16 bytes, a byte's place is the number "row, column". One stage rotates the
+/// bits of that number left by one; so 4 stages transpose 16 rows, and with 8 rows 3 stages
+/// interleave them and 4 stages undo that. Wide vectors do so per block.
+template <class V, std::size_t N>
+HWY_INLINE void rotate_stage(V (&v)[N]) {
+  V t[N];
+  const hn::DFromV<V> d;
+  BLOSCFS_UNROLL
+  for (std::size_t i = 0; i < N / 2; ++i) {
+    t[2 * i] = hn::InterleaveLower(d, v[i], v[i + N / 2]);
+    t[2 * i + 1] = hn::InterleaveUpper(d, v[i], v[i + N / 2]);
+  }
+  BLOSCFS_UNROLL
+  for (std::size_t i = 0; i < N; ++i) v[i] = t[i];
+}
+
+/// Stores the first 16 bytes of a wide vector.
+template <class V>
+HWY_INLINE void store_lower(V v, std::uint8_t* to) {
+  if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
+    hn::StoreU(hn::LowerHalf(Block(), v), Block(), to);
+  } else {
+    hn::StoreU(v, Block(), to);
+  }
+}
+
+/// Stores the second 16 bytes, where there are any.
+template <class V>
+HWY_INLINE void store_upper(V v, std::uint8_t* to) {
+  if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
+    hn::StoreU(hn::UpperHalf(Block(), v), Block(), to);
+  }
+}
+
+/// Stores 8 wide vectors: all first blocks in a row, then all second blocks.
+template <class V>
+HWY_INLINE void store_rows(const V (&v)[8], std::uint8_t* to) {
+  BLOSCFS_UNROLL
+  for (std::size_t k = 0; k < 8; ++k) {
+    store_lower(v[k], to + 16 * k);
+    store_upper(v[k], to + 128 + 16 * k);
+  }
+}
+
+#endif
+
+}  // namespace bloscfs::codec::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

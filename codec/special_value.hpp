@@ -1,0 +1,19 @@
+#pragma once
+// Contents of special-value chunks: a short pattern, repeated (chunk format, section 3).
+
+#include <cstdint>
+
+#include "codec/bytes.hpp"
+#include "codec/chunk_format.hpp"
+
+namespace bloscfs::codec {
+
+/// The item that repeats for zeros (one byte), uninitialised contents (read as zeros) and quiet
+/// NaNs of 4 or 8 bytes. Throws Error for NaNs of another size and for SpecialValue::value.
+Bytes special_pattern(SpecialValue value, std::int32_t typesize);
+
+/// Fills `out` with what stands from `content_offset` on in endless repetitions of `pattern`, which
+/// must not be empty.
+void fill_pattern(Bytes pattern, std::int64_t content_offset, MutableBytes out);
+
+}  // namespace bloscfs::codec
