@@ -1,6 +1,8 @@
 // b2frame info: header, index summary and metalayers of a container, or the header of a chunk.
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -132,23 +134,36 @@ json vlmetalayer_fields(const Input& input) {
   return out;
 }
 
+/// A value as people read it: no quotes, floating-point numbers cut short, counts in one line.
+std::string readable(const json& value) {
+  if (value.is_number_float()) return fmt::format("{:.2f}", value.get<double>());
+  if (value.is_string()) {
+    const std::string quoted = to_line(value);
+    return quoted.substr(1, quoted.size() - 2);
+  }
+  if (!value.is_array() && !value.is_object()) return to_line(value);
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : value.items())
+    parts.push_back(value.is_array() ? readable(part) : name + " " + readable(part));
+  return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void print_line(int indent, const std::string& name, const std::string& text) {
+  fmt::print("{:{}}{:<{}} {}\n", "", indent, name, 18 - indent, text);
+}
+
 void print_for_people(const json& fields) {
-  const auto print_value = [](const std::string& name, const json& value, int indent) {
-    const std::string text =
-        value.is_string() ? to_line(value).substr(1, to_line(value).size() - 2) : to_line(value);
-    fmt::print("{:{}}{:<{}} {}\n", "", indent, name, 18 - indent, text);
-  };
   for (const auto& [name, value] : fields.items()) {
     if (!value.is_object()) {
-      print_value(name, value, name == "file" ? 0 : 2);
+      print_line(name == "file" ? 0 : 2, name, readable(value));
       continue;
     }
     if (value.empty()) continue;
-    fmt::print("  {}\n", name);
-    for (const auto& [inner_name, inner] : value.items()) {
-      const std::string quoted = to_line(inner_name);
-      print_value(quoted.substr(1, quoted.size() - 2), inner, 4);
-    }
+    print_line(2, name, "");
+    // Metalayers come from outside: only there may names and contents be anything.
+    const bool ours = name == "chunks";
+    for (const auto& [inner_name, inner] : value.items())
+      print_line(4, readable(json(inner_name)), ours ? readable(inner) : to_line(inner));
   }
 }
 
