@@ -1,0 +1,286 @@
+// Contiguous frames: round trips through frames that were put together byte by byte.
+
+#include "frame/cframe.hpp"
+
+#include <cstdlib>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "codec/error.hpp"
+#include "tests/frame/frame_builder.hpp"
+
+using namespace bloscfs::frame;
+using bloscfs::codec::Error;
+using bloscfs::codec::SpecialValue;
+using test::Buffer;
+using test::FrameBuilder;
+
+namespace {
+
+Buffer checksum_chunk(const FrameBuilder& frame, const std::vector<std::size_t>& sizes) {
+  Buffer sums;
+  for (std::size_t i = 0; i < frame.entries.size(); ++i) {
+    const std::uint64_t sum = XXH3_64bits(frame.chunk_area.data() + frame.entries[i], sizes[i]);
+    for (int shift = 0; shift < 64; shift += 8)
+      sums.push_back(static_cast<std::uint8_t>(sum >> shift));
+  }
+  return test::make_memcpy_chunk(sums, 8);
+}
+
+OpenedChunk open_only_chunk(const Snapshot& snapshot, std::int64_t number) {
+  bloscfs::codec::BlockDecoder decoder;
+  const auto page = snapshot.read_page(snapshot.page_of_chunk(number, nullptr), nullptr, decoder);
+  return snapshot.open_chunk(page->place(number), 1 << 20);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cframe)
+
+BOOST_AUTO_TEST_CASE(reads_back_what_was_built) {
+  for (const std::size_t size : {1, 999, 1000, 1001, 5000, 20001}) {
+    const Buffer content = test::pattern(size, 3);
+    const auto snapshot = test::open_bytes(test::simple_frame(content, 1000, 256).build());
+    BOOST_TEST(test::read_all(*snapshot) == content);
+    BOOST_CHECK_EQUAL(snapshot->info().nchunks, static_cast<std::int64_t>((size + 999) / 1000));
+    BOOST_CHECK(!snapshot->needs_chunk_map());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tells_the_fields_of_the_header) {
+  const Buffer content = test::pattern(5000, 1);
+  const auto snapshot = test::open_bytes(test::simple_frame(content, 2000, 500).build());
+  const FrameInfo& info = snapshot->info();
+  BOOST_CHECK(info.kind == ContainerKind::cframe);
+  BOOST_CHECK_EQUAL(info.format_version, 2);
+  BOOST_CHECK_EQUAL(info.typesize, 1);
+  BOOST_CHECK_EQUAL(info.chunksize, 2000);
+  BOOST_CHECK_EQUAL(info.blocksize, 500);
+  BOOST_CHECK_EQUAL(info.nbytes, 5000);
+  BOOST_CHECK_EQUAL(info.clevel, 5);
+  BOOST_CHECK_EQUAL(info.splitmode, 4);
+  BOOST_CHECK(info.codec == bloscfs::codec::CodecId::lz4);
+  BOOST_CHECK(info.filters[5].id == bloscfs::codec::FilterId::shuffle);
+  BOOST_CHECK_EQUAL(info.trailer_len, 35);
+}
+
+BOOST_AUTO_TEST_CASE(opens_an_empty_frame) {
+  const auto snapshot = test::open_bytes(FrameBuilder().build());
+  BOOST_CHECK_EQUAL(snapshot->info().nbytes, 0);
+  BOOST_CHECK_EQUAL(snapshot->info().nchunks, 0);
+  BOOST_CHECK(!snapshot->all_chunks_special());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_an_emptied_frame_whose_trailer_is_not_behind_the_header) {
+  FrameBuilder frame;
+  frame.slack = 10;
+  BOOST_CHECK_THROW(test::open_bytes(frame.build()), Error);
+}
+
+BOOST_AUTO_TEST_CASE(reads_metalayers_and_vlmetalayers) {
+  const Buffer content = test::pattern(3000, 1);
+  auto frame = test::simple_frame(content, 1000, 500);
+  const Buffer value = test::pattern(7000, 9);
+  frame.metalayers = {{"one", {1, 2, 3}}, {"", {}}, {std::string(31, 'n'), test::pattern(5000, 2)}};
+  frame.vlmetalayers = {{"v", test::make_block_chunk(value, 1, 2000)},
+                        {"zeros", test::make_value_chunk({0}, 900)}};
+  const auto snapshot = test::open_bytes(frame.build());
+  BOOST_REQUIRE_EQUAL(snapshot->metalayers().size(), 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    BOOST_CHECK_EQUAL(snapshot->metalayers()[i].name, frame.metalayers[i].first);
+    BOOST_TEST(snapshot->read_metalayer(snapshot->metalayers()[i]) == frame.metalayers[i].second);
+  }
+  bloscfs::codec::BlockDecoder decoder;
+  BOOST_REQUIRE_EQUAL(snapshot->vlmetalayers().size(), 2);
+  const auto& layer = snapshot->vlmetalayers()[0];
+  BOOST_CHECK_EQUAL(snapshot->vlmetalayer_size(layer), 7000);
+  BOOST_TEST(snapshot->read_vlmetalayer(layer, 7000, decoder) == value);
+  BOOST_CHECK_THROW(snapshot->read_vlmetalayer(layer, 6999, decoder), Error);
+  BOOST_TEST(snapshot->read_vlmetalayer(snapshot->vlmetalayers()[1], 1000, decoder) == Buffer(900));
+  BOOST_TEST(test::read_all(*snapshot) == content);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_a_bad_vlmetalayer_to_itself) {
+  auto frame = test::simple_frame(test::pattern(100, 1), 1000, 500);
+  const Buffer good = test::make_memcpy_chunk({1, 2, 3}, 1);
+  Buffer longer = good;
+  longer.push_back(0);  // stored size and length differ
+  frame.vlmetalayers = {{"bad", Buffer(40, 0xff)}, {"long", longer}, {"good", good}};
+  const auto snapshot = test::open_bytes(frame.build());
+  bloscfs::codec::BlockDecoder decoder;
+  for (std::size_t i = 0; i < 2; ++i)
+    BOOST_CHECK_THROW(snapshot->read_vlmetalayer(snapshot->vlmetalayers()[i], 1000, decoder),
+                      Error);
+  BOOST_TEST(snapshot->read_vlmetalayer(snapshot->vlmetalayers()[2], 1000, decoder) ==
+             (Buffer{1, 2, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(reads_special_entries) {
+  FrameBuilder frame;
+  frame.typesize = 4;
+  frame.chunksize = 400;
+  frame.nbytes = 1300;
+  frame.entries = {test::special_entry(0x81), test::special_entry(0x82), test::special_entry(0x84),
+                   test::special_entry(0x82)};
+  const auto snapshot = test::open_bytes(frame.build());
+  const Buffer content = test::read_all(*snapshot);
+  Buffer expected(1300);
+  for (std::size_t i = 400; i < 1300; i += 4)
+    if (i < 800 || i >= 1200) {
+      expected[i + 2] = 0xc0;
+      expected[i + 3] = 0x7f;
+    }
+  BOOST_TEST(content == expected);
+  BOOST_CHECK(!snapshot->all_chunks_special());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_index_entries_that_mean_nothing_for_their_chunk_alone) {
+  const Buffer content = test::pattern(3000, 1);
+  for (const std::int64_t bad : {test::special_entry(0x80), test::special_entry(0x83),
+                                 test::special_entry(0x88), test::special_entry(0x81) + 1,
+                                 std::int64_t{-1}, std::int64_t{INT64_MAX}, std::int64_t{4000}}) {
+    auto frame = test::simple_frame(content, 1000, 500);
+    frame.entries[1] = bad;
+    const auto snapshot = test::open_bytes(frame.build());
+    BOOST_CHECK_THROW(open_only_chunk(*snapshot, 1), Error);
+    BOOST_CHECK_NO_THROW(open_only_chunk(*snapshot, 0));
+    BOOST_CHECK_NO_THROW(open_only_chunk(*snapshot, 2));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_chunk_of_another_size) {
+  const Buffer content = test::pattern(3000, 1);
+  FrameBuilder frame;
+  frame.chunksize = 1000;
+  for (const std::size_t size : {1000, 999, 1000}) {
+    frame.add(test::make_block_chunk(test::pattern(size, 1), 1, 500), 1000);
+  }
+  const auto snapshot = test::open_bytes(frame.build());
+  BOOST_CHECK_NO_THROW(open_only_chunk(*snapshot, 0));
+  BOOST_CHECK_THROW(open_only_chunk(*snapshot, 1), Error);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_an_index_of_another_length_or_item_size) {
+  const auto built = test::simple_frame(test::pattern(5000, 1), 1000, 500);
+  bloscfs::codec::BlockDecoder decoder;
+  const auto check = [&](const Buffer& index) {
+    auto frame = built;
+    frame.index_chunk = index;
+    const auto snapshot = test::open_bytes(frame.build());
+    BOOST_CHECK_THROW(snapshot->read_page(0, nullptr, decoder), Error);
+  };
+  check(test::make_memcpy_chunk(Buffer(32), 8));
+  check(test::make_memcpy_chunk(Buffer(48), 8));
+  check(test::make_memcpy_chunk(Buffer(40), 4));
+  check(test::make_vl_chunk({Buffer(16), Buffer(24)}));
+}
+
+BOOST_AUTO_TEST_CASE(tolerates_slack_gaps_and_junk_behind_the_frame) {
+  const Buffer content = test::pattern(5000, 1);
+  auto frame = test::simple_frame(content, 1000, 500);
+  frame.slack = 57;
+  frame.chunk_area.resize(frame.chunk_area.size() + 99, 0xdd);
+  Buffer bytes = frame.build();
+  bytes.resize(bytes.size() + 1000, 0xcc);
+  BOOST_TEST(test::read_all(*test::open_bytes(bytes)) == content);
+}
+
+BOOST_AUTO_TEST_CASE(reads_a_frame_embedded_at_an_offset) {
+  const Buffer content = test::pattern(12345, 1);
+  auto frame = test::simple_frame(content, 1000, 256);
+  frame.metalayers = {{"m", {7, 8}}};
+  frame.vlmetalayers = {{"v", test::make_memcpy_chunk({9}, 1)}};
+  const Buffer built = frame.build();
+  Buffer bytes(777, 0xab);
+  bytes.insert(bytes.end(), built.begin(), built.end());
+  bytes.resize(bytes.size() + 100, 0xab);
+  const auto snapshot = test::open_bytes(bytes, 777);
+  BOOST_TEST(test::read_all(*snapshot) == content);
+  BOOST_TEST(snapshot->read_metalayer(snapshot->metalayers()[0]) == (Buffer{7, 8}));
+  bloscfs::codec::BlockDecoder decoder;
+  BOOST_TEST(snapshot->read_vlmetalayer(snapshot->vlmetalayers()[0], 10, decoder) == Buffer{9});
+  BOOST_CHECK_THROW(test::open_bytes(bytes, 776), Error);
+  BOOST_CHECK_THROW(test::open_bytes(bytes, bytes.size() + 1), Error);
+}
+
+BOOST_AUTO_TEST_CASE(checks_recorded_checksums) {
+  auto frame = test::simple_frame(test::pattern(600'000, 1), 300'000, 300'000);
+  const std::vector<std::size_t> sizes(2, frame.chunk_area.size() / 2);
+  frame.vlmetalayers = {{"bloscfs.xxh3", checksum_chunk(frame, sizes)}};
+  bloscfs::codec::BlockDecoder decoder;
+  const auto snapshot = test::open_bytes(frame.build());
+  for (std::int64_t chunk = 0; chunk < 2; ++chunk) {
+    const auto sum = snapshot->recorded_checksum(chunk, decoder);
+    BOOST_REQUIRE(sum);
+    BOOST_CHECK_NO_THROW(snapshot->verify_checksum(open_only_chunk(*snapshot, chunk), *sum));
+    BOOST_CHECK_THROW(snapshot->verify_checksum(open_only_chunk(*snapshot, chunk), *sum ^ 1),
+                      Error);
+  }
+  frame.chunk_area[400'000] ^= 1;  // in the second chunk
+  const auto damaged = test::open_bytes(frame.build());
+  BOOST_CHECK_NO_THROW(damaged->verify_checksum(open_only_chunk(*damaged, 0),
+                                                *damaged->recorded_checksum(0, decoder)));
+  BOOST_CHECK_THROW(damaged->verify_checksum(open_only_chunk(*damaged, 1),
+                                             *damaged->recorded_checksum(1, decoder)),
+                    Error);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_checksum_list_of_another_length) {
+  auto frame = test::simple_frame(test::pattern(3000, 1), 1000, 1000);
+  frame.vlmetalayers = {{"bloscfs.xxh3", test::make_memcpy_chunk(Buffer(16), 8)}};
+  bloscfs::codec::BlockDecoder decoder;
+  BOOST_CHECK_THROW(test::open_bytes(frame.build())->recorded_checksum(0, decoder), Error);
+  frame.vlmetalayers.clear();
+  BOOST_CHECK(!test::open_bytes(frame.build())->recorded_checksum(0, decoder));
+}
+
+BOOST_AUTO_TEST_CASE(notices_a_change_in_place) {
+  std::shared_ptr<test::MemorySource> source;
+  const Buffer bytes = test::simple_frame(test::pattern(3000, 1), 1000, 500).build();
+  const auto snapshot = test::open_bytes(bytes, 0, &source);
+  BOOST_CHECK(snapshot->unchanged());
+  source->file_stamp.mtime_ns = 1;
+  BOOST_CHECK(!snapshot->unchanged());
+  source->file_stamp.mtime_ns = 0;
+  source->file_stamp.size += 1;
+  BOOST_CHECK(!snapshot->unchanged());
+}
+
+BOOST_AUTO_TEST_CASE(compares_the_header_when_the_time_of_change_is_recent) {
+  const Buffer bytes = test::simple_frame(test::pattern(3000, 1), 1000, 500).build();
+  const auto source = std::make_shared<test::MemorySource>(bytes);
+  source->file_stamp.mtime_ns = std::int64_t{1} << 62;  // not in the past
+  const auto snapshot = open_cframe(source, {});
+  BOOST_CHECK(snapshot->unchanged());
+  source->bytes[0x20] ^= 1;
+  BOOST_CHECK(!snapshot->unchanged());
+}
+
+BOOST_AUTO_TEST_CASE(opens_a_path_and_counts_its_reads) {
+  char path[] = "/tmp/bloscfs-cframe-XXXXXX";
+  const UniqueFd fd(::mkstemp(path));
+  BOOST_REQUIRE(fd);
+  const Buffer content = test::pattern(3000, 1);
+  const Buffer bytes = test::simple_frame(content, 1000, 500).build();
+  BOOST_REQUIRE(::write(fd.get(), bytes.data(), bytes.size()) ==
+                static_cast<ssize_t>(bytes.size()));
+  SourceCounters counters;
+  OpenSettings settings;
+  settings.counters = &counters;
+  const auto snapshot = open_path(path, settings);
+  BOOST_REQUIRE(snapshot);
+  BOOST_TEST(test::read_all(*snapshot) == content);
+  BOOST_CHECK_GT(counters.reads.load(), 1);
+  BOOST_CHECK_GE(counters.bytes.load(), 3000);
+  BOOST_REQUIRE(::ftruncate(fd.get(), 5) == 0);
+  BOOST_CHECK(!snapshot->unchanged());
+  BOOST_CHECK(!open_path(path, settings));
+  ::unlink(path);
+  BOOST_CHECK_THROW(open_path(path, settings), std::system_error);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

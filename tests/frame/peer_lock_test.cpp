@@ -1,0 +1,111 @@
+// The lock sidecar that is shared with other Blosc2 programs.
+
+#include "frame/peer_lock.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include "frame/open.hpp"
+#include "tests/frame/scratch_directory.hpp"
+
+using namespace bloscfs::frame;
+using test::Buffer;
+using test::ScratchDirectory;
+
+namespace {
+
+Buffer sidecar(std::uint8_t generation) {
+  Buffer bytes(16);
+  bytes[8] = generation;
+  return bytes;
+}
+
+bool can_lock_exclusively(const std::string& path) {
+  const UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  return ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(peer_lock)
+
+BOOST_AUTO_TEST_CASE(is_absent_without_a_sidecar) {
+  const ScratchDirectory directory;
+  BOOST_CHECK(!PeerLock::open(AT_FDCWD, directory / "f.b2lock"));
+  BOOST_CHECK_NO_THROW(PeerLock::Shared(nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(reads_the_generation) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const auto lock = PeerLock::open(AT_FDCWD, directory / "f.b2lock");
+  BOOST_REQUIRE(lock);
+  BOOST_CHECK_EQUAL(lock->generation(), 0);
+  directory.write("f.b2lock", sidecar(3));
+  BOOST_CHECK_EQUAL(lock->generation(), 3);
+}
+
+BOOST_AUTO_TEST_CASE(holds_writers_off_until_the_last_reader_is_done) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const std::string path = directory / "f.b2lock";
+  const auto one = PeerLock::open(AT_FDCWD, path);
+  const auto other = PeerLock::open(AT_FDCWD, path);
+  BOOST_CHECK(one == other);
+  std::optional<PeerLock::Shared> first(std::in_place, one);
+  std::optional<PeerLock::Shared> second(std::in_place, other);
+  first.reset();
+  BOOST_CHECK(!can_lock_exclusively(path));
+  second.reset();
+  BOOST_CHECK(can_lock_exclusively(path));
+}
+
+BOOST_AUTO_TEST_CASE(waits_for_a_writer) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const std::string path = directory / "f.b2lock";
+  UniqueFd writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_REQUIRE(::flock(writer.get(), LOCK_EX) == 0);
+  std::atomic<bool> released{false};
+  std::thread thread([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    released = true;
+    writer.reset();
+  });
+  const PeerLock::Shared shared(PeerLock::open(AT_FDCWD, path));
+  BOOST_CHECK(released);
+  thread.join();
+}
+
+BOOST_AUTO_TEST_CASE(makes_a_snapshot_notice_a_writer_by_the_counter) {
+  const ScratchDirectory directory;
+  directory.write("f", test::simple_frame(test::pattern(3000, 1), 1000, 500).build());
+  directory.write("f.b2lock", sidecar(1));
+  const auto snapshot = open_path(directory / "f", {});
+  BOOST_CHECK(snapshot->unchanged());
+  BOOST_TEST(test::read_all(*snapshot) == test::pattern(3000, 1));
+  BOOST_CHECK(can_lock_exclusively(directory / "f.b2lock"));
+  directory.write("f.b2lock", sidecar(2));
+  BOOST_CHECK(!snapshot->unchanged());
+}
+
+BOOST_AUTO_TEST_CASE(finds_the_sidecar_in_a_sparse_frame) {
+  const ScratchDirectory directory;
+  test::FrameBuilder frame;
+  frame.frame_type = 1;
+  directory.write("chunks.b2frame", frame.build());
+  directory.write(".b2lock", sidecar(1));
+  const auto snapshot = open_path(directory.path(), {});
+  BOOST_REQUIRE(snapshot);
+  BOOST_CHECK(snapshot->unchanged());
+  directory.write(".b2lock", sidecar(2));
+  BOOST_CHECK(!snapshot->unchanged());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
