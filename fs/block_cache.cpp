@@ -1,8 +1,8 @@
 #include "fs/block_cache.hpp"
 
-#include <fmt/format.h>
-
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "codec/error.hpp"
 

@@ -6,13 +6,14 @@
 // what is used again. Values are shared_ptr: eviction never hurts a reader.
 
 #include <array>
-#include <boost/intrusive/list.hpp>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+
+#include <boost/intrusive/list.hpp>
 
 #include "fs/stats.hpp"
 #include "fs/sync.hpp"

@@ -1,11 +1,11 @@
 #include "fs/classifier.hpp"
 
-#include <fcntl.h>
-#include <spdlog/spdlog.h>
-
 #include <cerrno>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <spdlog/spdlog.h>
 
 #include "codec/error.hpp"
 

@@ -1,13 +1,13 @@
 #pragma once
 // Tells what each source entry is: a container to be shown decompressed, or itself.
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+
+#include <sys/stat.h>
 
 #include "frame/open.hpp"
 #include "fs/file_view.hpp"

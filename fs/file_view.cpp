@@ -22,8 +22,7 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
   ViewShape shape;
   shape.blocked = info.array && info.kind != frame::ContainerKind::bloscpack;
   shape.content_size = info.nbytes;
-  if (shape.blocked)
-    shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
+  if (shape.blocked) shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
   if (raw) return shape;
   if (auto header = npy_view(info)) {
     shape.is_array = true;
@@ -83,11 +82,10 @@ void FileView::prefetch(std::int64_t offset, std::int64_t size) const {
   const std::int64_t end = std::min(offset + size, this->size());
   if (begin >= end) return;
   if (geometry_) {
-    geometry_->for_each_block(begin - header_size, end - begin,
-                              [&](const frame::ArrayGeometry::BlockPart& part) {
-                                reader_.prefetch_chunk(part.chunk, part.chunk_offset,
-                                                       part.block_size);
-                              });
+    geometry_->for_each_block(
+        begin - header_size, end - begin, [&](const frame::ArrayGeometry::BlockPart& part) {
+          reader_.prefetch_chunk(part.chunk, part.chunk_offset, part.block_size);
+        });
     return;
   }
   for (std::int64_t at = begin - header_size; at < end - header_size;) {

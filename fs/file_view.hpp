@@ -19,9 +19,7 @@ struct ViewShape {
   bool blocked = false;              ///< contents are stored in n-dimensional blocks (b2nd)
   std::int64_t content_size = 0;     ///< bytes behind the header
 
-  std::int64_t file_size() const {
-    return static_cast<std::int64_t>(header.size()) + content_size;
-  }
+  std::int64_t file_size() const { return static_cast<std::int64_t>(header.size()) + content_size; }
 };
 
 /// Decides how a container is shown (design: Views). `raw` turns NPY views off.

@@ -1,16 +1,16 @@
 #include "fs/filesystem.hpp"
 
-#include <fcntl.h>
-#include <fmt/format.h>
-#include <spdlog/spdlog.h>
-#include <sys/xattr.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+#include <sys/xattr.h>
 
 #include "codec/error.hpp"
 #include "fs/attributes.hpp"
@@ -92,8 +92,7 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) throw_errno(ESTALE, path);
   ViewShape shape = classifier_.shape_of(*snapshot);
   file->view = std::make_unique<const FileView>(
-      std::move(shape),
-      FrameReader(std::move(snapshot), node, cache_, stats_, reader_settings_));
+      std::move(shape), FrameReader(std::move(snapshot), node, cache_, stats_, reader_settings_));
   return file;
 }
 

@@ -62,15 +62,15 @@ std::shared_ptr<const frame::ChunkMap> FrameReader::chunk_map() const {
 
 std::shared_ptr<const frame::IndexPage> FrameReader::page(std::int64_t number,
                                                           const frame::ChunkMap* map) const {
-  return cache_.get<frame::IndexPage>(
-      key(CacheKind::index_page, number), snapshot_->page_memory(number, map), [&] {
-        stats_.index_blocks_decoded++;
-        std::shared_ptr<const frame::IndexPage> page =
-            snapshot_->read_page(number, map, thread_decoder());
-        thread_decoder().trim(kKeptScratch);
-        check_unchanged();
-        return page;
-      });
+  return cache_.get<frame::IndexPage>(key(CacheKind::index_page, number),
+                                      snapshot_->page_memory(number, map), [&] {
+                                        stats_.index_blocks_decoded++;
+                                        std::shared_ptr<const frame::IndexPage> page =
+                                            snapshot_->read_page(number, map, thread_decoder());
+                                        thread_decoder().trim(kKeptScratch);
+                                        check_unchanged();
+                                        return page;
+                                      });
 }
 
 std::shared_ptr<const frame::IndexPage> FrameReader::page_of_chunk(std::int64_t chunk) const {
@@ -96,7 +96,8 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_place(
     const frame::ChunkPlace& place) const {
   if (place.special != codec::SpecialValue::none)
     return std::make_shared<const frame::OpenedChunk>(frame::OpenedChunk{
-        codec::Chunk::make_special(place.special, place.nbytes, snapshot_->info().typesize), place,
+        codec::Chunk::make_special(place.special, place.nbytes, snapshot_->info().typesize),
+        place,
         {}});
   return cache_.get<frame::OpenedChunk>(
       key(CacheKind::opened_chunk, place.number), kSmallWork, [&] {
@@ -159,8 +160,8 @@ FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::in
   const std::int64_t from = chunk_offset - content.offset;
   const std::int64_t length = std::min(size, content.size - from);
   Span span{block(opened, number), {}, nullptr, chunk_offset, length};
-  span.bytes = span.block->view().subspan(static_cast<std::size_t>(from),
-                                          static_cast<std::size_t>(length));
+  span.bytes =
+      span.block->view().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(length));
   return span;
 }
 

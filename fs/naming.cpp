@@ -104,7 +104,8 @@ std::vector<std::string> shown_names(const std::vector<NamedEntry>& entries) {
     // All who share a name give way at once; their full names are new claims.
     std::vector<std::size_t> holding;
     std::vector<std::size_t> falling;
-    for (const std::size_t i : undecided) (claims[preferred[i]] > 1 ? falling : holding).push_back(i);
+    for (const std::size_t i : undecided)
+      (claims[preferred[i]] > 1 ? falling : holding).push_back(i);
     for (const std::size_t i : falling) {
       fallen[i] = true;
       claims[entries[i].full_name]++;

@@ -1,10 +1,10 @@
 #pragma once
 // What the open handles of one node share: a container's view, or a plain file's descriptor.
 
-#include <sys/stat.h>
-
 #include <memory>
 #include <optional>
+
+#include <sys/stat.h>
 
 #include "fs/file_view.hpp"
 

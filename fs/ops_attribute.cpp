@@ -19,9 +19,8 @@ void reply_sized(fuse_req_t request, const std::string& value, std::size_t size)
 }
 
 void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::size_t size) {
-  guarded(request, "getxattr", [&] {
-    reply_sized(request, filesystem(request).read_attribute(inode, name), size);
-  });
+  guarded(request, "getxattr",
+          [&] { reply_sized(request, filesystem(request).read_attribute(inode, name), size); });
 }
 
 void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {

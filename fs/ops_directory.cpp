@@ -20,12 +20,12 @@ class EntryBuffer {
       : request_(request), memory_(new char[size]), size_(size) {}
 
   bool add(const char* name, const struct stat& attributes, off_t next) {
-    return advance(fuse_add_direntry(request_, memory_.get() + used_, size_ - used_, name,
-                                     &attributes, next));
+    return advance(
+        fuse_add_direntry(request_, memory_.get() + used_, size_ - used_, name, &attributes, next));
   }
   bool add_plus(const char* name, const fuse_entry_param& entry, off_t next) {
-    return advance(fuse_add_direntry_plus(request_, memory_.get() + used_, size_ - used_, name,
-                                          &entry, next));
+    return advance(
+        fuse_add_direntry_plus(request_, memory_.get() + used_, size_ - used_, name, &entry, next));
   }
   void reply() { fuse_reply_buf(request_, memory_.get(), used_); }
 
@@ -99,8 +99,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 
 void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  guarded(request, "readdir",
-          [&] { read_directory(request, inode, size, offset, info, false); });
+  guarded(request, "readdir", [&] { read_directory(request, inode, size, offset, info, false); });
 }
 
 void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,

@@ -1,18 +1,19 @@
 // FUSE operations on open files.
 
-#include <sys/types.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <memory>
 #include <system_error>
+
+#include <sys/types.h>
+#include <unistd.h>
 
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-/// A reply of more pieces is joined first: one system call takes no more (IOV_MAX), header included.
+/// A reply of more pieces is joined first: one system call takes no more (IOV_MAX), header
+/// included.
 constexpr std::size_t kMaxPieces = 1000;
 
 /// A negative offset leaves the pages alone.
@@ -45,8 +46,7 @@ void read_plain(fuse_req_t request, int fd, std::size_t size, off_t offset) {
   fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
 }
 
-void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset,
-             fuse_file_info* info) {
+void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
   guarded(request, "read", [&] {
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(info->fh);

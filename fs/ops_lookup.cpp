@@ -9,7 +9,6 @@
 namespace bloscfs::fs {
 namespace {
 
-
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "lookup", [&] {
     Tree& tree = filesystem(request).tree();

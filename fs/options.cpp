@@ -1,7 +1,5 @@
 #include "fs/options.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -10,6 +8,8 @@
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+
+#include <fmt/format.h>
 
 namespace bloscfs::fs {
 namespace {
@@ -24,8 +24,7 @@ constexpr unsigned kMaxThreads = 64;
 std::optional<std::uint64_t> parse_number(std::string_view text) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size())
-    return std::nullopt;
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return number;
 }
 
@@ -50,9 +49,9 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
   const auto number = parse_number(digits);
   if (!number || *number > (std::numeric_limits<std::size_t>::max() >> 1 >> shift) ||
       (*number << shift) < min)
-    refuse(option, value,
-           fmt::format("wanted a size of at least {} bytes, such as 64M (K, M and G are known)",
-                       min));
+    refuse(
+        option, value,
+        fmt::format("wanted a size of at least {} bytes, such as 64M (K, M and G are known)", min));
   return static_cast<std::size_t>(*number) << shift;
 }
 
@@ -102,15 +101,17 @@ const std::array kOwnOptions = {
 
 /// Options that libfuse or the kernel take, with or without a value.
 constexpr std::array<std::string_view, 29> kPassedOn = {
-    "allow_other", "allow_root", "auto_unmount", "default_permissions", "ro",          "rw",
-    "dev",         "nodev",      "suid",         "nosuid",              "exec",        "noexec",
-    "atime",       "noatime",    "relatime",     "norelatime",          "strictatime", "lazytime",
-    "sync",        "async",      "dirsync",      "diratime",            "nodiratime",  "fsname",
-    "subtype",     "context",    "fscontext",    "defcontext",          "rootcontext"};
+    "allow_other", "allow_root", "auto_unmount", "default_permissions",
+    "ro",          "rw",         "dev",          "nodev",
+    "suid",        "nosuid",     "exec",         "noexec",
+    "atime",       "noatime",    "relatime",     "norelatime",
+    "strictatime", "lazytime",   "sync",         "async",
+    "dirsync",     "diratime",   "nodiratime",   "fsname",
+    "subtype",     "context",    "fscontext",    "defcontext",
+    "rootcontext"};
 /// Words of fstab lines that mean nothing to a filesystem.
-constexpr std::array<std::string_view, 9> kIgnored = {"defaults", "auto",    "noauto",
-                                                      "nofail",   "_netdev", "user",
-                                                      "nouser",   "users",   "comment"};
+constexpr std::array<std::string_view, 9> kIgnored = {
+    "defaults", "auto", "noauto", "nofail", "_netdev", "user", "nouser", "users", "comment"};
 
 template <typename Names>
 bool is_among(std::string_view name, const Names& names) {
@@ -129,8 +130,8 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
                std::string_view value) {
   const bool has_value = item.size() > option.name.size();
   if (has_value != option.takes_value)
-    throw std::invalid_argument(fmt::format("option {} {}", option.name,
-                                            has_value ? "takes no value" : "needs a value"));
+    throw std::invalid_argument(
+        fmt::format("option {} {}", option.name, has_value ? "takes no value" : "needs a value"));
   option.set(options, value);
 }
 
@@ -165,11 +166,12 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
 std::string options_help() {
   std::string text;
   for (const OwnOption& option : kOwnOptions)
-    text += fmt::format("  {:<16}{}\n",
-                        fmt::format("{}{}", option.name, option.takes_value ? "=" : ""),
-                        option.help);
-  text += "  ro, allow_other, default_permissions and the other options of mount(8) and of\n"
-          "  mount.fuse(8) as usual\n";
+    text +=
+        fmt::format("  {:<16}{}\n", fmt::format("{}{}", option.name, option.takes_value ? "=" : ""),
+                    option.help);
+  text +=
+      "  ro, allow_other, default_permissions and the other options of mount(8) and of\n"
+      "  mount.fuse(8) as usual\n";
   return text;
 }
 

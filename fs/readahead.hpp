@@ -41,9 +41,9 @@ class Readahead {
   Window advance(std::int64_t offset, std::int64_t size, std::int64_t limit) EXCLUDES(mutex_);
 
   Mutex mutex_;
-  std::int64_t next_ GUARDED_BY(mutex_) = -1;     ///< where a sequential reader goes on
-  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;     ///< end of what was already asked for
-  std::int64_t window_ GUARDED_BY(mutex_) = 0;    ///< bytes; grows while the reader goes on
+  std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where a sequential reader goes on
+  std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   ///< end of what was already asked for
+  std::int64_t window_ GUARDED_BY(mutex_) = 0;  ///< bytes; grows while the reader goes on
 };
 
 }  // namespace bloscfs::fs

@@ -1,10 +1,10 @@
 #include "fs/reply.hpp"
 
-#include <spdlog/spdlog.h>
-
 #include <cerrno>
 #include <new>
 #include <system_error>
+
+#include <spdlog/spdlog.h>
 
 #include "codec/error.hpp"
 

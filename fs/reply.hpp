@@ -1,10 +1,10 @@
 #pragma once
 // The error boundary: exceptions become an errno here and nowhere else.
 
-#include <fuse_lowlevel.h>
-
 #include <exception>
 #include <utility>
+
+#include <fuse_lowlevel.h>
 
 #include "fs/filesystem.hpp"
 

@@ -1,12 +1,12 @@
 #pragma once
 // The bytes of one reply, in pieces: cached blocks that it keeps alive, and memory of its own.
 
-#include <sys/uio.h>
-
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
+
+#include <sys/uio.h>
 
 #include "codec/bytes.hpp"
 

@@ -1,13 +1,5 @@
 #include "fs/session.hpp"
 
-#include <fmt/format.h>
-#include <malloc.h>
-#include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/sinks/syslog_sink.h>
-#include <spdlog/spdlog.h>
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -20,6 +12,14 @@
 #include <system_error>
 #include <thread>
 
+#include <fmt/format.h>
+#include <malloc.h>
+#include <signal.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
@@ -30,14 +30,15 @@ constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
 constexpr std::chrono::seconds kIdleCheck{1};
 
+constexpr auto kWantedCapabilities = static_cast<unsigned>(
+    FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+    FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT |
+    FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
+
 void op_init(void*, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
-  for (const unsigned wanted : {FUSE_CAP_ASYNC_READ, FUSE_CAP_PARALLEL_DIROPS,
-                                FUSE_CAP_READDIRPLUS, FUSE_CAP_READDIRPLUS_AUTO,
-                                FUSE_CAP_CACHE_SYMLINKS, FUSE_CAP_EXPORT_SUPPORT,
-                                FUSE_CAP_AUTO_INVAL_DATA, FUSE_CAP_SPLICE_WRITE})
-    connection->want |= connection->capable & wanted;
+  connection->want |= connection->capable & kWantedCapabilities;
 }
 
 fuse_lowlevel_ops operations() {

@@ -1,17 +1,17 @@
 #include "fs/source_root.hpp"
 
-#include <fcntl.h>
-#include <linux/openat2.h>
-#include <sys/syscall.h>
-#include <sys/xattr.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <cstring>
 #include <memory>
 #include <system_error>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/xattr.h>
+#include <unistd.h>
 
 namespace bloscfs::fs {
 namespace {
@@ -40,8 +40,7 @@ int SourceRoot::try_open(const std::string& path, int flags) const {
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
   // A symlink that now stands where a directory was seen would lead elsewhere.
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return static_cast<int>(
-      ::syscall(SYS_openat2, directory_.get(), or_dot(path), &how, sizeof how));
+  return static_cast<int>(::syscall(SYS_openat2, directory_.get(), or_dot(path), &how, sizeof how));
 }
 
 frame::UniqueFd SourceRoot::open(const std::string& path, int flags) const {

@@ -1,13 +1,13 @@
 #pragma once
 // Access to what lies below SOURCE by relative paths that can neither leave it nor follow symlinks.
 
-#include <dirent.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include "frame/byte_source.hpp"
 

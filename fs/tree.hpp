@@ -4,14 +4,14 @@
 // A node is one state of one source object: hard links share it, and when a container's file has
 // changed the next lookup makes a new node with a new id. Ids are never used again.
 
-#include <sys/stat.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include <sys/stat.h>
 
 #include "fs/classifier.hpp"
 #include "fs/open_file.hpp"

@@ -1,10 +1,11 @@
 #pragma once
 // Threads that decode ahead of readers. Tasks never wait for other tasks.
 
-#include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 #include <cstddef>
 #include <utility>
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/thread_pool.hpp>
 
 namespace bloscfs::fs {
 

@@ -1,10 +1,11 @@
 // bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "fs/options.hpp"
 #include "fs/session.hpp"

@@ -1,8 +1,9 @@
 #include "fs/block_cache.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <chrono>
 #include <thread>
+
+#include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
 

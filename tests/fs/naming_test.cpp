@@ -1,9 +1,10 @@
 #include "fs/naming.hpp"
 
 #include <algorithm>
-#include <boost/test/unit_test.hpp>
 #include <map>
 #include <random>
+
+#include <boost/test/unit_test.hpp>
 
 using namespace bloscfs::fs;
 

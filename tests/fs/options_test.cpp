@@ -1,7 +1,8 @@
 #include "fs/options.hpp"
 
-#include <boost/test/unit_test.hpp>
 #include <stdexcept>
+
+#include <boost/test/unit_test.hpp>
 
 using namespace bloscfs::fs;
 
@@ -53,12 +54,13 @@ BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
 }
 
 BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {
-  BOOST_TEST(parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"})
-                 .passed_on.empty());
+  BOOST_TEST(
+      parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"}).passed_on.empty());
 }
 
 BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
-  for (const char* name : {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid="})
+  for (const char* name :
+       {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }
 
