@@ -159,8 +159,9 @@ Buffer make_block_chunk(const Buffer& content, int typesize, int blocksize) {
 }
 
 Buffer make_value_chunk(const Buffer& value, std::int32_t nbytes) {
+  const auto blocksize = static_cast<std::size_t>(std::clamp(nbytes, 1, 16384));
   Buffer out = chunk_header(0x05, static_cast<int>(value.size()), static_cast<std::size_t>(nbytes),
-                            static_cast<std::size_t>(std::max(1, nbytes)), 0x30);
+                            blocksize, 0x30);
   append(out, value);
   return finish(std::move(out));
 }
