@@ -209,9 +209,10 @@ std::int64_t BloscpackSnapshot::page_at(std::int64_t content_offset, const Chunk
 }
 
 std::int64_t BloscpackSnapshot::page_memory(std::int64_t, const ChunkMap* map) const {
-  constexpr std::int64_t kPerChunk = 3 * sizeof(std::int64_t);  // with the raw bytes
-  return static_cast<std::int64_t>(sizeof(BloscpackPage)) +
-         std::min(chunks_per_page(map), geometry_.nchunks) * kPerChunk;
+  // Two numbers, or one and its stored bytes; besides that the walker's window.
+  constexpr std::int64_t kPerChunk = 2 * sizeof(std::int64_t);
+  constexpr auto kFixed = static_cast<std::int64_t>(sizeof(BloscpackPage) + kMaxWalkWindow + 1024);
+  return kFixed + std::min(chunks_per_page(map), geometry_.nchunks) * kPerChunk;
 }
 
 std::unique_ptr<const IndexPage> BloscpackSnapshot::read_page(std::int64_t page,

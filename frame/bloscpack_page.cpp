@@ -7,7 +7,11 @@ namespace bloscfs::frame {
 void BloscpackPage::walk(const ByteSource& source, const BloscpackMap::Checkpoint& from) {
   ChunkWalker walker(source, geometry_.area, from.position);
   std::int64_t content_offset = from.content_offset;
-  if (!geometry_.uniform) content_offsets_.push_back(content_offset);
+  positions_.reserve(static_cast<std::size_t>(count_));
+  if (!geometry_.uniform) {
+    content_offsets_.reserve(static_cast<std::size_t>(count_) + 1);
+    content_offsets_.push_back(content_offset);
+  }
   try {
     for (std::int64_t i = 0; i < count_; ++i) {
       const std::uint64_t position = walker.position();

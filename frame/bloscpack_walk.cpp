@@ -18,9 +18,8 @@ using codec::throw_malformed;
 constexpr std::int64_t kMinStride = 64;
 constexpr std::size_t kMinCheckpoints = 64;
 constexpr std::size_t kMaxCheckpoints = 65536;
-/// While chunks are this small, several headers are read at once.
+/// While chunks are this small, many headers are read at once.
 constexpr std::uint64_t kSmallChunk = 4096;
-constexpr std::size_t kManyHeaders = 64 * 1024;
 
 }  // namespace
 
@@ -35,7 +34,7 @@ void ChunkArea::check_position(std::int64_t chunk, std::int64_t position) const 
 std::int32_t ChunkWalker::step() {
   const char* const what = "Bloscpack chunk header";
   if (position_ + kBloscpackChunkHeader > window_end_) {
-    const std::size_t window = small_chunks_ ? kManyHeaders : kBloscpackChunkHeader;
+    const std::size_t window = small_chunks_ ? kMaxWalkWindow : kBloscpackChunkHeader;
     reader_.load(position_, window);
     window_end_ = position_ + window;
   }

@@ -20,6 +20,9 @@ struct ChunkArea {
   void check_position(std::int64_t chunk, std::int64_t position) const;
 };
 
+/// Most bytes that a walker reads at once, and keeps.
+inline constexpr std::size_t kMaxWalkWindow = 64 * 1024;
+
 class ChunkWalker {
  public:
   /// Starts at a chunk's file position. `source` is borrowed.

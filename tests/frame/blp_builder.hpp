@@ -1,0 +1,56 @@
+#pragma once
+// Builds Bloscpack files byte by byte, with Blosc1 chunks whose contents are stored as they are.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame/digest.hpp"
+#include "tests/frame/frame_builder.hpp"
+
+namespace bloscfs::frame::test {
+
+Buffer make_blosc1_chunk(const Buffer& content);
+
+/// The parts of a metadata section; build() fills in the sizes and the digest.
+struct BlpMetadata {
+  std::string text;
+  std::string magic = std::string("JSON\0\0\0\0", 8);
+  DigestKind checksum = DigestKind::adler32;
+  bool zlib = false;
+  std::int64_t claimed_size = -1;  ///< meta-size; -1: the right one
+  std::size_t preallocated = 7;    ///< bytes behind the data
+  Buffer build() const;
+};
+
+/// The parts of a file of versions 2 and 3. build() lays them out as the format says.
+struct BlpFile {
+  std::uint8_t version = 3;
+  bool offsets = true;
+  DigestKind checksum = DigestKind::adler32;
+  std::uint8_t typesize = 1;
+  std::int32_t chunk_size = -1, last_chunk = -1;
+  std::int64_t nchunks = -1, max_app_chunks = 0;
+  std::vector<Buffer> chunks;
+  std::vector<std::int64_t> unknown_offsets;  ///< chunks whose table entry is -1
+  std::vector<BlpMetadata> metadata;          ///< none or one
+
+  Buffer build() const;
+  /// File position of a chunk in what build() gives.
+  std::size_t position(std::size_t chunk) const;
+
+ private:
+  std::size_t first_position() const;
+};
+
+/// A file of `content` in chunks, with all that the header can say.
+BlpFile simple_blp(const Buffer& content, std::int32_t chunk_size);
+
+/// `source` may be null.
+std::unique_ptr<Snapshot> open_blp(Buffer bytes, std::shared_ptr<MemorySource>* source = nullptr);
+
+/// The contents as they are stored, in one piece.
+Buffer read_contents(const Snapshot& snapshot);
+
+}  // namespace bloscfs::frame::test
