@@ -1,5 +1,6 @@
 #include "fs/block_cache.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,10 @@ namespace {
 
 constexpr std::size_t kMaxGhosts = 1024;  // per shard
 constexpr std::uint8_t kMaxUses = 3;
+/// New values may hold one part in so many before they are the first to go.
+constexpr std::size_t kShareOfNew = 10;
+/// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
+constexpr std::size_t kOneUse = 8;
 /// Work below this size needs no permit: a few readers at once do not matter.
 constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
 
@@ -45,7 +50,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     if (!inserted) {
       stats_.cache_hits++;
       if (entry.pending) return wait_for(shard, entry.pending);
-      if (entry.uses < kMaxUses) entry.uses++;
+      count_use(entry);
       return entry.value;
     }
     entry.key = key;
@@ -76,6 +81,14 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
   }
 }
 
+void BlockCache::count_use(Entry& entry) const {
+  // One reader that passes through a block in small steps, or reads what was read ahead for it,
+  // uses it once.
+  if (clock_ - entry.touched < capacity_ / kOneUse) return;
+  entry.touched = clock_;
+  if (entry.uses < kMaxUses) entry.uses++;
+}
+
 BlockCache::Value BlockCache::wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) {
   const std::shared_ptr<Pending> kept = pending;
   while (!kept->done) shard.made.wait(shard.mutex);
@@ -88,6 +101,7 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Mad
   Entry& entry = shard.entries.at(key);
   entry.value = std::move(made.value);
   entry.charge = made.charge;
+  entry.touched = clock_ += made.charge;
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
@@ -146,27 +160,33 @@ void BlockCache::reserve(std::size_t bytes) {
 void BlockCache::release(std::size_t bytes) { used_ -= bytes; }
 
 bool BlockCache::evict_one() {
-  const std::size_t start = next_victim_++;
-  // Shards are small, so that their shares of new values differ: whoever has too many new values
-  // gives first, wherever the turn stands.
-  for (const Victim victim : {Victim::excess_new, Victim::used_again, Victim::any_new})
-    for (std::size_t i = 0; i < kShards; i++)
-      if (evict_from(shards_[(start + i) % kShards], victim)) return true;
-  return false;
+  std::size_t fresh = 0;
+  std::size_t used_again = 0;
+  for (const Shard& shard : shards_) {
+    fresh += shard.small_bytes;
+    used_again += shard.main_bytes;
+  }
+  const bool new_first = fresh * kShareOfNew > fresh + used_again;
+  const Victim first = new_first ? Victim::new_value : Victim::used_again;
+  const Victim second = new_first ? Victim::used_again : Victim::new_value;
+  return evict_from_fullest(first) || evict_from_fullest(second);
+}
+
+bool BlockCache::evict_from_fullest(Victim victim) {
+  const auto fill = [victim](const Shard& shard) {
+    return victim == Victim::new_value ? shard.small_bytes.load() : shard.main_bytes.load();
+  };
+  const auto fullest =
+      std::max_element(shards_.begin(), shards_.end(),
+                       [&](const Shard& a, const Shard& b) { return fill(a) < fill(b); });
+  if (evict_from(*fullest, victim)) return true;
+  return std::any_of(shards_.begin(), shards_.end(),
+                     [&](Shard& shard) { return evict_from(shard, victim); });
 }
 
 bool BlockCache::evict_from(Shard& shard, Victim victim) {
   const MutexLock lock(shard.mutex);
-  switch (victim) {
-    case Victim::excess_new:
-      return shard.small_bytes * 10 > shard.small_bytes + shard.main_bytes &&
-             evict_from_small(shard);
-    case Victim::used_again:
-      return evict_from_main(shard);
-    case Victim::any_new:
-      return evict_from_small(shard);
-  }
-  return false;
+  return victim == Victim::new_value ? evict_from_small(shard) : evict_from_main(shard);
 }
 
 bool BlockCache::evict_from_small(Shard& shard) {

@@ -92,6 +92,7 @@ class BlockCache {
     CacheKey key;
     Value value;
     std::size_t charge = 0;
+    std::uint64_t touched = 0;  ///< clock_ at the last use that counted
     std::uint8_t uses = 0;
     bool in_main = false;
     std::shared_ptr<Pending> pending;  ///< set while the value is being made
@@ -103,14 +104,16 @@ class BlockCache {
     std::unordered_map<CacheKey, Entry, CacheKeyHash> entries GUARDED_BY(mutex);
     Queue small GUARDED_BY(mutex);
     Queue main GUARDED_BY(mutex);
-    std::size_t small_bytes GUARDED_BY(mutex) = 0;
-    std::size_t main_bytes GUARDED_BY(mutex) = 0;
+    /// Changed under the mutex; read without it to find the fullest shard.
+    std::atomic<std::size_t> small_bytes{0};
+    std::atomic<std::size_t> main_bytes{0};
     std::unordered_set<std::size_t> ghosts GUARDED_BY(mutex);
     std::deque<std::size_t> ghost_order GUARDED_BY(mutex);
   };
 
   Value get_any(const CacheKey& key, std::int64_t working_memory,
                 const std::function<Made()>& make);
+  void count_use(Entry& entry) const;
   void check_affordable(std::size_t working) const;
   Value wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) REQUIRES(shard.mutex);
   void finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made);
@@ -119,8 +122,10 @@ class BlockCache {
   void release(std::size_t bytes);
   /// Frees one value of some shard; false if every value is in use.
   bool evict_one();
-  enum class Victim { excess_new, used_again, any_new };
+  enum class Victim { new_value, used_again };
   bool evict_from(Shard& shard, Victim victim);
+  /// Tries the fullest shard first: shards are unequal, and order is kept only within each.
+  bool evict_from_fullest(Victim victim);
   bool evict_from_small(Shard& shard) REQUIRES(shard.mutex);
   bool evict_from_main(Shard& shard) REQUIRES(shard.mutex);
   void remember_ghost(Shard& shard, std::size_t hash) REQUIRES(shard.mutex);
@@ -129,7 +134,7 @@ class BlockCache {
   const std::size_t capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
-  std::atomic<std::size_t> next_victim_{0};
+  std::atomic<std::uint64_t> clock_{0};  ///< bytes of all values ever made
   Mutex large_mutex_;
   CondVar large_freed_;
   std::size_t large_work_ GUARDED_BY(large_mutex_) = 0;
