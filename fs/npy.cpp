@@ -103,10 +103,11 @@ std::optional<std::vector<std::uint8_t>> build_npy_header(std::string_view descr
   latin1->append(kAlignment - (kVersion1Prefix + latin1->size() + 1) % kAlignment, ' ');
   latin1->push_back('\n');
   if (latin1->size() > kMaxVersion1Text) return std::nullopt;
-  std::vector<std::uint8_t> header(std::begin(kMagic), std::end(kMagic));
-  header.insert(header.end(), {1, 0, 0, 0});
+  std::vector<std::uint8_t> header(kVersion1Prefix + latin1->size());
+  std::copy(std::begin(kMagic), std::end(kMagic), header.begin());
+  header[6] = 1;
   boost::endian::store_little_u16(&header[8], static_cast<std::uint16_t>(latin1->size()));
-  header.insert(header.end(), latin1->begin(), latin1->end());
+  std::copy(latin1->begin(), latin1->end(), header.begin() + kVersion1Prefix);
   return header;
 }
 
