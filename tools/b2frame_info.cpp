@@ -159,7 +159,7 @@ void print_for_people(const json& fields) {
       continue;
     }
     if (value.empty()) continue;
-    print_line(2, name, "");
+    fmt::print("  {}\n", name);
     // Metalayers come from outside: only there may names and contents be anything.
     const bool ours = name == "chunks";
     for (const auto& [inner_name, inner] : value.items())
