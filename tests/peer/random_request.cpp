@@ -24,11 +24,13 @@ const T& pick(Random& random, const std::vector<T>& from) {
   return from[static_cast<std::size_t>(between(random, 0, static_cast<int>(from.size()) - 1))];
 }
 
+/// Never delta with bytedelta: 2.17 itself does not read back what it writes with both.
 std::vector<std::pair<int, int>> random_filters(Random& random, int typesize) {
   std::vector<std::pair<int, int>> filters;
   if ((typesize == 4 || typesize == 8) && one_in(random, 6))
     filters.emplace_back(kTruncate, between(random, 3, 20));
-  if (one_in(random, 5)) filters.emplace_back(kDelta, 0);
+  const bool delta = one_in(random, 5);
+  if (delta) filters.emplace_back(kDelta, 0);
   switch (between(random, 0, 3)) {
     case 0:
       break;
@@ -40,7 +42,7 @@ std::vector<std::pair<int, int>> random_filters(Random& random, int typesize) {
       break;
     default:
       filters.emplace_back(kShuffle, 0);
-      if (typesize <= 255) filters.emplace_back(kByteDelta, typesize);
+      if (!delta && typesize <= 255) filters.emplace_back(kByteDelta, typesize);
   }
   return filters;
 }

@@ -25,7 +25,7 @@ bool unmount_once(const fs_std::path& point) {
 
 Arguments daemon_command(const fs_std::path& source, const fs_std::path& point,
                          const MountSettings& settings) {
-  Arguments command{bloscfs_program(), "-f"};
+  Arguments command{settings.program.empty() ? bloscfs_program() : settings.program, "-f"};
   for (const auto& option : settings.options) {
     command.push_back("-o");
     command.push_back(option);

@@ -1,0 +1,253 @@
+// Sources that change while they are read: old, new or EIO, never a mixture.
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/peer/request.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/peer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr std::size_t kSize = 1 << 20;
+
+/// Contents of state `number`: no two states have a page in common.
+ByteVector state(std::uint64_t number) {
+  return make_contents("noise", number + 1, kSize + number * 4096, 1);
+}
+
+void replace(const fs_std::path& path, const ByteVector& bytes) {
+  const fs_std::path fresh = path.parent_path() / ".fresh";
+  write_file(fresh, bytes);
+  fs_std::rename(fresh, path);
+}
+
+/// The whole file through one descriptor; none when a read gives EIO.
+std::optional<ByteVector> read_or_eio(const fs_std::path& path) {
+  const int error = EIO;
+  try {
+    return read_file(path);
+  } catch (const std::system_error& failure) {
+    if (failure.code().value() != error && failure.code().value() != ESTALE) throw;
+    return std::nullopt;
+  }
+}
+
+/// Reads the file again and again on a thread; counts what it got.
+template <typename Allowed>
+class Reader {
+ public:
+  Reader(fs_std::path path, Allowed allowed)
+      : path_(std::move(path)), allowed_(std::move(allowed)), thread_([this] { work(); }) {}
+  ~Reader() {
+    stop_ = true;
+    thread_.join();
+  }
+  void stop() { stop_ = true; }
+  int good() const { return good_; }
+  int mixed() const { return mixed_; }
+
+ private:
+  void work() {
+    while (!stop_) {
+      try {
+        const auto bytes = read_or_eio(path_);
+        if (bytes) ++(allowed_(*bytes) ? good_ : mixed_);
+      } catch (const std::system_error&) {
+        ++mixed_;
+      }
+    }
+  }
+
+  fs_std::path path_;
+  Allowed allowed_;
+  std::atomic<bool> stop_{false};
+  std::atomic<int> good_{0}, mixed_{0};
+  std::thread thread_;
+};
+
+/// Waits for up to three seconds.
+template <typename Condition>
+bool soon(Condition condition) {
+  for (int i = 0; i < 300; ++i) {
+    if (condition()) return true;
+    usleep(10000);
+  }
+  return condition();
+}
+
+bool is_prefix(const ByteVector& part, const ByteVector& whole) {
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(changes)
+
+BOOST_AUTO_TEST_CASE(open_handle_keeps_what_rename_replaced, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(state(0)));
+  Mount mount(source.path());
+  const Fd old(open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat before {};
+  fstat(old.get(), &before);
+  replace(source / "a.b2frame", flat_frame(state(1)));
+  ByteVector bytes(kSize);
+  const ssize_t got = pread(old.get(), bytes.data(), kSize, 0);
+  if (got >= 0)
+    BOOST_CHECK(got == static_cast<ssize_t>(kSize) && bytes == state(0));
+  else
+    BOOST_TEST(errno == EIO);
+  BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(1); }));
+  BOOST_TEST(fs_std::file_size(mount / "a") == state(1).size());
+}
+
+BOOST_AUTO_TEST_CASE(inode_number_stays_when_a_source_changes_in_place, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(state(0)));
+  Mount mount(source.path());
+  BOOST_CHECK(read_file(mount / "a") == state(0));
+  struct stat before {
+  }, after{};
+  stat((mount / "a").c_str(), &before);
+  write_file(source / "a.b2frame", flat_frame(state(2)));
+  BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(2); }));
+  stat((mount / "a").c_str(), &after);
+  BOOST_TEST(before.st_ino == after.st_ino);
+  BOOST_TEST(after.st_size == static_cast<off_t>(state(2).size()));
+}
+
+BOOST_AUTO_TEST_CASE(single_source_is_followed_through_renames, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(state(0)));
+  Mount mount(source / "a.b2frame");
+  BOOST_CHECK(read_file(mount / "a") == state(0));
+  replace(source / "a.b2frame", flat_frame(state(1)));
+  BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(1); }));
+}
+
+BOOST_AUTO_TEST_CASE(readers_never_see_a_mixture_of_renamed_states, *precondition(needs_fuse)) {
+  constexpr std::uint64_t kStates = 3;
+  std::vector<ByteVector> states;
+  for (std::uint64_t i = 0; i < kStates; ++i) states.push_back(state(i));
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(states[0]));
+  Mount mount(source.path());
+  const auto allowed = [&states](const ByteVector& bytes) {
+    return std::find(states.begin(), states.end(), bytes) != states.end();
+  };
+  Reader first(mount / "a", allowed), second(mount / "a", allowed);
+  for (std::size_t round = 1; round <= 60; ++round) {
+    replace(source / "a.b2frame", flat_frame(states[round % kStates]));
+    usleep(15000);
+  }
+  BOOST_CHECK(soon([&] { return first.good() > 0 && second.good() > 0; }));
+  BOOST_TEST(first.mixed() == 0);
+  BOOST_TEST(second.mixed() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(truncated_source_gives_old_bytes_or_eio, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = state(0);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  Mount mount(source.path());
+  const Fd old(open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  ByteVector start(5000);
+  BOOST_TEST(pread(old.get(), start.data(), start.size(), 0) == 5000);
+  BOOST_REQUIRE(truncate((source / "a.b2frame").c_str(), 200000) == 0);
+  ByteVector bytes(4096);
+  for (std::size_t at = 0; at + bytes.size() <= kSize; at += 65536) {
+    const ssize_t got = pread(old.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (got < 0)
+      BOOST_TEST(errno == EIO);
+    else
+      BOOST_CHECK(got == 4096 && std::equal(bytes.begin(), bytes.end(),
+                                            contents.begin() + static_cast<std::ptrdiff_t>(at)));
+  }
+  // The next look at it finds no frame any more: the file as it is.
+  BOOST_CHECK(soon([&] {
+    std::error_code none;
+    return fs_std::file_size(mount / "a.b2frame", none) == 200000 && !none;
+  }));
+  BOOST_TEST(mount.running());
+}
+
+BOOST_AUTO_TEST_CASE(removed_source_disappears, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(state(0)));
+  Mount mount(source.path());
+  const Fd old(open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  fs_std::remove(source / "a.b2frame");
+  BOOST_CHECK(soon([&] { return !fs_std::exists(mount / "a"); }));
+  ByteVector bytes(4096);
+  const ssize_t got = pread(old.get(), bytes.data(), bytes.size(), 8192);
+  BOOST_CHECK(
+      (got == 4096 && is_prefix(bytes, ByteVector(state(0).begin() + 8192, state(0).end()))) ||
+      (got < 0 && errno == EIO));
+}
+
+BOOST_AUTO_TEST_CASE(appending_peer_shows_whole_states, *precondition(needs_fuse_and_peer)) {
+  constexpr int kAppends = 25;
+  constexpr std::size_t kChunk = 40000;
+  const TempDir source;
+  PeerRequest request;
+  request.chunksize = kChunk;
+  request.nbytes = kChunk;
+  request.kind = "noise";
+  request.codec = 1;
+  for (const bool contiguous : {true, false}) {
+    request.contiguous = contiguous;
+    request.path = source / (contiguous ? "c.b2frame" : "s.b2frame");
+    request.action = "write";
+    request.seed = 0;
+    BOOST_REQUIRE(run_peer(request).ok());
+    ByteVector all;
+    for (int i = 0; i <= kAppends; ++i) {
+      const auto part = make_contents("noise", static_cast<std::uint64_t>(i), kChunk, 1);
+      all.insert(all.end(), part.begin(), part.end());
+    }
+    Mount mount(source.path());
+    const auto path = mount / (contiguous ? "c" : "s");
+    BOOST_REQUIRE(read_or_eio(path) == make_contents("noise", 0, kChunk, 1));
+    const auto allowed = [&all](const ByteVector& bytes) {
+      return bytes.size() % kChunk == 0 && is_prefix(bytes, all);
+    };
+    Reader reader(path, allowed);
+    request.action = "append";
+    for (int i = 1; i <= kAppends; ++i) {
+      request.seed = static_cast<std::uint64_t>(i);
+      const auto result = run_peer(request);
+      BOOST_REQUIRE_MESSAGE(result.ok(), result.description());
+    }
+    BOOST_CHECK(soon([&] {
+      try {
+        return read_or_eio(path) == all;
+      } catch (const std::system_error&) {
+        return false;
+      }
+    }));
+    BOOST_TEST(reader.good() > 0);
+    // While the peer writes in place the name itself may be gone for a moment; bytes never mix.
+    reader.stop();
+    BOOST_TEST(mount.running());
+    BOOST_TEST(reader.mixed() == 0, "mixed or failed: " << reader.mixed());
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

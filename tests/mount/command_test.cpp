@@ -1,0 +1,223 @@
+// The command line: options, messages, exit statuses, background, signals, mount(8).
+
+#include <cstdlib>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The daemon whose command line names `point`; daemons in the background become our children.
+pid_t daemon_of(const fs_std::path& point) {
+  for (const auto& entry : fs_std::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::error_code ignored;
+    try {
+      const auto bytes = read_file(entry.path() / "cmdline");
+      if (contains({bytes.begin(), bytes.end()}, point.string())) return std::stoi(name);
+    } catch (const std::system_error&) {
+      continue;  // ended meanwhile
+    }
+  }
+  return -1;
+}
+
+/// Exit status of an adopted daemon once it ends; -1 when it does not within ten seconds.
+int wait_for(pid_t pid) {
+  for (int i = 0; i < 1000; ++i) {
+    int status = 0;
+    if (waitpid(pid, &status, WNOHANG) == pid)
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    usleep(10000);
+  }
+  return -1;
+}
+
+/// A frame and a place to mount it, unmounted at the end whatever happened.
+struct Place {
+  Place() : point(home / "mnt"), frame(home / "a.b2frame") {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    fs_std::create_directory(point);
+    write_file(frame, flat_frame(std::string("contents")));
+  }
+  ~Place() {
+    force_unmount(point);
+    const pid_t pid = daemon_of(point);
+    if (pid > 0 && wait_for(pid) < 0) {
+      kill(pid, SIGKILL);
+      wait_for(pid);
+    }
+  }
+  ProcessResult bloscfs(Arguments options) const {
+    options.insert(options.begin(), bloscfs_program());
+    options.push_back(frame);
+    options.push_back(point);
+    return run(options);
+  }
+  TempDir home;
+  fs_std::path point, frame;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(command)
+
+BOOST_AUTO_TEST_CASE(help_and_version_are_complete) {
+  const auto help = run({bloscfs_program(), "--help"});
+  BOOST_TEST(help.ok());
+  for (const char* word : {"SOURCE", "MOUNTPOINT", "-f", "-d", "-o", "--version", "cache_size",
+                           "threads", "raw", "verify", "idle_timeout", "allow_other"})
+    BOOST_TEST(contains(help.out, word), word);
+  const auto version = run({bloscfs_program(), "--version"});
+  BOOST_TEST(version.ok());
+  BOOST_TEST(contains(version.out, "bloscfs"));
+}
+
+BOOST_AUTO_TEST_CASE(unknown_options_are_refused_with_those_that_exist) {
+  const Place place;
+  for (const char* option : {"nonsense", "nonsense=1", "Raw"}) {
+    const auto result = place.bloscfs({"-o", option});
+    BOOST_TEST(!result.ok());
+    BOOST_TEST(contains(result.err, option), result.err);
+    BOOST_TEST(contains(result.err, "cache_size"), result.err);
+    BOOST_TEST(contains(result.err, "idle_timeout"), result.err);
+    BOOST_TEST(!is_mounted(place.point));
+  }
+  BOOST_TEST(!place.bloscfs({"--nonsense"}).ok());
+}
+
+BOOST_AUTO_TEST_CASE(bad_numbers_are_refused) {
+  const Place place;
+  for (const char* option :
+       {"cache_size=", "cache_size=x", "cache_size=12Q", "cache_size=-1", "cache_size=1.5G",
+        "cache_size= 1M", "cache_size=1M2", "cache_size=99999999999999999999", "cache_size",
+        "cache_size=0x10", "threads=-1", "threads=many", "idle_timeout=1s",
+        "idle_timeout=", "threads=4294967296"}) {
+    const auto result = place.bloscfs({"-o", option});
+    BOOST_TEST(!result.ok(), option);
+    BOOST_TEST(!is_mounted(place.point), option);
+    force_unmount(place.point);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(missing_source_or_mountpoint_is_an_error_at_once) {
+  const Place place;
+  const auto no_source =
+      run({bloscfs_program(), (place.home / "nowhere").string(), place.point.string()});
+  BOOST_TEST(!no_source.ok());
+  BOOST_TEST(contains(no_source.err, "nowhere"), no_source.err);
+  const auto no_point =
+      run({bloscfs_program(), place.frame.string(), (place.home / "nowhere").string()});
+  BOOST_TEST(!no_point.ok());
+  BOOST_TEST(contains(no_point.err, "nowhere"), no_point.err);
+  BOOST_TEST(run({bloscfs_program()}).status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(file_that_is_no_frame_is_refused) {
+  const Place place;
+  write_file(place.home / "text.b2frame", "no frame");
+  const auto result =
+      run({bloscfs_program(), (place.home / "text.b2frame").string(), place.point.string()});
+  BOOST_TEST(!result.ok());
+  BOOST_TEST(contains(result.err, "text.b2frame"), result.err);
+}
+
+BOOST_AUTO_TEST_CASE(background_mount_works_when_the_command_returns, *precondition(needs_fuse)) {
+  const Place place;
+  const auto result = place.bloscfs({});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(is_mounted(place.point));
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+  const pid_t pid = daemon_of(place.point);
+  BOOST_REQUIRE(pid > 0);
+  BOOST_TEST(run({"umount", place.point.string()}).ok());
+  BOOST_TEST(wait_for(pid) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(relative_paths_survive_the_background, *precondition(needs_fuse)) {
+  const Place place;
+  const auto result = run({"sh", "-c",
+                           "cd '" + place.home.path().string() + "' && exec '" + bloscfs_program() +
+                               "' a.b2frame mnt"});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+  force_unmount(place.point);
+  // Its command line has the relative name, so it is found by what it is called.
+  const pid_t pid = waitpid(-1, nullptr, 0);
+  BOOST_TEST(pid > 0);
+}
+
+BOOST_AUTO_TEST_CASE(signals_unmount_cleanly, *precondition(needs_fuse)) {
+  const Place place;
+  for (const int number : {SIGTERM, SIGINT}) {
+    Mount mount(place.frame);
+    BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
+    mount.signal(number);
+    BOOST_TEST(mount.wait(Seconds(10)));
+    BOOST_TEST(mount.result().status == 0, mount.log());
+    BOOST_TEST(!is_mounted(mount.path()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(fusermount_ends_the_daemon, *precondition(needs_programs("fusermount3"))) {
+  const Place place;
+  Mount mount(place.frame);
+  BOOST_TEST(run({"fusermount3", "-u", mount.path().string()}).ok());
+  BOOST_TEST(mount.wait(Seconds(10)));
+  BOOST_TEST(mount.result().status == 0, mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(idle_mount_ends_itself_when_asked, *precondition(needs_fuse)) {
+  const Place place;
+  MountSettings settings;
+  settings.options = {"idle_timeout=1"};
+  Mount mount(place.frame, settings);
+  {
+    const Fd open_file(open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST(!mount.wait(Seconds(2.5)), "ended with an open file");
+  }
+  BOOST_TEST(mount.wait(Seconds(10)));
+  BOOST_TEST(mount.result().status == 0, mount.log());
+  BOOST_TEST(!is_mounted(mount.path()));
+}
+
+BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab, *precondition(needs_fuse_as_root)) {
+  const Place place;
+  if (!have_program("mount.fuse3")) {
+    BOOST_TEST_MESSAGE("no mount.fuse3");
+    return;
+  }
+  fs_std::create_symlink(bloscfs_program(), place.home / "bloscfs");
+  ProcessSettings settings;
+  settings.environment = {"PATH=" + place.home.path().string() + ":" + std::getenv("PATH")};
+  const auto result = run({"mount", "-t", "fuse.bloscfs", place.frame.string(),
+                           place.point.string(), "-o", "ro,allow_other,cache_size=16M"},
+                          settings);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(is_mounted(place.point));
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+  BOOST_TEST(run({"findmnt", "-no", "FSTYPE", place.point.string()}).out == "fuse.bloscfs\n");
+  BOOST_TEST(run({"umount", place.point.string()}).ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

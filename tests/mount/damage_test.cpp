@@ -1,0 +1,157 @@
+// Bad chunks spoil nothing but themselves.
+
+#include <algorithm>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr std::size_t kChunk = 65536, kBlock = 16384, kChunks = 8, kBadChunk = 3, kBadBlock = 2;
+
+/// A frame of equal chunks, one of which `damage` may change.
+template <typename Damage>
+ByteVector damaged_frame(const ByteVector& contents, Damage damage) {
+  FramePlan plan;
+  plan.chunksize = kChunk;
+  plan.blocksize = kBlock;
+  plan.nbytes = static_cast<std::int64_t>(contents.size());
+  ByteVector area;
+  std::vector<std::int64_t> entries;
+  for (std::size_t i = 0; i < kChunks; ++i) {
+    const auto begin = contents.begin() + static_cast<std::ptrdiff_t>(i * kChunk);
+    auto chunk = encode_chunk({begin, begin + kChunk}, 1, kBlock);
+    if (i == kBadChunk) damage(chunk);
+    entries.push_back(static_cast<std::int64_t>(area.size()));
+    area.insert(area.end(), chunk.begin(), chunk.end());
+  }
+  return encode_frame(plan, area, entries);
+}
+
+/// errno of a read, 0 when it gives what it should, -1 when it gives something else.
+int outcome(int fd, const ByteVector& contents, std::size_t offset, std::size_t size) {
+  ByteVector bytes(size);
+  const ssize_t got = pread(fd, bytes.data(), size, static_cast<off_t>(offset));
+  if (got < 0) return errno;
+  const bool right = got == static_cast<ssize_t>(size) &&
+                     std::equal(bytes.begin(), bytes.end(),
+                                contents.begin() + static_cast<std::ptrdiff_t>(offset));
+  return right ? 0 : -1;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t times = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
+  return times;
+}
+
+/// Reads page by page; only those of the bad chunk may fail, and the bad block must.
+void check_pages(const fs_std::path& path, const ByteVector& contents, int expected_errno,
+                 std::size_t first_bad, std::size_t last_bad) {
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_REQUIRE(fd.get() >= 0);
+  constexpr std::size_t kPage = 4096;
+  for (std::size_t at = 0; at < contents.size(); at += kPage) {
+    const int result = outcome(fd.get(), contents, at, kPage);
+    if (at >= first_bad && at < last_bad)
+      BOOST_TEST(result == expected_errno, "at " << at << ": " << result);
+    else if (at / kChunk == kBadChunk)
+      BOOST_TEST((result == 0 || result == expected_errno), "at " << at << ": " << result);
+    else
+      BOOST_TEST(result == 0, "at " << at << ": " << result);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(damage)
+
+BOOST_AUTO_TEST_CASE(bad_block_gives_eio_for_its_chunk_alone, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  write_file(source / "a.b2frame", damaged_frame(contents, [](ByteVector& chunk) {
+               const auto start = block_extent(chunk, kBadBlock).first;
+               chunk[start + 3] = 0x7f;  // a stream longer than the chunk
+             }));
+  Mount mount(source.path());
+  constexpr std::size_t kFirst = kBadChunk * kChunk + kBadBlock * kBlock;
+  for (int round = 0; round < 2; ++round)
+    check_pages(mount / "a", contents, EIO, kFirst, kFirst + kBlock);
+  BOOST_TEST(mount.counter("io_errors") > 0u);
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_TEST(count(mount.log(), "a.b2frame") == 1u, "not logged once: " << mount.log());
+  BOOST_TEST(mount.log().find("chunk " + std::to_string(kBadChunk)) != std::string::npos,
+             mount.log());
+  BOOST_TEST(mount.log().find("block " + std::to_string(kBadBlock)) != std::string::npos,
+             mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(bad_chunk_header_gives_eio_for_the_chunk, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  write_file(source / "size.b2frame",
+             damaged_frame(contents, [](ByteVector& chunk) { chunk[4] = 1; }));
+  write_file(source / "typesize.b2frame",
+             damaged_frame(contents, [](ByteVector& chunk) { chunk[3] = 0; }));
+  Mount mount(source.path());
+  for (const char* name : {"size", "typesize"})
+    check_pages(mount / name, contents, EIO, kBadChunk * kChunk, (kBadChunk + 1) * kChunk);
+}
+
+BOOST_AUTO_TEST_CASE(codec_that_is_missing_gives_eopnotsupp, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  write_file(source / "a.b2frame", damaged_frame(contents, [](ByteVector& chunk) {
+               chunk[2] = static_cast<std::uint8_t>((chunk[2] & 0x1f) | 6 << 5);
+               chunk[0x16] = 33;  // ZFP
+             }));
+  Mount mount(source.path());
+  check_pages(mount / "a", contents, EOPNOTSUPP, kBadChunk * kChunk, (kBadChunk + 1) * kChunk);
+  BOOST_TEST(mount.unmount().ok());
+  auto log = mount.log();
+  std::transform(log.begin(), log.end(), log.begin(),
+                 [](char c) { return static_cast<char>(std::tolower(c)); });
+  BOOST_TEST(log.find("zfp") != std::string::npos, "not named: " << log);
+}
+
+BOOST_AUTO_TEST_CASE(missing_chunk_file_gives_eio_for_the_chunk, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  Cut cut;
+  cut.chunksize = kChunk;
+  write_sparse_frame(source / "s.b2frame", contents, cut);
+  fs_std::remove(source / "s.b2frame/00000003.chunk");
+  Mount mount(source.path());
+  check_pages(mount / "s", contents, EIO, kBadChunk * kChunk, (kBadChunk + 1) * kChunk);
+}
+
+BOOST_AUTO_TEST_CASE(block_beyond_the_budget_gives_efbig, *precondition(needs_fuse)) {
+  const TempDir source;
+  constexpr std::size_t kLarge = 8 << 20;
+  Cut cut;
+  cut.chunksize = kLarge;
+  cut.blocksize = kLarge;
+  const auto contents = make_contents("text", 1, kLarge, 1);
+  write_file(source / "a.b2frame", flat_frame(contents, cut));
+  MountSettings settings;
+  settings.options = {"cache_size=8M"};
+  Mount mount(source.path(), settings);
+  BOOST_TEST(errno_of_reading(mount / "a") == EFBIG);
+  BOOST_TEST(mount.log().find("cache_size") != std::string::npos, mount.log());
+  Mount larger(source.path());
+  BOOST_CHECK(read_file(larger / "a") == contents);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
