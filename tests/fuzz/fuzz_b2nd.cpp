@@ -1,0 +1,60 @@
+// A b2nd metalayer of arbitrary bytes, in a frame that says what the first bytes say; arithmetic on
+// whatever is accepted.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+
+#include "frame/b2nd.hpp"
+#include "tests/fuzz/frame_walk.hpp"
+
+namespace {
+
+using namespace bloscfs::frame;
+
+/// typesize, chunksize, blocksize (4 bytes each), nbytes (8): what the fuzzer must hit.
+constexpr std::size_t kFrameFields = 20;
+constexpr std::int64_t kMaxRange = 4096;
+
+void check(bool holds) {
+  if (!holds) std::abort();
+}
+
+void check_range(const ArrayGeometry& geometry, std::int64_t offset) {
+  const std::int64_t length = std::min(kMaxRange, geometry.nbytes() - offset);
+  std::int64_t found = 0;
+  geometry.for_each_block(offset, length, [&](const ArrayGeometry::BlockPart& part) {
+    for (const ArrayGeometry::Run& run : *part.runs) {
+      check(run.length > 0 && run.in_block >= 0 && run.in_block + run.length <= part.block_size);
+      check(run.array_offset >= offset && run.array_offset + run.length <= offset + length);
+      found += run.length;
+    }
+  });
+  check(found == length);
+  check(geometry.chunk_run(offset).end > offset);
+  const ArrayGeometry::Slab slab = geometry.slab_at(offset);
+  check(slab.begin <= offset && offset < slab.end);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size < kFrameFields) return 0;
+  FrameInfo frame;
+  std::memcpy(&frame.typesize, data, 4);
+  std::memcpy(&frame.chunksize, data + 4, 4);
+  std::memcpy(&frame.blocksize, data + 8, 4);
+  std::memcpy(&frame.nbytes, data + 12, 8);
+  if (frame.typesize <= 0 || frame.nbytes < 0) return 0;  // no frame header says so
+  fuzz::tolerate([&] {
+    const ArrayInfo array = parse_b2nd({data + kFrameFields, size - kFrameFields}, frame);
+    const ArrayGeometry geometry(array, frame.typesize);
+    if (geometry.nbytes() == 0) return;
+    for (const std::int64_t offset :
+         {std::int64_t{0}, geometry.nbytes() / 2, geometry.nbytes() - 1})
+      check_range(geometry, offset);
+  });
+  return 0;
+}
