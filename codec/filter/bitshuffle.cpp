@@ -51,14 +51,13 @@ HWY_INLINE void transpose_bits(V (&v)[8]) {
   for (std::size_t i = 0; i < 4; ++i) exchange_bits<1>(v[2 * i], v[2 * i + 1], mask1);
 }
 
-/// The first bytes of each row; returns how many.
-HWY_INLINE std::size_t rows_to_stream_simd(const std::uint8_t* rows, std::size_t stride,
-                                           std::size_t count, std::uint8_t* stream) {
-  const Wide d;
+/// Bytes of each row from `i` on, a vector of each at a time; returns where it stopped.
+template <class D>
+HWY_INLINE std::size_t gather_rows(D d, const std::uint8_t* rows, std::size_t stride, std::size_t i,
+                                   std::size_t count, std::uint8_t* stream) {
   const std::size_t step = hn::Lanes(d);
-  std::size_t i = 0;
   for (; i + step <= count; i += step) {
-    hn::Vec<Wide> v[8];
+    hn::Vec<D> v[8];
     BLOSCFS_UNROLL
     for (std::size_t k = 0; k < 8; ++k) v[k] = hn::LoadU(d, rows + k * stride + i);
     transpose_bits(v);
@@ -70,6 +69,13 @@ HWY_INLINE std::size_t rows_to_stream_simd(const std::uint8_t* rows, std::size_t
   return i;
 }
 
+HWY_INLINE std::size_t rows_to_stream_simd(const std::uint8_t* rows, std::size_t stride,
+                                           std::size_t count, std::uint8_t* stream) {
+  const std::size_t wide = gather_rows(Wide(), rows, stride, 0, count, stream);
+  return gather_rows(Block(), rows, stride, wide, count, stream);
+}
+
+/// The first bytes of the stream; returns how many of each row.
 HWY_INLINE std::size_t stream_to_rows_simd(const std::uint8_t* stream, std::size_t count,
                                            std::size_t stride, std::uint8_t* rows) {
   const Block d;
@@ -149,11 +155,11 @@ namespace {
 HWY_EXPORT(rows_to_stream);
 HWY_EXPORT(stream_to_rows);
 
-// Elements pass through a buffer that stays in the first-level cache.
-constexpr std::size_t kTileBytes = 16384;
+// Elements pass through a buffer that stays in the nearest caches.
+constexpr std::size_t kTileBytes = 32768;
 
 std::size_t tile_elements(std::size_t typesize) {
-  return std::max<std::size_t>(kTileBytes / typesize / 128 * 128, 64);
+  return kTileBytes / typesize / 128 * 128;  // 128 at least: 16 bytes of each row
 }
 
 std::size_t shuffled_elements(std::size_t size, std::size_t typesize) {

@@ -65,42 +65,57 @@ std::size_t unshuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out
   return i;
 }
 
-/// Up to 16 streams from `first` on become a piece of 16 bytes in each of the elements from i on.
+// Wider elements are handled 16 streams at a time; the last 16 overlap others, with the same
+// result. Streams often lie a power of two apart, where their cache lines displace each other, so
+// a run of each passes through a buffer.
+constexpr std::size_t kRun = 512;
+
+/// Elements of `n` in whole tiles of `step`. Some remain behind where elements are narrow, so that
+/// the 16-byte pieces of a tile stay inside the buffer.
+HWY_INLINE std::size_t tiled_elements(std::size_t n, std::size_t width, std::size_t step) {
+  const std::size_t margin = width < 16 ? 16 / width + 1 : 0;
+  return n < margin ? 0 : (n - margin) / step * step;
+}
+
+/// `count` <= 16 streams, `stride` apart, become a piece of 16 bytes in each of some elements.
 /// Pieces longer than the element spill into the next one, which is stored later.
-HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t n, std::size_t width,
-                               std::size_t first, std::size_t i, std::uint8_t* out) {
+HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t stride, std::size_t count,
+                               std::size_t width, std::uint8_t* out) {
   const Wide d;
   hn::Vec<Wide> v[16];
   BLOSCFS_UNROLL
   for (std::size_t j = 0; j < 16; ++j) {
-    v[j] = first + j < width ? hn::LoadU(d, in + (first + j) * n + i) : hn::Zero(d);
+    v[j] = j < count ? hn::LoadU(d, in + j * stride) : hn::Zero(d);
   }
   rotate_stage(v);
   rotate_stage(v);
   rotate_stage(v);
   rotate_stage(v);
-  std::uint8_t* const lower = out + i * width + first;
   BLOSCFS_UNROLL
-  for (std::size_t e = 0; e < 16; ++e) store_lower(v[e], lower + e * width);
+  for (std::size_t e = 0; e < 16; ++e) store_lower(v[e], out + e * width);
   BLOSCFS_UNROLL
-  for (std::size_t e = 0; e < 16; ++e) store_upper(v[e], lower + (16 + e) * width);
+  for (std::size_t e = 0; e < 16; ++e) store_upper(v[e], out + (16 + e) * width);
 }
-
-/// Elements that must remain behind a tile, so that 16-byte pieces stay inside the buffer.
-HWY_INLINE std::size_t margin(std::size_t width) { return width < 16 ? 16 / width + 1 : 0; }
 
 std::size_t unshuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
                           std::uint8_t* out) {
   const std::size_t step = hn::Lanes(Wide());
-  std::size_t i = 0;
-  for (; i + step + margin(width) <= n; i += step) {
-    for (std::size_t first = 0; first + 16 <= width; first += 16) {
-      unshuffle_tile(in, n, width, first, i, out);
+  const std::size_t count = width < 16 ? width : 16;
+  const std::size_t end = tiled_elements(n, width, step);
+  HWY_ALIGN std::uint8_t runs[16 * kRun];
+  for (std::size_t i = 0; i < end; i += kRun) {
+    const std::size_t size = end - i < kRun ? end - i : kRun;
+    for (std::size_t group = 0; group < width; group += 16) {
+      const std::size_t first = group + count <= width ? group : width - count;
+      for (std::size_t j = 0; j < count; ++j) {
+        std::memcpy(runs + j * kRun, in + (first + j) * n + i, size);
+      }
+      for (std::size_t k = 0; k < size; k += step) {
+        unshuffle_tile(runs + k, kRun, count, width, out + (i + k) * width + first);
+      }
     }
-    // The last tile of a wider element overlaps the one before it, with the same bytes.
-    if (width % 16 != 0) unshuffle_tile(in, n, width, width < 16 ? 0 : width - 16, i, out);
   }
-  return i;
+  return end;
 }
 
 std::size_t unshuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
@@ -166,32 +181,38 @@ std::size_t shuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out) 
   return i;
 }
 
-HWY_INLINE void shuffle_tile(const std::uint8_t* in, std::size_t n, std::size_t width,
-                             std::size_t first, std::size_t i, std::uint8_t* out) {
+HWY_INLINE void shuffle_tile(const std::uint8_t* in, std::size_t width, std::size_t stride,
+                             std::uint8_t* out) {
   const Block d;
   hn::Vec<Block> v[16];
   BLOSCFS_UNROLL
-  for (std::size_t e = 0; e < 16; ++e) v[e] = hn::LoadU(d, in + (i + e) * width + first);
+  for (std::size_t e = 0; e < 16; ++e) v[e] = hn::LoadU(d, in + e * width);
   rotate_stage(v);
   rotate_stage(v);
   rotate_stage(v);
   rotate_stage(v);
   BLOSCFS_UNROLL
-  for (std::size_t j = 0; j < 16; ++j) {
-    if (first + j < width) hn::StoreU(v[j], d, out + (first + j) * n + i);
-  }
+  for (std::size_t j = 0; j < 16; ++j) hn::StoreU(v[j], d, out + j * stride);
 }
 
 std::size_t shuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
                         std::uint8_t* out) {
-  std::size_t i = 0;
-  for (; i + 16 + margin(width) <= n; i += 16) {
-    for (std::size_t first = 0; first + 16 <= width; first += 16) {
-      shuffle_tile(in, n, width, first, i, out);
+  const std::size_t count = width < 16 ? width : 16;
+  const std::size_t end = tiled_elements(n, width, 16);
+  HWY_ALIGN std::uint8_t runs[16 * kRun];
+  for (std::size_t i = 0; i < end; i += kRun) {
+    const std::size_t size = end - i < kRun ? end - i : kRun;
+    for (std::size_t group = 0; group < width; group += 16) {
+      const std::size_t first = group + count <= width ? group : width - count;
+      for (std::size_t k = 0; k < size; k += 16) {
+        shuffle_tile(in + (i + k) * width + first, width, kRun, runs + k);
+      }
+      for (std::size_t j = 0; j < count; ++j) {
+        std::memcpy(out + (first + j) * n + i, runs + j * kRun, size);
+      }
     }
-    if (width % 16 != 0) shuffle_tile(in, n, width, width < 16 ? 0 : width - 16, i, out);
   }
-  return i;
+  return end;
 }
 
 std::size_t shuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
