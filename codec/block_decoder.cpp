@@ -71,7 +71,7 @@ Decompressor& BlockDecoder::State::decompressor(CodecId id) {
 
 MutableBytes BlockDecoder::State::scratch_of(std::size_t size) {
   if (scratch.size() < size) {
-    scratch = {};  // first, so that old and new never exist together
+    scratch = std::vector<std::uint8_t>();  // first, so that old and new never exist together
     scratch.resize(size);
   }
   return MutableBytes(scratch).first(size);
@@ -168,7 +168,7 @@ void BlockDecoder::decode(const Chunk& chunk, std::int32_t block, Bytes stored, 
 std::size_t BlockDecoder::scratch_memory() const { return state_->scratch.capacity(); }
 
 void BlockDecoder::trim(std::size_t keep) {
-  if (state_->scratch.capacity() > keep) state_->scratch = std::vector<std::uint8_t>(keep);
+  if (state_->scratch.capacity() > keep) state_->scratch = std::vector<std::uint8_t>();
 }
 
 std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,

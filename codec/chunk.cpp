@@ -105,7 +105,7 @@ std::vector<std::int32_t> parse_block_starts(const ChunkHeader& header, Bytes pr
   std::vector<std::int32_t> starts(static_cast<std::size_t>(header.block_count));
   std::int64_t least = first;  // VL blocks must be in order
   for (std::int32_t i = 0; i < header.block_count; ++i) {
-    const std::size_t field = static_cast<std::size_t>(header.header_size) + std::size_t{4} * i;
+    const std::size_t field = static_cast<std::size_t>(header.header_size + std::int64_t{4} * i);
     const std::int32_t start = load_int32(prefix, field);
     const std::int64_t end =
         header.vl_blocks ? header.cbytes - kSmallestVlBlock + 1 : header.cbytes;

@@ -4,6 +4,7 @@
 #include "codec/filter/bytedelta.hpp"
 #include "codec/filter/delta.hpp"
 #include "tests/codec/chunk_builder.hpp"
+#include "tests/codec/each_target.hpp"
 #include "tests/support/hex.hpp"
 
 namespace bloscfs::test {
@@ -80,25 +81,29 @@ BOOST_AUTO_TEST_CASE(delta_does_the_examples_of_the_format) {
 }
 
 BOOST_AUTO_TEST_CASE(running_delta_equals_its_twin_and_is_undone) {
-  for (const std::size_t typesize : {1, 2, 3, 4, 6, 8, 12, 16, 24, 255}) {
-    for (const std::size_t size : kSizes) check_running(noise(size), typesize);
-  }
+  for_each_target([] {
+    for (const std::size_t typesize : {1, 2, 3, 4, 6, 8, 12, 16, 24, 255}) {
+      for (const std::size_t size : kSizes) check_running(noise(size), typesize);
+    }
+  });
 }
 
 BOOST_AUTO_TEST_CASE(reference_delta_equals_its_twin_and_is_its_own_inverse) {
-  for (const std::size_t typesize : {1, 2, 4, 7, 8}) {
-    for (const std::size_t size : kSizes) {
-      const ByteVector in = noise(size);
-      const ByteVector reference = noise(size + 5, 2);
-      ByteVector fast = in;
-      ByteVector slow = in;
-      codec::delta_reference(fast, reference, typesize);
-      codec::delta_reference_scalar(slow, reference, typesize);
-      BOOST_TEST((fast == slow), "typesize " << typesize << ", " << size << " bytes");
-      codec::delta_reference(fast, reference, typesize);
-      BOOST_TEST((fast == in));
+  for_each_target([] {
+    for (const std::size_t typesize : {1, 2, 4, 7, 8}) {
+      for (const std::size_t size : kSizes) {
+        const ByteVector in = noise(size);
+        const ByteVector reference = noise(size + 5, 2);
+        ByteVector fast = in;
+        ByteVector slow = in;
+        codec::delta_reference(fast, reference, typesize);
+        codec::delta_reference_scalar(slow, reference, typesize);
+        BOOST_TEST((fast == slow), "typesize " << typesize << ", " << size << " bytes");
+        codec::delta_reference(fast, reference, typesize);
+        BOOST_TEST((fast == in));
+      }
     }
-  }
+  });
 }
 
 BOOST_AUTO_TEST_CASE(delta_keeps_the_bytes_behind_the_last_word) {
@@ -135,13 +140,15 @@ BOOST_AUTO_TEST_CASE(old_bytedelta_starts_again_behind_the_last_sixteen) {
 }
 
 BOOST_AUTO_TEST_CASE(bytedelta_equals_its_twin_and_is_undone) {
-  for (const std::size_t streams : {1, 2, 3, 4, 7, 8, 16, 255, 1000}) {
-    for (const std::size_t size : kSizes) {
-      for (const auto kind : {BytedeltaKind::current, BytedeltaKind::old}) {
-        check_bytedelta(noise(size), streams, kind);
+  for_each_target([] {
+    for (const std::size_t streams : {1, 2, 3, 4, 7, 8, 16, 255, 1000}) {
+      for (const std::size_t size : kSizes) {
+        for (const auto kind : {BytedeltaKind::current, BytedeltaKind::old}) {
+          check_bytedelta(noise(size), streams, kind);
+        }
       }
     }
-  }
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -6,6 +6,7 @@
 #include "codec/filter/bitshuffle.hpp"
 #include "codec/filter/shuffle.hpp"
 #include "tests/codec/chunk_builder.hpp"
+#include "tests/codec/each_target.hpp"
 #include "tests/support/hex.hpp"
 
 namespace bloscfs::test {
@@ -90,21 +91,23 @@ BOOST_AUTO_TEST_CASE(bitshuffles_the_examples_of_the_format) {
 }
 
 BOOST_AUTO_TEST_CASE(shuffle_equals_its_scalar_twin) {
-  compare(codec::shuffle, codec::shuffle_scalar);
+  for_each_target([] { compare(codec::shuffle, codec::shuffle_scalar); });
 }
 BOOST_AUTO_TEST_CASE(unshuffle_equals_its_scalar_twin) {
-  compare(codec::unshuffle, codec::unshuffle_scalar);
+  for_each_target([] { compare(codec::unshuffle, codec::unshuffle_scalar); });
 }
 BOOST_AUTO_TEST_CASE(bitshuffle_equals_its_scalar_twin) {
-  compare(codec::bitshuffle, codec::bitshuffle_scalar);
+  for_each_target([] { compare(codec::bitshuffle, codec::bitshuffle_scalar); });
 }
 BOOST_AUTO_TEST_CASE(bitunshuffle_equals_its_scalar_twin) {
-  compare(codec::bitunshuffle, codec::bitunshuffle_scalar);
+  for_each_target([] { compare(codec::bitunshuffle, codec::bitunshuffle_scalar); });
 }
 
 BOOST_AUTO_TEST_CASE(both_undo_what_they_did) {
-  round_trip(codec::shuffle, codec::unshuffle);
-  round_trip(codec::bitshuffle, codec::bitunshuffle);
+  for_each_target([] {
+    round_trip(codec::shuffle, codec::unshuffle);
+    round_trip(codec::bitshuffle, codec::bitunshuffle);
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
