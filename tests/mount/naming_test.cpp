@@ -319,10 +319,10 @@ std::vector<Directory> more_directories() {
       {"index file of a sparse frame alone",
        [](const Maker& m) {
          m.sparse("s");
-         fs_std::rename(m.at("s/chunks.b2frame"), m.at("chunks.b2frame"));
+         fs_std::rename(m.at("s/chunks.b2frame"), m.at("index.b2frame"));
        },
-       {{"chunks.b2frame", K::frame_bytes}, {"s", K::directory}},
-       {"chunks"}},
+       {{"index.b2frame", K::frame_bytes}, {"s", K::directory}},
+       {"index"}},
       {"long names",
        [](const Maker& m) {
          m.flat(std::string(250, 'n') + ".b2");

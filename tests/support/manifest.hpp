@@ -26,7 +26,7 @@ std::vector<CorpusEntry> chunks_in(const fs_std::path& root);
 
 /// Directory of the whole corpus; empty when there is none.
 fs_std::path corpus_root();
-/// Directories under tests/data that have a manifest.json.
+/// Directories under tests/data whose manifest.json names containers.
 std::vector<fs_std::path> data_roots();
 /// A python3 that imports numpy; empty when there is none.
 std::string numpy_python();
