@@ -19,7 +19,7 @@ constexpr int kOpenAttempts = 4;
 /// Most bytes that are read on a guess of how many blocks a chunk has.
 constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
 /// What a page of checksums may take: there is no one to ask for a budget.
-constexpr std::int64_t kMaxChecksumPage = std::int64_t{4} << 20;
+constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
 /// Sparse frames have no chunk area whose size limits the number of chunks.
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{1} << 20;
 /// Chunks without stored bytes of their own that a map is made for.

@@ -14,8 +14,8 @@ using codec::throw_malformed;
 
 /// Entries of a page where the chunk has no blocks to go by.
 constexpr std::int64_t kVirtualPage = 2048;
-/// Bound of the opened table, block starts above all: blocks of 2 KiB in the largest index.
-constexpr std::size_t kMaxTableMemory = std::size_t{16} << 20;
+/// Bound of the opened table, which its snapshot keeps: the largest index in blocks of 8 KiB.
+constexpr std::size_t kMaxTableMemory = std::size_t{2} << 20;
 /// One read brings the starts of a table with a million entries in blocks of 16 KiB.
 constexpr std::size_t kFirstRead = 2048;
 

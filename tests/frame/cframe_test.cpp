@@ -2,6 +2,7 @@
 
 #include "frame/cframe.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 
@@ -195,9 +196,8 @@ BOOST_AUTO_TEST_CASE(reads_a_frame_embedded_at_an_offset) {
   frame.metalayers = {{"m", {7, 8}}};
   frame.vlmetalayers = {{"v", test::make_memcpy_chunk({9}, 1)}};
   const Buffer built = frame.build();
-  Buffer bytes(777, 0xab);
-  bytes.insert(bytes.end(), built.begin(), built.end());
-  bytes.resize(bytes.size() + 100, 0xab);
+  Buffer bytes(777 + built.size() + 100, 0xab);
+  std::copy(built.begin(), built.end(), bytes.begin() + 777);
   const auto snapshot = test::open_bytes(bytes, 777);
   BOOST_TEST(test::read_all(*snapshot) == content);
   BOOST_TEST(snapshot->read_metalayer(snapshot->metalayers()[0]) == (Buffer{7, 8}));

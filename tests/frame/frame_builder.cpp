@@ -112,7 +112,7 @@ void set_big(Buffer& out, std::size_t at, std::uint64_t value, int bytes) {
 
 std::size_t MemorySource::read_at(std::uint64_t offset, MutableBytes out) const {
   reads.push_back({offset, out.size()});
-  if (offset >= bytes.size()) return 0;
+  if (out.empty() || offset >= bytes.size()) return 0;
   const std::size_t size = std::min<std::size_t>(out.size(), bytes.size() - offset);
   std::memcpy(out.data(), bytes.data() + offset, size);
   return size;
