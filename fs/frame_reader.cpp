@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,17 @@ std::unique_ptr<std::uint8_t[]> allocate(std::int64_t size) {
 
 codec::MutableBytes span_of(const std::unique_ptr<std::uint8_t[]>& memory, std::int64_t size) {
   return {memory.get(), static_cast<std::size_t>(size)};
+}
+
+/// Runs `work`; what it finds bad is said to be in that chunk.
+template <typename Work>
+auto naming_chunk(std::int64_t chunk, Work work) {
+  try {
+    return work();
+  } catch (const codec::Error& error) {
+    throw codec::Error(static_cast<codec::FormatErrc>(error.code().value()),
+                       "chunk " + std::to_string(chunk) + ": " + error.what());
+  }
 }
 
 }  // namespace
@@ -102,8 +114,10 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_place(
   return cache_.get<frame::OpenedChunk>(
       key(CacheKind::opened_chunk, place.number), kSmallWork, [&] {
         stats_.chunks_opened++;
-        auto opened = std::make_shared<const frame::OpenedChunk>(
-            snapshot_->open_chunk(place, cache_.capacity() / 2));
+        auto opened = naming_chunk(place.number, [&] {
+          return std::make_shared<const frame::OpenedChunk>(
+              snapshot_->open_chunk(place, cache_.capacity() / 2));
+        });
         if (settings_.verify_checksums) {
           const auto sum = snapshot_->recorded_checksum(place.number, thread_decoder());
           if (sum && *sum != 0) snapshot_->verify_checksum(*opened, *sum);
@@ -126,9 +140,11 @@ std::shared_ptr<const Block> FrameReader::decode_block(const frame::OpenedChunk&
   snapshot_->read_stored(opened, stored_range, span_of(stored, stored_range.size));
   check_unchanged();
   codec::BlockDecoder& decoder = thread_decoder();
-  decoder.decode(chunk, number, span_of(stored, stored_range.size),
-                 reference ? reference->view() : codec::Bytes{},
-                 {decoded->bytes.get(), decoded->size});
+  naming_chunk(opened.place.number, [&] {
+    decoder.decode(chunk, number, span_of(stored, stored_range.size),
+                   reference ? reference->view() : codec::Bytes{},
+                   {decoded->bytes.get(), decoded->size});
+  });
   decoder.trim(kKeptScratch);
   stats_.blocks_decoded++;
   return decoded;
