@@ -199,12 +199,10 @@ BOOST_AUTO_TEST_CASE(idle_mount_ends_itself_when_asked, *precondition(needs_fuse
   BOOST_TEST(!is_mounted(mount.path()));
 }
 
-BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
+                     *precondition(needs_fuse_as_root) *
+                         precondition(needs_programs("mount.fuse3 findmnt"))) {
   const Place place;
-  if (!have_program("mount.fuse3")) {
-    BOOST_TEST_MESSAGE("no mount.fuse3");
-    return;
-  }
   fs_std::create_symlink(bloscfs_program(), place.home / "bloscfs");
   ProcessSettings settings;
   settings.environment = {"PATH=" + place.home.path().string() + ":" + std::getenv("PATH")};

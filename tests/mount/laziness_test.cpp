@@ -100,7 +100,7 @@ Cost cost_of_first_page(const fs_std::path& frame, const RepeatingFrame& expecte
   struct stat st {};
   const auto path = mount / frame.stem();
   BOOST_REQUIRE(stat(path.c_str(), &st) == 0);
-  const std::int64_t middle = nbytes / 2 / static_cast<std::int64_t>(kPage) * kPage;
+  const std::int64_t middle = nbytes / 2 - nbytes / 2 % std::int64_t{kPage};
   const auto bytes = page.read(open_direct(path), middle);
   const Seconds time = std::chrono::steady_clock::now() - begin;
   BOOST_TEST(st.st_size == nbytes);

@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(eight_processes_decode_each_block_once, *precondition(needs
   }
 }
 
-BOOST_AUTO_TEST_CASE(eight_processes_cost_the_time_of_one, *precondition(needs_fuse_and_peer)) {
-  if (kSanitized) return;  // what is measured is the sanitizer then
+BOOST_AUTO_TEST_CASE(eight_processes_cost_the_time_of_one,
+                     *precondition(needs_fuse_unsanitized) * precondition(needs_peer)) {
   const TempDir source;
   PeerRequest request;
   request.path = source / "a.b2frame";

@@ -11,7 +11,8 @@ Peer find_peer() {
                           BLOSCFS_TEST_BUILD_ROOT "/libblosc2"},
                          settings);
   if (found.ok()) return {found.out.substr(0, found.out.find('\n')), ""};
-  return {"", found.err.empty() ? "fetch_libblosc2.sh failed" : found.err};
+  return {"", found.err.empty() ? "fetch_libblosc2.sh failed"
+                                : found.err.substr(0, found.err.find('\n'))};
 }
 
 }  // namespace
