@@ -71,7 +71,7 @@ BOOST_AUTO_TEST_CASE(decodes_the_example_of_the_format) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_matches_of_every_distance_and_size) {
-  for (const std::size_t after : {1, 3, 9, 17, 40}) {
+  for (const std::size_t after : {1U, 3U, 9U, 17U, 40U}) {
     for (std::size_t distance = 1; distance <= 40; ++distance) {
       for (std::size_t size = 3; size <= 70; ++size) check_match(40, size, distance, after);
     }
@@ -79,8 +79,9 @@ BOOST_AUTO_TEST_CASE(copies_matches_of_every_distance_and_size) {
 }
 
 BOOST_AUTO_TEST_CASE(copies_near_and_far_matches) {
-  for (const std::size_t distance : {255, 256, 257, 8190, 8191, 8192, 8193, 20000, 73727}) {
-    for (const std::size_t size : {3, 8, 9, 264, 1000}) {
+  for (const std::size_t distance :
+       {255U, 256U, 257U, 8190U, 8191U, 8192U, 8193U, 20000U, 73727U}) {
+    for (const std::size_t size : {3U, 8U, 9U, 264U, 1000U}) {
       check_match(73727, size, distance, 1);
       check_match(73727, size, distance, 100);
     }

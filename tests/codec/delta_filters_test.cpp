@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(delta_does_the_examples_of_the_format) {
 
 BOOST_AUTO_TEST_CASE(running_delta_equals_its_twin_and_is_undone) {
   for_each_target([] {
-    for (const std::size_t typesize : {1, 2, 3, 4, 6, 8, 12, 16, 24, 255}) {
+    for (const std::size_t typesize : {1U, 2U, 3U, 4U, 6U, 8U, 12U, 16U, 24U, 255U}) {
       for (const std::size_t size : kSizes) check_running(noise(size), typesize);
     }
   });
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(running_delta_equals_its_twin_and_is_undone) {
 
 BOOST_AUTO_TEST_CASE(reference_delta_equals_its_twin_and_is_its_own_inverse) {
   for_each_target([] {
-    for (const std::size_t typesize : {1, 2, 4, 7, 8}) {
+    for (const std::size_t typesize : {1U, 2U, 4U, 7U, 8U}) {
       for (const std::size_t size : kSizes) {
         const ByteVector in = noise(size);
         const ByteVector reference = noise(size + 5, 2);
@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(old_bytedelta_starts_again_behind_the_last_sixteen) {
 
 BOOST_AUTO_TEST_CASE(bytedelta_equals_its_twin_and_is_undone) {
   for_each_target([] {
-    for (const std::size_t streams : {1, 2, 3, 4, 7, 8, 16, 255, 1000}) {
+    for (const std::size_t streams : {1U, 2U, 3U, 4U, 7U, 8U, 16U, 255U, 1000U}) {
       for (const std::size_t size : kSizes) {
         for (const auto kind : {BytedeltaKind::current, BytedeltaKind::old}) {
           check_bytedelta(noise(size), streams, kind);

@@ -27,8 +27,8 @@ std::string apply_hex(Filter filter, const char* in, std::size_t width) {
 /// Sizes around every vector length and tile edge, and odd ones.
 std::vector<std::size_t> sizes_for(std::size_t width) {
   std::vector<std::size_t> sizes{0, 1, width - 1};
-  for (const std::size_t elements :
-       {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 257, 600, 1000}) {
+  for (const std::size_t elements : {1U,  7U,  8U,  9U,   15U,  16U,  17U,  31U,  32U,  33U,
+                                     63U, 64U, 65U, 127U, 128U, 129U, 255U, 257U, 600U, 1000U}) {
     sizes.push_back(elements * width);
     sizes.push_back(elements * width + width / 2);
     sizes.push_back(elements * width + width - 1);
@@ -41,7 +41,7 @@ std::vector<std::size_t> sizes_for(std::size_t width) {
 std::vector<std::size_t> widths() {
   std::vector<std::size_t> widths;
   for (std::size_t width = 1; width <= 40; ++width) widths.push_back(width);
-  for (const std::size_t width : {48, 63, 64, 100, 128, 254, 255}) widths.push_back(width);
+  for (const std::size_t width : {48U, 63U, 64U, 100U, 128U, 254U, 255U}) widths.push_back(width);
   return widths;
 }
 

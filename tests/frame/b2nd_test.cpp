@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_metalayer_cut_short_anywhere) {
 
 BOOST_AUTO_TEST_CASE(refuses_a_wrong_marker) {
   const Buffer whole = Layer().bytes();
-  for (const std::size_t at : {3, 4, 13, 22, 23, 33, 34, 45}) {
+  for (const std::size_t at : {3U, 4U, 13U, 22U, 23U, 33U, 34U, 45U}) {
     Buffer damaged = whole;
     damaged[at] ^= 0x40;
     BOOST_CHECK_THROW(parse_b2nd(damaged, sample_frame()), Error);

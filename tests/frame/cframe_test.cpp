@@ -43,7 +43,7 @@ OpenedChunk open_only_chunk(const Snapshot& snapshot, std::int64_t number) {
 BOOST_AUTO_TEST_SUITE(cframe)
 
 BOOST_AUTO_TEST_CASE(reads_back_what_was_built) {
-  for (const std::size_t size : {1, 999, 1000, 1001, 5000, 20001}) {
+  for (const std::size_t size : {1U, 999U, 1000U, 1001U, 5000U, 20001U}) {
     const Buffer content = test::pattern(size, 3);
     const auto snapshot = test::open_bytes(test::simple_frame(content, 1000, 256).build());
     BOOST_TEST(test::read_all(*snapshot) == content);
@@ -157,7 +157,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_chunk_of_another_size) {
   const Buffer content = test::pattern(3000, 1);
   FrameBuilder frame;
   frame.chunksize = 1000;
-  for (const std::size_t size : {1000, 999, 1000}) {
+  for (const std::size_t size : {1000U, 999U, 1000U}) {
     frame.add(test::make_block_chunk(test::pattern(size, 1), 1, 500), 1000);
   }
   const auto snapshot = test::open_bytes(frame.build());

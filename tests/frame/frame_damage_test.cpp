@@ -88,7 +88,8 @@ BOOST_AUTO_TEST_CASE(refuses_wrong_item_sizes_types_and_versions) {
   check_refused_at_open(with(bytes, 0x1a, 9, 1));
   check_refused_at_open(with(bytes, 0x46, 7, 1));
   check_refused_at_open(with(bytes, 0x00, 0x9f, 1));
-  for (const std::size_t marker : {0x01, 0x05, 0x0a, 0x0f, 0x18, 0x1d, 0x26, 0x2f, 0x34, 0x39})
+  for (const std::size_t marker :
+       {0x01U, 0x05U, 0x0aU, 0x0fU, 0x18U, 0x1dU, 0x26U, 0x2fU, 0x34U, 0x39U})
     check_refused_at_open(with(bytes, marker, 0xc0, 1));
 }
 

@@ -27,7 +27,7 @@ struct Sample {
     frame.chunksize = 1000;
     frame.blocksize = 250;
     std::fill_n(content.begin() + 1000, 1000, std::uint8_t{0});
-    for (const std::size_t at : {0, 2000, 3000}) {
+    for (const std::size_t at : {0U, 2000U, 3000U}) {
       const auto begin = content.begin() + static_cast<std::ptrdiff_t>(at);
       const Buffer part(begin, begin + (at == 3000 ? 500 : 1000));
       chunks.push_back(test::make_block_chunk(part, 1, 250));

@@ -2,16 +2,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "frame/bloscpack.hpp"
-#include "tests/frame/frame_builder.hpp"
 #include "tests/fuzz/frame_walk.hpp"
+#include "tests/fuzz/memory_source.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace bloscfs::frame;
   fuzz::tolerate([&] {
-    fuzz::walk(
-        *open_bloscpack(std::make_shared<test::MemorySource>(test::Buffer(data, data + size)), {}));
+    fuzz::walk(*open_bloscpack(std::make_shared<fuzz::MemorySource>(Bytes(data, size)), {}));
   });
   return 0;
 }
