@@ -1,10 +1,11 @@
 #pragma once
 // Byte spans and the checked arithmetic that every parser uses.
 
-#include <boost/endian/conversion.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include <boost/endian/conversion.hpp>
 
 namespace bloscfs::codec {
 

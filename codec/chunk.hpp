@@ -40,7 +40,8 @@ class Chunk {
   /// The block that holds `content_offset` (0 <= content_offset < nbytes()).
   std::int32_t block_at(std::int64_t content_offset) const;
   ByteRange block_content(std::int32_t block) const;
-  /// Stored bytes that decoding this block reads, relative to the chunk's start; size 0 for special.
+  /// Stored bytes that decoding this block reads, relative to the chunk's start; size 0 for
+  /// special.
   ByteRange block_stored(std::int32_t block) const;
   /// True if block 0's decoded contents are needed to decode this one (delta filter).
   bool needs_reference(std::int32_t block) const;
@@ -66,9 +67,9 @@ class Chunk {
   std::int32_t virtual_blocksize_ = 0;
   std::vector<std::int32_t> starts_;
   std::vector<std::int32_t> sorted_starts_;  ///< only when starts_ are out of order
-  std::vector<std::int64_t> vl_offsets_;     ///< prefix sums of VL block sizes, one more than blocks
+  std::vector<std::int64_t> vl_offsets_;  ///< prefix sums of VL block sizes, one more than blocks
   std::vector<std::uint8_t> dictionary_;
-  std::vector<std::uint8_t> value_;          ///< the repeated value
+  std::vector<std::uint8_t> value_;  ///< the repeated value
 };
 
 /// Opens a chunk that lies in memory completely. Throws Error.

@@ -1,8 +1,9 @@
 #pragma once
 // On-disk bytes of a Blosc chunk: raw headers, flag bits, ids, limits.
 
-#include <boost/endian/buffers.hpp>
 #include <cstdint>
+
+#include <boost/endian/buffers.hpp>
 
 namespace bloscfs::codec {
 

@@ -101,10 +101,10 @@ BOOST_AUTO_TEST_CASE(lookup_agrees_with_listing_in_random_directories) {
   const std::vector<std::string> pieces = {".b2", ".b2nd", ".blp", ".npy", ".b2frame"};
   for (int round = 0; round < 3000; round++) {
     std::map<std::string, ShownAs> chosen;
-    const unsigned count = 1 + random() % 9;
-    for (unsigned i = 0; i < count; i++) {
+    const auto count = 1 + random() % 9;
+    for (auto i = count; i > 0; i--) {
       std::string name(1, static_cast<char>('a' + random() % 2));
-      for (unsigned parts = random() % 4; parts > 0; parts--) name += pieces[random() % 5];
+      for (auto parts = random() % 4; parts > 0; parts--) name += pieces[random() % 5];
       chosen[name] = static_cast<ShownAs>(random() % 3);
     }
     std::vector<NamedEntry> entries;
