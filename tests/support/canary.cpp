@@ -7,7 +7,9 @@
 namespace {
 
 int overflow_heap(int index) {
-  volatile char* bytes = new char[8];
+  // Read from a volatile, so that no compile-time check knows how large the object is.
+  volatile char* volatile hidden = new char[8];
+  volatile char* const bytes = hidden;
   bytes[index] = 1;
   const int value = bytes[index];
   delete[] bytes;
