@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "frame/chunk_index.hpp"
-#include "frame/frame_reader.hpp"
+#include "frame/frame_parts.hpp"
 #include "frame/paged_table.hpp"
 #include "frame/peer_lock.hpp"
 #include "frame/snapshot.hpp"

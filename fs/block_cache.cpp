@@ -40,7 +40,7 @@ bool BlockCache::contains(const CacheKey& key) {
 }
 
 BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_memory,
-                                      const std::function<Made()>& make) {
+                                      Purpose purpose, const std::function<Made()>& make) {
   const std::size_t hash = CacheKeyHash{}(key);
   Shard& shard = shards_[hash % kShards];
   {
@@ -49,11 +49,12 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     Entry& entry = position->second;
     if (!inserted) {
       stats_.cache_hits++;
+      count_use(entry, purpose);
       if (entry.pending) return wait_for(shard, entry.pending);
-      count_use(entry);
       return entry.value;
     }
     entry.key = key;
+    entry.unread = purpose == Purpose::readahead;
     entry.pending = std::make_shared<Pending>();
   }
   stats_.cache_misses++;
@@ -81,10 +82,12 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
   }
 }
 
-void BlockCache::count_use(Entry& entry) const {
-  // One reader that passes through a block in small steps, or reads what was read ahead for it,
-  // uses it once.
-  if (clock_ - entry.touched < capacity_ / kOneUse) return;
+void BlockCache::count_use(Entry& entry, Purpose purpose) const {
+  if (purpose == Purpose::readahead) return;
+  // A reader that comes to what was read ahead for it, and passes through it in small steps, uses
+  // it once.
+  if (std::exchange(entry.unread, false)) entry.touched = clock_;
+  if (entry.pending || clock_ - entry.touched < capacity_ / kOneUse) return;
   entry.touched = clock_;
   if (entry.uses < kMaxUses) entry.uses++;
 }

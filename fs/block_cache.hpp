@@ -20,6 +20,9 @@
 
 namespace bloscfs::fs {
 
+/// Why a value is wanted: to be read now, or because a sequential reader will come to it.
+enum class Purpose : std::uint8_t { read, readahead };
+
 enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map };
 
 struct CacheKey {
@@ -46,8 +49,9 @@ class BlockCache {
   /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
   /// throws, to everyone who waits for the value; failures are not kept.
   template <typename T, typename Make>
-  std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make) {
-    auto value = get_any(key, working_memory, [&make]() -> Made {
+  std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make,
+                               Purpose purpose = Purpose::read) {
+    auto value = get_any(key, working_memory, purpose, [&make]() -> Made {
       std::shared_ptr<const T> made = make();
       const std::size_t charge = made->memory();
       return {std::move(made), charge};
@@ -95,6 +99,7 @@ class BlockCache {
     std::uint64_t touched = 0;  ///< clock_ at the last use that counted
     std::uint8_t uses = 0;
     bool in_main = false;
+    bool unread = false;               ///< made by readahead, and not read since
     std::shared_ptr<Pending> pending;  ///< set while the value is being made
   };
   using Queue = boost::intrusive::list<Entry>;
@@ -111,9 +116,9 @@ class BlockCache {
     std::deque<std::size_t> ghost_order GUARDED_BY(mutex);
   };
 
-  Value get_any(const CacheKey& key, std::int64_t working_memory,
+  Value get_any(const CacheKey& key, std::int64_t working_memory, Purpose purpose,
                 const std::function<Made()>& make);
-  void count_use(Entry& entry) const;
+  void count_use(Entry& entry, Purpose purpose) const;
   void check_affordable(std::size_t working) const;
   Value wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) REQUIRES(shard.mutex);
   void finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made);

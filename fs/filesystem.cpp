@@ -44,7 +44,7 @@ frame::UniqueFd open_directory_path(const std::string& path) {
 
 /// Bytes that may be decoded ahead at once, as a part of the budget.
 std::int64_t readahead_limit(std::size_t cache_size) {
-  return static_cast<std::int64_t>(std::min(cache_size / 8, std::size_t{16} << 20));
+  return static_cast<std::int64_t>(std::min(cache_size / 16, std::size_t{16} << 20));
 }
 
 /// True for attributes of the source file that are shown as they are.

@@ -131,7 +131,7 @@ std::shared_ptr<const Block> FrameReader::decode_block(const frame::OpenedChunk&
                                                        std::int32_t number) const {
   const codec::Chunk& chunk = opened.chunk;
   std::shared_ptr<const Block> reference;
-  if (chunk.needs_reference(number)) reference = permitted_block(opened, 0);
+  if (chunk.needs_reference(number)) reference = permitted_block(opened, 0, Purpose::read);
   auto decoded = std::make_shared<Block>();
   decoded->size = static_cast<std::size_t>(chunk.block_content(number).size);
   decoded->bytes = allocate(chunk.block_content(number).size);
@@ -151,16 +151,17 @@ std::shared_ptr<const Block> FrameReader::decode_block(const frame::OpenedChunk&
 }
 
 std::shared_ptr<const Block> FrameReader::block(const frame::OpenedChunk& opened,
-                                                std::int32_t number) const {
+                                                std::int32_t number, Purpose purpose) const {
   const BlockCache::LargeWork permit(cache_, opened.chunk.decode_memory());
-  return permitted_block(opened, number);
+  return permitted_block(opened, number, purpose);
 }
 
 std::shared_ptr<const Block> FrameReader::permitted_block(const frame::OpenedChunk& opened,
-                                                          std::int32_t number) const {
-  return cache_.get<Block>(key(CacheKind::block, opened.place.number, number),
-                           opened.chunk.decode_memory(),
-                           [&] { return decode_block(opened, number); });
+                                                          std::int32_t number,
+                                                          Purpose purpose) const {
+  return cache_.get<Block>(
+      key(CacheKind::block, opened.place.number, number), opened.chunk.decode_memory(),
+      [&] { return decode_block(opened, number); }, purpose);
 }
 
 FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
@@ -220,7 +221,7 @@ void FrameReader::prefetch_chunk(std::int64_t chunk, std::int64_t chunk_offset,
     const std::int32_t number = opened->chunk.block_at(chunk_offset);
     if (!cache_.contains(key(CacheKind::block, chunk, number))) {
       stats_.readahead_blocks++;
-      block(*opened, number);
+      block(*opened, number, Purpose::readahead);
     }
     const codec::ByteRange content = opened->chunk.block_content(number);
     chunk_offset = content.offset + content.size;

@@ -81,10 +81,11 @@ class FrameReader {
  private:
   Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
                std::int64_t size) const;
-  std::shared_ptr<const Block> block(const frame::OpenedChunk& opened, std::int32_t number) const;
+  std::shared_ptr<const Block> block(const frame::OpenedChunk& opened, std::int32_t number,
+                                     Purpose purpose = Purpose::read) const;
   /// The same for a caller that holds the permit for this chunk's working memory.
   std::shared_ptr<const Block> permitted_block(const frame::OpenedChunk& opened,
-                                               std::int32_t number) const;
+                                               std::int32_t number, Purpose purpose) const;
   std::shared_ptr<const Block> decode_block(const frame::OpenedChunk& opened,
                                             std::int32_t number) const;
   std::shared_ptr<const frame::OpenedChunk> open_place(const frame::ChunkPlace& place) const;

@@ -197,6 +197,8 @@ class Session {
     session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
     if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
     state.session = session_;
+    // A shell starts background commands with SIGINT ignored, and libfuse leaves that alone.
+    ::signal(SIGINT, SIG_DFL);
     if (fuse_set_signal_handlers(session_) != 0) {
       fuse_session_destroy(session_);
       throw std::runtime_error("signal handlers could not be set");

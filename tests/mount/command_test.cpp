@@ -167,6 +167,8 @@ BOOST_AUTO_TEST_CASE(relative_paths_survive_the_background, *precondition(needs_
 
 BOOST_AUTO_TEST_CASE(signals_unmount_cleanly, *precondition(needs_fuse)) {
   const Place place;
+  // As in a shell's background job, whose children inherit it.
+  const auto earlier = ::signal(SIGINT, SIG_IGN);
   for (const int number : {SIGTERM, SIGINT}) {
     Mount mount(place.frame);
     BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
@@ -175,6 +177,7 @@ BOOST_AUTO_TEST_CASE(signals_unmount_cleanly, *precondition(needs_fuse)) {
     BOOST_TEST(mount.result().status == 0, mount.log());
     BOOST_TEST(!is_mounted(mount.path()));
   }
+  ::signal(SIGINT, earlier);
 }
 
 BOOST_AUTO_TEST_CASE(fusermount_ends_the_daemon, *precondition(needs_programs("fusermount3"))) {

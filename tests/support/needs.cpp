@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <pwd.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -46,15 +47,31 @@ std::string why_no_fuse() {
   return geteuid() == 0 ? why_root_cannot_mount(device.get()) : why_no_helper();
 }
 
+bool nobody_opens_fuse() {
+  ProcessSettings settings;
+  settings.uid = nobody();
+  return run({"sh", "-c", "exec 3<>/dev/fuse"}, settings).ok();
+}
+
+/// Many machines keep /dev/fuse to root. From here on this process sees one that is open to all,
+/// in a mount namespace of its own.
+void open_fuse_to_all() {
+  struct stat st {};
+  if (stat("/dev/fuse", &st) != 0 || unshare(CLONE_NEWNS) != 0 ||
+      mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+    return;
+  const TempDir place;
+  const std::string node = (place / "fuse").string();
+  if (mknod(node.c_str(), S_IFCHR | 0666, st.st_rdev) == 0 && chmod(node.c_str(), 0666) == 0)
+    mount(node.c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr);
+}
+
 std::string why_not_for_nobody() {
   if (geteuid() != 0) return "not running as root";
   const std::string helper = why_no_helper();
   if (!helper.empty()) return helper;
-  ProcessSettings settings;
-  settings.uid = nobody();
-  if (!run({"sh", "-c", "exec 3<>/dev/fuse"}, settings).ok())
-    return "the user nobody may not open /dev/fuse";
-  return {};
+  if (!nobody_opens_fuse()) open_fuse_to_all();
+  return nobody_opens_fuse() ? "" : "the user nobody may not open /dev/fuse";
 }
 
 Precondition verdict(const std::string& reason) {

@@ -1,4 +1,4 @@
-#include "frame/frame_reader.hpp"
+#include "frame/frame_parts.hpp"
 
 #include <algorithm>
 #include <cstring>
