@@ -63,7 +63,7 @@ Decompressor& BlockDecoder::State::decompressor(CodecId id) {
   auto found = decompressors.find(id);
   if (found == decompressors.end()) {
     std::unique_ptr<Decompressor> made = make_decompressor(id);
-    if (made == nullptr) throw_unsupported("codec " + codec_name(id));
+    if (made == nullptr) throw_unsupported("codec " + codec_name(id) + " is not supported");
     found = decompressors.emplace(id, std::move(made)).first;
   }
   return *found->second;

@@ -163,18 +163,18 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
     view.read(offset, size, out);
   } catch (const std::exception& error) {
     stats_.io_errors++;
-    log_bad_data(handle.node, offset, error);
+    log_bad_data(handle.node, error);
     // A direct reader may be given what precedes the bad place; through the page cache the kernel
     // would take a short reply for the end of the file.
     if (!handle.direct || out.size() == 0) throw;
   }
 }
 
-void Filesystem::log_bad_data(NodeId node, std::int64_t offset, const std::exception& error) {
+void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
   const std::string path = tree_.path(node);
   const MutexLock lock(log_mutex_);
   if (logged_.size() >= kMaxLogged || !logged_.insert(path + ": " + error.what()).second) return;
-  spdlog::error("{}: byte {}: {}", path, offset, error.what());
+  spdlog::error("{}: {}", path, error.what());
 }
 
 std::shared_ptr<const OpenFile> Filesystem::container(NodeId node) {

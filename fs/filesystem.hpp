@@ -77,7 +77,7 @@ class Filesystem {
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
   /// The container's snapshot: that of an open handle, or opened for this call.
   std::shared_ptr<const OpenFile> container(NodeId node);
-  void log_bad_data(NodeId node, std::int64_t offset, const std::exception& error);
+  void log_bad_data(NodeId node, const std::exception& error);
   /// Path of the file whose own attributes are shown.
   std::string source_file(NodeId node, const SourceEntry& entry) const;
 

@@ -27,14 +27,17 @@ codec::MutableBytes span_of(const std::unique_ptr<std::uint8_t[]>& memory, std::
   return {memory.get(), static_cast<std::size_t>(size)};
 }
 
-/// Runs `work`; what it finds bad is said to be in that chunk.
+constexpr std::int64_t kIndex = -1;
+
+/// Runs `work`; what it finds bad is said to be in that chunk, or in the index.
 template <typename Work>
 auto naming_chunk(std::int64_t chunk, Work work) {
   try {
     return work();
   } catch (const codec::Error& error) {
+    const std::string part = chunk == kIndex ? "index" : "chunk " + std::to_string(chunk);
     throw codec::Error(static_cast<codec::FormatErrc>(error.code().value()),
-                       "chunk " + std::to_string(chunk) + ": " + error.what());
+                       part + ": " + error.what());
   }
 }
 
@@ -74,15 +77,15 @@ std::shared_ptr<const frame::ChunkMap> FrameReader::chunk_map() const {
 
 std::shared_ptr<const frame::IndexPage> FrameReader::page(std::int64_t number,
                                                           const frame::ChunkMap* map) const {
-  return cache_.get<frame::IndexPage>(key(CacheKind::index_page, number),
-                                      snapshot_->page_memory(number, map), [&] {
-                                        stats_.index_blocks_decoded++;
-                                        std::shared_ptr<const frame::IndexPage> page =
-                                            snapshot_->read_page(number, map, thread_decoder());
-                                        thread_decoder().trim(kKeptScratch);
-                                        check_unchanged();
-                                        return page;
-                                      });
+  return cache_.get<frame::IndexPage>(
+      key(CacheKind::index_page, number), snapshot_->page_memory(number, map), [&] {
+        stats_.index_blocks_decoded++;
+        std::shared_ptr<const frame::IndexPage> page = naming_chunk(
+            kIndex, [&] { return snapshot_->read_page(number, map, thread_decoder()); });
+        thread_decoder().trim(kKeptScratch);
+        check_unchanged();
+        return page;
+      });
 }
 
 std::shared_ptr<const frame::IndexPage> FrameReader::page_of_chunk(std::int64_t chunk) const {

@@ -99,19 +99,20 @@ const std::array kOwnOptions = {
               "show all files as of this group"},
 };
 
-/// Options that libfuse or the kernel take, with or without a value.
-constexpr std::array<std::string_view, 29> kPassedOn = {
+/// Options that libfuse or the kernel take: words, and names that need a value.
+constexpr std::array<std::string_view, 23> kPassedOnWords = {
     "allow_other", "allow_root", "auto_unmount", "default_permissions",
     "ro",          "rw",         "dev",          "nodev",
     "suid",        "nosuid",     "exec",         "noexec",
     "atime",       "noatime",    "relatime",     "norelatime",
     "strictatime", "lazytime",   "sync",         "async",
-    "dirsync",     "diratime",   "nodiratime",   "fsname",
-    "subtype",     "context",    "fscontext",    "defcontext",
-    "rootcontext"};
+    "dirsync",     "diratime",   "nodiratime"};
+constexpr std::array<std::string_view, 6> kPassedOnValues = {
+    "fsname", "subtype", "context", "fscontext", "defcontext", "rootcontext"};
 /// Words of fstab lines that mean nothing to a filesystem.
-constexpr std::array<std::string_view, 9> kIgnored = {
-    "defaults", "auto", "noauto", "nofail", "_netdev", "user", "nouser", "users", "comment"};
+constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noauto", "nofail",
+                                                       "_netdev",  "user",  "nouser", "users",
+                                                       "owner",    "group", "comment"};
 
 template <typename Names>
 bool is_among(std::string_view name, const Names& names) {
@@ -122,7 +123,8 @@ bool is_among(std::string_view name, const Names& names) {
   std::string known;
   for (const OwnOption& option : kOwnOptions)
     known += fmt::format(" {}{}", option.name, option.takes_value ? "=" : "");
-  for (const std::string_view option : kPassedOn) known += fmt::format(" {}", option);
+  for (const std::string_view option : kPassedOnValues) known += fmt::format(" {}=", option);
+  for (const std::string_view option : kPassedOnWords) known += fmt::format(" {}", option);
   throw std::invalid_argument(fmt::format("unknown option {}; known are:{}", name, known));
 }
 
@@ -143,9 +145,21 @@ void apply(MountOptions& options, std::string_view item) {
   for (const OwnOption& option : kOwnOptions)
     if (option.name == name) return apply_own(options, option, item, value);
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
-  if (!is_among(name, kPassedOn)) refuse_unknown(name);
+  const bool has_value = equals != std::string_view::npos;
+  if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
+    refuse_unknown(item);
   if (name == "allow_other") options.allow_other = true;
   options.passed_on.emplace_back(item);
+}
+
+/// The comma that ends the first item, or npos. A backslash keeps the next character in the item,
+/// as in libfuse.
+std::size_t end_of_item(std::string_view list) {
+  for (std::size_t at = 0; at < list.size(); at++) {
+    if (list[at] == ',') return at;
+    if (list[at] == '\\') at++;
+  }
+  return std::string_view::npos;
 }
 
 }  // namespace
@@ -154,7 +168,7 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
   MountOptions options;
   for (std::string_view rest : lists) {
     while (!rest.empty()) {
-      const std::size_t comma = rest.find(',');
+      const std::size_t comma = end_of_item(rest);
       const std::string_view item = rest.substr(0, comma);
       if (!item.empty()) apply(options, item);
       rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
@@ -169,9 +183,10 @@ std::string options_help() {
     text +=
         fmt::format("  {:<16}{}\n", fmt::format("{}{}", option.name, option.takes_value ? "=" : ""),
                     option.help);
-  text +=
-      "  ro, allow_other, default_permissions and the other options of mount(8) and of\n"
-      "  mount.fuse(8) as usual\n";
+  text += "  as in mount(8) and mount.fuse(8):";
+  for (const std::string_view option : kPassedOnValues) text += fmt::format(" {}=", option);
+  for (const std::string_view option : kPassedOnWords) text += fmt::format(" {}", option);
+  text += '\n';
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,7 @@
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include "fs/reply.hpp"
 
@@ -72,7 +74,7 @@ std::string mount_option_list(const SessionSettings& settings) {
     list += "," + option;
   }
   if (settings.options.allow_other) list += ",default_permissions";
-  if (!has_name) list += ",fsname=" + escaped(settings.source);
+  if (!has_name) list += ",fsname=" + escaped(std::filesystem::absolute(settings.source));
   if (!has_type) list += ",subtype=bloscfs";
   return list;
 }
@@ -184,6 +186,12 @@ std::string real_path(const std::string& path) {
   return resolved.get();
 }
 
+void require_directory(const std::string& mountpoint) {
+  struct stat st {};
+  if (::stat(mountpoint.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
+    throw std::invalid_argument(mountpoint + ": not a directory");
+}
+
 /// The daemon would wait for itself when it looks into its own mount.
 void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
   if (mountpoint.starts_with(real_path(source) + "/"))
@@ -238,6 +246,7 @@ void run_session(const SessionSettings& given) {
   SessionSettings settings = given;
   settings.foreground |= settings.debug;
   settings.mountpoint = real_path(given.mountpoint);
+  require_directory(settings.mountpoint);
   bound_allocator();
   raise_descriptor_limit();
   spdlog::set_default_logger(spdlog::stderr_logger_mt("bloscfs"));

@@ -14,9 +14,6 @@ constexpr std::int64_t kStatBlock = 512;
   throw std::system_error(ESTALE, std::generic_category(), path);
 }
 
-/// Tells one state of a source file from another; sframes are their index file's states.
-frame::FileStamp state_of(const SourceEntry& entry) { return frame::stamp_of(entry.source); }
-
 }  // namespace
 
 struct Tree::Node {
@@ -28,9 +25,14 @@ struct Tree::Node {
   bool is_container = false;
   mode_t type = 0;
   Identity identity{};
-  frame::FileStamp state;
+  State state;
+  bool was_opened = false;  ///< the kernel may have pages of this state
   std::weak_ptr<const OpenFile> open_file;
 };
+
+Tree::State Tree::state_of(const SourceEntry& entry) {
+  return {frame::stamp_of(entry.source), nanoseconds(entry.source.st_ctim)};
+}
 
 Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
            OwnerOverride owner)
@@ -174,7 +176,7 @@ void Tree::drop_if_unused(Node& unused) {
 SourceEntry Tree::entry(NodeId id) {
   std::string path;
   Identity identity{};
-  frame::FileStamp state;
+  State state;
   bool is_container = false;
   {
     const MutexLock lock(mutex_);
@@ -193,9 +195,25 @@ SourceEntry Tree::entry(NodeId id) {
     return *entry;
   }
   const Identity found{entry->entry.st_dev, entry->entry.st_ino};
-  if (!(found == identity) || entry->is_container != is_container) throw_stale(path);
-  if (is_container && !(state_of(*entry) == state)) throw_stale(path);
+  const bool same_object = found == identity && entry->is_container == is_container;
+  const bool same_state = !is_container || state_of(*entry) == state;
+  if (!(same_object && same_state) && !follow(id, *entry)) throw_stale(path);
   return *entry;
+}
+
+bool Tree::follow(NodeId id, const SourceEntry& entry) {
+  const Identity identity{entry.entry.st_dev, entry.entry.st_ino};
+  const MutexLock lock(mutex_);
+  Node& known = node(id);
+  if (known.was_opened || !known.is_container || !entry.is_container) return false;
+  if (!(known.identity == identity)) {
+    const auto current = current_.find(known.identity);
+    if (current != current_.end() && current->second == id) current_.erase(current);
+    current_.try_emplace(identity, id);
+    known.identity = identity;
+  }
+  known.state = state_of(entry);
+  return true;
 }
 
 struct stat Tree::attributes(NodeId id) {
@@ -267,7 +285,7 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& known = node(id);
-  const frame::FileStamp previous = std::exchange(known.state, state_of(entry));
+  const State previous = std::exchange(known.state, state_of(entry));
   return !(previous == known.state);
 }
 
@@ -278,7 +296,9 @@ std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
 
 void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
   const MutexLock lock(mutex_);
-  node(id).open_file = file;
+  Node& known = node(id);
+  known.open_file = file;
+  known.was_opened = true;
 }
 
 }  // namespace bloscfs::fs

@@ -69,7 +69,8 @@ class Tree {
   /// Path below SOURCE.
   std::string path(NodeId id) const;
 
-  /// The entry behind a node, checked to be the state that the node stands for.
+  /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
+  /// this one is gone; until then it stands for what is there now.
   SourceEntry entry(NodeId id);
   /// True if a plain file's size or times are no longer those that its node last had; they are
   /// taken over, so that only the first caller is told.
@@ -80,6 +81,13 @@ class Tree {
 
  private:
   struct Node;
+  /// Tells one state of a source file from another; sframes are their index file's states.
+  struct State {
+    frame::FileStamp stamp;
+    std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
+    bool operator==(const State&) const = default;
+  };
+  static State state_of(const SourceEntry& entry);
   struct Identity {
     std::uint64_t device, inode;
     bool operator==(const Identity&) const = default;
@@ -96,6 +104,7 @@ class Tree {
   std::optional<ShownAs> probe(const std::string& directory, const std::string& full_name);
   std::optional<std::string> resolve(NodeId directory_id, const std::string& directory,
                                      const std::string& name);
+  bool follow(NodeId id, const SourceEntry& entry) EXCLUDES(mutex_);
   Found adopt(NodeId directory, const std::string& full_name, const SourceEntry& entry);
   struct stat shown_attributes(const SourceEntry& entry) const;
   struct stat single_root_attributes();

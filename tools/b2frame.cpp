@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include "tools/b2frame_commands.hpp"
 
@@ -26,26 +28,30 @@ std::int64_t parse_bytes(const std::string& text) {
 class CommandLine {
  public:
   CommandLine() {
-    app_.set_version_flag("--version", std::string("b2frame ") + BLOSCFS_VERSION);
-    app_.set_help_flag("--help", "Print this help message and exit");
-    app_.require_subcommand(1);
+    app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION);
+    app_.set_help_flag("-h,--help", "Print this help message and exit");
+    app_.require_subcommand(0, 1);
     add_info();
     add_list();
     add_extract();
     add_verify();
+    app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
   /// The exit status of the whole program.
   int run(int argc, const char* const* argv) {
     try {
       app_.parse(argc, argv);
+      if (const auto words = app_.remaining(); !words.empty())
+        throw UsageError("unknown subcommand or option: " + words.front());
+      if (!work_) throw UsageError("a subcommand is required");
       return work_();
     } catch (const CLI::Success& request) {
       return app_.exit(request);
     } catch (const CLI::ParseError& error) {
       fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n", error.what());
     } catch (const UsageError& error) {
-      fmt::print(stderr, "b2frame: {}\n", error.what());
+      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n", error.what());
     }
     return kExitBadUsage;
   }
@@ -101,6 +107,8 @@ class CommandLine {
 }  // namespace
 
 int main(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_logger_st("b2frame"));
+  spdlog::set_pattern("b2frame: %v");
   try {
     const int status = CommandLine().run(argc, argv);
     if (std::fflush(stdout) == 0) return status;

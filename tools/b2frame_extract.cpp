@@ -1,6 +1,7 @@
 // b2frame extract: writes decompressed contents, whole or a range.
 
 #include <algorithm>
+#include <filesystem>
 
 #include "codec/error.hpp"
 #include "fs/file_view.hpp"
@@ -54,7 +55,14 @@ void write_pieces(const fs::FileView& view, const Range& range, Input& input, Ou
   }
 }
 
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code error;
+  return std::filesystem::equivalent(a, b, error) && !error;
+}
+
 int extract(const ExtractOptions& options) {
+  if (same_file(options.file, options.output))
+    throw UsageError("input and output are the same file");
   Input input(options.file, options.chunk);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   const Range range = wanted_range(options, view.size());

@@ -68,7 +68,8 @@ class Verifier {
 
   void report(const std::string& part, const std::exception& error) {
     progress_.clear();
-    complain(file_, part + ": " + reason(error));
+    const std::string text = reason(error);
+    complain(file_, text.starts_with(part + ":") ? text : part + ": " + text);
     bad_ = true;
   }
 

@@ -46,6 +46,9 @@ int guarded(const std::string& file, const std::function<int()>& work) {
     return work();
   } catch (const UsageError& error) {
     throw UsageError(file + ": " + error.what());
+  } catch (const FileError& error) {
+    complain(error.file(), error.what());
+    return kExitBadData;
   } catch (const std::exception& error) {
     complain(file, reason(error));
     return kExitBadData;

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 #include "frame/snapshot.hpp"
@@ -26,6 +27,17 @@ class Input {
   fs::Stats stats_;
   fs::BlockCache cache_;
   fs::FrameReader reader_;
+};
+
+/// Something is wrong with another file than the one that is worked on.
+class FileError : public std::runtime_error {
+ public:
+  FileError(std::string file, const std::string& what)
+      : std::runtime_error(what), file_(std::move(file)) {}
+  const std::string& file() const { return file_; }
+
+ private:
+  std::string file_;
 };
 
 /// What went wrong, without the exception's category: "No such file or directory".

@@ -12,12 +12,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/input.hpp"
+
 namespace bloscfs::tools {
 namespace {
-
-[[noreturn]] void throw_errno(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
 
 /// The name itself, or what a symlink of that name leads to, so that it is not replaced.
 std::string follow(const std::string& path) {
@@ -30,7 +28,7 @@ std::string follow(const std::string& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(const std::string& path) {
+OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" : path) {
   struct stat existing {};
   if (path == "-")
     fd_.reset(dup(STDOUT_FILENO));
@@ -38,9 +36,8 @@ OutputFile::OutputFile(const std::string& path) {
     create_temporary(follow(path));
   else
     fd_.reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd_) throw_errno("open");
-  if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0)
-    throw_errno("fchmod");
+  if (!fd_) throw_errno();
+  if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0) throw_errno();
 }
 
 void OutputFile::create_temporary(const std::string& path) {
@@ -54,6 +51,10 @@ void OutputFile::create_temporary(const std::string& path) {
   temporary_ = name;
 }
 
+void OutputFile::throw_errno() const {
+  throw FileError(name_, std::generic_category().message(errno));
+}
+
 OutputFile::~OutputFile() {
   if (!temporary_.empty()) unlink(temporary_.c_str());
 }
@@ -63,14 +64,14 @@ void OutputFile::write(codec::Bytes bytes) {
   while (!bytes.empty()) {
     const ssize_t done = ::write(fd_.get(), bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw_errno("write");
+    if (done < 0) throw_errno();
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
 }
 
 void OutputFile::write_zeros(std::int64_t size) {
   if (!temporary_.empty()) {
-    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw_errno("lseek");
+    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw_errno();
     size_ += size;
     return;
   }
@@ -84,12 +85,12 @@ void OutputFile::write_zeros(std::int64_t size) {
 
 void OutputFile::commit() {
   if (temporary_.empty()) {
-    if (close(fd_.release()) != 0) throw_errno("close");
+    if (close(fd_.release()) != 0) throw_errno();
     return;
   }
-  if (ftruncate(fd_.get(), size_) != 0) throw_errno("ftruncate");
-  if (close(fd_.release()) != 0) throw_errno("close");
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw_errno("rename");
+  if (ftruncate(fd_.get(), size_) != 0) throw_errno();
+  if (close(fd_.release()) != 0) throw_errno();
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw_errno();
   temporary_.clear();
 }
 

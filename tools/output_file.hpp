@@ -9,7 +9,7 @@
 
 namespace bloscfs::tools {
 
-/// Errors are std::system_error with the errno.
+/// Errors are FileError, which names the output.
 class OutputFile {
  public:
   /// "-" is stdout. What is no regular file (a device, a fifo) is written directly.
@@ -27,7 +27,9 @@ class OutputFile {
 
  private:
   void create_temporary(const std::string& path);
+  [[noreturn]] void throw_errno() const;
 
+  std::string name_;  ///< as given, for messages
   frame::UniqueFd fd_;
   std::string path_;       ///< final name; empty when written directly
   std::string temporary_;  ///< what commit() renames; empty when written directly
