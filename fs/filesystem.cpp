@@ -53,6 +53,21 @@ bool passes_through(std::string_view name, bool is_container) {
   return name.starts_with("user.") || name.starts_with("trusted.");
 }
 
+constexpr int kStaleTries = 20;
+
+/// Runs `work` again while the source is replaced under it: the kernel itself tries only twice.
+template <typename Work>
+auto retrying_stale(Work work) {
+  for (int tries = 1; tries < kStaleTries; tries++) {
+    try {
+      return work();
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE)) throw;
+    }
+  }
+  return work();
+}
+
 }  // namespace
 
 MountSource open_source(const std::string& path, bool raw) {
@@ -98,18 +113,20 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
 
 Filesystem::Opened Filesystem::open(NodeId node, int flags) {
   if ((flags & O_ACCMODE) != O_RDONLY) throw_errno(EROFS, "open");
-  // Checked even if a handle is open: that may be of an older state.
-  const SourceEntry entry = tree_.entry(node);
-  auto handle = std::make_shared<FileHandle>();
-  handle->node = node;
-  handle->direct = (flags & O_DIRECT) != 0;
-  handle->file = tree_.opened(node);
-  if (!handle->file) {
-    handle->file = make_open_file(node, entry);
-    tree_.set_opened(node, handle->file);
-  }
-  const bool changed = !entry.is_container && tree_.take_change(node, entry);
-  return {handles_.add(std::move(handle)), changed};
+  return retrying_stale([&]() -> Opened {
+    // Checked even if a handle is open: that may be of an older state.
+    const SourceEntry entry = tree_.entry(node);
+    auto handle = std::make_shared<FileHandle>();
+    handle->node = node;
+    handle->direct = (flags & O_DIRECT) != 0;
+    handle->file = tree_.opened(node);
+    if (!handle->file) {
+      handle->file = make_open_file(node, entry);
+      tree_.set_opened(node, handle->file);
+    }
+    const bool changed = !entry.is_container && tree_.take_change(node, entry);
+    return {handles_.add(std::move(handle)), changed};
+  });
 }
 
 std::shared_ptr<Filesystem::FileHandle> Filesystem::handle(std::uint64_t number) const {
@@ -178,9 +195,11 @@ void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
 }
 
 std::shared_ptr<const OpenFile> Filesystem::container(NodeId node) {
-  const SourceEntry entry = tree_.entry(node);
-  if (auto file = tree_.opened(node)) return file;
-  return make_open_file(node, entry);
+  return retrying_stale([&]() -> std::shared_ptr<const OpenFile> {
+    const SourceEntry entry = tree_.entry(node);
+    if (auto file = tree_.opened(node)) return file;
+    return make_open_file(node, entry);
+  });
 }
 
 std::string Filesystem::source_file(NodeId node, const SourceEntry& entry) const {

@@ -194,7 +194,9 @@ void require_directory(const std::string& mountpoint) {
 
 /// The daemon would wait for itself when it looks into its own mount.
 void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
-  if (mountpoint.starts_with(real_path(source) + "/"))
+  std::string inside = real_path(source);
+  if (!inside.ends_with('/')) inside += '/';
+  if (mountpoint.starts_with(inside))
     throw std::invalid_argument(mountpoint + ": lies inside " + source);
 }
 

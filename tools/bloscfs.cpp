@@ -6,11 +6,25 @@
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "fs/options.hpp"
 #include "fs/session.hpp"
 
+namespace {
+
+/// Descriptors 0 to 2 are replaced on the way into the background, so nothing else may be there.
+void occupy_standard_descriptors() {
+  int fd = 0;
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
+  if (fd >= 0) ::close(fd);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
+  occupy_standard_descriptors();
   bloscfs::fs::SessionSettings settings;
   std::vector<std::string> option_lists;
   CLI::App app(

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <optional>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/peer/request.hpp"
@@ -164,6 +166,52 @@ BOOST_AUTO_TEST_CASE(readers_never_see_a_mixture_of_renamed_states, *preconditio
   second.stop();
   BOOST_TEST(first.wrong() == "");
   BOOST_TEST(second.wrong() == "");
+}
+
+BOOST_AUTO_TEST_CASE(opening_a_file_that_is_replaced_all_the_time_never_fails,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const fs_std::path frame = source / "f.b2frame";
+  const std::vector<ByteVector> frames = {flat_frame(std::string(4096, 'a')),
+                                          flat_frame(std::string(8192, 'b'))};
+  write_file(frame, frames[0]);
+  Mount mount(source.path());
+  std::atomic<bool> stop = false;
+  std::thread writer([&] {
+    for (std::size_t turn = 1; !stop; turn++) replace(frame, frames[turn % 2]);
+  });
+  std::string failures;
+  for (int turn = 0; turn < 500; turn++) {
+    const Fd file(open((mount / "f").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) failures += std::string(" open: ") + std::strerror(errno);
+    char size[32];
+    if (getxattr((mount / "f").c_str(), "user.blosc2.nbytes", size, sizeof size) < 0)
+      failures += std::string(" getxattr: ") + std::strerror(errno);
+  }
+  stop = true;
+  writer.join();
+  BOOST_TEST(failures.empty(), failures);
+}
+
+BOOST_AUTO_TEST_CASE(times_that_are_set_back_hide_no_change, *precondition(needs_fuse)) {
+  const TempDir source;
+  const fs_std::path frame = source / "f.b2frame";
+  write_file(frame, flat_frame(std::string(5000, 'a')));
+  write_file(source / "plain", std::string(5000, 'a'));
+  Mount mount(source.path());
+  BOOST_TEST((read_file(mount / "f") == bytes_of(std::string(5000, 'a'))));
+  BOOST_TEST((read_file(mount / "plain") == bytes_of(std::string(5000, 'a'))));
+  const auto change = [](const fs_std::path& path, const ByteVector& bytes) {
+    const auto time = fs_std::last_write_time(path);
+    const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    BOOST_TEST(pwrite(file.get(), bytes.data(), bytes.size(), 0) ==
+               static_cast<ssize_t>(bytes.size()));
+    fs_std::last_write_time(path, time);
+  };
+  change(frame, flat_frame(std::string(5000, 'b')));
+  change(source / "plain", bytes_of(std::string(5000, 'b')));
+  BOOST_TEST((read_file(mount / "f") == bytes_of(std::string(5000, 'b'))));
+  BOOST_TEST((read_file(mount / "plain") == bytes_of(std::string(5000, 'b'))));
 }
 
 BOOST_AUTO_TEST_CASE(truncated_source_gives_old_bytes_or_eio, *precondition(needs_fuse)) {

@@ -131,6 +131,30 @@ BOOST_AUTO_TEST_CASE(missing_source_or_mountpoint_is_an_error_at_once) {
   BOOST_TEST(run({bloscfs_program()}).status == 2);
 }
 
+BOOST_AUTO_TEST_CASE(mountpoint_must_be_a_directory_outside_of_source) {
+  const Place place;
+  const fs_std::path file = place.home / "file";
+  write_file(file, "plain");
+  const auto on_file = run({bloscfs_program(), place.home.path().string(), file.string()});
+  BOOST_TEST(on_file.status == 1);
+  BOOST_TEST(contains(on_file.err, "not a directory"), on_file.err);
+  BOOST_TEST(!is_mounted(file));
+  for (const fs_std::path& source : {place.home.path(), fs_std::path("/")}) {
+    const auto nested = run({bloscfs_program(), source.string(), place.point.string()});
+    BOOST_TEST(nested.status == 1);
+    BOOST_TEST(contains(nested.err, "lies inside"), nested.err);
+    BOOST_TEST(!is_mounted(place.point));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(closed_standard_descriptors_do_no_harm, *precondition(needs_fuse)) {
+  const Place place;
+  const auto result = run({"sh", "-c", "exec \"$0\" \"$1\" \"$2\" <&- >&- 2>&-", bloscfs_program(),
+                           place.frame.string(), place.point.string()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+}
+
 BOOST_AUTO_TEST_CASE(file_that_is_no_frame_is_refused) {
   const Place place;
   write_file(place.home / "text.b2frame", "no frame");
