@@ -6,5 +6,6 @@
 namespace bloscfs::codec {
 
 std::unique_ptr<Decompressor> make_zlib_decompressor();
+std::unique_ptr<Compressor> make_zlib_compressor(int clevel);
 
 }  // namespace bloscfs::codec
