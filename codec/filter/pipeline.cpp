@@ -150,7 +150,8 @@ bool is_supported(FilterId id) {
 
 void check_filters(const ChunkHeader& header) {
   for (const FilterStep& step : header.filters) {
-    if (!is_supported(step.id)) throw_unsupported("filter " + filter_name(step.id) + " is not supported");
+    if (!is_supported(step.id))
+      throw_unsupported("filter " + filter_name(step.id) + " is not supported");
   }
 }
 
