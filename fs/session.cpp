@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,6 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
@@ -244,10 +244,9 @@ class Session {
 
 }  // namespace
 
-void run_session(const SessionSettings& given) {
-  SessionSettings settings = given;
+void run_session(SessionSettings settings) {
   settings.foreground |= settings.debug;
-  settings.mountpoint = real_path(given.mountpoint);
+  settings.mountpoint = real_path(settings.mountpoint);
   require_directory(settings.mountpoint);
   bound_allocator();
   raise_descriptor_limit();

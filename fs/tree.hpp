@@ -110,7 +110,7 @@ class Tree {
   struct stat single_root_attributes();
   Node& node(NodeId id) const REQUIRES(mutex_);
   std::string path_of(const Node& node) const REQUIRES(mutex_);
-  void drop_if_unused(Node& node) REQUIRES(mutex_);
+  void drop_if_unused(Node& unused) REQUIRES(mutex_);
 
   const SourceRoot& root_;
   Classifier& classifier_;
