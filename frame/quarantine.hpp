@@ -26,9 +26,10 @@ class Quarantine {
     readers_.push_back({state_, std::move(snapshot)});
   }
 
-  /// A commit is durable: `items` are what only states before it reach.
-  void supersede(std::vector<Item> items) {
-    ++state_;
+  /// A commit is durable: from now on readers are watched that are of its state.
+  void begin_state() { ++state_; }
+  /// Keeps what only states before the present one reach.
+  void add(std::vector<Item> items) {
     if (!items.empty()) batches_.push_back({state_, Clock::now(), std::move(items)});
   }
 
@@ -49,13 +50,6 @@ class Quarantine {
       batches_.pop_front();
     }
     return free;
-  }
-
-  /// Calls visit(item) for everything kept.
-  template <typename Visit>
-  void for_each(const Visit& visit) const {
-    for (const Batch& batch : batches_)
-      for (const Item& item : batch.items) visit(item);
   }
 
  private:
