@@ -127,7 +127,8 @@ ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize) {
   for (std::size_t i = 0; i < array.shape.size(); ++i) {
     const std::int64_t c = array.chunkshape[i], b = array.blockshape[i];
     if (b <= 0 || c <= 0)
-      throw_malformed(fmt::format("b2nd metalayer: chunkshape[{0}] {1}, blockshape[{0}] {2}", i, c, b));
+      throw_malformed(
+          fmt::format("b2nd metalayer: chunkshape[{0}] {1}, blockshape[{0}] {2}", i, c, b));
     const std::int64_t along = codec::ceil_div(array.shape[i], c);
     items = multiply(items, array.shape[i], kMax64, "shape");
     padded = multiply(padded, multiply(along, c, kMax64, "padded shape"), kMax64, "padded shape");

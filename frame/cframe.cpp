@@ -8,8 +8,8 @@ class CframeSnapshot final : public FrameSnapshot {
   CframeSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
                  std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
                  std::shared_ptr<PeerLock> lock)
-      : FrameSnapshot(std::move(parts), std::move(source), stamp, frame_offset,
-                      std::move(expected), std::move(lock)) {}
+      : FrameSnapshot(std::move(parts), std::move(source), stamp, frame_offset, std::move(expected),
+                      std::move(lock)) {}
 
  protected:
   ChunkFile chunk_file(const ChunkPlace& place) const override {

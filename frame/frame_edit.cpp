@@ -36,8 +36,7 @@ std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize) {
   if (nbytes == 0) return 0;
   if (chunksize <= 0) refuse(EINVAL, "no size of chunks is set");
   const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
-  if (count > kMaxChunks)
-    refuse(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
+  if (count > kMaxChunks) refuse(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
   return count;
 }
 
@@ -139,9 +138,8 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
     refuse(EINVAL, error.what());
   }
   // Other dimensions change the numbers of chunks.
-  const bool renumbers =
-      !std::equal(shape.begin() + (shape.empty() ? 0 : 1), shape.end(),
-                  info_.array->shape.begin() + (shape.empty() ? 0 : 1));
+  const bool renumbers = !std::equal(shape.begin() + (shape.empty() ? 0 : 1), shape.end(),
+                                     info_.array->shape.begin() + (shape.empty() ? 0 : 1));
   if (renumbers && info_.nbytes != 0 && sizes.nbytes != 0)
     refuse(EINVAL, "another shape behind the first dimension");
   if (info_.chunksize <= 0 || info_.nbytes == 0) {

@@ -17,8 +17,9 @@ namespace bloscfs::frame {
 
 /// A chunk that the transaction has put.
 struct PutChunk {
-  std::int64_t entry = 0;   ///< for the index
-  std::int32_t nbytes = 0;  ///< decoded; 0 for a special entry, which has the size that is asked for
+  std::int64_t entry = 0;  ///< for the index
+  std::int32_t nbytes =
+      0;  ///< decoded; 0 for a special entry, which has the size that is asked for
   std::int32_t cbytes = 0;  ///< stored; 0 for a special entry
   std::uint64_t checksum = 0;
   bool is_stored() const { return entry >= 0; }

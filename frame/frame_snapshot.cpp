@@ -118,17 +118,41 @@ std::int64_t FrameSnapshot::max_mapped_chunks() const {
                                              : kMaxMappedFiles;
 }
 
+std::optional<MetalayerEntry> FrameSnapshot::array_metalayer() const {
+  for (const char* name : {"b2nd", "caterva"})
+    for (const MetalayerEntry& entry : metalayers_)
+      if (entry.name == name) return entry;
+  return std::nullopt;
+}
+
 codec::ChunkHeader FrameSnapshot::read_header(const ChunkPlace& place) const {
   const ChunkFile file = chunk_file(place);
   return read_chunk_header(*file.source, file.at, {.full_typesize = info_.typesize});
+}
+
+void FrameSnapshot::for_each_part(const ChunkPlace& place,
+                                  const std::function<void(Bytes)>& visit) const {
+  constexpr std::int64_t kWindow = std::int64_t{256} << 10;
+  const ChunkFile file = chunk_file(place);
+  const codec::ChunkHeader header = read_header(place);
+  std::vector<std::uint8_t> window(
+      static_cast<std::size_t>(std::min<std::int64_t>(kWindow, header.cbytes)));
+  for (std::int64_t offset = 0; offset < header.cbytes; offset += kWindow) {
+    const auto size = static_cast<std::size_t>(std::min(kWindow, header.cbytes - offset));
+    const MutableBytes part = MutableBytes(window).first(size);
+    file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(offset), part,
+                                 "chunk");
+    visit(part);
+  }
 }
 
 ChunkPlace FrameSnapshot::place_of(std::int64_t entry, std::int64_t number) const {
   check_chunk_number(number, info_.nchunks);
   const std::int64_t content_offset = number * std::int64_t{info_.chunksize};
   const std::int64_t nbytes =
-      info_.variable_chunks ? 0
-                            : std::min<std::int64_t>(info_.chunksize, info_.nbytes - content_offset);
+      info_.variable_chunks
+          ? 0
+          : std::min<std::int64_t>(info_.chunksize, info_.nbytes - content_offset);
   return place_of_entry(rules(), entry, number, content_offset, static_cast<std::int32_t>(nbytes));
 }
 

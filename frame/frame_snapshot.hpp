@@ -1,6 +1,7 @@
 #pragma once
 // What contiguous and sparse frames have in common: the index, lazily opened chunks, checksums.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -39,6 +40,8 @@ class FrameSnapshot : public Snapshot {
   std::uint64_t frame_offset() const { return frame_offset_; }
   /// The header, or its first 4 KiB, as it was at open.
   Bytes header_bytes() const { return header_bytes_; }
+  /// The metalayer that makes the frame an array, if it is one.
+  std::optional<MetalayerEntry> array_metalayer() const;
   /// File position of the index chunk, and the most bytes that it may take; 0 when there is none.
   StoredAt index_at() const { return {index_at_, index_limit_}; }
   /// The index chunk; null when the frame has no contents. Throws Error.
@@ -48,6 +51,10 @@ class FrameSnapshot : public Snapshot {
   ChunkPlace place_of(std::int64_t entry, std::int64_t number) const;
   /// Header of a stored chunk. Throws Error.
   codec::ChunkHeader read_header(const ChunkPlace& place) const;
+  /// Calls visit(bytes) for the stored bytes of a chunk, part by part. Throws Error, and
+  /// std::system_error from the source.
+  void for_each_part(const ChunkPlace& place, const std::function<void(Bytes)>& visit) const;
+  const std::shared_ptr<const ByteSource>& source() const { return source_; }
   const std::shared_ptr<ExpectedState>& expected() const { return expected_; }
 
  protected:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace bloscfs::frame {
 namespace {
@@ -70,18 +71,23 @@ ExtentSet FrameSpace::live_between(std::uint64_t first, std::uint64_t last) cons
   return live;
 }
 
+void FrameSpace::quarantine(std::vector<Extent> extents) {
+  for (const Extent& extent : extents) dead_.add(extent);
+  quarantine_.add(std::move(extents));
+}
+
 void FrameSpace::supersede(const std::vector<Extent>& extents) {
   quarantine_.begin_state();
   std::vector<Extent> unshared = std::exchange(distrusted_, {});
-  for (const Extent& extent : extents) {
-    if (is_doubtful(extent)) {
-      doubtful_.push_back(extent);
-      continue;
-    }
-    dead_.add(extent);
-    unshared.push_back(extent);
-  }
-  quarantine_.add(std::move(unshared));
+  for (const Extent& extent : extents)
+    (is_doubtful(extent) ? doubtful_ : unshared).push_back(extent);
+  quarantine(std::move(unshared));
+}
+
+void FrameSpace::supersede_all(const std::vector<Extent>& extents) {
+  doubtful_.clear();
+  doubtful_end_ = 0;
+  supersede(extents);
 }
 
 bool FrameSpace::is_doubtful(const Extent& extent) const {
@@ -101,11 +107,8 @@ std::uint64_t FrameSpace::doubtful_total() const {
 
 void FrameSpace::settle_doubtful(const std::vector<Extent>& unshared) {
   doubtful_.clear();
-  for (const Extent& extent : unshared) {
-    dead_.add(extent);
-    renewed_.add(extent);
-  }
-  quarantine_.add(unshared);
+  for (const Extent& extent : unshared) renewed_.add(extent);
+  quarantine(unshared);
 }
 
 void FrameSpace::release(const std::function<bool()>& nobody_else) {

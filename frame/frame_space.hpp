@@ -15,6 +15,7 @@ namespace bloscfs::frame {
 
 class FrameSpace {
  public:
+  FrameSpace() : FrameSpace(0, 0, {}) {}
   /// [0, end) is in use, and chunks in [0, doubtful_end) may share bytes: nobody has looked.
   FrameSpace(std::uint64_t end, std::uint64_t doubtful_end, std::chrono::milliseconds grace);
 
@@ -39,6 +40,8 @@ class FrameSpace {
   void watch(std::weak_ptr<const Snapshot> snapshot) { quarantine_.watch(std::move(snapshot)); }
   /// A commit is durable, and the present state does not reach these any more.
   void supersede(const std::vector<Extent>& extents);
+  /// The same where none of the chunks that the present state reaches is older than this object.
+  void supersede_all(const std::vector<Extent>& extents);
   /// These belong to a state of which nobody knows whether it is on disk: they are superseded by
   /// the next commit.
   void distrust(const std::vector<Extent>& extents);
@@ -61,6 +64,7 @@ class FrameSpace {
 
  private:
   void free(const Extent& extent);
+  void quarantine(std::vector<Extent> extents);
 
   std::uint64_t end_;  ///< nothing behind it is in use
   std::uint64_t doubtful_end_;

@@ -6,10 +6,10 @@
 #include <system_error>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "codec/chunk_encoder.hpp"
 #include "codec/special_value.hpp"
+#include "frame/checksum.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -82,8 +82,8 @@ void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
 void FrameTransaction::put_chunk(std::int64_t number, codec::Bytes stored) {
   changing().check_chunk(number);
   const codec::ChunkHeader header = check_stored(stored, info().typesize);
-  const std::uint64_t checksum = XXH3_64bits(stored.data(), stored.size());
-  put(number, {target_->store_chunk(stored), header.nbytes, header.cbytes, checksum});
+  const std::int64_t entry = target_->store_chunk(stored);
+  put(number, {entry, header.nbytes, header.cbytes, checksum_of(stored)});
 }
 
 void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {

@@ -13,9 +13,9 @@
 namespace bloscfs::frame {
 namespace {
 
-constexpr std::size_t kMapHead = 7;        // array(3), uint16, map16
-constexpr std::size_t kEntryRest = 6;      // of a map entry: the name's marker, int32
-constexpr std::size_t kContentsHead = 3;   // array16
+constexpr std::size_t kMapHead = 7;       // array(3), uint16, map16
+constexpr std::size_t kEntryRest = 6;     // of a map entry: the name's marker, int32
+constexpr std::size_t kContentsHead = 3;  // array16
 constexpr std::uint8_t kTrailerVersion = 1;
 
 [[noreturn]] void throw_no_room(const std::string& what) {

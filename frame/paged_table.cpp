@@ -92,7 +92,8 @@ TablePage PagedTable::read_page(std::int64_t page, codec::BlockDecoder& decoder)
 std::optional<std::vector<std::uint8_t>> PagedTable::read_stored(std::int64_t first,
                                                                  std::int64_t last) const {
   const std::int64_t page = page_of(first);
-  if (first != page * entries_per_page_ || last != std::min(first + entries_per_page_, entry_count_))
+  if (first != page * entries_per_page_ ||
+      last != std::min(first + entries_per_page_, entry_count_))
     return std::nullopt;
   const codec::ByteRange range = chunk_.block_stored(static_cast<std::int32_t>(page));
   std::vector<std::uint8_t> stored(static_cast<std::size_t>(range.size));
