@@ -43,7 +43,8 @@ CframeCommit::CframeCommit(CframeState& state, PeerLock::Exclusive lock, bool re
 }
 
 CframeCommit::~CframeCommit() {
-  if (!finished_) take_back();
+  if (finished_) return;
+  take_back();
   state_.in_transaction = false;
 }
 
@@ -227,6 +228,7 @@ void CframeCommit::publish() {
 
 std::shared_ptr<const Snapshot> CframeCommit::finish() {
   finished_ = true;
+  state_.in_transaction = false;
   try {
     if (rewritten_) {
       state_.expected->settle(state_.file->stamp());
@@ -246,6 +248,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
     state_.broken = true;
     throw;
   }
+  lock_ = {};
   return state_.current;
 }
 

@@ -69,7 +69,7 @@ class Transaction {
   virtual void flush() = 0;
   /// Makes readers find the new state. A new container is complete before that.
   virtual void publish() = 0;
-  /// Ends the transaction, which has been flushed; returns the new state.
+  /// Ends the transaction, which has been flushed; returns the new state. The next one may begin.
   virtual std::shared_ptr<const Snapshot> finish() = 0;
 
   /// All steps.
