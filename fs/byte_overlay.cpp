@@ -187,4 +187,13 @@ bool ByteOverlay::touches(std::int64_t offset, std::int64_t size) const {
   return range != zeros_.end() && range->first < end;
 }
 
+codec::Bytes ByteOverlay::extent(std::int64_t offset, std::int64_t size) const {
+  const auto found = first_extent(offset);
+  if (found == extents_.end() || found->first > offset ||
+      found->first + length(found->second) < offset + size)
+    return {};
+  return codec::Bytes(found->second)
+      .subspan(static_cast<std::size_t>(offset - found->first), static_cast<std::size_t>(size));
+}
+
 }  // namespace bloscfs::fs

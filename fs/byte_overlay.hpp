@@ -32,6 +32,8 @@ class ByteOverlay {
   /// Puts what the overlay has of [offset, offset + out.size()) into `out`.
   void apply(std::int64_t offset, codec::MutableBytes out) const;
   bool touches(std::int64_t offset, std::int64_t size) const;
+  /// The range's bytes where one extent has all of them, else nothing. Valid until the next change.
+  codec::Bytes extent(std::int64_t offset, std::int64_t size) const;
 
   /// A written extent, or a range of zeros where `bytes` is null.
   struct Part {

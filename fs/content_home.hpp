@@ -31,10 +31,10 @@ class ContentHome {
    public:
     virtual ~NameLock() = default;
     virtual const StoredPlace& place() const = 0;
-    /// Gives the container that is stored as `place().name` the name `full_name` in one step
-    /// (rename(2), replacing what has it), and tells the tree. `store` is what stands there then:
-    /// its inode may be another one than before.
-    virtual void settle(const std::string& full_name) = 0;
+    /// Gives the complete container `stored_as` of place().directory the name `full_name` in one
+    /// step (rename(2), replacing what has it), and tells the tree that this is the content's file
+    /// now. Where place().name is neither, what has that name is removed afterwards.
+    virtual void settle(const std::string& stored_as, const std::string& full_name) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
     virtual void refresh() = 0;
