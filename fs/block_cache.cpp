@@ -246,6 +246,20 @@ void BlockCache::remember_ghost(Shard& shard, std::size_t hash) {
   shard.ghost_order.pop_front();
 }
 
+void BlockCache::forget(const CacheKey& key) {
+  Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
+  const MutexLock lock(shard.mutex);
+  const auto position = shard.entries.find(key);
+  if (position == shard.entries.end() || position->second.pending) return;
+  Entry& entry = position->second;
+  Queue& queue = entry.in_main ? shard.main : shard.small;
+  (entry.in_main ? shard.main_bytes : shard.small_bytes) -= entry.charge;
+  queue.erase(queue.iterator_to(entry));
+  used_ -= entry.charge;
+  stats_.cache_bytes -= entry.charge;
+  shard.entries.erase(position);
+}
+
 void BlockCache::shrink(std::size_t keep) {
   while (used_ > keep && evict_one()) {
   }

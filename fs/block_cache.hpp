@@ -77,6 +77,9 @@ class BlockCache {
   /// True if the value is there or being made. Counts neither as hit nor as miss.
   bool contains(const CacheKey& key);
 
+  /// Drops a value, which is not being made now.
+  void forget(const CacheKey& key);
+
   /// Drops what nobody uses until at most `keep` bytes are held.
   void shrink(std::size_t keep);
 
