@@ -163,7 +163,8 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
 
 std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> directory,
                                            const std::string& name, const FrameSettings& frame,
-                                           const WriterSettings& settings) {
+                                           const WriterSettings& settings,
+                                           std::shared_ptr<StoreFile> empty_file) {
   CframeState state;
   state.directory = std::move(directory);
   state.name = name;
@@ -172,7 +173,7 @@ std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> direc
   state.header_len = static_cast<std::uint64_t>(state.planned.info.header_len);
   state.reserve = plain_trailer(frame.checksums);
   state.space = FrameSpace(state.chunks_at(), 0, settings.grace);
-  state.file = state.directory->create(name, frame.mode);
+  state.file = empty_file ? std::move(empty_file) : state.directory->create(name, frame.mode);
   return std::make_unique<CframeWriter>(std::move(state));
 }
 

@@ -88,10 +88,12 @@ std::unique_ptr<FrameWriter> open_sframe_writer(std::shared_ptr<StoreDirectory> 
 
 /// Makes a frame, which exists once its first transaction is committed. `name` is new; a temporary
 /// name lets the caller rename the frame into place when it is complete: behind the flush that
-/// follows write(). Throws std::system_error: EEXIST, EINVAL for impossible settings.
+/// follows write(). An `empty_file` of that name that is there already may be given.
+/// Throws std::system_error: EEXIST, EINVAL for impossible settings.
 std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> directory,
                                            const std::string& name, const FrameSettings& frame,
-                                           const WriterSettings& settings);
+                                           const WriterSettings& settings,
+                                           std::shared_ptr<StoreFile> empty_file = nullptr);
 std::unique_ptr<FrameWriter> create_sframe(std::shared_ptr<StoreDirectory> parent,
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings);

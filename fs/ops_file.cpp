@@ -79,8 +79,8 @@ void op_lseek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_fil
       fuse_reply_lseek(request, seek_plain(handle->file->plain.get(), offset, whence));
       return;
     }
-    const FileView& view = *handle->file->view;
-    const auto found = whence == SEEK_DATA ? view.seek_data(offset) : view.seek_hole(offset);
+    const Content& content = *handle->file->content;
+    const auto found = whence == SEEK_DATA ? content.seek_data(offset) : content.seek_hole(offset);
     if (!found) {
       fuse_reply_err(request, ENXIO);
       return;
