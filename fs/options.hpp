@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "fs/tree.hpp"
+#include "fs/write_options.hpp"
 
 namespace bloscfs::fs {
 
@@ -13,10 +14,12 @@ struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
+  bool read_only = false;
   bool verify = false;
   bool allow_other = false;
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   OwnerOverride owner;
+  WriteOptions write;
   /// Options for libfuse and the kernel, as given.
   std::vector<std::string> passed_on;
 };

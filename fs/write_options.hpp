@@ -20,6 +20,7 @@ struct WriteOptions {
   std::int32_t chunk_size = 0;  ///< bytes; 0: chosen for cheap small changes
   std::int32_t block_size = 0;
   std::string suffix = ".b2frame";  ///< of new flat files in SOURCE
+  bool writeback = false;           ///< the kernel's writeback cache
   bool strict = false;              ///< commit at every close
   bool checksum = false;            ///< keep bloscfs.xxh3 in new files
   bool locking = false;             ///< create lock sidecars
