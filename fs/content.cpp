@@ -145,9 +145,8 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   const auto name_lock = home_->lock_name();
   const StoredPlace& place = name_lock->place();
   const frame::WriterSettings settings{services_.options.locking};
-  writer_ = known->info().kind == frame::ContainerKind::sframe
-                ? frame::open_sframe_writer(place.directory, place.name, settings, known)
-                : frame::open_cframe_writer(place.directory, place.name, settings, known);
+  if (known->info().kind == frame::ContainerKind::sframe) fail(EROFS, "sparse frame");
+  writer_ = frame::open_cframe_writer(place.directory, place.name, settings, known);
 }
 
 void Content::touch() { changed_ = modified_ = now(); }

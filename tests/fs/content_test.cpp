@@ -11,6 +11,7 @@
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "fs/committer.hpp"
+#include "fs/npy.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::fs {
@@ -22,7 +23,7 @@ using test::ByteVector;
 class Home : public ContentHome {
  public:
   Home(const std::filesystem::path& directory, std::string name, bool is_new) {
-    place_.directory = frame::open_store_directory(
+    place_.directory = frame::make_local_store(
         frame::UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), nullptr);
     place_.flat_name = name + ".b2frame";
     if (name.ends_with(".npy")) place_.array_name = name.substr(0, name.size() - 4) + ".b2nd";
