@@ -131,6 +131,11 @@ void FrameTransaction::flush() {
   step_ = next;
 }
 
+void FrameTransaction::flushed() {
+  if (step_ != Step::written) expect(Step::published);
+  step_ = step_ == Step::written ? Step::flushed : Step::settled;
+}
+
 void FrameTransaction::publish() {
   expect(Step::flushed);
   step_ = Step::failed;

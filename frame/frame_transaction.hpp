@@ -41,6 +41,7 @@ class FrameTransaction final : public Transaction {
   void set_checksums(bool keep) override;
   void write() override;
   void flush() override;
+  void flushed() override;
   void publish() override;
   std::shared_ptr<const Snapshot> finish() override;
 

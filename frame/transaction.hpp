@@ -67,6 +67,8 @@ class Transaction {
   virtual void write() = 0;
   /// Makes durable what write() wrote, and then what publish() did.
   virtual void flush() = 0;
+  /// In place of flush(), after the caller has made everything durable, as syncfs(2) does.
+  virtual void flushed() = 0;
   /// Makes readers find the new state. A new container is complete before that.
   virtual void publish() = 0;
   /// Ends the transaction, which has been flushed; returns the new state. The next one may begin.

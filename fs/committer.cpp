@@ -15,7 +15,9 @@ namespace {
 constexpr std::chrono::seconds kGroupDelay{4};
 constexpr std::chrono::milliseconds kPoll{500};
 /// Files that share their flushes, and are open meanwhile.
-constexpr std::size_t kBatch = 128;
+constexpr std::size_t kBatch = 256;
+/// From this many files on one flush of the whole filesystem costs less than one each.
+constexpr std::size_t kSharedFlush = 4;
 
 std::error_code code_of(const std::exception& error) {
   if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
@@ -30,8 +32,10 @@ std::error_code code_of(const std::exception& error) {
 
 }  // namespace
 
-void Committer::start(std::function<void(const std::error_code&)> ended) {
+void Committer::start(std::function<void(const std::error_code&)> ended,
+                      std::function<void()> sync_all) {
   ended_ = std::move(ended);
+  sync_all_ = std::move(sync_all);
   thread_ = std::thread([this] { work(); });
 }
 
@@ -131,45 +135,60 @@ void Committer::settle(const std::shared_ptr<Content>& content, const std::error
 
 std::error_code Committer::commit_batch(const Contents& contents) {
   const MutexLock batch_lock(batch_mutex_);
-  std::vector<std::unique_ptr<ContentCommit>> commits;
-  std::error_code first_error;
-  const auto each = [&](const std::function<void(ContentCommit&)>& step) {
-    for (auto& commit : commits) {
-      if (!commit) continue;
-      try {
-        step(*commit);
-      } catch (const std::exception& error) {
-        const std::error_code code = code_of(error);
-        spdlog::warn("{}", error.what());
-        commit->fail(code);
-        const std::shared_ptr<Content> content = commit->content();
-        commit.reset();
-        settle(content, code);
-        if (!first_error) first_error = code;
-      }
-    }
-  };
+  Batch batch;
   for (const auto& content : contents) {
     auto commit = std::make_unique<ContentCommit>(content);
     if (!commit->empty()) {
-      commits.push_back(std::move(commit));
+      batch.commits.push_back(std::move(commit));
       continue;
     }
     commit.reset();
     settle(content, {});
   }
-  each([](ContentCommit& commit) { commit.write(); });
-  each([](ContentCommit& commit) { commit.flush(); });
-  each([](ContentCommit& commit) { commit.publish(); });
-  each([](ContentCommit& commit) { commit.flush(); });
-  each([](ContentCommit& commit) { commit.finish(); });
-  for (auto& commit : commits) {
+  run(batch, &ContentCommit::write);
+  flush(batch);
+  run(batch, &ContentCommit::publish);
+  flush(batch);
+  run(batch, &ContentCommit::finish);
+  for (auto& commit : batch.commits) {
     if (!commit) continue;
     const std::shared_ptr<Content> content = commit->content();
     commit.reset();
     settle(content, {});
   }
-  return first_error;
+  return batch.first_error;
+}
+
+void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
+  for (auto& commit : batch.commits) {
+    if (!commit) continue;
+    try {
+      ((*commit).*step)();
+    } catch (const std::exception& error) {
+      spdlog::warn("{}", error.what());
+      give_up(batch, commit, code_of(error));
+    }
+  }
+}
+
+void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
+                        const std::error_code& error) {
+  commit->fail(error);
+  const std::shared_ptr<Content> content = commit->content();
+  commit.reset();
+  settle(content, error);
+  if (!batch.first_error) batch.first_error = error;
+}
+
+void Committer::flush(Batch& batch) {
+  if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
+  try {
+    sync_all_();
+    run(batch, &ContentCommit::flushed);
+  } catch (const std::system_error& error) {
+    for (auto& commit : batch.commits)
+      if (commit) give_up(batch, commit, error.code());
+  }
 }
 
 void Committer::commit(const std::shared_ptr<Content>& content) {

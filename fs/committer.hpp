@@ -15,6 +15,8 @@
 
 namespace bloscfs::fs {
 
+class ContentCommit;
+
 /// Thread-safe.
 class Committer {
  public:
@@ -24,8 +26,9 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  /// Starts the thread that commits in the background. `ended` hears of the outcome of each commit.
-  void start(std::function<void(const std::error_code&)> ended);
+  /// Starts the thread that commits in the background. `ended` hears of the outcome of each commit;
+  /// `sync_all` makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
+  void start(std::function<void(const std::error_code&)> ended, std::function<void()> sync_all);
   void stop();
 
   /// The content has something to commit, and `owner` lives until that is done.
@@ -54,11 +57,19 @@ class Committer {
   void work();
   Contents due_contents() EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
+  struct Batch {
+    std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
+    std::error_code first_error;
+  };
   std::error_code commit_batch(const Contents& contents);
+  void run(Batch& batch, void (ContentCommit::*step)());
+  void flush(Batch& batch);
+  void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const std::error_code& error);
   void settle(const std::shared_ptr<Content>& content, const std::error_code& error);
 
   Stats& stats_;
   std::function<void(const std::error_code&)> ended_;
+  std::function<void()> sync_all_;
   std::thread thread_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
   Mutex mutex_;

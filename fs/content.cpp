@@ -46,8 +46,7 @@ Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot
   size_ = view_->size();
 }
 
-Content::Content(ContentServices services)
-    : services_(services), id_(services.next_id++) {
+Content::Content(ContentServices services) : services_(services), id_(services.next_id++) {
   const WriteLock lock(mutex_);
   changed_ = modified_ = accessed_ = now();
   view_is_settled_ = false;
@@ -87,8 +86,7 @@ bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
          offset + size <= committed_size();
 }
 
-void Content::read_committed(const FileView* view, std::int64_t offset,
-                             codec::MutableBytes out) {
+void Content::read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out) {
   const auto wanted = static_cast<std::int64_t>(out.size());
   const std::int64_t size = view == nullptr ? 0 : view->size();
   const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);

@@ -130,7 +130,7 @@ class Content : public std::enable_shared_from_this<Content> {
 
   const ContentServices services_;
   mutable SharedMutex mutex_;
-  std::uint64_t id_;  ///< names the blocks in the cache
+  std::uint64_t id_;                                         ///< names the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
   std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed

@@ -26,8 +26,8 @@ std::int64_t row_size(const frame::ArrayInfo& array, std::int64_t typesize) {
 
 /// End of the run of array bytes from `offset` that one chunk holds, where chunks are cut as
 /// frame::choose_cut() does: one dimension in parts, those behind it whole.
-std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize,
-                          std::int64_t offset, std::int64_t nbytes) {
+std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize, std::int64_t offset,
+                          std::int64_t nbytes) {
   const std::size_t dimensions = array.shape.size();
   if (dimensions == 0) return nbytes;
   std::size_t cut = 0;
@@ -35,16 +35,15 @@ std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize,
   std::int64_t step = typesize;
   for (std::size_t i = cut + 1; i < dimensions; i++) step *= array.shape[i];
   const std::int64_t position = offset / step % array.shape[cut];
-  return offset +
-         step * std::min<std::int64_t>(array.chunkshape[cut], array.shape[cut] - position);
+  return offset + step * std::min<std::int64_t>(array.chunkshape[cut], array.shape[cut] - position);
 }
 
 }  // namespace
 
 void ContentCommit::fill() {
   recoder_ = std::make_unique<ChunkRecoder>(
-      encode_settings(transaction_->info(), content_->services_.options),
-      content_->services_.pool, kChunksAtOnce,
+      encode_settings(transaction_->info(), content_->services_.options), content_->services_.pool,
+      kChunksAtOnce,
       [this](std::int64_t chunk, const codec::EncodedChunk& encoded) { put(chunk, encoded); });
   if (new_frame_)
     new_frame_->array ? fill_array(*new_frame_->array) : fill_flat();
@@ -79,13 +78,13 @@ void ContentCommit::fill_array(const frame::ArrayInfo& array) {
       std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
       read(begin + header, bytes);
       std::vector<std::uint8_t> padded(static_cast<std::size_t>(chunksize));
-      geometry.for_each_block(
-          begin, end - begin, [&](const frame::ArrayGeometry::BlockPart& block) {
-            for (const auto& run : *block.runs)
-              std::memcpy(padded.data() + block.chunk_offset + run.in_block,
-                          bytes.data() + (run.array_offset - begin),
-                          static_cast<std::size_t>(run.length));
-          });
+      geometry.for_each_block(begin, end - begin,
+                              [&](const frame::ArrayGeometry::BlockPart& block) {
+                                for (const auto& run : *block.runs)
+                                  std::memcpy(padded.data() + block.chunk_offset + run.in_block,
+                                              bytes.data() + (run.array_offset - begin),
+                                              static_cast<std::size_t>(run.length));
+                              });
       return encoder.encode(padded);
     };
     recoder_->add(chunk, encode);
@@ -186,8 +185,7 @@ void ContentCommit::add_changed_chunk(std::int64_t chunk, std::int64_t size, Cha
   }
   recoder_->add(chunk, [this, chunk, size, covered,
                         changes = std::move(changes)](codec::ChunkEncoder& encoder) {
-    if (covered)
-      return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
+    if (covered) return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
     return encode_changed(encoder, chunk, size, changes);
   });
 }
@@ -203,8 +201,7 @@ std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec:
         });
   for (const Change& change : changes) {
     const std::int64_t begin = std::max(range.offset, change.chunk_offset);
-    const std::int64_t end =
-        std::min(range.offset + range.size, change.chunk_offset + change.size);
+    const std::int64_t end = std::min(range.offset + range.size, change.chunk_offset + change.size);
     if (begin >= end) continue;
     std::uint8_t* const target = out.data() + (begin - range.offset);
     const auto size = static_cast<std::size_t>(end - begin);
@@ -217,8 +214,7 @@ std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec:
 }
 
 codec::EncodedChunk ContentCommit::encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
-                                                  std::int64_t size,
-                                                  const Changes& changes) const {
+                                                  std::int64_t size, const Changes& changes) const {
   const codec::ByteRange all{0, size};
   if (chunk >= snapshot_->info().nchunks) return encoder.encode(merged(chunk, all, changes));
   const auto opened = view_->reader().open_chunk(chunk);

@@ -159,7 +159,13 @@ void ContentCommit::copy_vlmetalayers() {
   }
 }
 
-void ContentCommit::flush() { transaction_->flush(); }
+void ContentCommit::flush() {
+  if (!settled_in_) return transaction_->flush();
+  settled_in_->sync();
+  transaction_->flushed();
+}
+
+void ContentCommit::flushed() { transaction_->flushed(); }
 
 void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
@@ -171,6 +177,7 @@ void ContentCommit::publish() {
   const std::string name = as_array ? place.array_name : place.flat_name;
   name_lock->settle(stored_as_, name);
   new_writer_->moved(place.directory, name);
+  settled_in_ = place.directory;
 }
 
 void ContentCommit::finish() {

@@ -31,6 +31,8 @@ class ContentCommit {
   void write();
   /// Makes durable what write(), and later what publish() did.
   void flush();
+  /// In place of flush(), after everything was made durable by other means.
+  void flushed();
   /// Makes the new state the file's.
   void publish();
   /// After the second flush: readers use the new state.
@@ -85,14 +87,15 @@ class ContentCommit {
   const Content::Layer* layer_ = nullptr;
   bool empty_ = false;
   bool finished_ = false;
-  std::int64_t size_ = 0;            ///< of the file, as it is committed
+  std::int64_t size_ = 0;  ///< of the file, as it is committed
   std::optional<timespec> accessed_, modified_;
-  bool look_for_array_ = false;      ///< nobody has the file open for writing
+  bool look_for_array_ = false;                    ///< nobody has the file open for writing
   std::optional<frame::FrameSettings> new_frame_;  ///< set when the container is written anew
   std::unique_ptr<frame::FrameWriter> new_writer_;
-  std::string stored_as_;            ///< name of the file that the new container is in
-  std::optional<frame::FileAttributes> attributes_;  ///< what it takes over from the old one
-  bool is_array_ = false;            ///< what the new container is
+  std::string stored_as_;  ///< name of the file that the new container is in
+  std::shared_ptr<frame::StoreDirectory> settled_in_;  ///< where a new name is to be made durable
+  std::optional<frame::FileAttributes> attributes_;    ///< what it takes over from the old one
+  bool is_array_ = false;                              ///< what the new container is
   std::unique_ptr<frame::Transaction> transaction_;
   std::unique_ptr<ChunkRecoder> recoder_;
   std::vector<std::int64_t> changed_chunks_;

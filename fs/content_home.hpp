@@ -14,9 +14,9 @@ namespace bloscfs::fs {
 /// Where a container is stored. Names are full names in SOURCE.
 struct StoredPlace {
   std::shared_ptr<frame::StoreDirectory> directory;
-  std::string name;         ///< what it has now; a temporary's until its first commit
-  std::string flat_name;    ///< what it is called as a flat frame (NAME + suffix)
-  std::string array_name;   ///< what it is called as an array; empty unless shown as NAME.npy
+  std::string name;        ///< what it has now; a temporary's until its first commit
+  std::string flat_name;   ///< what it is called as a flat frame (NAME + suffix)
+  std::string array_name;  ///< what it is called as an array; empty unless shown as NAME.npy
   bool is_temporary = false;
   bool is_unlinked = false;  ///< has no name any more: commits stay in the file
 };

@@ -13,8 +13,8 @@ namespace bloscfs::fs {
 /// Thread-safe.
 class DirtyBudget {
  public:
-  /// `limit` in bytes. `press` is called, without a lock, whenever more than half of it is taken: it
-  /// has the dirty files committed, soon.
+  /// `limit` in bytes. `press` is called, without a lock, whenever more than half of it is taken:
+  /// it has the dirty files committed, soon.
   DirtyBudget(std::size_t limit, Stats& stats, std::function<void()> press)
       : limit_(limit), stats_(stats), press_(std::move(press)) {}
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "codec/error.hpp"
 #include "fs/attributes.hpp"
@@ -105,7 +106,10 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       pool_(workers),
       committer_(stats_) {
   if (writable_)
-    committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); });
+    committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
+                     [this] {
+                       if (::syncfs(root_.descriptor()) != 0) throw_errno(errno, "syncfs");
+                     });
 }
 
 std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const SourceEntry& entry) {

@@ -25,8 +25,8 @@ void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   // Streams of single bytes of small blocks compress badly but with the fastest codecs.
   const bool fast =
       options.codec == codec::CodecId::lz4 || options.codec == codec::CodecId::blosclz;
-  frame.splitmode = static_cast<int>(fast ? codec::SplitMode::forward_compatible
-                                          : codec::SplitMode::never);
+  frame.splitmode =
+      static_cast<int>(fast ? codec::SplitMode::forward_compatible : codec::SplitMode::never);
   if (options.filters)
     frame.filters = *options.filters;
   else if (frame.typesize > 1)
@@ -84,11 +84,10 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
   frame::ArrayInfo array;
   array.shape = header.shape;
   array.dtype = header.dtype.stored;
-  array.chunkshape = frame::choose_cut(
-      array.shape, itemsize, options.chunk_size != 0 ? options.chunk_size : kChunkSize);
-  array.blockshape =
-      frame::choose_cut({array.chunkshape.begin(), array.chunkshape.end()}, itemsize,
-                        options.block_size != 0 ? options.block_size : kBlockSize);
+  array.chunkshape = frame::choose_cut(array.shape, itemsize,
+                                       options.chunk_size != 0 ? options.chunk_size : kChunkSize);
+  array.blockshape = frame::choose_cut({array.chunkshape.begin(), array.chunkshape.end()}, itemsize,
+                                       options.block_size != 0 ? options.block_size : kBlockSize);
   frame::FrameInfo info;
   info.typesize = frame.typesize;
   info.array = array;

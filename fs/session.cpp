@@ -64,7 +64,8 @@ std::string escaped(const std::string& text) {
 }
 
 std::string mount_option_list(const SessionSettings& settings) {
-  std::string list = fmt::format("ro,max_read={}", kRequestSize);
+  std::string list =
+      fmt::format("{},max_read={}", settings.options.read_only ? "ro" : "rw", kRequestSize);
   bool has_name = false;
   bool has_type = false;
   for (const std::string& option : settings.options.passed_on) {
@@ -267,6 +268,7 @@ void run_session(SessionSettings settings) {
   state.filesystem = &filesystem;
   const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
   session.serve(threads.requests);
+  filesystem.commit_all();
 }
 
 }  // namespace bloscfs::fs

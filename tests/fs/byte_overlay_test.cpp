@@ -77,9 +77,9 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_model_under_random_changes) {
       BOOST_REQUIRE_MESSAGE(same, "seed " << seed << " step " << step);
       const std::int64_t from = (step * 37) % kSize;
       const std::int64_t part = std::min<std::int64_t>(100, kSize - from);
-      BOOST_REQUIRE((shown(pair.overlay, from, part) ==
-                     std::vector<std::uint8_t>(expected.begin() + from,
-                                               expected.begin() + from + part)));
+      BOOST_REQUIRE(
+          (shown(pair.overlay, from, part) ==
+           std::vector<std::uint8_t>(expected.begin() + from, expected.begin() + from + part)));
       const bool touched = std::any_of(pair.model.begin() + from, pair.model.begin() + from + part,
                                        [](const auto& byte) { return byte.has_value(); });
       BOOST_REQUIRE(pair.overlay.touches(from, part) == touched);

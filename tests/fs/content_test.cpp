@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
@@ -60,11 +61,10 @@ class Home : public ContentHome {
 /// A mount's parts without a mount.
 struct Parts {
   explicit Parts(bool raw_views = false) : raw(raw_views) {
-    committer.start([this](const std::error_code& error) { budget.commit_ended(error); });
+    committer.start([this](const std::error_code& error) { budget.commit_ended(error); },
+                    [] { ::sync(); });
   }
-  ContentServices services() {
-    return {cache, stats, {}, pool, budget, options, raw, next_id};
-  }
+  ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
   void commit(const std::shared_ptr<Content>& content) { committer.commit(content); }
 
   Stats stats;
@@ -131,8 +131,8 @@ class Pair {
 };
 
 ByteVector npy_file(std::size_t rows, std::size_t columns) {
-  const auto header = build_npy_header("'<f4'", false, {static_cast<std::int64_t>(rows),
-                                                        static_cast<std::int64_t>(columns)});
+  const auto header = build_npy_header(
+      "'<f4'", false, {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
   ByteVector bytes = header.value();
   for (std::size_t i = 0; i < rows * columns; i++) {
     const float value = static_cast<float>(i % 1000) / 8;
