@@ -99,12 +99,7 @@ void Committer::work() {
       if (!pressed_ && !stopping_) wake_.wait_for(mutex_, kPoll);
       if (stopping_) return;
     }
-    const Contents due = due_contents();
-    for (std::size_t begin = 0; begin < due.size(); begin += kBatch) {
-      const auto first = due.begin() + static_cast<std::ptrdiff_t>(begin);
-      const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, due.size() - begin));
-      commit_batch({first, first + count});
-    }
+    commit_in_batches(due_contents());
   }
 }
 
@@ -191,7 +186,13 @@ void Committer::flush(Batch& batch) {
   }
 }
 
-void Committer::commit(const std::shared_ptr<Content>& content) {
+void Committer::commit(const Contents& contents) {
+  if (contents.size() == 1) return commit_one(contents.front());
+  const std::error_code error = commit_in_batches(contents);
+  if (error) throw std::system_error(error, "commit");
+}
+
+void Committer::commit_one(const std::shared_ptr<Content>& content) {
   std::error_code failure;
   {
     ContentCommit commit(content);
@@ -211,16 +212,17 @@ void Committer::commit(const std::shared_ptr<Content>& content) {
   if (failure) throw std::system_error(failure, "commit");
 }
 
-void Committer::commit_all() {
+void Committer::commit_all() { commit(all_contents()); }
+
+std::error_code Committer::commit_in_batches(const Contents& contents) {
   std::error_code first_error;
-  const Contents all = all_contents();
-  for (std::size_t begin = 0; begin < all.size(); begin += kBatch) {
-    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, all.size() - begin));
+  for (std::size_t begin = 0; begin < contents.size(); begin += kBatch) {
+    const auto first = contents.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, contents.size() - begin));
     const std::error_code error = commit_batch({first, first + count});
     if (error && !first_error) first_error = error;
   }
-  if (first_error) throw std::system_error(first_error, "commit");
+  return first_error;
 }
 
 }  // namespace bloscfs::fs

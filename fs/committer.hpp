@@ -40,14 +40,15 @@ class Committer {
   /// Forgets a content that nobody will ask for any more.
   void drop(const Content& content);
 
-  /// Commits now. Throws what went wrong; the content is then still dirty.
-  void commit(const std::shared_ptr<Content>& content);
+  using Contents = std::vector<std::shared_ptr<Content>>;
+
+  /// Commits now. Throws what went wrong; what is concerned is then still dirty.
+  void commit(const Contents& contents);
   /// Commits all that is dirty. Throws the first error after trying all.
   void commit_all();
 
  private:
   using Clock = std::chrono::steady_clock;
-  using Contents = std::vector<std::shared_ptr<Content>>;
   struct Entry {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
@@ -62,6 +63,8 @@ class Committer {
     std::error_code first_error;
   };
   std::error_code commit_batch(const Contents& contents);
+  std::error_code commit_in_batches(const Contents& contents);
+  void commit_one(const std::shared_ptr<Content>& content);
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const std::error_code& error);

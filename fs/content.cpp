@@ -69,9 +69,10 @@ std::int64_t Content::size() const {
   return size_;
 }
 
-LogicalAttributes Content::attributes() const {
+std::optional<LiveState> Content::live_state() const {
   const ReadLock lock(mutex_);
-  return {size_, modified_, changed_};
+  if (!modified_ || !changed_) return std::nullopt;
+  return LiveState{size_, *modified_, *changed_};
 }
 
 std::shared_ptr<const frame::Snapshot> Content::snapshot() const {
@@ -151,8 +152,11 @@ void Content::touch() { changed_ = modified_ = now(); }
 
 void Content::account() {
   const std::size_t memory = live_.bytes.memory() + (frozen_ ? frozen_->bytes.memory() : 0);
-  services_.budget.change(accounted_, memory);
-  accounted_ = memory;
+  // Orphans are never committed, so nobody may wait for that.
+  const std::size_t waiting = is_orphan_ ? 0 : memory;
+  services_.budget.change(accounted_, waiting);
+  accounted_ = waiting;
+  if (is_orphan_ && memory > services_.budget.limit()) fail(ENOSPC, "removed file");
 }
 
 void Content::check_writable(std::int64_t end) const {
@@ -221,11 +225,20 @@ std::optional<std::optional<std::vector<std::uint8_t>>> Content::uncommitted_vlm
   return found->second;
 }
 
-void Content::set_times(const timespec& accessed, const timespec& modified) {
-  const WriteLock lock(mutex_);
-  accessed_ = accessed;
-  modified_ = modified;
-  changed_ = now();
+bool Content::set_times(const timespec& accessed, const timespec& modified) {
+  const MutexLock commit_lock(commit_mutex_);
+  if (!home_) return false;
+  {
+    const WriteLock lock(mutex_);
+    accessed_ = accessed;
+    modified_ = modified;
+    changed_ = now();
+  }
+  if (writer_) {
+    writer_->set_times(accessed, modified);
+    home_->lock_name()->refresh();
+  }
+  return true;
 }
 
 void Content::add_writer() {
@@ -238,8 +251,31 @@ void Content::remove_writer() {
   writers_--;
 }
 
+bool Content::has_writers() const {
+  const ReadLock lock(mutex_);
+  return writers_ > 0;
+}
+
+void Content::hold_flat(bool held) {
+  const WriteLock lock(mutex_);
+  held_flat_ += held ? 1 : -1;
+  view_is_settled_ = false;
+}
+
+void Content::look_again() {
+  const WriteLock lock(mutex_);
+  view_is_settled_ = false;
+}
+
+void Content::orphan() {
+  const WriteLock lock(mutex_);
+  is_orphan_ = true;
+  account();
+}
+
 bool Content::needs_commit() const {
   const ReadLock lock(mutex_);
+  if (is_orphan_) return false;
   return !view_ || !live_.empty() || frozen_ || size_ != committed_size() ||
          (!view_is_settled_ && writers_ == 0);
 }

@@ -18,6 +18,7 @@
 #include "fs/content_home.hpp"
 #include "fs/dirty_budget.hpp"
 #include "fs/file_view.hpp"
+#include "fs/live_attributes.hpp"
 #include "fs/sync.hpp"
 #include "fs/worker_pool.hpp"
 #include "fs/write_options.hpp"
@@ -36,28 +37,21 @@ struct ContentServices {
   std::atomic<std::uint64_t>& next_id;
 };
 
-/// What stat shows of a file that was written to; the rest is the source file's.
-struct LogicalAttributes {
-  std::int64_t size = 0;
-  std::optional<timespec> modified;  ///< set once the contents were changed
-  std::optional<timespec> changed;
-};
-
 /// Thread-safe. Errors: codec::Error for damaged data, std::system_error with the errno.
-class Content : public std::enable_shared_from_this<Content> {
+class Content final : public LiveAttributes {
  public:
   /// A container that is there, in this state.
   Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot);
   /// A new, empty file, whose temporary exists already.
   explicit Content(ContentServices services);
-  ~Content();
+  ~Content() override;
   Content(const Content&) = delete;
   Content& operator=(const Content&) = delete;
 
   // --- reading
 
   std::int64_t size() const;
-  LogicalAttributes attributes() const;
+  std::optional<LiveState> live_state() const override;
   /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   void prefetch(std::int64_t offset, std::int64_t size) const;
@@ -82,12 +76,21 @@ class Content : public std::enable_shared_from_this<Content> {
   /// The value that was set and is not committed yet; the inner one is absent if it was removed.
   std::optional<std::optional<std::vector<std::uint8_t>>> uncommitted_vlmetalayer(
       const std::string& name) const;
-  /// Times as utimensat sets them; they are the file's after every later commit.
-  void set_times(const timespec& accessed, const timespec& modified);
+  /// Times as utimensat sets them; they are the file's now and after every later commit. False for
+  /// what was not made writable: then only the source file has times.
+  bool set_times(const timespec& accessed, const timespec& modified);
 
   /// Handles that may write: while there is one the file keeps its representation.
   void add_writer();
   void remove_writer();
+  bool has_writers() const;
+  /// While held the file is a flat frame, whatever its bytes and its name are.
+  void hold_flat(bool held);
+  /// Its name may ask for another representation.
+  void look_again();
+  /// It has no name any more, so that nothing is committed. Its dirty bytes stay in memory, and are
+  /// bounded by the budget's limit: then writes give ENOSPC.
+  void orphan();
 
   /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
   bool needs_commit() const;
@@ -141,6 +144,8 @@ class Content : public std::enable_shared_from_this<Content> {
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
   std::size_t accounted_ GUARDED_BY(mutex_) = 0;
   int writers_ GUARDED_BY(mutex_) = 0;
+  int held_flat_ GUARDED_BY(mutex_) = 0;
+  bool is_orphan_ GUARDED_BY(mutex_) = false;
   bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
   std::error_code error_ GUARDED_BY(mutex_);
 

@@ -1,6 +1,8 @@
 #include "fs/content_commit.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include "codec/error.hpp"
@@ -20,11 +22,14 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content) : content_(std::m
   Content& c = *content_;
   c.commit_mutex_.lock();
   const WriteLock lock(c.mutex_);
-  look_for_array_ = c.writers_ == 0 && !c.view_is_settled_;
+  look_for_array_ = c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
+  held_flat_ = c.held_flat_ > 0;
   view_ = c.view_.get();
   snapshot_ = c.snapshot_;
   size_ = c.size_;
-  empty_ = view_ != nullptr && c.live_.empty() && size_ == view_->size() && !look_for_array_;
+  const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
+  empty_ = c.is_orphan_ || (view_ != nullptr && c.live_.empty() && size_ == view_->size() &&
+                            !look_for_array_ && !must_become_flat);
   if (empty_) return;
   layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
   accessed_ = c.accessed_;
@@ -95,7 +100,8 @@ bool ContentCommit::can_edit() const {
 
 void ContentCommit::choose(const StoredPlace& place) {
   const bool is_array = view_ != nullptr && view_->shape().is_array;
-  const bool shown_as_array = !place.array_name.empty() || content_->services_.raw;
+  const bool shown_as_array =
+      !held_flat_ && (!place.array_name.empty() || content_->services_.raw);
   if (!is_array && look_for_array_) new_frame_ = as_array(place);
   is_array_ = new_frame_.has_value();
   if (new_frame_ || (can_edit() && (!is_array || shown_as_array))) return;
@@ -175,6 +181,7 @@ void ContentCommit::publish() {
   if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
   const bool as_array = is_array_ && !place.array_name.empty();
   const std::string name = as_array ? place.array_name : place.flat_name;
+  if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.shown_name);
   name_lock->settle(stored_as_, name);
   new_writer_->moved(place.directory, name);
   settled_in_ = place.directory;

@@ -89,6 +89,7 @@ class ContentCommit {
   bool finished_ = false;
   std::int64_t size_ = 0;  ///< of the file, as it is committed
   std::optional<timespec> accessed_, modified_;
+  bool held_flat_ = false;
   bool look_for_array_ = false;                    ///< nobody has the file open for writing
   std::optional<frame::FrameSettings> new_frame_;  ///< set when the container is written anew
   std::unique_ptr<frame::FrameWriter> new_writer_;

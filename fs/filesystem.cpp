@@ -252,7 +252,7 @@ void Filesystem::sync(const FileHandle& handle) {
   const auto& content = handle.file->content;
   if (const std::error_code error = content->take_error())
     throw std::system_error(error, "earlier commit");
-  if (content->needs_commit()) committer_.commit(content);
+  if (content->needs_commit()) committer_.commit({content});
 }
 
 void Filesystem::flush(const FileHandle& handle) {
@@ -260,7 +260,7 @@ void Filesystem::flush(const FileHandle& handle) {
   const auto& content = handle.file->content;
   if (const std::error_code error = content->take_error())
     throw std::system_error(error, "earlier commit");
-  if (write_options_.strict && content->needs_commit()) committer_.commit(content);
+  if (write_options_.strict && content->needs_commit()) committer_.commit({content});
 }
 
 void Filesystem::commit_all() { committer_.commit_all(); }

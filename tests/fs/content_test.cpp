@@ -65,7 +65,7 @@ struct Parts {
                     [] { ::sync(); });
   }
   ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
-  void commit(const std::shared_ptr<Content>& content) { committer.commit(content); }
+  void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 
   Stats stats;
   BlockCache cache{32 << 20, stats};

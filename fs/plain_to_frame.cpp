@@ -1,0 +1,66 @@
+#include "fs/plain_to_frame.hpp"
+
+#include <algorithm>
+#include <system_error>
+#include <vector>
+
+#include "fs/chunk_recoder.hpp"
+#include "fs/new_frame.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kChunksAtOnce = 4;
+
+std::vector<std::uint8_t> read(const frame::ByteSource& bytes, std::int64_t offset,
+                               std::int64_t size) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
+  bytes.read_exactly_at(static_cast<std::uint64_t>(offset), out, "file");
+  return out;
+}
+
+void commit_all(const frame::ByteSource& bytes, std::int64_t size, frame::FrameWriter& writer,
+                const ContentServices& services) {
+  const auto transaction = writer.begin();
+  transaction->resize(size);
+  const std::int64_t chunksize = transaction->info().chunksize;
+  ChunkRecoder recoder(encode_settings(transaction->info(), services.options), services.pool,
+                       kChunksAtOnce, [&](std::int64_t chunk, const codec::EncodedChunk& encoded) {
+                         if (encoded.special != codec::SpecialValue::none)
+                           transaction->put_special(chunk, encoded.special);
+                         else
+                           transaction->put_chunk(chunk, encoded.bytes);
+                       });
+  for (std::int64_t begin = 0; begin < size; begin += chunksize) {
+    const std::int64_t part = std::min(chunksize, size - begin);
+    recoder.add(begin / chunksize, [&bytes, begin, part](codec::ChunkEncoder& encoder) {
+      return encoder.encode(read(bytes, begin, part));
+    });
+  }
+  recoder.finish();
+  transaction->commit();
+}
+
+}  // namespace
+
+std::string store_as_frame(const frame::ByteSource& bytes,
+                           const std::shared_ptr<frame::StoreDirectory>& directory,
+                           const std::string& name, const ContentServices& services) {
+  const std::int64_t size = bytes.stamp().size;
+  const auto sample = read(bytes, 0, std::min<std::int64_t>(size, kSampleSize));
+  const std::string stored_as = frame::temporary_name();
+  const auto writer = frame::create_cframe(directory, stored_as,
+                                           new_flat_frame(services.options, sample),
+                                           frame::WriterSettings{services.options.locking});
+  try {
+    commit_all(bytes, size, *writer, services);
+    const auto file = directory->open(stored_as);
+    file->set_attributes(directory->open(name)->attributes());
+  } catch (...) {
+    directory->unlink(stored_as);
+    throw;
+  }
+  return stored_as;
+}
+
+}  // namespace bloscfs::fs
