@@ -1,0 +1,80 @@
+#pragma once
+// Where containers are written: the counterpart of ByteSource. Whatever this library changes on
+// disk it changes through these interfaces, so that tests can record, fail or lose every operation.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+#include <time.h>
+
+#include "frame/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+/// What a file's replacement takes over from it.
+struct FileAttributes {
+  struct Extended {
+    std::string name;
+    std::vector<std::uint8_t> value;
+  };
+  uid_t owner = 0;
+  gid_t group = 0;
+  mode_t mode = 0;  ///< permission bits
+  timespec accessed{};
+  timespec modified{};
+  std::vector<Extended> extended;
+};
+
+/// A regular file open for reading and writing. Reads may run beside one writer.
+/// Errors are std::system_error with the errno.
+class StoreFile : public ByteSource {
+ public:
+  /// Writes all of `bytes`, or throws; what stands in that range is then unspecified.
+  virtual void write_at(std::uint64_t offset, Bytes bytes) = 0;
+  virtual void truncate(std::uint64_t size) = 0;
+  /// Gives the range's space back; it then reads as zeros, or as before where that is not possible.
+  virtual void punch(std::uint64_t offset, std::uint64_t size) = 0;
+  /// Makes contents and size durable. After a failure what was written since the last success may
+  /// be lost, whatever a later call says.
+  virtual void sync() = 0;
+  virtual std::uint64_t link_count() const = 0;
+  virtual FileAttributes attributes() const = 0;
+  /// Owner and group are set where that is permitted, extended attributes where they are supported.
+  virtual void set_attributes(const FileAttributes& attributes) = 0;
+  virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
+  /// True if no other open file description, in any process, refers to the file. False when that
+  /// cannot be told.
+  virtual bool is_sole_user() const = 0;
+};
+
+enum class RenameMode { replace, no_replace };
+
+/// An open directory. Names are single components, and symlinks are not followed.
+/// Errors are std::system_error with the errno.
+class StoreDirectory {
+ public:
+  virtual ~StoreDirectory() = default;
+  /// Opens a regular file for reading and writing.
+  virtual std::shared_ptr<StoreFile> open(const std::string& name) = 0;
+  /// Opens a regular file for reading; null if there is none of that name.
+  virtual std::shared_ptr<const ByteSource> open_source(const std::string& name) const = 0;
+  /// Makes a new file. Fails with EEXIST if the name is taken.
+  virtual std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) = 0;
+  virtual void rename(const std::string& from, const std::string& to, RenameMode mode) = 0;
+  virtual void unlink(const std::string& name) = 0;
+  virtual void make_directory(const std::string& name, mode_t mode) = 0;
+  virtual std::shared_ptr<StoreDirectory> open_directory(const std::string& name) = 0;
+  /// Stamp of what has that name; nothing if there is none.
+  virtual std::optional<FileStamp> stamp(const std::string& name) const = 0;
+  virtual std::vector<std::string> names() const = 0;
+  /// Makes creations, renames and removals durable.
+  virtual void sync() = 0;
+  /// For opening lock sidecars beside the frames; -1 if there is no such thing.
+  virtual int descriptor() const = 0;
+};
+
+}  // namespace bloscfs::frame

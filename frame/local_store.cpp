@@ -1,0 +1,218 @@
+#include "frame/local_store.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <limits>
+#include <system_error>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+namespace bloscfs::frame {
+namespace {
+
+/// Fifos do not block: a directory may hold anything.
+constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+[[noreturn]] void throw_errno(const std::string& what) {
+  throw std::system_error(errno, std::generic_category(), what);
+}
+
+void check(int result, const std::string& what) {
+  if (result != 0) throw_errno(what);
+}
+
+off_t checked_offset(std::uint64_t offset) {
+  if (offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+    throw std::system_error(EFBIG, std::generic_category(), "file offset");
+  return static_cast<off_t>(offset);
+}
+
+struct stat status_of(int fd) {
+  struct stat st {};
+  check(::fstat(fd, &st), "fstat");
+  return st;
+}
+
+std::vector<std::string> extended_names(int fd) {
+  const ssize_t size = ::flistxattr(fd, nullptr, 0);
+  if (size <= 0) return {};
+  std::string list(static_cast<std::size_t>(size), '\0');
+  const ssize_t got = ::flistxattr(fd, list.data(), list.size());
+  if (got < 0) throw_errno("flistxattr");
+  list.resize(static_cast<std::size_t>(got));
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < list.size(); at += names.back().size() + 1)
+    names.emplace_back(list.c_str() + at);
+  return names;
+}
+
+/// True for errors that say "not here" or "not you" rather than "it went wrong".
+bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
+
+class LocalFile final : public StoreFile {
+ public:
+  LocalFile(UniqueFd fd, SourceCounters* counters) : source_(std::move(fd), counters) {}
+
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
+    return source_.read_at(offset, out);
+  }
+  FileStamp stamp() const override { return source_.stamp(); }
+
+  void write_at(std::uint64_t offset, Bytes bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = ::pwrite(fd(), bytes.data(), bytes.size(), checked_offset(offset));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) throw_errno("pwrite");
+      offset += static_cast<std::uint64_t>(put);
+      bytes = bytes.subspan(static_cast<std::size_t>(put));
+    }
+  }
+
+  void truncate(std::uint64_t size) override {
+    check(::ftruncate(fd(), checked_offset(size)), "ftruncate");
+  }
+
+  void punch(std::uint64_t offset, std::uint64_t size) override {
+    const int result = ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                   checked_offset(offset), checked_offset(size));
+    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno("fallocate");
+  }
+
+  void sync() override { check(::fdatasync(fd()), "fdatasync"); }
+
+  std::uint64_t link_count() const override { return status_of(fd()).st_nlink; }
+
+  FileAttributes attributes() const override {
+    const struct stat st = status_of(fd());
+    FileAttributes result{
+        st.st_uid, st.st_gid, st.st_mode & mode_t{07777}, st.st_atim, st.st_mtim, {}};
+    for (const std::string& name : extended_names(fd())) {
+      std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
+      const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());
+      if (size < 0 && is_refusal(errno)) continue;
+      if (size < 0) throw_errno("fgetxattr " + name);
+      value.resize(static_cast<std::size_t>(size));
+      result.extended.push_back({name, std::move(value)});
+    }
+    return result;
+  }
+
+  void set_attributes(const FileAttributes& wanted) override {
+    if (::fchown(fd(), wanted.owner, wanted.group) != 0 && errno != EPERM) throw_errno("fchown");
+    check(::fchmod(fd(), wanted.mode), "fchmod");
+    for (const FileAttributes::Extended& attribute : wanted.extended) {
+      const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
+                                     attribute.value.size(), 0);
+      if (result != 0 && !is_refusal(errno)) throw_errno("fsetxattr " + attribute.name);
+    }
+    set_times(wanted.accessed, wanted.modified);
+  }
+
+  void set_times(const timespec& accessed, const timespec& modified) override {
+    const timespec times[2] = {accessed, modified};
+    check(::futimens(fd(), times), "futimens");
+  }
+
+  bool is_sole_user() const override {
+    // Who opens the file while the lease lasts makes the kernel send a signal, by default one that
+    // kills. This one is ignored unless handled.
+    if (::fcntl(fd(), F_SETSIG, SIGURG) != 0) return false;
+    if (::fcntl(fd(), F_SETLEASE, F_WRLCK) != 0) return false;
+    ::fcntl(fd(), F_SETLEASE, F_UNLCK);
+    return true;
+  }
+
+ private:
+  int fd() const { return source_.fd(); }
+
+  FileSource source_;
+};
+
+class LocalDirectory final : public StoreDirectory {
+ public:
+  LocalDirectory(UniqueFd fd, SourceCounters* counters) : fd_(std::move(fd)), counters_(counters) {}
+
+  std::shared_ptr<StoreFile> open(const std::string& name) override {
+    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | kOpenFlags));
+    if (!fd) throw_errno(name);
+    if (!S_ISREG(status_of(fd.get()).st_mode))
+      throw std::system_error(EINVAL, std::generic_category(), name + ": no regular file");
+    return std::make_shared<LocalFile>(std::move(fd), counters_);
+  }
+
+  std::shared_ptr<const ByteSource> open_source(const std::string& name) const override {
+    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | kOpenFlags));
+    if (!fd) {
+      if (errno == ENOENT || errno == ELOOP || errno == ENXIO) return nullptr;
+      throw_errno(name);
+    }
+    if (!S_ISREG(status_of(fd.get()).st_mode)) return nullptr;
+    return std::make_shared<FileSource>(std::move(fd), counters_);
+  }
+
+  std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
+    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | kOpenFlags, mode));
+    if (!fd) throw_errno(name);
+    return std::make_shared<LocalFile>(std::move(fd), counters_);
+  }
+
+  void rename(const std::string& from, const std::string& to, RenameMode mode) override {
+    const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE : 0;
+    check(::renameat2(fd_.get(), from.c_str(), fd_.get(), to.c_str(), flags), from + " to " + to);
+  }
+
+  void unlink(const std::string& name) override {
+    check(::unlinkat(fd_.get(), name.c_str(), 0), name);
+  }
+
+  void make_directory(const std::string& name, mode_t mode) override {
+    check(::mkdirat(fd_.get(), name.c_str(), mode), name);
+  }
+
+  std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
+    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
+    if (!fd) throw_errno(name);
+    return std::make_shared<LocalDirectory>(std::move(fd), counters_);
+  }
+
+  std::optional<FileStamp> stamp(const std::string& name) const override {
+    struct stat st {};
+    if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
+    if (errno == ENOENT) return std::nullopt;
+    throw_errno(name);
+  }
+
+  std::vector<std::string> names() const override {
+    // A description of its own: its position is not shared.
+    UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) throw_errno("open directory");
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
+    if (!stream) throw_errno("fdopendir");
+    fd.release();
+    std::vector<std::string> result;
+    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0)
+      result.emplace_back(entry->d_name);
+    if (errno != 0) throw_errno("readdir");
+    return result;
+  }
+
+  void sync() override { check(::fsync(fd_.get()), "fsync directory"); }
+  int descriptor() const override { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+  SourceCounters* counters_;
+};
+
+}  // namespace
+
+std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters) {
+  return std::make_shared<LocalDirectory>(std::move(directory), counters);
+}
+
+}  // namespace bloscfs::frame
