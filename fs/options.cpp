@@ -81,6 +81,13 @@ const std::array kOwnOptions = {
               "show the elements of arrays alone, without a NPY header"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
+    OwnOption{"suffix", true,
+              [](MountOptions& o, std::string_view v) {
+                if (!is_frame_suffix(v))
+                  refuse("suffix", v, "wanted .b2frame, .b2f, .b2 or .b2nd");
+                o.suffix = v;
+              },
+              "what the names of new files get in SOURCE (.b2frame)"},
     OwnOption{"idle_timeout", true,
               [](MountOptions& o, std::string_view v) {
                 o.idle_timeout =
@@ -149,6 +156,7 @@ void apply(MountOptions& options, std::string_view item) {
   if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
     refuse_unknown(item);
   if (name == "allow_other") options.allow_other = true;
+  if (name == "ro" || name == "rw") options.read_only = name == "ro";
   options.passed_on.emplace_back(item);
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/target_name.hpp"
 #include "fs/tree.hpp"
 
 namespace bloscfs::fs {
@@ -15,6 +16,8 @@ struct MountOptions {
   bool raw = false;
   bool verify = false;
   bool allow_other = false;
+  bool read_only = false;
+  std::string suffix{kDefaultSuffix};  ///< of new flat files in SOURCE
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   OwnerOverride owner;
   /// Options for libfuse and the kernel, as given.

@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <shared_mutex>
 
 #if defined(__clang__)
 #define BLOSCFS_THREAD_ATTRIBUTE(x) __attribute__((x))
@@ -38,6 +39,34 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 
  private:
   Mutex& mutex_;
+};
+
+/// One owner, or any number of them that change nothing.
+class BLOSCFS_THREAD_ATTRIBUTE(capability("shared_mutex")) SharedMutex {
+ public:
+  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
+  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  void lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) { mutex_.lock_shared(); }
+  void unlock_shared() BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
+    mutex_.unlock_shared();
+  }
+
+ private:
+  std::shared_mutex mutex_;
+};
+
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) SharedLock {
+ public:
+  explicit SharedLock(SharedMutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(mutex))
+      : mutex_(mutex) {
+    mutex_.lock_shared();
+  }
+  ~SharedLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock_shared(); }
+  SharedLock(const SharedLock&) = delete;
+  SharedLock& operator=(const SharedLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
 };
 
 /// Waits must loop on their condition: wake-ups may be spurious.
