@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "codec/names.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -36,7 +38,8 @@ std::uint64_t number_option(std::string_view option, std::string_view value, std
   return *number;
 }
 
-std::size_t size_option(std::string_view option, std::string_view value, std::size_t min) {
+std::size_t size_option(std::string_view option, std::string_view value, std::size_t min,
+                        std::size_t max = std::numeric_limits<std::size_t>::max() >> 1) {
   std::string_view digits = value;
   unsigned shift = 0;
   if (!digits.empty()) {
@@ -48,11 +51,53 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
   }
   const auto number = parse_number(digits);
   if (!number || *number > (std::numeric_limits<std::size_t>::max() >> 1 >> shift) ||
-      (*number << shift) < min)
-    refuse(
-        option, value,
-        fmt::format("wanted a size of at least {} bytes, such as 64M (K, M and G are known)", min));
+      (*number << shift) < min || (*number << shift) > max)
+    refuse(option, value,
+           fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M and G are known)", min,
+                       max));
   return static_cast<std::size_t>(*number) << shift;
+}
+
+codec::CodecId codec_option(std::string_view value) {
+  for (const auto id : {codec::CodecId::blosclz, codec::CodecId::lz4, codec::CodecId::lz4hc,
+                        codec::CodecId::zlib, codec::CodecId::zstd})
+    if (codec::codec_name(id) == value) return id;
+  refuse("codec", value, "wanted blosclz, lz4, lz4hc, zlib or zstd");
+}
+
+codec::FilterStep filter_step(std::string_view value, std::string_view step) {
+  const std::size_t colon = step.find(':');
+  const std::string_view name = step.substr(0, colon);
+  const auto meta = colon == std::string_view::npos ? std::optional<std::uint64_t>(0)
+                                                    : parse_number(step.substr(colon + 1));
+  for (const auto id :
+       {codec::FilterId::shuffle, codec::FilterId::bitshuffle, codec::FilterId::delta,
+        codec::FilterId::trunc_prec, codec::FilterId::bytedelta, codec::FilterId::int_trunc})
+    if (codec::filter_name(id) == name && meta && *meta <= 255)
+      return {id, static_cast<std::uint8_t>(*meta)};
+  refuse("filters", value,
+         "wanted names among shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta and "
+         "int_trunc:BITS, or none");
+}
+
+/// Filters in their order; they end up in the last slots, as C-Blosc2 puts them.
+std::array<codec::FilterStep, codec::kFilterSlots> filters_option(std::string_view value) {
+  std::vector<codec::FilterStep> steps;
+  for (std::string_view rest = value; !rest.empty() && value != "none";) {
+    const std::size_t plus = rest.find('+');
+    steps.push_back(filter_step(value, rest.substr(0, plus)));
+    rest = plus == std::string_view::npos ? std::string_view() : rest.substr(plus + 1);
+  }
+  std::array<codec::FilterStep, codec::kFilterSlots> filters{};
+  if (steps.size() > filters.size()) refuse("filters", value, "wanted at most six");
+  std::copy(steps.begin(), steps.end(), filters.end() - static_cast<std::ptrdiff_t>(steps.size()));
+  return filters;
+}
+
+std::string suffix_option(std::string_view value) {
+  for (const std::string_view known : {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"})
+    if (value == known) return std::string(value);
+  refuse("suffix", value, "wanted .b2frame, .b2f, .b2, .b2nd or .blp");
 }
 
 using Setter = void (*)(MountOptions&, std::string_view value);
@@ -64,6 +109,10 @@ struct OwnOption {
   std::string_view help;
 };
 
+constexpr std::size_t kMinDirtyLimit = std::size_t{1} << 20;
+constexpr std::size_t kMinChunkSize = std::size_t{4} << 10;
+constexpr std::size_t kMaxChunkSize = std::size_t{1} << 30;
+constexpr std::size_t kMinBlockSize = 256;
 constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
 
 const std::array kOwnOptions = {
@@ -81,13 +130,50 @@ const std::array kOwnOptions = {
               "show the elements of arrays alone, without a NPY header"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
-    OwnOption{"suffix", true,
+    OwnOption{"dirty_limit", true,
               [](MountOptions& o, std::string_view v) {
-                if (!is_frame_suffix(v))
-                  refuse("suffix", v, "wanted .b2frame, .b2f, .b2 or .b2nd");
-                o.suffix = v;
+                o.write.dirty_limit = size_option("dirty_limit", v, kMinDirtyLimit);
               },
-              "what the names of new files get in SOURCE (.b2frame)"},
+              "the part of it that uncommitted writes may take (a quarter)"},
+    OwnOption{"codec", true,
+              [](MountOptions& o, std::string_view v) { o.write.codec = codec_option(v); },
+              "of new files: blosclz, lz4, lz4hc, zlib or zstd (zstd)"},
+    OwnOption{"clevel", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.clevel = static_cast<int>(number_option("clevel", v, 0, 9));
+              },
+              "compression level of new files, 0 to 9 (1)"},
+    OwnOption{"filters", true,
+              [](MountOptions& o, std::string_view v) { o.write.filters = filters_option(v); },
+              "of new files, up to six names separated by +, each with :META or without"},
+    OwnOption{"chunk_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.chunk_size = static_cast<std::int32_t>(
+                    size_option("chunk_size", v, kMinChunkSize, kMaxChunkSize));
+              },
+              "bytes of a chunk of new files (256K)"},
+    OwnOption{"block_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.block_size = static_cast<std::int32_t>(
+                    size_option("block_size", v, kMinBlockSize, kMaxChunkSize));
+              },
+              "bytes of a block of new files (32K)"},
+    OwnOption{"suffix", true,
+              [](MountOptions& o, std::string_view v) { o.write.suffix = suffix_option(v); },
+              "what new files' names get in SOURCE (.b2frame)"},
+    OwnOption{"sync", true,
+              [](MountOptions& o, std::string_view v) {
+                if (v != "group" && v != "strict") refuse("sync", v, "wanted group or strict");
+                o.write.strict = v == "strict";
+              },
+              "strict: commit each file when it is closed (group)"},
+    OwnOption{"checksum", false, [](MountOptions& o, std::string_view) { o.write.checksum = true; },
+              "keep checksums of chunks in new files (bloscfs.xxh3)"},
+    OwnOption{"locking", false, [](MountOptions& o, std::string_view) { o.write.locking = true; },
+              "create the lock sidecars of other Blosc2 programs"},
+    OwnOption{"writeback", false,
+              [](MountOptions& o, std::string_view) { o.write.writeback = true; },
+              "let the kernel collect small writes"},
     OwnOption{"idle_timeout", true,
               [](MountOptions& o, std::string_view v) {
                 o.idle_timeout =
@@ -149,14 +235,16 @@ void apply(MountOptions& options, std::string_view item) {
   const std::string_view name = item.substr(0, equals);
   const std::string_view value =
       equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
-  for (const OwnOption& option : kOwnOptions)
-    if (option.name == name) return apply_own(options, option, item, value);
-  if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   const bool has_value = equals != std::string_view::npos;
+  for (const OwnOption& option : kOwnOptions)
+    if (option.name == name && (has_value || !is_among(name, kPassedOnWords)))
+      return apply_own(options, option, item, value);
+  if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
     refuse_unknown(item);
   if (name == "allow_other") options.allow_other = true;
-  if (name == "ro" || name == "rw") options.read_only = name == "ro";
+  if (name == "ro") options.read_only = true;
+  if (name == "rw") options.read_only = false;
   options.passed_on.emplace_back(item);
 }
 

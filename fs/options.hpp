@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "fs/target_name.hpp"
 #include "fs/tree.hpp"
+#include "fs/write_options.hpp"
 
 namespace bloscfs::fs {
 
@@ -14,12 +14,12 @@ struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
+  bool read_only = false;
   bool verify = false;
   bool allow_other = false;
-  bool read_only = false;
-  std::string suffix{kDefaultSuffix};  ///< of new flat files in SOURCE
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   OwnerOverride owner;
+  WriteOptions write;
   /// Options for libfuse and the kernel, as given.
   std::vector<std::string> passed_on;
 };
