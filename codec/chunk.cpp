@@ -128,7 +128,7 @@ Chunk::Chunk(const ChunkHeader& header) : header_(header), block_count_(header.b
 }
 
 Chunk::Chunk(const ChunkHeader& header, Bytes prefix, Bytes dictionary,
-             std::vector<std::int32_t> vl_sizes)
+             const std::vector<std::int32_t>& vl_sizes)
     : Chunk(header) {
   check_prefix(header_, prefix);
   if (header_.is_special()) {

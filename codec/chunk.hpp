@@ -31,7 +31,7 @@ class Chunk {
   /// `vl_sizes`: uncompressed size of each block, VL-block chunks only (vl_block_size_at).
   /// Throws Error if starts, dictionary or sizes contradict the header.
   Chunk(const ChunkHeader& header, Bytes prefix, Bytes dictionary,
-        std::vector<std::int32_t> vl_sizes = {});
+        const std::vector<std::int32_t>& vl_sizes = {});
 
   const ChunkHeader& header() const { return header_; }
   std::int32_t nbytes() const { return header_.nbytes; }

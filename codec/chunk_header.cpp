@@ -19,6 +19,7 @@ constexpr int kFormatById = 6;
 constexpr int kFormatSuperChunk = 7;
 constexpr std::uint8_t kFirstPluginCodec = 32;
 constexpr std::uint8_t kVersionAlpha = 3;
+constexpr std::uint8_t kCodecVersion = 1;  // of every codec; readers ignore it
 constexpr std::int32_t kMaxShortNbytes = 0x7FFFFFFF - 16;
 
 [[noreturn]] void bad(const std::string& what) { throw_malformed("chunk header: " + what); }
@@ -152,6 +153,59 @@ void check_layout(ChunkHeader& h) {
 
 bool takes_dictionary(CodecId id) { return id != CodecId::blosclz && id != CodecId::zlib; }
 
+int codec_format(CodecId id) {
+  switch (id) {
+    case CodecId::blosclz:
+      return 0;
+    case CodecId::lz4:
+    case CodecId::lz4hc:
+      return kFormatLz4;
+    case CodecId::snappy:
+      return kFormatSnappy;
+    case CodecId::zlib:
+      return kFormatZlib;
+    case CodecId::zstd:
+      return kFormatZstd;
+    default:
+      return kFormatById;
+  }
+}
+
+std::uint8_t filter_flags(const ChunkHeader& h) {
+  std::uint8_t flags = h.has_filter(FilterId::delta) ? kFlagDelta : std::uint8_t{0};
+  if (h.header_size == kExtendedHeaderSize) return flags | kFlagExtendedHeader;
+  if (h.has_filter(FilterId::shuffle)) flags |= kFlagShuffle;
+  if (h.has_filter(FilterId::bitshuffle)) flags |= kFlagBitshuffle;
+  return flags;
+}
+
+RawChunkHeader short_part(const ChunkHeader& h) {
+  RawChunkHeader raw{};
+  raw.version = h.version;
+  raw.codec_version = kCodecVersion;
+  raw.flags = static_cast<std::uint8_t>(filter_flags(h) | (h.memcpyed ? kFlagMemcpy : 0) |
+                                        (h.dont_split ? kFlagDontSplit : 0) |
+                                        codec_format(h.codec) << kCodecFormatShift);
+  raw.typesize = static_cast<std::uint8_t>(h.typesize);
+  raw.nbytes = h.nbytes;
+  raw.blocksize = h.blocksize;
+  raw.cbytes = h.cbytes;
+  return raw;
+}
+
+RawExtendedHeader extended_part(const ChunkHeader& h) {
+  RawExtendedHeader raw{};
+  for (std::size_t i = 0; i < kFilterSlots; ++i) {
+    raw.filters[i] = static_cast<std::uint8_t>(h.filters[i].id);
+    raw.filters_meta[i] = h.filters[i].meta;
+  }
+  raw.codec_id = static_cast<std::uint8_t>(h.codec);
+  raw.codec_meta = h.codec_meta;
+  raw.blosc2_flags = static_cast<std::uint8_t>((h.has_dictionary ? kBlosc2Dictionary : 0) |
+                                               static_cast<int>(h.special) << kSpecialShift);
+  return raw;
+}
+
 }  // namespace
 
 bool ChunkHeader::has_filter(FilterId id) const {
@@ -187,6 +241,17 @@ ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32
     h.codec = find_codec(raw.flags >> kCodecFormatShift, extended.codec_id, h);
   if (h.has_dictionary && !takes_dictionary(h.codec)) bad("a dictionary with BloscLZ or zlib");
   return h;
+}
+
+std::array<std::uint8_t, kChunkHeaderBytes> serialize_chunk_header(const ChunkHeader& header) {
+  std::array<std::uint8_t, kChunkHeaderBytes> bytes{};
+  const RawChunkHeader raw = short_part(header);
+  std::memcpy(bytes.data(), &raw, sizeof raw);
+  if (header.header_size == kExtendedHeaderSize) {
+    const RawExtendedHeader extended = extended_part(header);
+    std::memcpy(bytes.data() + sizeof raw, &extended, sizeof extended);
+  }
+  return bytes;
 }
 
 }  // namespace bloscfs::codec

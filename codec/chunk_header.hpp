@@ -46,4 +46,7 @@ inline constexpr std::size_t kChunkHeaderBytes = 32;
 /// Throws Error: malformed, or unsupported for future versions.
 ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize);
 
+/// The header's stored bytes, the first `header_size` of them. Not for VL-block chunks.
+std::array<std::uint8_t, kChunkHeaderBytes> serialize_chunk_header(const ChunkHeader& header);
+
 }  // namespace bloscfs::codec

@@ -17,6 +17,8 @@ class FormatCategory final : public std::error_category {
         return "unsupported feature";
       case FormatErrc::too_large:
         return "needs more memory than allowed";
+      case FormatErrc::unwritable:
+        return "settings that cannot be written";
     }
     return "unknown format error";
   }
@@ -27,6 +29,8 @@ class FormatCategory final : public std::error_category {
         return std::errc::operation_not_supported;
       case FormatErrc::too_large:
         return std::errc::file_too_large;
+      case FormatErrc::unwritable:
+        return std::errc::invalid_argument;
       case FormatErrc::malformed:
         break;
     }

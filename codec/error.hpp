@@ -10,6 +10,7 @@ enum class FormatErrc {
   malformed = 1,  ///< the bytes break the format: EIO
   unsupported,    ///< valid, but needs a codec, filter or version that we lack: EOPNOTSUPP
   too_large,      ///< would need more memory than the budget allows: EFBIG
+  unwritable,     ///< settings that no chunk can be written with: EINVAL
 };
 
 const std::error_category& format_category() noexcept;

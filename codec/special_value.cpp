@@ -13,6 +13,11 @@ constexpr std::uint8_t kZero[] = {0};
 constexpr std::uint8_t kFloatNan[] = {0, 0, 0xC0, 0x7F};
 constexpr std::uint8_t kDoubleNan[] = {0, 0, 0, 0, 0, 0, 0xF8, 0x7F};
 
+/// Comparing the bytes with themselves, shifted, is one call and stops at the first difference.
+bool repeats(Bytes bytes, std::size_t period) {
+  return std::memcmp(bytes.data(), bytes.data() + period, bytes.size() - period) == 0;
+}
+
 }  // namespace
 
 Bytes special_pattern(SpecialValue value, std::int32_t typesize) {
@@ -38,6 +43,24 @@ void fill_pattern(Bytes pattern, std::int64_t content_offset, MutableBytes out) 
     std::memcpy(out.data() + done, out.data(), count);
     done += count;
   }
+}
+
+bool is_run(Bytes bytes) { return repeats(bytes, 1); }
+
+SpecialValue find_special(Bytes contents, std::int32_t typesize) {
+  const std::size_t period = static_cast<std::size_t>(typesize);
+  if (contents.empty()) return SpecialValue::none;
+  if (contents.size() % period != 0 || contents.size() < 2 * period) {
+    return contents[0] == 0 && is_run(contents) ? SpecialValue::zero : SpecialValue::none;
+  }
+  if (!repeats(contents, period)) return SpecialValue::none;
+  const Bytes item = contents.first(period);
+  if (item[0] == 0 && is_run(item)) return SpecialValue::zero;
+  if (typesize == 4 || typesize == 8) {
+    const Bytes nan = special_pattern(SpecialValue::nan, typesize);
+    if (std::equal(item.begin(), item.end(), nan.begin())) return SpecialValue::nan;
+  }
+  return SpecialValue::value;
 }
 
 }  // namespace bloscfs::codec

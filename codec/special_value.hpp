@@ -16,4 +16,11 @@ Bytes special_pattern(SpecialValue value, std::int32_t typesize);
 /// must not be empty.
 void fill_pattern(Bytes pattern, std::int64_t content_offset, MutableBytes out);
 
+/// True if all bytes equal the first one. `bytes` is not empty.
+bool is_run(Bytes bytes);
+
+/// What all of `contents` repeat: zero bytes, the format's NaN of `typesize` 4 or 8 bytes, or
+/// (value) any item of `typesize` bytes that stands there at least twice; else none.
+SpecialValue find_special(Bytes contents, std::int32_t typesize);
+
 }  // namespace bloscfs::codec

@@ -78,12 +78,12 @@ std::int64_t multiply(std::int64_t a, std::int64_t b, std::int64_t limit, const 
   return product;
 }
 
-/// What the shapes imply for the frame.
-struct Implied {
-  std::int64_t chunksize, blocksize, nbytes;
-};
+bool is_empty(const ArrayInfo& array) {
+  return std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
+}
 
-void check_extents(const ArrayInfo& array, bool empty) {
+void check_extents(const ArrayInfo& array) {
+  const bool empty = is_empty(array);
   for (std::size_t i = 0; i < array.shape.size(); ++i) {
     if (array.blockshape[i] == 0 && array.chunkshape[i] != 0)
       throw_malformed(
@@ -93,14 +93,42 @@ void check_extents(const ArrayInfo& array, bool empty) {
   }
 }
 
-/// Sizes of a non-empty array, all products checked.
-Implied implied_sizes(const ArrayInfo& array, std::int32_t typesize) {
+void check_against_frame(const ArrayInfo& array, const FrameInfo& frame) {
+  const auto compare = [](const char* field, std::int64_t implied, std::int64_t found) {
+    if (implied != found)
+      throw_malformed(fmt::format("b2nd metalayer: shapes imply a {} of {}, the frame has {}",
+                                  field, implied, found));
+  };
+  check_extents(array);
+  if (is_empty(array)) return compare("uncompressed_size", 0, frame.nbytes);
+  const ArraySizes implied = array_sizes(array, frame.typesize);
+  compare("chunksize", implied.chunksize, frame.chunksize);
+  compare("blocksize", implied.blocksize, frame.blocksize);
+  compare("uncompressed_size", implied.nbytes, frame.nbytes);
+}
+
+template <typename Int>
+void put_extents(std::vector<std::uint8_t>& out, const std::vector<Int>& extents) {
+  out.push_back(static_cast<std::uint8_t>(0x90 + extents.size()));
+  for (const Int extent : extents) {
+    out.push_back(sizeof(Int) == 8 ? kMsgpackInt64 : kMsgpackInt32);
+    out.resize(out.size() + sizeof(Int));
+    boost::endian::endian_store<Int, sizeof(Int), boost::endian::order::big>(
+        &out[out.size() - sizeof(Int)], extent);
+  }
+}
+
+}  // namespace
+
+ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize) {
   constexpr std::int64_t kMax32 = std::numeric_limits<std::int32_t>::max();
   constexpr std::int64_t kMax64 = std::numeric_limits<std::int64_t>::max();
   std::int64_t chunk = typesize, block = typesize, chunks = 1, items = 1, padded = 1;
   for (std::size_t i = 0; i < array.shape.size(); ++i) {
     const std::int64_t c = array.chunkshape[i], b = array.blockshape[i];
-    if (b == 0) throw_malformed(fmt::format("b2nd metalayer, blockshape[{}]: 0", i));
+    if (b <= 0 || c <= 0)
+      throw_malformed(
+          fmt::format("b2nd metalayer: chunkshape[{0}] {1}, blockshape[{0}] {2}", i, c, b));
     const std::int64_t along = codec::ceil_div(array.shape[i], c);
     items = multiply(items, array.shape[i], kMax64, "shape");
     padded = multiply(padded, multiply(along, c, kMax64, "padded shape"), kMax64, "padded shape");
@@ -112,22 +140,19 @@ Implied implied_sizes(const ArrayInfo& array, std::int32_t typesize) {
   return {chunk, block, multiply(chunks, chunk, kMax64, "padded array bytes")};
 }
 
-void check_against_frame(const ArrayInfo& array, const FrameInfo& frame) {
-  const auto compare = [](const char* field, std::int64_t implied, std::int64_t found) {
-    if (implied != found)
-      throw_malformed(fmt::format("b2nd metalayer: shapes imply a {} of {}, the frame has {}",
-                                  field, implied, found));
-  };
-  const bool empty = std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end();
-  check_extents(array, empty);
-  if (empty) return compare("uncompressed_size", 0, frame.nbytes);
-  const Implied implied = implied_sizes(array, frame.typesize);
-  compare("chunksize", implied.chunksize, frame.chunksize);
-  compare("blocksize", implied.blocksize, frame.blocksize);
-  compare("uncompressed_size", implied.nbytes, frame.nbytes);
+std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array) {
+  constexpr std::uint8_t kFields = 0x97, kVersion = 0, kNumpyFormat = 0;
+  std::vector<std::uint8_t> out{kFields, kVersion, static_cast<std::uint8_t>(array.shape.size())};
+  put_extents(out, array.shape);
+  put_extents(out, array.chunkshape);
+  put_extents(out, array.blockshape);
+  if (!array.dtype) return out;
+  out.insert(out.end(), {kNumpyFormat, kMsgpackStr32, 0, 0, 0, 0});
+  boost::endian::store_big_u32(&out[out.size() - 4],
+                               static_cast<std::uint32_t>(array.dtype->size()));
+  out.insert(out.end(), array.dtype->begin(), array.dtype->end());
+  return out;
 }
-
-}  // namespace
 
 ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame) {
   MetalayerCursor cursor(metalayer);

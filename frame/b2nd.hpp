@@ -15,6 +15,19 @@ namespace bloscfs::frame {
 /// Throws Error naming the field.
 ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame);
 
+/// What the shapes of an array imply for the frame that holds it.
+struct ArraySizes {
+  std::int64_t chunksize = 0;  ///< bytes of a chunk, its padding included
+  std::int64_t blocksize = 0;
+  std::int64_t nbytes = 0;  ///< of all chunks; 0 when a dimension is
+};
+
+/// Throws Error, naming the field, for shapes that contradict each other or are too large.
+ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize);
+
+/// The b2nd metalayer of an array (formats/b2nd.md 1).
+std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array);
+
 /// Maps byte ranges of the C-order array to where they lie in the padded, blocked storage.
 /// All extents are in bytes along the last dimension, in items along the others.
 class ArrayGeometry {

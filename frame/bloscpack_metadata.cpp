@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 constexpr std::uint32_t kMaxText = 64 << 20;
 /// What describes an array is far smaller: longer texts are only checked, to save memory.
 constexpr std::uint32_t kMaxParsedText = 1 << 20;
-constexpr std::size_t kWindow = 64 * 1024;
+constexpr std::size_t kWindow = 64U << 10;
 constexpr int kMaxJsonDepth = 64;
 constexpr std::size_t kMaxDimensions = 64;
 

@@ -21,7 +21,7 @@ struct ChunkArea {
 };
 
 /// Most bytes that a walker reads at once, and keeps.
-inline constexpr std::size_t kMaxWalkWindow = 64 * 1024;
+inline constexpr std::size_t kMaxWalkWindow = 64U << 10;
 
 class ChunkWalker {
  public:

@@ -3,13 +3,16 @@
 
 #include <memory>
 
+#include "frame/frame_snapshot.hpp"
 #include "frame/open.hpp"
 
 namespace bloscfs::frame {
 
 /// Opens the frame that starts at settings.frame_offset of `source`, reading its header and
 /// trailer only. Throws Error if it cannot be trusted.
-std::unique_ptr<Snapshot> open_cframe(std::shared_ptr<const ByteSource> source,
-                                      const OpenSettings& settings);
+/// `expected` is what snapshots of one writer share; null otherwise.
+std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
+                                           const OpenSettings& settings,
+                                           std::shared_ptr<ExpectedState> expected = nullptr);
 
 }  // namespace bloscfs::frame

@@ -2,6 +2,7 @@
 // On-disk bytes of a Blosc2 frame (formats/cframe.md 1 to 4). The header is msgpack, but its
 // fields lie at fixed positions; all integers are big-endian.
 
+#include <cstddef>
 #include <cstdint>
 
 #include <boost/endian/buffers.hpp>
@@ -89,13 +90,18 @@ inline constexpr std::uint8_t kMsgpackArray4 = 0x94;
 inline constexpr std::uint8_t kMsgpackFixstr = 0xa0;  ///< plus the length, up to 31
 inline constexpr std::uint8_t kMsgpackFixstrMask = 0xe0;
 inline constexpr std::uint8_t kMsgpackFixstr4 = 0xa4;
+inline constexpr std::uint8_t kMsgpackFalse = 0xc2;
+inline constexpr std::uint8_t kMsgpackTrue = 0xc3;
 inline constexpr std::uint8_t kMsgpackBin32 = 0xc6;
 inline constexpr std::uint8_t kMsgpackUint16 = 0xcd;
 inline constexpr std::uint8_t kMsgpackUint32 = 0xce;
 inline constexpr std::uint8_t kMsgpackUint64 = 0xcf;
+inline constexpr std::uint8_t kMsgpackInt16 = 0xd1;
 inline constexpr std::uint8_t kMsgpackInt32 = 0xd2;
 inline constexpr std::uint8_t kMsgpackInt64 = 0xd3;
+inline constexpr std::uint8_t kMsgpackFixext16 = 0xd8;
 inline constexpr std::uint8_t kMsgpackStr32 = 0xdb;
+inline constexpr std::uint8_t kMsgpackArray16 = 0xdc;
 inline constexpr std::uint8_t kMsgpackMap16 = 0xde;
 
 inline constexpr std::uint8_t kFrameVersionMask = 0x0f;
@@ -111,6 +117,7 @@ inline constexpr std::int64_t kMinFrameLen = 112;
 inline constexpr std::int64_t kMinTrailerLen = 25;
 inline constexpr std::int64_t kMaxChunks = 268435455;
 inline constexpr std::int64_t kMinStoredChunk = 32;
+inline constexpr std::size_t kMaxMetalayerName = 31;
 inline constexpr int kMaxMetalayers = 16;
 inline constexpr int kMaxVlmetalayers = 8192;
 

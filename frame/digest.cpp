@@ -12,7 +12,7 @@
 namespace bloscfs::frame {
 namespace {
 
-constexpr std::size_t kWindow = 256 * 1024;
+constexpr std::size_t kWindow = 256U << 10;
 
 const EVP_MD* evp_digest(DigestKind kind) {
   switch (kind) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -24,21 +23,12 @@ constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{1} << 20;
 /// Chunks without stored bytes of their own that a map is made for.
 constexpr std::int64_t kMapSlack = 65536;
-/// A change within one tick of a coarse clock leaves the time of modification as it was.
-constexpr std::int64_t kClockDoubtNs = 2'000'000'000;
 
 std::size_t guess_first_read(const FrameInfo& info) {
   if (info.chunksize <= 0 || info.blocksize <= 0) return 256;
   const std::int64_t blocks = codec::ceil_div<std::int64_t>(info.chunksize, info.blocksize);
   return std::min<std::size_t>(kMaxFirstRead,
                                codec::kChunkHeaderBytes + 4 * static_cast<std::size_t>(blocks));
-}
-
-bool is_recent(std::int64_t mtime_ns) {
-  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count();
-  return now - mtime_ns < kClockDoubtNs;
 }
 
 const VariableChunkMap& variable(const ChunkMap* map) {
@@ -70,6 +60,7 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offse
 
 FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source,
                              FileStamp stamp, std::uint64_t frame_offset,
+                             std::shared_ptr<ExpectedState> expected,
                              std::shared_ptr<PeerLock> lock)
     : Snapshot(std::move(parts.header.info), std::move(source), stamp),
       frame_offset_(frame_offset),
@@ -78,10 +69,13 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
       entry_size_(parts.header.offset_width),
       first_read_(guess_first_read(info_)),
       header_bytes_(std::move(parts.header_bytes)),
-      peer_lock_(std::move(lock)) {
+      peer_lock_(std::move(lock)),
+      expected_(std::move(expected)) {
   metalayers_ = std::move(parts.metalayers);
   vlmetalayers_ = std::move(parts.vlmetalayers);
-  if (peer_lock_) generation_ = peer_lock_->generation();
+  if (!expected_)
+    expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_,
+                                                peer_lock_ ? peer_lock_->generation() : 0);
   if (!info_.variable_chunks || info_.nbytes == 0) return;
   // Only the index tells how many chunks there are.
   info_.nchunks = read_chunk_header(*source_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
@@ -89,11 +83,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
 
 bool FrameSnapshot::unchanged() const {
   const PeerLock::Shared shared(peer_lock_);
-  if (peer_lock_ && peer_lock_->generation() != generation_) return false;
-  if (source_->stamp() != stamp_) return false;
-  if (!is_recent(stamp_.mtime_ns)) return true;
-  std::vector<std::uint8_t> now(header_bytes_.size());
-  return source_->read_at(frame_offset_, now) == now.size() && now == header_bytes_;
+  return generation_as_expected() && expected_->matches(*source_, frame_offset_);
 }
 
 IndexRules FrameSnapshot::rules() const {
@@ -128,9 +118,42 @@ std::int64_t FrameSnapshot::max_mapped_chunks() const {
                                              : kMaxMappedFiles;
 }
 
-std::int32_t FrameSnapshot::stored_chunk_size(const ChunkPlace& place) const {
+std::optional<MetalayerEntry> FrameSnapshot::array_metalayer() const {
+  for (const char* name : {"b2nd", "caterva"})
+    for (const MetalayerEntry& entry : metalayers_)
+      if (entry.name == name) return entry;
+  return std::nullopt;
+}
+
+codec::ChunkHeader FrameSnapshot::read_header(const ChunkPlace& place) const {
   const ChunkFile file = chunk_file(place);
-  return read_chunk_header(*file.source, file.at, {.full_typesize = info_.typesize}).nbytes;
+  return read_chunk_header(*file.source, file.at, {.full_typesize = info_.typesize});
+}
+
+void FrameSnapshot::for_each_part(const ChunkPlace& place,
+                                  const std::function<void(Bytes)>& visit) const {
+  constexpr std::int64_t kWindow = std::int64_t{256} << 10;
+  const ChunkFile file = chunk_file(place);
+  const codec::ChunkHeader header = read_header(place);
+  std::vector<std::uint8_t> window(
+      static_cast<std::size_t>(std::min<std::int64_t>(kWindow, header.cbytes)));
+  for (std::int64_t offset = 0; offset < header.cbytes; offset += kWindow) {
+    const auto size = static_cast<std::size_t>(std::min(kWindow, header.cbytes - offset));
+    const MutableBytes part = MutableBytes(window).first(size);
+    file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(offset), part,
+                                 "chunk");
+    visit(part);
+  }
+}
+
+ChunkPlace FrameSnapshot::place_of(std::int64_t entry, std::int64_t number) const {
+  check_chunk_number(number, info_.nchunks);
+  const std::int64_t content_offset = number * std::int64_t{info_.chunksize};
+  const std::int64_t nbytes =
+      info_.variable_chunks
+          ? 0
+          : std::min<std::int64_t>(info_.chunksize, info_.nbytes - content_offset);
+  return place_of_entry(rules(), entry, number, content_offset, static_cast<std::int32_t>(nbytes));
 }
 
 std::unique_ptr<const ChunkMap> FrameSnapshot::read_chunk_map(std::size_t max_memory,
@@ -140,7 +163,7 @@ std::unique_ptr<const ChunkMap> FrameSnapshot::read_chunk_map(std::size_t max_me
   const auto table = index();
   return std::make_unique<VariableChunkMap>(build_chunk_map(
       rules(), *table, max_mapped_chunks(), max_memory,
-      [&](const ChunkPlace& place) { return stored_chunk_size(place); }, decoder));
+      [&](const ChunkPlace& place) { return read_header(place).nbytes; }, decoder));
 }
 
 std::int64_t FrameSnapshot::page_of_chunk(std::int64_t chunk, const ChunkMap* map) const {
@@ -173,7 +196,7 @@ std::unique_ptr<const IndexPage> FrameSnapshot::read_page(std::int64_t page, con
     return std::make_unique<FixedIndexPage>(rules(), table->read_page(page, decoder));
   return read_variable_page(
       rules(), *table, variable(map), page,
-      [&](const ChunkPlace& place) { return stored_chunk_size(place); }, decoder);
+      [&](const ChunkPlace& place) { return read_header(place).nbytes; }, decoder);
 }
 
 OpenedChunk FrameSnapshot::open_chunk(const ChunkPlace& place, std::size_t max_memory) const {

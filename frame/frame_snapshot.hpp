@@ -1,12 +1,14 @@
 #pragma once
 // What contiguous and sparse frames have in common: the index, lazily opened chunks, checksums.
 
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <vector>
 
 #include "frame/chunk_index.hpp"
+#include "frame/expected_state.hpp"
 #include "frame/frame_parts.hpp"
 #include "frame/paged_table.hpp"
 #include "frame/peer_lock.hpp"
@@ -38,8 +40,22 @@ class FrameSnapshot : public Snapshot {
   std::uint64_t frame_offset() const { return frame_offset_; }
   /// The header, or its first 4 KiB, as it was at open.
   Bytes header_bytes() const { return header_bytes_; }
+  /// The metalayer that makes the frame an array, if it is one.
+  std::optional<MetalayerEntry> array_metalayer() const;
+  /// File position of the index chunk, and the most bytes that it may take; 0 when there is none.
+  StoredAt index_at() const { return {index_at_, index_limit_}; }
   /// The index chunk; null when the frame has no contents. Throws Error.
   std::shared_ptr<const PagedTable> index() const;
+  /// Place of the chunk that an index entry names. In a variable-size frame its nbytes and
+  /// content_offset are not known and 0. Throws Error(malformed).
+  ChunkPlace place_of(std::int64_t entry, std::int64_t number) const;
+  /// Header of a stored chunk. Throws Error.
+  codec::ChunkHeader read_header(const ChunkPlace& place) const;
+  /// Calls visit(bytes) for the stored bytes of a chunk, part by part. Throws Error, and
+  /// std::system_error from the source.
+  void for_each_part(const ChunkPlace& place, const std::function<void(Bytes)>& visit) const;
+  const std::shared_ptr<const ByteSource>& source() const { return source_; }
+  const std::shared_ptr<ExpectedState>& expected() const { return expected_; }
 
  protected:
   /// The file that holds a chunk.
@@ -49,16 +65,20 @@ class FrameSnapshot : public Snapshot {
     FileStamp stamp;  ///< empty unless the file holds this chunk alone
   };
 
-  /// `lock` may be null; otherwise the caller holds it since before it read `parts`.
+  /// `expected` and `lock` may be null. The caller holds the lock since before it read `parts`.
   FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
-                std::uint64_t frame_offset, std::shared_ptr<PeerLock> lock);
+                std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
+                std::shared_ptr<PeerLock> lock);
+  bool generation_as_expected() const {
+    return !peer_lock_ || expected_->matches_generation(peer_lock_->generation());
+  }
+  PeerLock::Shared lock_shared() const { return PeerLock::Shared(peer_lock_); }
 
   virtual ChunkFile chunk_file(const ChunkPlace& place) const = 0;
 
  private:
   IndexRules rules() const;
   std::int64_t max_mapped_chunks() const;
-  std::int32_t stored_chunk_size(const ChunkPlace& place) const;
   std::shared_ptr<const PagedTable> checksums() const;
 
   std::uint64_t frame_offset_;
@@ -68,7 +88,7 @@ class FrameSnapshot : public Snapshot {
   std::size_t first_read_;  ///< guess of what a chunk's header and block starts take
   std::vector<std::uint8_t> header_bytes_;
   std::shared_ptr<PeerLock> peer_lock_;
-  std::uint64_t generation_ = 0;
+  std::shared_ptr<ExpectedState> expected_;
 
   // What a reader needs again and again and is too small to give back.
   mutable std::mutex memo_mutex_;

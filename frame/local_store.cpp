@@ -89,8 +89,8 @@ class LocalFile final : public StoreFile {
 
   FileAttributes attributes() const override {
     const struct stat st = status_of(fd());
-    FileAttributes result{
-        st.st_uid, st.st_gid, st.st_mode & mode_t{07777}, st.st_atim, st.st_mtim, {}};
+    FileAttributes result{st.st_uid,  st.st_gid,  st.st_mode & mode_t{07777},
+                          st.st_atim, st.st_mtim, {}};
     for (const std::string& name : extended_names(fd())) {
       std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
       const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());

@@ -93,6 +93,7 @@ std::vector<MetalayerEntry> read_metalayer_map(WindowReader& reader,
   Cursor cursor(reader, section);
   const int count = read_map_head(cursor, section);
   std::vector<MetalayerEntry> entries;
+  entries.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) entries.push_back(read_map_entry(cursor, section));
   for (MetalayerEntry& entry : entries) locate_content(reader, section, entry);
   return entries;

@@ -89,6 +89,19 @@ TablePage PagedTable::read_page(std::int64_t page, codec::BlockDecoder& decoder)
   return result;
 }
 
+std::optional<std::vector<std::uint8_t>> PagedTable::read_stored(std::int64_t first,
+                                                                 std::int64_t last) const {
+  const std::int64_t page = page_of(first);
+  if (first != page * entries_per_page_ ||
+      last != std::min(first + entries_per_page_, entry_count_))
+    return std::nullopt;
+  const codec::ByteRange range = chunk_.block_stored(static_cast<std::int32_t>(page));
+  std::vector<std::uint8_t> stored(static_cast<std::size_t>(range.size));
+  source_->read_exactly_at(position_ + static_cast<std::uint64_t>(range.offset), stored,
+                           "table block");
+  return stored;
+}
+
 std::optional<std::int64_t> PagedTable::uniform_entry() const {
   const bool repeats_entry = chunk_.header().special != codec::SpecialValue::value ||
                              entry_size_ % std::max(1, chunk_.header().value_size) == 0;

@@ -28,12 +28,16 @@ class PagedTable {
 
   std::int64_t entry_count() const { return entry_count_; }
   std::int64_t stored_size() const { return chunk_.header().cbytes; }
+  const codec::ChunkHeader& header() const { return chunk_.header(); }
   std::int64_t page_of(std::int64_t entry) const { return entry / entries_per_page_; }
   std::int64_t page_count() const;
   /// Bytes of memory that reading a page takes at most.
   std::int64_t page_memory() const;
   /// Throws Error when the page cannot be decoded or does not exist.
   TablePage read_page(std::int64_t page, codec::BlockDecoder& decoder) const;
+  /// The stored bytes of the block that holds the entries [first, last) and no others; nothing if
+  /// there is none. Of chunks that have block starts.
+  std::optional<std::vector<std::uint8_t>> read_stored(std::int64_t first, std::int64_t last) const;
   /// The one value of all entries if the chunk's header says that there is only one.
   std::optional<std::int64_t> uniform_entry() const;
 

@@ -2,12 +2,13 @@
 // The .b2lock sidecar that other Blosc2 programs lock and count changes in
 // (formats/sframe.md 3).
 
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
 
-#include "frame/byte_source.hpp"
+#include "frame/byte_store.hpp"
 
 namespace bloscfs::frame {
 
@@ -21,7 +22,8 @@ class PeerLock {
 
   explicit PeerLock(UniqueFd fd) : fd_(std::move(fd)) {}
 
-  /// Other programs do not write while one of these lives. An empty one guards nothing.
+  /// Other programs do not write while one of these lives. An empty one guards nothing. A thread
+  /// holds one at a time.
   class Shared {
    public:
     Shared() = default;
@@ -36,16 +38,44 @@ class PeerLock {
     std::shared_ptr<PeerLock> lock_;
   };
 
+  /// Other programs neither read nor write while one of these lives; readers of this process do.
+  /// Taken by one writer at a time. An empty one guards nothing.
+  class Exclusive {
+   public:
+    Exclusive() = default;
+    /// Waits for other programs and for readers that have begun, up to 30 s: then throws
+    /// std::system_error(ETIMEDOUT). `lock` may be null.
+    explicit Exclusive(std::shared_ptr<PeerLock> lock);
+    Exclusive(Exclusive&&) noexcept = default;
+    Exclusive& operator=(Exclusive&& other) noexcept;
+    ~Exclusive();
+    explicit operator bool() const { return lock_ != nullptr; }
+    PeerLock& lock() const { return *lock_; }
+
+   private:
+    std::shared_ptr<PeerLock> lock_;
+  };
+
   /// The generation counter, which writers raise before each change; 0 in a new sidecar.
   std::uint64_t generation() const;
 
  private:
+  enum class Writer { none, waiting, active };
+
   void acquire();
   void release() noexcept;
+  void acquire_exclusive();
+  void release_exclusive() noexcept;
 
   UniqueFd fd_;
   std::mutex mutex_;
+  std::condition_variable changed_;
   int readers_ = 0;
+  Writer writer_ = Writer::none;
 };
+
+/// Stores the counter's next value, as a writer does that has just locked the sidecar, and returns
+/// it. `sidecar` is the locked file.
+std::uint64_t raise_generation(const PeerLock& lock, StoreFile& sidecar);
 
 }  // namespace bloscfs::frame

@@ -29,7 +29,7 @@ struct PythonValue {
   const PythonValue* find(std::string_view key) const;
 };
 
-inline constexpr std::size_t kMaxPythonLiteral = 128 * 1024;  ///< bytes of text
+inline constexpr std::size_t kMaxPythonLiteral = 128U << 10;  ///< bytes of text
 inline constexpr int kMaxPythonDepth = 32;
 
 /// Parses one literal: strings with the escapes that repr() writes, decimal integers of 64 bits,

@@ -7,7 +7,6 @@
 #include <fcntl.h>
 
 #include "codec/error.hpp"
-#include "frame/frame_snapshot.hpp"
 #include "frame/sframe_format.hpp"
 
 namespace bloscfs::frame {
@@ -64,13 +63,20 @@ class DirectoryFiles final : public SframeFiles {
 class SframeSnapshot final : public FrameSnapshot {
  public:
   SframeSnapshot(FrameParts parts, std::shared_ptr<const SframeFiles> files, FileStamp stamp,
-                 std::shared_ptr<PeerLock> lock)
-      : FrameSnapshot(std::move(parts), files->index(), stamp, 0, std::move(lock)),
+                 std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock)
+      : FrameSnapshot(std::move(parts), files->index(), stamp, 0, std::move(expected),
+                      std::move(lock)),
         files_(std::move(files)) {}
 
-  /// Numbers of chunk files are used again, so a replaced index makes what this one says doubtful.
+  /// Numbers of chunk files are used again, so an index that somebody replaced makes what this one
+  /// says doubtful.
   bool unchanged() const override {
-    return FrameSnapshot::unchanged() && files_->index_stamp() == stamp_;
+    const PeerLock::Shared shared = lock_shared();
+    if (!generation_as_expected()) return false;
+    const auto named = files_->index_stamp();
+    if (!named || !expected()->matches_stamp(*named)) return false;
+    // A writer that shares `expected` replaces the file: that of an earlier state stays as it was.
+    return named->inode != stamp_.inode || expected()->matches(*source_, 0);
   }
 
  protected:
@@ -87,13 +93,14 @@ class SframeSnapshot final : public FrameSnapshot {
 
 }  // namespace
 
-std::unique_ptr<Snapshot> open_sframe(std::shared_ptr<const SframeFiles> files) {
+std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> files,
+                                           std::shared_ptr<ExpectedState> expected) {
   std::shared_ptr<PeerLock> lock = files->lock();
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
   FrameParts parts = read_stable_parts(*files->index(), 0, 1, stamp);
   return std::make_unique<SframeSnapshot>(std::move(parts), std::move(files), stamp,
-                                          std::move(lock));
+                                          std::move(expected), std::move(lock));
 }
 
 std::shared_ptr<const SframeFiles> open_sframe_files(UniqueFd directory, SourceCounters* counters) {

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "frame/frame_snapshot.hpp"
 #include "frame/open.hpp"
 #include "frame/peer_lock.hpp"
 
@@ -22,8 +23,9 @@ class SframeFiles {
 };
 
 /// Opens the sparse frame that `files` make up, reading the index file's header and trailer only.
-/// Throws Error if it cannot be trusted.
-std::unique_ptr<Snapshot> open_sframe(std::shared_ptr<const SframeFiles> files);
+/// Throws Error if it cannot be trusted. `expected` is what snapshots of one writer share.
+std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> files,
+                                           std::shared_ptr<ExpectedState> expected = nullptr);
 
 /// The files in a directory; null when it has no regular file chunks.b2frame.
 /// Throws std::system_error when that cannot be opened.

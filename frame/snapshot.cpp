@@ -1,12 +1,11 @@
 #include "frame/snapshot.hpp"
 
 #include <algorithm>
-#include <memory>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "codec/error.hpp"
+#include "frame/checksum.hpp"
 #include "frame/stored_chunk.hpp"
 
 namespace bloscfs::frame {
@@ -60,19 +59,16 @@ std::vector<std::uint8_t> Snapshot::read_vlmetalayer(const MetalayerEntry& entry
 
 void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const {
   const std::int64_t cbytes = chunk.chunk.header().cbytes;
-  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(),
-                                                                       &XXH3_freeState);
-  if (!state) throw std::bad_alloc();
-  XXH3_64bits_reset(state.get());
+  Checksum checksum;
   std::vector<std::uint8_t> window(std::min(kChecksumWindow, static_cast<std::size_t>(cbytes)));
   for (std::int64_t offset = 0; offset < cbytes;) {
     const auto size = std::min<std::int64_t>(cbytes - offset, std::ssize(window));
     const MutableBytes part = MutableBytes(window).first(static_cast<std::size_t>(size));
     read_stored(chunk, {offset, size}, part);
-    XXH3_64bits_update(state.get(), part.data(), part.size());
+    checksum.update(part);
     offset += size;
   }
-  const std::uint64_t sum = XXH3_64bits_digest(state.get());
+  const std::uint64_t sum = checksum.digest();
   if (sum != expected)
     codec::throw_malformed(fmt::format("chunk {}: checksum {:016x}, recorded is {:016x}",
                                        chunk.place.number, sum, expected));

@@ -16,7 +16,7 @@ inline constexpr std::string_view kAttributePrefix = "user.blosc2.";
 inline constexpr std::string_view kMetaPrefix = "user.blosc2.meta.";
 inline constexpr std::string_view kVlmetaPrefix = "user.blosc2.vlmeta.";
 /// Contents beyond this are not listed and cannot be read.
-inline constexpr std::size_t kMaxAttributeSize = 64 * 1024;
+inline constexpr std::size_t kMaxAttributeSize = 64U << 10;
 
 /// Full names of all attributes that can be read. Metalayers whose names make no attribute name
 /// (empty, or more than 255 bytes in full) are left out.

@@ -50,7 +50,8 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     if (!inserted) {
       stats_.cache_hits++;
       count_use(entry, purpose);
-      if (entry.pending) return wait_for(shard, entry.pending);
+      const std::shared_ptr<Pending> pending = entry.pending;
+      if (pending) return wait_for(shard, *pending);
       return entry.value;
     }
     entry.key = key;
@@ -92,11 +93,10 @@ void BlockCache::count_use(Entry& entry, Purpose purpose) const {
   if (entry.uses < kMaxUses) entry.uses++;
 }
 
-BlockCache::Value BlockCache::wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) {
-  const std::shared_ptr<Pending> kept = pending;
-  while (!kept->done) shard.made.wait(shard.mutex);
-  if (kept->error) std::rethrow_exception(kept->error);
-  return kept->value;
+BlockCache::Value BlockCache::wait_for(Shard& shard, const Pending& pending) {
+  while (!pending.done) shard.made.wait(shard.mutex);
+  if (pending.error) std::rethrow_exception(pending.error);
+  return pending.value;
 }
 
 void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made) {
@@ -244,6 +244,20 @@ void BlockCache::remember_ghost(Shard& shard, std::size_t hash) {
   if (shard.ghost_order.size() <= kMaxGhosts) return;
   shard.ghosts.erase(shard.ghost_order.front());
   shard.ghost_order.pop_front();
+}
+
+void BlockCache::forget(const CacheKey& key) {
+  Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
+  const MutexLock lock(shard.mutex);
+  const auto position = shard.entries.find(key);
+  if (position == shard.entries.end() || position->second.pending) return;
+  Entry& entry = position->second;
+  Queue& queue = entry.in_main ? shard.main : shard.small;
+  (entry.in_main ? shard.main_bytes : shard.small_bytes) -= entry.charge;
+  queue.erase(queue.iterator_to(entry));
+  used_ -= entry.charge;
+  stats_.cache_bytes -= entry.charge;
+  shard.entries.erase(position);
 }
 
 void BlockCache::shrink(std::size_t keep) {

@@ -77,6 +77,9 @@ class BlockCache {
   /// True if the value is there or being made. Counts neither as hit nor as miss.
   bool contains(const CacheKey& key);
 
+  /// Drops a value, which is not being made now.
+  void forget(const CacheKey& key);
+
   /// Drops what nobody uses until at most `keep` bytes are held.
   void shrink(std::size_t keep);
 
@@ -120,7 +123,7 @@ class BlockCache {
                 const std::function<Made()>& make);
   void count_use(Entry& entry, Purpose purpose) const;
   void check_affordable(std::size_t working) const;
-  Value wait_for(Shard& shard, const std::shared_ptr<Pending>& pending) REQUIRES(shard.mutex);
+  Value wait_for(Shard& shard, const Pending& pending) REQUIRES(shard.mutex);
   void finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made);
   void fail(Shard& shard, const CacheKey& key);
   void reserve(std::size_t bytes);

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "codec/error.hpp"
 #include "fs/attributes.hpp"
@@ -45,6 +46,11 @@ frame::UniqueFd open_directory_path(const std::string& path) {
 /// Bytes that may be decoded ahead at once, as a part of the budget.
 std::int64_t readahead_limit(std::size_t cache_size) {
   return static_cast<std::int64_t>(std::min(cache_size / 16, std::size_t{16} << 20));
+}
+
+/// Bytes that may be dirty at once, as a part of the budget unless it is given.
+std::size_t dirty_limit(const MountOptions& options) {
+  return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / 4;
 }
 
 /// True for attributes of the source file that are shown as they are.
@@ -93,7 +99,18 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       tree_(root_, classifier_, std::move(source.single), options.owner),
       readahead_budget_(readahead_limit(options.cache_size)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
-      pool_(workers) {}
+      write_options_(options.write),
+      raw_(options.raw),
+      writable_(!options.read_only),
+      budget_(dirty_limit(options), stats_, [this] { committer_.press(); }),
+      pool_(workers),
+      committer_(stats_) {
+  if (writable_)
+    committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
+                     [this] {
+                       if (::syncfs(root_.descriptor()) != 0) throw_errno(errno, "syncfs");
+                     });
+}
 
 std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const SourceEntry& entry) {
   const std::string path = tree_.path(node);
@@ -105,14 +122,13 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   }
   std::shared_ptr<const frame::Snapshot> snapshot = classifier_.open(path, entry.is_sframe);
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) throw_errno(ESTALE, path);
-  ViewShape shape = classifier_.shape_of(*snapshot);
-  file->view = std::make_unique<const FileView>(
-      std::move(shape), FrameReader(std::move(snapshot), node, cache_, stats_, reader_settings_));
+  file->content = std::make_shared<Content>(services(), std::move(snapshot));
   return file;
 }
 
 Filesystem::Opened Filesystem::open(NodeId node, int flags) {
-  if ((flags & O_ACCMODE) != O_RDONLY) throw_errno(EROFS, "open");
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  if (writes && !writable_) throw_errno(EROFS, "open");
   return retrying_stale([&]() -> Opened {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
@@ -123,6 +139,11 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
     if (!handle->file) {
       handle->file = make_open_file(node, entry);
       tree_.set_opened(node, handle->file);
+    }
+    if (writes && handle->file->content) {
+      handle->file->content->make_writable(home_of(node));
+      handle->file->content->add_writer();
+      handle->writes = true;
     }
     const bool changed = !entry.is_container && tree_.take_change(node, entry);
     return {handles_.add(std::move(handle)), changed};
@@ -136,7 +157,16 @@ std::shared_ptr<Filesystem::FileHandle> Filesystem::handle(std::uint64_t number)
 }
 
 void Filesystem::release(std::uint64_t number) {
+  const auto closed = handle(number);
   handles_.remove(number);
+  if (closed->writes) {
+    const auto& content = closed->file->content;
+    content->remove_writer();
+    if (content->needs_commit()) {
+      committer_.note(content, closed->file);
+      committer_.queue(content);
+    }
+  }
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
@@ -174,10 +204,9 @@ std::shared_ptr<Filesystem::DirectoryHandle> Filesystem::directory_handle(
 }
 
 void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out) {
-  const FileView& view = *handle.file->view;
   handle.readahead.on_read(offset, size, handle.file, pool_, readahead_budget_);
   try {
-    view.read(offset, size, out);
+    handle.file->content->read(offset, size, out);
   } catch (const std::exception& error) {
     stats_.io_errors++;
     log_bad_data(handle.node, error);
@@ -186,6 +215,55 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
     if (!handle.direct || out.size() == 0) throw;
   }
 }
+
+// --- writing
+
+ContentServices Filesystem::services() {
+  return {cache_, stats_, reader_settings_, pool_, budget_, write_options_, raw_, next_content_id_};
+}
+
+std::shared_ptr<ContentHome> Filesystem::home_of(NodeId) { throw_errno(EROFS, "write"); }
+
+Content& Filesystem::changing(const FileHandle& handle) {
+  if (!handle.writes) throw_errno(EBADF, "file handle is not open for writing");
+  committer_.note(handle.file->content, handle.file);
+  return *handle.file->content;
+}
+
+void Filesystem::write(FileHandle& handle, std::int64_t offset, codec::Bytes bytes) {
+  changing(handle).write(offset, bytes);
+}
+
+void Filesystem::truncate(FileHandle& handle, std::int64_t size) { changing(handle).resize(size); }
+
+void Filesystem::allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size) {
+  Content& content = changing(handle);
+  const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
+  const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
+  const bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
+  if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0)
+    throw_errno(EOPNOTSUPP, "fallocate");
+  if (size > std::numeric_limits<std::int64_t>::max() - offset) throw_errno(EFBIG, "fallocate");
+  if (!keeps_size && offset + size > content.size()) content.resize(offset + size);
+  if (punches || zeroes) content.zero(offset, size);
+}
+
+void Filesystem::sync(const FileHandle& handle) {
+  const auto& content = handle.file->content;
+  if (const std::error_code error = content->take_error())
+    throw std::system_error(error, "earlier commit");
+  if (content->needs_commit()) committer_.commit(content);
+}
+
+void Filesystem::flush(const FileHandle& handle) {
+  if (!handle.writes) return;
+  const auto& content = handle.file->content;
+  if (const std::error_code error = content->take_error())
+    throw std::system_error(error, "earlier commit");
+  if (write_options_.strict && content->needs_commit()) committer_.commit(content);
+}
+
+void Filesystem::commit_all() { committer_.commit_all(); }
 
 void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
   const std::string path = tree_.path(node);
@@ -213,7 +291,7 @@ std::vector<std::string> Filesystem::list_attributes(NodeId node) {
   if (tree_.is_virtual(node)) return names;
   const SourceEntry entry = tree_.entry(node);
   if (entry.is_container)
-    for (std::string& name : fs::list_attributes(container(node)->view->reader().snapshot()))
+    for (std::string& name : fs::list_attributes(*container(node)->content->snapshot()))
       names.push_back(std::move(name));
   for (std::string& name : root_.object(source_file(node, entry)).attribute_names())
     if (passes_through(name, entry.is_container)) names.push_back(std::move(name));
@@ -229,7 +307,7 @@ std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
     return root_.object(source_file(node, entry)).attribute(name);
   if (!entry.is_container) throw_errno(ENODATA, name);
   const auto value =
-      fs::read_attribute(container(node)->view->reader().snapshot(), name, thread_decoder());
+      fs::read_attribute(*container(node)->content->snapshot(), name, thread_decoder());
   if (!value) throw_errno(ENODATA, name);
   return std::string(value->begin(), value->end());
 }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fs/classifier.hpp"
+#include "fs/committer.hpp"
 #include "fs/handle_table.hpp"
 #include "fs/options.hpp"
 #include "fs/readahead.hpp"
@@ -44,6 +45,7 @@ class Filesystem {
     NodeId node = 0;
     std::shared_ptr<const OpenFile> file;
     bool direct = false;  ///< opened with O_DIRECT: short replies are allowed
+    bool writes = false;  ///< a container opened for writing
     Readahead readahead;
   };
   struct DirectoryHandle {
@@ -66,6 +68,19 @@ class Filesystem {
   /// Reads from a container's view.
   void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
 
+  // --- writing to containers
+
+  void write(FileHandle& handle, std::int64_t offset, codec::Bytes bytes);
+  void truncate(FileHandle& handle, std::int64_t size);
+  /// As fallocate(2), for the modes that punch, zero and set sizes.
+  void allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size);
+  /// What was written is durable when it returns.
+  void sync(const FileHandle& handle);
+  /// At each close of a descriptor: reports errors of commits in the background.
+  void flush(const FileHandle& handle);
+  /// Commits everything, before the mount ends.
+  void commit_all();
+
   std::vector<std::string> list_attributes(NodeId node);
   /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
   std::string read_attribute(NodeId node, const std::string& name);
@@ -77,6 +92,9 @@ class Filesystem {
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
   /// The container's snapshot: that of an open handle, or opened for this call.
   std::shared_ptr<const OpenFile> container(NodeId node);
+  ContentServices services();
+  std::shared_ptr<ContentHome> home_of(NodeId node);
+  Content& changing(const FileHandle& handle);
   void log_bad_data(NodeId node, const std::exception& error);
   /// Path of the file whose own attributes are shown.
   std::string source_file(NodeId node, const SourceEntry& entry) const;
@@ -93,7 +111,13 @@ class Filesystem {
   Mutex log_mutex_;
   std::unordered_set<std::string> logged_ GUARDED_BY(log_mutex_);
   std::atomic<std::chrono::steady_clock::rep> last_release_;
-  WorkerPool pool_;  ///< last: its tasks use everything above
+  const WriteOptions write_options_;
+  const bool raw_;
+  const bool writable_;
+  std::atomic<std::uint64_t> next_content_id_{1};
+  DirtyBudget budget_;
+  WorkerPool pool_;      ///< its tasks use everything above
+  Committer committer_;  ///< last: uses the pool
 };
 
 }  // namespace bloscfs::fs

@@ -49,15 +49,18 @@ codec::BlockDecoder& thread_decoder() {
 }
 
 FrameReader::FrameReader(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t content_id,
-                         BlockCache& cache, Stats& stats, ReaderSettings settings)
+                         std::uint64_t index_id, BlockCache& cache, Stats& stats,
+                         ReaderSettings settings)
     : snapshot_(std::move(snapshot)),
       content_id_(content_id),
+      index_id_(index_id),
       cache_(cache),
       stats_(stats),
       settings_(settings) {}
 
 CacheKey FrameReader::key(CacheKind kind, std::int64_t item, std::int32_t block) const {
-  return {content_id_, item, block, kind};
+  const bool is_index = kind == CacheKind::index_page || kind == CacheKind::chunk_map;
+  return {is_index ? index_id_ : content_id_, item, block, kind};
 }
 
 void FrameReader::check_unchanged() const {
@@ -229,6 +232,19 @@ void FrameReader::prefetch_chunk(std::int64_t chunk, std::int64_t chunk_offset,
     const codec::ByteRange content = opened->chunk.block_content(number);
     chunk_offset = content.offset + content.size;
   }
+}
+
+void FrameReader::forget_chunk(std::int64_t chunk) const {
+  if (chunk >= snapshot_->info().nchunks) return;
+  const CacheKey opened_key = key(CacheKind::opened_chunk, chunk);
+  try {
+    const std::int32_t blocks = open_chunk(chunk)->chunk.block_count();
+    for (std::int32_t block = 0; block < blocks; block++)
+      cache_.forget(key(CacheKind::block, chunk, block));
+  } catch (const std::exception&) {
+    // A chunk that cannot be opened has no blocks in the cache.
+  }
+  cache_.forget(opened_key);
 }
 
 void FrameReader::check_chunk(std::int64_t chunk) const {

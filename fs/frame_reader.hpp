@@ -29,10 +29,11 @@ struct ReaderSettings {
 /// source was changed under the snapshot).
 class FrameReader {
  public:
-  /// `content_id` names the snapshot in the cache: equal only for the same state of the same file.
-  /// `cache` and `stats` outlive the reader.
+  /// `content_id` names chunks and blocks in the cache, `index_id` the index: equal only for
+  /// readers for which these are the same. `cache` and `stats` outlive the reader.
   FrameReader(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t content_id,
-              BlockCache& cache, Stats& stats, ReaderSettings settings = {});
+              std::uint64_t index_id, BlockCache& cache, Stats& stats,
+              ReaderSettings settings = {});
 
   const frame::Snapshot& snapshot() const { return *snapshot_; }
 
@@ -63,6 +64,8 @@ class FrameReader {
   std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk) const;
   /// The chunk with its header read (special chunks included).
   std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk) const;
+  /// Drops what the cache has of a chunk, which nobody is reading.
+  void forget_chunk(std::int64_t chunk) const;
   /// Decodes all of one chunk and checks every checksum of it; for verification.
   void check_chunk(std::int64_t chunk) const;
 
@@ -97,6 +100,7 @@ class FrameReader {
 
   std::shared_ptr<const frame::Snapshot> snapshot_;
   const std::uint64_t content_id_;
+  const std::uint64_t index_id_;
   BlockCache& cache_;
   Stats& stats_;
   const ReaderSettings settings_;

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 
 #include "frame/byte_source.hpp"
-#include "fs/live_attributes.hpp"
 #include "fs/open_file.hpp"
 #include "fs/source_object.hpp"
 
@@ -60,7 +59,6 @@ struct Node {
   bool was_listed = false;  ///< directories
   std::uint32_t plain_writers = 0;
   std::weak_ptr<const OpenFile> open_file;
-  std::weak_ptr<const LiveAttributes> live;
   /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
   std::optional<std::string> wanted_name;
   bool replaces = false;                        ///< something in SOURCE still has the wanted name

@@ -27,6 +27,7 @@ constexpr std::size_t kGrowthDigits = 21;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   std::vector<PythonValue> items;
+  items.reserve(shape.size());
   for (const std::int64_t extent : shape) items.push_back(PythonValue::make_integer(extent));
   return frame::python_repr(PythonValue::make_sequence(PythonKind::tuple, std::move(items)));
 }

@@ -1,18 +1,18 @@
 #pragma once
-// What the open handles of one node share: a container's view, or a plain file's descriptor.
+// What the open handles of one node share: a container's content, or a plain file's descriptor.
 
 #include <memory>
-#include <optional>
 
 #include <sys/stat.h>
 
-#include "fs/file_view.hpp"
+#include "frame/byte_source.hpp"
+#include "fs/content.hpp"
 
 namespace bloscfs::fs {
 
-/// Immutable; exactly one of `view` and `plain` is set.
+/// Immutable but for the content; exactly one of `content` and `plain` is set.
 struct OpenFile {
-  std::unique_ptr<const FileView> view;
+  std::shared_ptr<Content> content;
   frame::UniqueFd plain;
   struct stat attributes {};  ///< as shown when it was opened
 };

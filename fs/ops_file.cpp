@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <memory>
 #include <system_error>
+#include <vector>
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -79,13 +80,59 @@ void op_lseek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_fil
       fuse_reply_lseek(request, seek_plain(handle->file->plain.get(), offset, whence));
       return;
     }
-    const FileView& view = *handle->file->view;
-    const auto found = whence == SEEK_DATA ? view.seek_data(offset) : view.seek_hole(offset);
+    const Content& content = *handle->file->content;
+    const auto found = whence == SEEK_DATA ? content.seek_data(offset) : content.seek_hole(offset);
     if (!found) {
       fuse_reply_err(request, ENXIO);
       return;
     }
     fuse_reply_lseek(request, *found);
+  });
+}
+
+void op_write_buf(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset,
+                  fuse_file_info* info) {
+  guarded(request, "write", [&] {
+    Filesystem& fs = filesystem(request);
+    const auto handle = fs.handle(info->fh);
+    const std::size_t size = fuse_buf_size(in);
+    const fuse_buf& first = in->buf[in->idx];
+    if (in->count == in->idx + 1 && (first.flags & FUSE_BUF_IS_FD) == 0) {
+      fs.write(*handle, offset, {static_cast<const std::uint8_t*>(first.mem) + in->off, size});
+    } else {
+      std::vector<std::uint8_t> bytes(size);
+      fuse_bufvec out = FUSE_BUFVEC_INIT(size);
+      out.buf[0].mem = bytes.data();
+      const ssize_t copied = fuse_buf_copy(&out, in, static_cast<fuse_buf_copy_flags>(0));
+      if (copied < 0) throw std::system_error(static_cast<int>(-copied), std::generic_category());
+      fs.write(*handle, offset, codec::Bytes(bytes).first(static_cast<std::size_t>(copied)));
+    }
+    fuse_reply_write(request, size);
+  });
+}
+
+void op_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
+  guarded(request, "fsync", [&] {
+    Filesystem& fs = filesystem(request);
+    fs.sync(*fs.handle(info->fh));
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
+  guarded(request, "flush", [&] {
+    Filesystem& fs = filesystem(request);
+    fs.flush(*fs.handle(info->fh));
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t size,
+                  fuse_file_info* info) {
+  guarded(request, "fallocate", [&] {
+    Filesystem& fs = filesystem(request);
+    fs.allocate(*fs.handle(info->fh), mode, offset, size);
+    fuse_reply_err(request, 0);
   });
 }
 
@@ -96,6 +143,10 @@ void add_file_operations(fuse_lowlevel_ops& ops) {
   ops.release = op_release;
   ops.read = op_read;
   ops.lseek = op_lseek;
+  ops.write_buf = op_write_buf;
+  ops.fsync = op_fsync;
+  ops.flush = op_flush;
+  ops.fallocate = op_fallocate;
 }
 
 }  // namespace bloscfs::fs

@@ -43,13 +43,13 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size,
                         const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
                         ReadaheadBudget& budget) {
   Window window = advance(offset, size, budget.limit());
-  window.end = std::min(window.end, file->view->size());
+  window.end = std::min(window.end, file->content->size());
   for (std::int64_t at = window.begin; at < window.end; at += kPart) {
     const std::int64_t part = std::min(kPart, window.end - at);
     if (!budget.take(part)) return;
     pool.post([file, at, part, &budget] {
       try {
-        file->view->prefetch(at, part);
+        file->content->prefetch(at, part);
       } catch (const std::exception&) {
         // The reader meets the same error when it gets there, and reports it.
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,7 +16,6 @@
 
 #include <fmt/format.h>
 #include <malloc.h>
-#include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
@@ -64,7 +64,8 @@ std::string escaped(const std::string& text) {
 }
 
 std::string mount_option_list(const SessionSettings& settings) {
-  std::string list = fmt::format("ro,max_read={}", kRequestSize);
+  std::string list =
+      fmt::format("{},max_read={}", settings.options.read_only ? "ro" : "rw", kRequestSize);
   bool has_name = false;
   bool has_type = false;
   for (const std::string& option : settings.options.passed_on) {
@@ -244,10 +245,9 @@ class Session {
 
 }  // namespace
 
-void run_session(const SessionSettings& given) {
-  SessionSettings settings = given;
+void run_session(SessionSettings settings) {
   settings.foreground |= settings.debug;
-  settings.mountpoint = real_path(given.mountpoint);
+  settings.mountpoint = real_path(settings.mountpoint);
   require_directory(settings.mountpoint);
   bound_allocator();
   raise_descriptor_limit();
@@ -268,6 +268,7 @@ void run_session(const SessionSettings& given) {
   state.filesystem = &filesystem;
   const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
   session.serve(threads.requests);
+  filesystem.commit_all();
 }
 
 }  // namespace bloscfs::fs

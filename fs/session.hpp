@@ -17,6 +17,6 @@ struct SessionSettings {
 
 /// Returns when the mount has ended. Goes into the background once the mount works, unless told
 /// otherwise. Throws whatever keeps the mount from working, with a message for the user.
-void run_session(const SessionSettings& settings);
+void run_session(SessionSettings settings);
 
 }  // namespace bloscfs::fs

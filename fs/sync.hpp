@@ -1,9 +1,8 @@
 #pragma once
-// A mutex that clang's thread-safety analysis understands.
+// Locks that clang's thread-safety analysis understands.
 
 #include <condition_variable>
 #include <mutex>
-#include <shared_mutex>
 
 #if defined(__clang__)
 #define BLOSCFS_THREAD_ATTRIBUTE(x) __attribute__((x))
@@ -13,6 +12,7 @@
 
 #define GUARDED_BY(x) BLOSCFS_THREAD_ATTRIBUTE(guarded_by(x))
 #define REQUIRES(...) BLOSCFS_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
+#define REQUIRES_SHARED(...) BLOSCFS_THREAD_ATTRIBUTE(requires_shared_capability(__VA_ARGS__))
 #define EXCLUDES(...) BLOSCFS_THREAD_ATTRIBUTE(locks_excluded(__VA_ARGS__))
 
 namespace bloscfs::fs {
@@ -41,34 +41,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
   Mutex& mutex_;
 };
 
-/// One owner, or any number of them that change nothing.
-class BLOSCFS_THREAD_ATTRIBUTE(capability("shared_mutex")) SharedMutex {
- public:
-  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
-  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
-  void lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) { mutex_.lock_shared(); }
-  void unlock_shared() BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
-    mutex_.unlock_shared();
-  }
-
- private:
-  std::shared_mutex mutex_;
-};
-
-class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) SharedLock {
- public:
-  explicit SharedLock(SharedMutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(mutex))
-      : mutex_(mutex) {
-    mutex_.lock_shared();
-  }
-  ~SharedLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock_shared(); }
-  SharedLock(const SharedLock&) = delete;
-  SharedLock& operator=(const SharedLock&) = delete;
-
- private:
-  SharedMutex& mutex_;
-};
-
 /// Waits must loop on their condition: wake-ups may be spurious.
 class CondVar {
  public:
@@ -87,6 +59,68 @@ class CondVar {
 
  private:
   std::condition_variable condition_;
+};
+
+/// Many readers or one writer. A writer that waits goes before readers that come later, so a
+/// thread must not take it twice.
+class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
+ public:
+  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) {
+    std::unique_lock lock(mutex_);
+    writers_waiting_++;
+    changed_.wait(lock, [this] { return !writing_ && readers_ == 0; });
+    writers_waiting_--;
+    writing_ = true;
+  }
+  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    const std::lock_guard lock(mutex_);
+    writing_ = false;
+    changed_.notify_all();
+  }
+  void lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !writing_ && writers_waiting_ == 0; });
+    readers_++;
+  }
+  void unlock_shared() BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
+    const std::lock_guard lock(mutex_);
+    if (--readers_ == 0) changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int readers_ = 0;
+  int writers_waiting_ = 0;
+  bool writing_ = false;
+};
+
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) WriteLock {
+ public:
+  explicit WriteLock(SharedMutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
+      : mutex_(mutex) {
+    mutex_.lock();
+  }
+  ~WriteLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  WriteLock(const WriteLock&) = delete;
+  WriteLock& operator=(const WriteLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
+};
+
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadLock {
+ public:
+  explicit ReadLock(SharedMutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(mutex))
+      : mutex_(mutex) {
+    mutex_.lock_shared();
+  }
+  ~ReadLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock_shared(); }
+  ReadLock(const ReadLock&) = delete;
+  ReadLock& operator=(const ReadLock&) = delete;
+
+ private:
+  SharedMutex& mutex_;
 };
 
 }  // namespace bloscfs::fs

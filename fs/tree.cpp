@@ -23,6 +23,10 @@ mode_t shown_type(const SourceEntry& entry) {
   return entry.is_container ? S_IFREG : entry.entry.st_mode & S_IFMT;
 }
 
+bool has_changes(const OpenFile* file) {
+  return file != nullptr && file->content && file->content->needs_commit();
+}
+
 }  // namespace
 
 Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
@@ -46,7 +50,6 @@ Tree::Known Tree::known(NodeId id) const {
           node.is_sframe,
           node.wanted_name.has_value(),
           node.open_file.lock(),
-          node.live.lock(),
           node.remains};
 }
 
@@ -116,7 +119,7 @@ std::optional<std::string> Tree::resolve(NodeId directory, const std::string& pa
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
   std::optional<Found> found;
   {
-    const SharedLock names(names_);
+    const ReadLock names(names_);
     const auto full_name = resolve(directory, path(directory), name);
     if (full_name) found = adopt(directory, name, *full_name);
   }
@@ -127,7 +130,7 @@ std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& nam
 std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
   std::optional<Found> found;
   {
-    const SharedLock names(names_);
+    const ReadLock names(names_);
     found = adopt(directory, entry.shown_name, entry.full_name);
   }
   if (found) found->attributes = with_live(found->attributes, found->id);
@@ -149,19 +152,34 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& show
   return found;
 }
 
-bool Tree::stands_for(const Node& node, const SourceEntry& entry) const {
-  if (node.type != shown_type(entry) || node.is_container != entry.is_container) return false;
-  return !entry.is_container || !node.live.expired() || node.state == state_of(entry.source);
+bool Tree::is_live(const SourceEntry& entry) const {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(entry.entry));
+    if (node != nullptr) file = node->open_file.lock();
+  }
+  return has_changes(file.get());
+}
+
+Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
+  Node* node = nodes_.current(identity_of(entry.entry));
+  if (node == nullptr || node->type != shown_type(entry)) return nullptr;
+  if (node->is_container != entry.is_container) return nullptr;
+  const bool same_state =
+      !entry.is_container || is_live || node->state == state_of(entry.source);
+  return same_state ? node : nullptr;
 }
 
 Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
                               const SourceEntry& entry) {
   Found found{0, shown_attributes(entry), false};
+  const bool live = is_live(entry);
   NodeTable::Dropped dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   Node& parent = nodes_.node(directory);
-  Node* known = nodes_.current(identity_of(entry.entry));
-  if (known != nullptr && stands_for(*known, entry)) {
+  Node* known = node_of(entry, live);
+  if (known != nullptr) {
     known->references++;
     dropped = nodes_.add_name(*known, parent, full_name);
   } else {
@@ -207,7 +225,7 @@ void Tree::unpin(NodeId id) {
 }
 
 SourceEntry Tree::entry(NodeId id) {
-  const SharedLock names(names_);
+  const ReadLock names(names_);
   return entry_of(known(id));
 }
 
@@ -229,7 +247,7 @@ SourceEntry Tree::entry_of(const Known& known) {
     }
     const bool same_object =
         identity_of(entry->entry) == known.identity && entry->is_container == known.is_container;
-    const bool same_state = !known.is_container || known.live || known.is_pending ||
+    const bool same_state = !known.is_container || has_changes(known.open_file.get()) ||
                             state_of(entry->source) == known.state;
     if (same_object && same_state) return *entry;
     if (!newest) newest = std::move(entry);
@@ -262,7 +280,7 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
 }
 
 std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
-  const SharedLock names(names_);
+  const ReadLock names(names_);
   const Known what = known(id);
   if (what.paths.empty()) {
     if (!what.remains) throw_stale("inode " + std::to_string(id));
@@ -281,7 +299,7 @@ struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
   struct stat st {};
   {
-    const SharedLock names(names_);
+    const ReadLock names(names_);
     st = stored_attributes(known(id));
   }
   return with_live(st, id);
@@ -308,16 +326,12 @@ struct stat Tree::shown_attributes(const SourceEntry& entry) const {
 }
 
 struct stat Tree::with_live(struct stat st, NodeId id) const {
-  std::shared_ptr<const LiveAttributes> live;
-  {
-    const MutexLock lock(mutex_);
-    live = nodes_.node(id).live.lock();
-  }
-  const auto state = live ? live->live_state() : std::nullopt;
-  if (!state) return st;
-  st.st_size = state->size;
-  st.st_mtim = state->modified;
-  st.st_ctim = state->changed;
+  const auto file = opened(id);
+  if (!has_changes(file.get())) return st;
+  const LogicalAttributes live = file->content->attributes();
+  st.st_size = live.size;
+  st.st_mtim = live.modified.value_or(st.st_mtim);
+  st.st_ctim = live.changed.value_or(st.st_ctim);
   return st;
 }
 
@@ -332,7 +346,7 @@ struct stat Tree::single_root_attributes() {
   st.st_nlink = 2;
   st.st_ino = kRootId;
   st.st_mode = S_IFDIR | 0755;
-  const SharedLock names(names_);
+  const ReadLock names(names_);
   if (const auto entry = look(single().value())) {
     const struct stat file = shown_attributes(*entry);
     st.st_uid = file.st_uid;
@@ -350,7 +364,7 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
   std::vector<DirectoryEntry> entries;
   for (std::size_t done = 0; done < present.size();) {
     // A large directory takes a while, and others want to change names.
-    const SharedLock names(names_);
+    const ReadLock names(names_);
     const std::string parent = path(directory);
     const std::size_t end = std::min(present.size(), done + kListBatch);
     for (; done < end; done++) {
@@ -367,7 +381,7 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
 
 std::vector<std::string> Tree::names_in(NodeId directory) {
   if (is_virtual(directory)) return {single().value()};
-  const SharedLock names(names_);
+  const ReadLock names(names_);
   std::set<std::string> present;
   for (SourceRoot::Entry& entry : root_.list(path(directory)))
     present.insert(std::move(entry.name));
@@ -398,11 +412,6 @@ void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
   Node& node = nodes_.node(id);
   node.open_file = file;
   node.was_opened = true;
-}
-
-void Tree::set_live(NodeId id, const std::shared_ptr<const LiveAttributes>& content) {
-  const MutexLock lock(mutex_);
-  nodes_.node(id).live = content;
 }
 
 void Tree::begin_plain_writing(NodeId id) {

@@ -3,7 +3,8 @@
 //
 // A node is one state of one source object: hard links share it, and when a container's file has
 // changed the next lookup makes a new node with a new id. Ids are never used again. What the mount
-// itself changes goes through TreeChanges and keeps its node, and so does a file that it writes.
+// itself changes goes through TreeChanges and keeps its node, and a file with uncommitted changes
+// is what its content says, whatever commits make of the source file meanwhile.
 
 #include <cstdint>
 #include <memory>
@@ -86,8 +87,6 @@ class Tree {
   /// What is open of a node now, if anything.
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
-  /// From now on, as long as it exists, the node is what `content` says.
-  void set_live(NodeId id, const std::shared_ptr<const LiveAttributes>& content);
 
   /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
   void begin_plain_writing(NodeId id);
@@ -107,7 +106,6 @@ class Tree {
     bool is_sframe = false;
     bool is_pending = false;
     std::shared_ptr<const OpenFile> open_file;
-    std::shared_ptr<const LiveAttributes> live;
     std::shared_ptr<const SourceObject> remains;
   };
   Known known(NodeId id) const;
@@ -130,7 +128,9 @@ class Tree {
   std::vector<std::string> names_in(NodeId directory);
   bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);
-  bool stands_for(const Node& node, const SourceEntry& entry) const REQUIRES(mutex_);
+  /// The node that stands for the object that is there; null if none does, or for another state.
+  Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
+  bool is_live(const SourceEntry& entry) const;
   struct stat shown_attributes(const SourceEntry& entry) const;
   struct stat with_live(struct stat st, NodeId id) const;
   struct stat single_root_attributes();

@@ -22,6 +22,7 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 
 NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
                                   const std::string& full_name, SourceEntry entry) {
+  const bool live = tree_.is_live(entry);
   NamedObject object{directory, path, full_name, full_name, std::move(entry), 0, false, false};
   const MutexLock lock(tree_.mutex_);
   if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
@@ -29,9 +30,8 @@ NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
     object.stored_name = pending->names.back().name;
     object.is_pending = true;
     object.replaces = pending->replaces;
-  } else {
-    const Node* node = tree_.nodes_.current(identity_of(object.entry.entry));
-    if (node != nullptr && tree_.stands_for(*node, object.entry)) object.node = node->id;
+  } else if (const Node* node = tree_.node_of(object.entry, live)) {
+    object.node = node->id;
   }
   return object;
 }

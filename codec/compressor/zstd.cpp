@@ -12,6 +12,8 @@ namespace {
 struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
   void operator()(ZSTD_DDict* dictionary) const { ZSTD_freeDDict(dictionary); }
+  void operator()(ZSTD_CCtx* context) const { ZSTD_freeCCtx(context); }
+  void operator()(ZSTD_CDict* dictionary) const { ZSTD_freeCDict(dictionary); }
 };
 
 class ZstdDecompressor final : public Decompressor {
@@ -46,10 +48,58 @@ class ZstdDecompressor final : public Decompressor {
   std::vector<std::uint8_t> source_;  ///< of digested_
 };
 
+/// Levels of the library by those of Blosc (codecs.md, section 4).
+constexpr int kLevels[] = {0, 1, 3, 5, 7, 9, 11, 13, 15, 22};
+
+/// From this version on a context salts its hashes with how often it was used, so that only the
+/// first result of each is reproducible.
+constexpr unsigned kFirstSaltedVersion = 10505;
+
+class ZstdCompressor final : public Compressor {
+ public:
+  explicit ZstdCompressor(int level) : level_(level) {}
+
+  std::size_t compress(Bytes in, Bytes dictionary, MutableBytes out) override {
+    renew_context();
+    const std::size_t size =
+        dictionary.empty() ? ZSTD_compressCCtx(context_.get(), out.data(), out.size(), in.data(),
+                                               in.size(), level_)
+                           : ZSTD_compress_usingCDict(context_.get(), out.data(), out.size(),
+                                                      in.data(), in.size(), digest(dictionary));
+    return ZSTD_isError(size) != 0 ? 0 : size;
+  }
+
+ private:
+  void renew_context() {
+    if (context_ != nullptr && ZSTD_versionNumber() < kFirstSaltedVersion) return;
+    context_.reset(ZSTD_createCCtx());
+    if (context_ == nullptr) throw std::bad_alloc();
+  }
+
+  const ZSTD_CDict* digest(Bytes dictionary) {
+    if (digested_ == nullptr ||
+        !std::equal(dictionary.begin(), dictionary.end(), source_.begin(), source_.end())) {
+      digested_.reset(ZSTD_createCDict(dictionary.data(), dictionary.size(), level_));
+      if (digested_ == nullptr) throw std::bad_alloc();
+      source_.assign(dictionary.begin(), dictionary.end());
+    }
+    return digested_.get();
+  }
+
+  int level_;
+  std::unique_ptr<ZSTD_CCtx, FreeContext> context_;
+  std::unique_ptr<ZSTD_CDict, FreeContext> digested_;
+  std::vector<std::uint8_t> source_;  ///< of digested_
+};
+
 }  // namespace
 
 std::unique_ptr<Decompressor> make_zstd_decompressor() {
   return std::make_unique<ZstdDecompressor>();
+}
+
+std::unique_ptr<Compressor> make_zstd_compressor(int clevel) {
+  return std::make_unique<ZstdCompressor>(kLevels[clevel]);
 }
 
 }  // namespace bloscfs::codec

@@ -78,6 +78,11 @@ HWY_EXPORT(running_xor_simd);
 
 std::size_t whole_words(std::size_t size, std::size_t word) { return size - size % word; }
 
+void xor_bytes(Bytes in, Bytes reference, MutableBytes out, std::size_t size) {
+  std::size_t i = HWY_DYNAMIC_DISPATCH(xor_simd)(in.data(), reference.data(), size, out.data());
+  for (; i < size; ++i) out[i] = static_cast<std::uint8_t>(in[i] ^ reference[i]);
+}
+
 /// Bytes from `i` on, which is not in the first word.
 void undelta_rest(MutableBytes data, std::size_t word, std::size_t i) {
   const std::size_t end = whole_words(data.size(), word);
@@ -114,9 +119,14 @@ void undelta_running(MutableBytes data, std::size_t typesize) {
 }
 
 void delta_reference(MutableBytes data, Bytes reference, std::size_t typesize) {
-  const std::size_t end = whole_words(data.size(), delta_word(typesize));
-  std::size_t i = HWY_DYNAMIC_DISPATCH(xor_simd)(data.data(), reference.data(), end, data.data());
-  for (; i < end; ++i) data[i] = static_cast<std::uint8_t>(data[i] ^ reference[i]);
+  xor_bytes(data, reference, data, whole_words(data.size(), delta_word(typesize)));
+}
+
+void delta_reference(Bytes in, Bytes reference, MutableBytes out, std::size_t typesize) {
+  const std::size_t end = whole_words(in.size(), delta_word(typesize));
+  xor_bytes(in, reference, out, end);
+  std::copy(in.begin() + static_cast<std::ptrdiff_t>(end), in.end(),
+            out.begin() + static_cast<std::ptrdiff_t>(end));
 }
 
 void delta_running_scalar(Bytes in, MutableBytes out, std::size_t typesize) {

@@ -17,6 +17,8 @@ void delta_running(Bytes in, MutableBytes out, std::size_t typesize);
 void undelta_running(MutableBytes data, std::size_t typesize);
 /// For the other blocks, both directions. `reference` is not shorter than `data`.
 void delta_reference(MutableBytes data, Bytes reference, std::size_t typesize);
+/// The same from `in` to `out`, which have equal sizes.
+void delta_reference(Bytes in, Bytes reference, MutableBytes out, std::size_t typesize);
 
 /// The same, byte by byte: what tests compare with.
 void delta_running_scalar(Bytes in, MutableBytes out, std::size_t typesize);

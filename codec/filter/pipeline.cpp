@@ -10,6 +10,7 @@
 #include "codec/filter/bytedelta.hpp"
 #include "codec/filter/delta.hpp"
 #include "codec/filter/shuffle.hpp"
+#include "codec/filter/truncate.hpp"
 #include "codec/names.hpp"
 
 namespace bloscfs::codec {
@@ -66,6 +67,69 @@ void undo_in_place(const ChunkHeader& header, const FilterStep& step, bool own_r
   }
 }
 
+/// Slots that alter the block when applied.
+bool acts(const ChunkHeader& header, const FilterStep& step) {
+  switch (step.id) {
+    case FilterId::none:
+      return false;
+    case FilterId::shuffle:
+      return changes_buffer(header, step);
+    case FilterId::trunc_prec:
+    case FilterId::int_trunc:
+      return truncated_bits(step, static_cast<std::size_t>(header.typesize)).value_or(0) > 0;
+    default:
+      return true;
+  }
+}
+
+void apply_bitshuffle(const ChunkHeader& header, Bytes in, MutableBytes out) {
+  const std::size_t typesize = static_cast<std::size_t>(header.typesize);
+  if (header.version <= kChunkVersionBlosc1 && in.size() / typesize % 8 != 0) {
+    std::memcpy(out.data(), in.data(), in.size());
+  } else {
+    bitshuffle(in, out, typesize);
+  }
+}
+
+void apply_filter(const ChunkHeader& header, const FilterStep& step, bool own_reference,
+                  Bytes reference, Bytes in, MutableBytes out) {
+  const std::size_t typesize = static_cast<std::size_t>(header.typesize);
+  switch (step.id) {
+    case FilterId::shuffle:
+      return shuffle(in, out, shuffle_width(header, step));
+    case FilterId::bitshuffle:
+      return apply_bitshuffle(header, in, out);
+    case FilterId::delta:
+      if (own_reference) return delta_running(in, out, typesize);
+      return delta_reference(in, reference, out, typesize);
+    case FilterId::bytedelta:
+      return bytedelta(in, out, bytedelta_streams(header, step), BytedeltaKind::current);
+    default:
+      return truncate(in, out, typesize, truncated_bits(step, typesize).value_or(0));
+  }
+}
+
+/// Filters that are only read, or don't go with the item size, or with what stands before them.
+std::string step_problem(const ChunkHeader& header, const FilterStep& step, bool first) {
+  switch (step.id) {
+    case FilterId::none:
+    case FilterId::shuffle:
+    case FilterId::bitshuffle:
+    case FilterId::bytedelta:
+      return {};
+    case FilterId::delta:
+      return first ? "" : "delta behind another filter: readers disagree about what it means";
+    case FilterId::trunc_prec:
+    case FilterId::int_trunc:
+      if (truncated_bits(step, static_cast<std::size_t>(header.typesize))) return {};
+      return filter_name(step.id) + " with parameter " +
+             std::to_string(static_cast<std::int8_t>(step.meta)) + " for items of " +
+             std::to_string(header.full_typesize) + " bytes";
+    default:
+      return "filter " + filter_name(step.id) + " cannot be written";
+  }
+}
+
 bool is_supported(FilterId id) {
   switch (id) {
     case FilterId::none:
@@ -86,7 +150,8 @@ bool is_supported(FilterId id) {
 
 void check_filters(const ChunkHeader& header) {
   for (const FilterStep& step : header.filters) {
-    if (!is_supported(step.id)) throw_unsupported("filter " + filter_name(step.id) + " is not supported");
+    if (!is_supported(step.id))
+      throw_unsupported("filter " + filter_name(step.id) + " is not supported");
   }
 }
 
@@ -112,6 +177,36 @@ void undo_filters(const ChunkHeader& header, bool own_reference, Bytes reference
     }
     std::swap(data, spare);
   }
+}
+
+std::string filter_problem(const ChunkHeader& header) {
+  bool first = true;
+  for (const FilterStep& step : header.filters) {
+    std::string problem = step_problem(header, step, first);
+    if (!problem.empty()) return problem;
+    first = first && step.id == FilterId::none;
+  }
+  return {};
+}
+
+int forward_buffers(const ChunkHeader& header) {
+  const auto active = std::count_if(header.filters.begin(), header.filters.end(),
+                                    [&](const FilterStep& step) { return acts(header, step); });
+  return static_cast<int>(std::min<std::ptrdiff_t>(active, 2));
+}
+
+Bytes apply_filters(const ChunkHeader& header, bool own_reference, Bytes reference, Bytes in,
+                    MutableBytes first, MutableBytes second) {
+  Bytes data = in;
+  MutableBytes out = first;
+  MutableBytes spare = second;
+  for (const FilterStep& step : header.filters) {
+    if (!acts(header, step)) continue;
+    apply_filter(header, step, own_reference, reference, data, out);
+    data = out;
+    std::swap(out, spare);
+  }
+  return data;
 }
 
 }  // namespace bloscfs::codec

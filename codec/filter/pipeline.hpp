@@ -1,7 +1,8 @@
 #pragma once
-// Order of the filters of a block, and undoing them (filters.md, section 8).
+// Order of the filters of a block, applying and undoing them (filters.md, sections 1 and 8).
 
 #include <cstdint>
+#include <string>
 
 #include "codec/bytes.hpp"
 #include "codec/chunk_header.hpp"
@@ -22,5 +23,16 @@ MutableBytes filtered_buffer(const ChunkHeader& header, MutableBytes out, Mutabl
 /// else `reference` is block 0's contents, not shorter than the block, where delta is used.
 void undo_filters(const ChunkHeader& header, bool own_reference, Bytes reference, MutableBytes out,
                   MutableBytes scratch);
+
+/// What is wrong with writing chunks with the filters of `header`, in words; empty if nothing.
+std::string filter_problem(const ChunkHeader& header);
+
+/// Buffers of the block's size that apply_filters works through: 0, 1 or 2.
+int forward_buffers(const ChunkHeader& header);
+
+/// Applies slots 0 to 5, which have no problem, to the block `in`. Returns the filtered block,
+/// which is `in` itself or one of the two buffers. `own_reference` and `reference` as above.
+Bytes apply_filters(const ChunkHeader& header, bool own_reference, Bytes reference, Bytes in,
+                    MutableBytes first, MutableBytes second);
 
 }  // namespace bloscfs::codec

@@ -1,0 +1,110 @@
+#include "codec/block_encoder.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include <boost/endian/conversion.hpp>
+
+#include "codec/compressor/compressor.hpp"
+#include "codec/filter/pipeline.hpp"
+#include "codec/names.hpp"
+#include "codec/special_value.hpp"
+
+namespace bloscfs::codec {
+namespace {
+
+constexpr std::size_t kSizeField = 4;
+constexpr std::uint8_t kRunToken = 0x01;
+constexpr std::size_t kMinCompressible = 16;
+
+/// Chunk format, section 4.1: the byte as a size, and a token unless it is zero.
+std::size_t write_run(std::uint8_t byte, MutableBytes out) {
+  const std::size_t size = byte == 0 ? kSizeField : kSizeField + 1;
+  if (out.size() < size) return 0;
+  boost::endian::store_little_s32(out.data(), -std::int32_t{byte});
+  if (byte != 0) out[kSizeField] = kRunToken;
+  return size;
+}
+
+MutableBytes resized(std::vector<std::uint8_t>& scratch, std::size_t size) {
+  if (scratch.size() < size) {
+    scratch = std::vector<std::uint8_t>();  // first, so that old and new never exist together
+    scratch.resize(size);
+  }
+  return MutableBytes(scratch).first(size);
+}
+
+}  // namespace
+
+BlockEncoder::BlockEncoder(int clevel) : clevel_(clevel) {}
+BlockEncoder::~BlockEncoder() = default;
+BlockEncoder::BlockEncoder(BlockEncoder&&) noexcept = default;
+BlockEncoder& BlockEncoder::operator=(BlockEncoder&&) noexcept = default;
+
+Bytes BlockEncoder::filter(const ChunkHeader& header, bool own_reference, Bytes reference,
+                           Bytes contents) {
+  const int count = forward_buffers(header);
+  const MutableBytes first = count > 0 ? resized(scratch_[0], contents.size()) : MutableBytes();
+  const MutableBytes second = count > 1 ? resized(scratch_[1], contents.size()) : MutableBytes();
+  return apply_filters(header, own_reference, reference, contents, first, second);
+}
+
+std::size_t BlockEncoder::compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out) {
+  auto found = compressors_.find(id);
+  if (found == compressors_.end()) {
+    std::unique_ptr<Compressor> made = make_compressor(id, clevel_);
+    if (made == nullptr) throw std::logic_error("codec " + codec_name(id) + " is only read");
+    found = compressors_.emplace(id, std::move(made)).first;
+  }
+  return found->second->compress(stream, dictionary, out);
+}
+
+std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,
+                                       MutableBytes out) {
+  // Blosc1 has no runs.
+  if (header.header_size == kExtendedHeaderSize && is_run(stream)) return write_run(stream[0], out);
+  if (out.size() <= kSizeField) return 0;
+  const MutableBytes room = out.subspan(kSizeField);
+  std::size_t size = 0;
+  if (clevel_ > 0 && stream.size() >= kMinCompressible) {
+    // A codec stream as long as its contents would be taken for these.
+    const std::size_t most = std::min(room.size(), stream.size() - 1);
+    size = compress(header.codec, stream, dictionary, room.first(most));
+  }
+  if (size == 0) {
+    if (room.size() < stream.size()) return 0;
+    size = stream.size();
+    std::memcpy(room.data(), stream.data(), size);
+  }
+  boost::endian::store_little_s32(out.data(), static_cast<std::int32_t>(size));
+  return kSizeField + size;
+}
+
+std::size_t BlockEncoder::write_streams(const ChunkHeader& header, Bytes filtered, Bytes dictionary,
+                                        MutableBytes out) {
+  const auto count =
+      static_cast<std::size_t>(header.stream_count(static_cast<std::int64_t>(filtered.size())));
+  const std::size_t stream_size = filtered.size() / count;
+  std::size_t written = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t size = write_stream(header, filtered.subspan(i * stream_size, stream_size),
+                                          dictionary, out.subspan(written));
+    if (size == 0) return 0;
+    written += size;
+  }
+  return written;
+}
+
+std::size_t BlockEncoder::scratch_memory() const {
+  return scratch_[0].capacity() + scratch_[1].capacity();
+}
+
+void BlockEncoder::trim(std::size_t keep) {
+  for (std::vector<std::uint8_t>& scratch : scratch_) {
+    if (scratch_memory() > keep) scratch = std::vector<std::uint8_t>();
+  }
+}
+
+}  // namespace bloscfs::codec

@@ -1,0 +1,253 @@
+// The encoder's way through a stream is in local variables: what it writes are bytes, which could
+// change any member for all that the compiler knows.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <boost/endian/conversion.hpp>
+
+#include "codec/compressor/blosclz.hpp"
+
+namespace bloscfs::codec {
+namespace {
+
+constexpr std::size_t kMinInput = 32;
+constexpr std::size_t kMaxLiteral = 32;
+constexpr std::size_t kLongMatch = 7;          // stored lengths from here on take more bytes
+constexpr std::size_t kLengthBase = 2;         // what is not stored of a length
+constexpr std::uint32_t kNearDistance = 8191;  // distances beyond take two more bytes
+constexpr std::uint32_t kFarMark = 0x1FFF;     // stands in the place of a near distance
+constexpr std::uint32_t kMaxDistance = 73727;
+constexpr std::ptrdiff_t kMinNear = 4;  // shorter matches win nothing
+constexpr std::ptrdiff_t kMinFar = 6;
+constexpr std::ptrdiff_t kSequence = 4;  // bytes that are hashed
+constexpr std::ptrdiff_t kTail = 12;     // not searched, so that wide loads stay inside
+
+struct Effort {
+  int hash_bits;
+  int skip_shift;            ///< after 2^skip_shift misses the search steps over one byte more
+  std::ptrdiff_t min_ratio;  ///< in percent; where less is won, parts are stored unsearched
+};
+
+/// By level.
+constexpr Effort kEfforts[] = {{},           {12, 4, 250}, {12, 4, 220}, {12, 4, 190},
+                               {13, 5, 170}, {13, 5, 155}, {13, 5, 150}, {13, 6, 150},
+                               {14, 6, 120}, {14, 7, 100}};
+
+std::uint32_t load32(const std::uint8_t* from) { return boost::endian::load_little_u32(from); }
+std::uint64_t load64(const std::uint8_t* from) { return boost::endian::load_little_u64(from); }
+
+/// Where sequences stood last in a stream, whose bytes are borrowed.
+struct Positions {
+  std::uint32_t* slots;
+  int shift;
+  std::uint32_t base;  ///< position of `begin`
+  const std::uint8_t* begin;
+
+  std::uint32_t of(const std::uint8_t* at) const {
+    return base + static_cast<std::uint32_t>(at - begin);
+  }
+  std::uint32_t& slot(const std::uint8_t* at) const {
+    return slots[load32(at) * 2654435761U >> shift];
+  }
+};
+
+/// Memory for them. Positions count on from stream to stream, so that what earlier ones left behind
+/// lies before the present one, as if it had been cleared.
+class PositionTable {
+ public:
+  explicit PositionTable(int bits) : shift_(32 - bits), slots_(std::size_t{1} << bits) {}
+
+  Positions begin(Bytes in) {
+    if (in.size() > std::numeric_limits<std::uint32_t>::max() - next_) {
+      std::fill(slots_.begin(), slots_.end(), 0);
+      next_ = 1;
+    }
+    const std::uint32_t base = next_;
+    next_ += static_cast<std::uint32_t>(in.size());
+    return {slots_.data(), shift_, base, in.data()};
+  }
+
+ private:
+  int shift_;
+  std::uint32_t next_ = 1;
+  std::vector<std::uint32_t> slots_;
+};
+
+/// Goes on from `at` to a sequence that was seen before, at `distance`. Null if none is found
+/// before `limit`.
+const std::uint8_t* find(const Positions& positions, const std::uint8_t* at,
+                         const std::uint8_t* limit, int skip_shift, std::uint32_t& distance) {
+  std::size_t misses = std::size_t{1} << skip_shift;
+  const std::uint8_t* next = at;
+  std::uint32_t* next_slot = &positions.slot(at);
+  for (;;) {
+    const auto step = static_cast<std::ptrdiff_t>(misses++ >> skip_shift);
+    if (limit - next < step) return nullptr;
+    at = next;
+    next += step;
+    std::uint32_t* const slot = next_slot;
+    next_slot = &positions.slot(next);  // early: it takes the processor long
+    const std::uint32_t position = positions.of(at);
+    distance = position - *slot;
+    *slot = position;
+    if (distance <= std::min(position - positions.base, kMaxDistance) &&
+        load32(at - distance) == load32(at)) {
+      return at;
+    }
+  }
+}
+
+/// The match at `at`, grown to the front, but not beyond `anchor`.
+const std::uint8_t* match_begin(const std::uint8_t* at, std::ptrdiff_t distance,
+                                const std::uint8_t* begin, const std::uint8_t* anchor) {
+  while (at > anchor && at - begin > distance && at[-1] == at[-1 - distance]) --at;
+  return at;
+}
+
+/// The same match, grown to the back, up to `end`.
+const std::uint8_t* match_end(const std::uint8_t* at, std::ptrdiff_t distance,
+                              const std::uint8_t* end) {
+  at += kSequence;
+  while (end - at >= 8) {
+    const std::uint64_t difference = load64(at) ^ load64(at - distance);
+    if (difference != 0) return at + std::countr_zero(difference) / 8;
+    at += 8;
+  }
+  while (at < end && *at == at[-distance]) ++at;
+  return at;
+}
+
+/// The stream that is written.
+struct Output {
+  std::uint8_t* at;
+  std::uint8_t* end;
+
+  std::size_t room() const { return static_cast<std::size_t>(end - at); }
+};
+
+/// Literals from..to of an input that goes on to `in_end`. False if they don't fit.
+bool put_literals(Output& out, const std::uint8_t* from, const std::uint8_t* to,
+                  const std::uint8_t* in_end) {
+  std::size_t count = static_cast<std::size_t>(to - from);
+  if (count == 0) return true;
+  if (count <= kMaxLiteral && static_cast<std::size_t>(in_end - from) >= kMaxLiteral &&
+      out.room() > kMaxLiteral) {
+    *out.at++ = static_cast<std::uint8_t>(count - 1);
+    std::memcpy(out.at, from, kMaxLiteral);  // a fixed size copies faster; the rest is written over
+    out.at += count;
+    return true;
+  }
+  if (out.room() < count + ceil_div(count, kMaxLiteral)) return false;
+  while (count > 0) {
+    const std::size_t group = std::min(count, kMaxLiteral);
+    *out.at++ = static_cast<std::uint8_t>(group - 1);
+    std::memcpy(out.at, from, group);
+    out.at += group;
+    from += group;
+    count -= group;
+  }
+  return true;
+}
+
+bool put_match(Output& out, std::uint32_t distance, std::size_t length) {
+  std::size_t stored = length - kLengthBase;
+  if (out.room() < 5 + stored / 255) return false;
+  const bool far = distance > kNearDistance;
+  const std::uint32_t near = far ? kFarMark : distance - 1;
+  *out.at++ = static_cast<std::uint8_t>(std::min(stored, kLongMatch) << 5 | near >> 8);
+  if (stored >= kLongMatch) {
+    for (stored -= kLongMatch; stored >= 255; stored -= 255) *out.at++ = 255;
+    *out.at++ = static_cast<std::uint8_t>(stored);
+  }
+  *out.at++ = static_cast<std::uint8_t>(near);
+  if (far) {
+    boost::endian::store_big_u16(out.at, static_cast<std::uint16_t>(distance - kNearDistance - 1));
+    out.at += 2;
+  }
+  return true;
+}
+
+/// Watches what is won, window by window: where it is little, parts that grow are left unsearched.
+class Gauge {
+ public:
+  Gauge(const std::uint8_t* in, std::ptrdiff_t min_ratio) : in_(in), min_ratio_(min_ratio) {}
+
+  /// Where the search goes on when everything before `in` is written, in `written` bytes.
+  const std::uint8_t* next(const std::uint8_t* in, std::ptrdiff_t written,
+                           const std::uint8_t* limit) {
+    if (in - in_ < kWindow) return in;
+    const bool little = (written - written_) * min_ratio_ > (in - in_) * 100;
+    const std::ptrdiff_t skipped = little ? std::min(skip_, limit - in) : 0;
+    skip_ = little ? std::min(2 * skip_, kMaxSkip) : kWindow;
+    in_ = in + skipped;
+    written_ = written + skipped;
+    return in_;
+  }
+
+ private:
+  static constexpr std::ptrdiff_t kWindow = 1024;
+  static constexpr std::ptrdiff_t kMaxSkip = 8192;
+
+  const std::uint8_t* in_;
+  std::ptrdiff_t written_ = 0;
+  std::ptrdiff_t min_ratio_;
+  std::ptrdiff_t skip_ = kWindow;
+};
+
+std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
+  const Positions positions = table.begin(in);
+  const std::uint8_t* const end = in.data() + in.size();
+  const std::uint8_t* const limit = end - kTail;
+  Output output{out.data(), out.data() + out.size()};
+  Gauge gauge(in.data(), effort.min_ratio);
+  const std::uint8_t* anchor = in.data();  // all before it is written
+  positions.slot(anchor) = positions.base;
+  std::uint32_t distance = 0;
+  const std::uint8_t* at = anchor + 1;  // a stream begins with a literal
+  while (at <= limit && (at = find(positions, at, limit, effort.skip_shift, distance)) != nullptr) {
+    const std::uint8_t* const from = match_begin(at, distance, in.data(), anchor);
+    const std::uint8_t* const to = match_end(at, distance, end - 1);  // and ends with one
+    if (to - from < (distance > kNearDistance ? kMinFar : kMinNear)) {
+      ++at;
+      continue;
+    }
+    if (!put_literals(output, anchor, from, end) ||
+        !put_match(output, distance, static_cast<std::size_t>(to - from))) {
+      return 0;
+    }
+    anchor = to;
+    if (to > limit) break;
+    positions.slot(to - 2) = positions.of(to - 2);
+    at = gauge.next(to, output.at - out.data(), limit);
+  }
+  if (!put_literals(output, anchor, end, end)) return 0;
+  out[0] |= 0x20;  // as all writers mark the first literal
+  return static_cast<std::size_t>(output.at - out.data());
+}
+
+class BloscLzCompressor final : public Compressor {
+ public:
+  explicit BloscLzCompressor(const Effort& effort) : effort_(effort), table_(effort.hash_bits) {}
+
+  std::size_t compress(Bytes in, Bytes, MutableBytes out) override {
+    if (in.size() < kMinInput || in.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
+      return 0;
+    }
+    return encode(in, out, table_, effort_);
+  }
+
+ private:
+  Effort effort_;
+  PositionTable table_;
+};
+
+}  // namespace
+
+std::unique_ptr<Compressor> make_blosclz_compressor(int clevel) {
+  return std::make_unique<BloscLzCompressor>(kEfforts[clevel]);
+}
+
+}  // namespace bloscfs::codec

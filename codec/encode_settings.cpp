@@ -1,0 +1,103 @@
+#include "codec/encode_settings.hpp"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "codec/block_size.hpp"
+#include "codec/compressor/compressor.hpp"
+#include "codec/error.hpp"
+#include "codec/filter/delta.hpp"
+#include "codec/filter/pipeline.hpp"
+#include "codec/names.hpp"
+
+namespace bloscfs::codec {
+namespace {
+
+constexpr std::int32_t kMaxHeaderTypesize = 255;
+
+[[noreturn]] void refuse(const std::string& what) { throw Error(FormatErrc::unwritable, what); }
+
+void check_range(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
+  if (value < least || value > most) {
+    refuse(name + (" " + std::to_string(value)) + " outside " + std::to_string(least) + ".." +
+           std::to_string(most));
+  }
+}
+
+/// What all chunks with these settings have in common.
+ChunkHeader common_header(const EncodeSettings& settings) {
+  ChunkHeader h;
+  h.version = settings.blosc1_header ? kChunkVersionBlosc1 : kChunkVersionBlosc2;
+  h.header_size = settings.blosc1_header ? kShortHeaderSize : kExtendedHeaderSize;
+  h.full_typesize = settings.typesize;
+  h.typesize = settings.typesize > kMaxHeaderTypesize ? 1 : settings.typesize;
+  h.codec = settings.codec;
+  h.filters = settings.filters;
+  return h;
+}
+
+bool takes_dictionary(CodecId id) {
+  return id == CodecId::lz4 || id == CodecId::lz4hc || id == CodecId::zstd;
+}
+
+/// Blosc1's flags name delta, then one of the shuffles, by item size (chunk format, section 1.2).
+bool fits_blosc1(const EncodeSettings& settings) {
+  std::vector<FilterStep> active;
+  std::copy_if(settings.filters.begin(), settings.filters.end(), std::back_inserter(active),
+               [](const FilterStep& step) { return step.id != FilterId::none; });
+  if (!active.empty() && active.front().id == FilterId::delta) active.erase(active.begin());
+  if (active.empty()) return true;
+  return active.size() == 1 && active[0].meta == 0 &&
+         (active[0].id == FilterId::shuffle || active[0].id == FilterId::bitshuffle);
+}
+
+/// Bytes of the words that a filter needs whole ones of.
+std::int32_t whole_word(const ChunkHeader& h, const FilterStep& step) {
+  switch (step.id) {
+    case FilterId::delta:
+      return static_cast<std::int32_t>(delta_word(static_cast<std::size_t>(h.typesize)));
+    case FilterId::bytedelta:
+      return step.meta != 0 ? step.meta : h.full_typesize;
+    case FilterId::bitshuffle:  // C-Blosc2 forgets the rest in Blosc1's chunks only
+      return h.version <= kChunkVersionBlosc1 ? h.typesize : 1;
+    default:
+      return 1;
+  }
+}
+
+}  // namespace
+
+void check_settings(const EncodeSettings& settings) {
+  check_range("compression level", settings.clevel, 0, 9);
+  check_range("item size", settings.typesize, 1, kMaxBlocksize);
+  check_range("block size", settings.blocksize, 0, kMaxBlocksize);
+  check_range("split mode", static_cast<int>(settings.split), 1, 4);
+  if (!can_compress(settings.codec)) {
+    refuse("codec " + codec_name(settings.codec) + " cannot be written");
+  }
+  const std::string problem = filter_problem(common_header(settings));
+  if (!problem.empty()) refuse(problem);
+  if (settings.use_dictionary && !takes_dictionary(settings.codec)) {
+    refuse("codec " + codec_name(settings.codec) + " takes no dictionary");
+  }
+  if (!settings.blosc1_header) return;
+  if (!fits_blosc1(settings)) refuse("filters that the header of Blosc1 cannot express");
+  if (settings.use_dictionary) refuse("a dictionary in a chunk for Blosc1");
+  check_range("item size for Blosc1", settings.typesize, 1, kMaxHeaderTypesize);
+}
+
+ChunkHeader plan_chunk(const EncodeSettings& settings, std::int32_t nbytes) {
+  ChunkHeader h = common_header(settings);
+  h.nbytes = nbytes;
+  h.blocksize = choose_blocksize(settings, nbytes);
+  h.block_count = ceil_div(nbytes, h.blocksize);
+  h.dont_split = !splits_blocks(settings, h.blocksize);
+  for (FilterStep& step : h.filters) {
+    const std::int32_t word = whole_word(h, step);
+    if (nbytes % word != 0 || (h.block_count > 1 && h.blocksize % word != 0)) step = {};
+  }
+  return h;
+}
+
+}  // namespace bloscfs::codec

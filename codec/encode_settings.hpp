@@ -1,0 +1,40 @@
+#pragma once
+// How chunks are to be encoded.
+
+#include <array>
+#include <cstdint>
+
+#include "codec/chunk_header.hpp"
+
+namespace bloscfs::codec {
+
+/// Whether blocks are stored as one stream per byte of an item; numbers as in C-Blosc2's interface,
+/// frames store one less.
+enum class SplitMode : std::uint8_t {
+  always = 1,
+  never = 2,
+  automatic = 3,           ///< the rule of the chunk format, section 4.2
+  forward_compatible = 4,  ///< the same rule under its other name
+};
+
+struct EncodeSettings {
+  CodecId codec = CodecId::blosclz;
+  int clevel = 5;  ///< 0 (stored as it is) to 9
+  std::array<FilterStep, kFilterSlots> filters{};
+  std::int32_t typesize = 1;   ///< bytes of an item, may exceed 255
+  std::int32_t blocksize = 0;  ///< bytes; 0 chooses by codec and level
+  SplitMode split = SplitMode::forward_compatible;
+  bool use_dictionary = false;  ///< Zstandard and LZ4 only
+  bool blosc1_header = false;   ///< chunks that Blosc1 reads too
+};
+
+/// Throws Error (unwritable, with the reason in words) unless chunks can be written so: a codec
+/// that we only read, a level, size or split mode out of range, delta behind another filter,
+/// a filter that doesn't go with the item size, more than Blosc1's header can express.
+void check_settings(const EncodeSettings& settings);
+
+/// The header of a chunk of `nbytes`, all but its stored size. Filters whose last bytes C-Blosc2
+/// loses where nbytes or blocks are no whole items (filters.md, sections 4 and 6) are left out.
+ChunkHeader plan_chunk(const EncodeSettings& settings, std::int32_t nbytes);
+
+}  // namespace bloscfs::codec

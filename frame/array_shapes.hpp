@@ -1,0 +1,16 @@
+#pragma once
+// Chooses how a new array is cut into chunks and blocks. Pure.
+
+#include <cstdint>
+#include <vector>
+
+namespace bloscfs::frame {
+
+/// The largest chunk (or block of a chunk) of about `target` bytes, at least one item, that is a
+/// run of whole rows where they fit: trailing dimensions stay whole, one is cut, and leading ones
+/// are 1. So the array's bytes in order lie chunk after chunk. `extents` may be zero; the result's
+/// are at least 1.
+std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
+                                     std::int64_t typesize, std::int64_t target);
+
+}  // namespace bloscfs::frame

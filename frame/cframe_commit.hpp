@@ -1,0 +1,54 @@
+#pragma once
+// Commits to a contiguous frame: new bytes go where no state reaches, then the header is switched
+// (formats/cframe.md 7); or, where that is not possible, a new file takes the old one's name.
+
+#include <memory>
+#include <vector>
+
+#include "frame/cframe_rewrite.hpp"
+#include "frame/cframe_state.hpp"
+#include "frame/frame_tail.hpp"
+#include "frame/frame_transaction.hpp"
+#include "frame/peer_lock.hpp"
+
+namespace bloscfs::frame {
+
+class CframeCommit final : public CommitTarget {
+ public:
+  /// `state` is borrowed. `rewrite`: by a new file in any case.
+  CframeCommit(CframeState& state, PeerLock::Exclusive lock, bool rewrite);
+  ~CframeCommit() override;
+
+  std::int64_t store_chunk(codec::Bytes stored) override;
+  void discard_chunk(const PutChunk& chunk) override;
+  void write(const FrameEdit& edit) override;
+  void flush() override;
+  void publish() override;
+  std::shared_ptr<const Snapshot> finish() override;
+
+ private:
+  std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
+  bool must_rewrite(const FrameEdit& edit) const;
+  void write_in_place(const FrameEdit& edit);
+  void write_tail(const FrameEdit& edit, FrameTail& tail);
+  bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);
+  void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
+  std::vector<Extent> superseded(const FrameEdit& edit);
+  void take_back() noexcept;
+
+  CframeState& state_;
+  PeerLock::Exclusive lock_;
+  bool rewrite_;
+  std::unique_ptr<CframeRewrite> rewritten_;
+  codec::BlockDecoder decoder_;
+  ExtentSet chunks_;  ///< that this transaction has put
+  Extent tail_;       ///< index and trailer; empty before write()
+  FrameInfo info_;    ///< as it will be, once written
+  std::vector<Extent> superseded_;
+  bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
+  std::vector<std::uint8_t> old_header_, new_header_;
+  bool switching_ = false;  ///< the new header may be in the file
+  bool finished_ = false;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,148 @@
+#include "frame/cframe_rewrite.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include "frame/frame_header.hpp"
+#include "frame/frame_header_writer.hpp"
+#include "frame/frame_tail.hpp"
+#include "frame/store_writer.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::int64_t kEntriesAtOnce = 2048;
+
+std::uint64_t chunk_size_at(const ByteSource& source, std::uint64_t position) {
+  const StoredAt at{position, static_cast<std::uint64_t>(INT32_MAX)};
+  return static_cast<std::uint64_t>(read_chunk_header(source, at, {}).cbytes);
+}
+
+/// The index of a file whose chunks stand one behind the other, in order.
+class PackedIndex final : public TableContent {
+ public:
+  PackedIndex(EditedIndex& old, const ByteSource& file, std::uint64_t header_len,
+              std::uint64_t first)
+      : old_(old), file_(file), header_len_(header_len), position_(first) {}
+
+  std::int64_t count() const override { return old_.count(); }
+  std::optional<std::int64_t> uniform_entry() const override {
+    const auto entry = old_.uniform_entry();
+    return entry && *entry < 0 ? entry : std::nullopt;
+  }
+  /// Called for all entries in order.
+  void read(std::int64_t first, std::span<std::int64_t> out) override {
+    old_.read(first, out);
+    for (std::int64_t& entry : out) {
+      if (entry < 0) continue;
+      entry = static_cast<std::int64_t>(position_ - header_len_);
+      position_ += chunk_size_at(file_, position_);
+    }
+  }
+
+ private:
+  EditedIndex& old_;
+  const ByteSource& file_;
+  std::uint64_t header_len_;
+  std::uint64_t position_;
+};
+
+}  // namespace
+
+CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporary_name()) {
+  if (state.file->link_count() > 1)
+    throw std::system_error(EOPNOTSUPP, std::generic_category(),
+                            state.name + ": cannot replace a file with several hard links");
+  file_ = state.directory->create(name_, 0600);
+}
+
+CframeRewrite::~CframeRewrite() {
+  if (published_) return;
+  try {
+    state_.directory->unlink(name_);
+  } catch (const std::system_error&) {
+    // A temporary name stays behind, as after a crash.
+  }
+}
+
+void CframeRewrite::copy_header(const FrameEdit& edit) {
+  StoreWriter out(file_.get(), 0);
+  out.copy(*state_.file, 0, state_.header_len);
+  out.flush();
+  const auto layer = edit.base()->array_metalayer();
+  if (!layer || !info_.array) return;
+  std::vector<std::uint8_t> shape(4 + 9 * info_.array->shape.size());
+  file_->read_exactly_at(layer->stored_offset, shape, "b2nd metalayer");
+  update_shape(shape, 0, info_.array->shape);
+  file_->write_at(layer->stored_offset, shape);
+}
+
+std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder) {
+  EditedIndex entries(edit, decoder);
+  StoreWriter out(file_.get(), state_.header_len);
+  out.append(reserve_);
+  std::vector<std::int64_t> some;
+  for (std::int64_t first = 0; first < entries.count(); first += kEntriesAtOnce) {
+    some.resize(static_cast<std::size_t>(std::min(kEntriesAtOnce, entries.count() - first)));
+    entries.read(first, some);
+    for (const std::int64_t entry : some) {
+      if (entry < 0) continue;
+      const std::uint64_t position = state_.header_len + static_cast<std::uint64_t>(entry);
+      out.copy(*state_.file, position, chunk_size_at(*state_.file, position));
+    }
+  }
+  out.flush();
+  return out.position();
+}
+
+void CframeRewrite::write(const FrameEdit& edit, codec::BlockDecoder& decoder) {
+  info_ = edit.info();
+  copy_header(edit);
+  FrameTail tail(edit, decoder);
+  std::uint64_t end = state_.header_len;
+  info_.cbytes = 0;
+  if (info_.nchunks > 0) {
+    reserve_ = plain_trailer(edit.keeps_checksums());
+    end = copy_chunks(edit, decoder);
+    info_.cbytes = static_cast<std::int64_t>(end - state_.header_len);
+    EditedIndex old(edit, decoder);
+    PackedIndex entries(old, *file_, state_.header_len, state_.header_len + reserve_.size());
+    end += tail.write_index(entries, *file_, end);
+    end = state_.lengths.next_unused(end + tail.trailer_len()) - tail.trailer_len();
+  } else if (edit.vlmetalayers().empty()) {
+    reserve_ = plain_trailer(edit.keeps_checksums());
+  }
+  tail.write_trailer(*file_, end);
+  info_.frame_len = static_cast<std::int64_t>(end + tail.trailer_len());
+  std::vector<std::uint8_t> fixed(sizeof(RawFrameHeader));
+  file_->read_exactly_at(0, fixed, "frame header");
+  update_frame_header(fixed, info_, tail.has_vlmetalayers());
+  file_->write_at(0, fixed);
+  file_->set_attributes(state_.file->attributes());
+}
+
+void CframeRewrite::flush() {
+  if (published_)
+    state_.directory->sync();
+  else
+    file_->sync();
+}
+
+void CframeRewrite::publish() {
+  state_.directory->rename(name_, state_.name, RenameMode::replace);
+  published_ = true;
+}
+
+void CframeRewrite::adopt() {
+  state_.file = std::move(file_);
+  state_.expected.reset();
+  state_.reserve = std::move(reserve_);
+  state_.space = FrameSpace(static_cast<std::uint64_t>(info_.frame_len), 0, state_.settings.grace);
+  state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+  open_current(state_);
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,75 @@
+#include "frame/expected_state.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace bloscfs::frame {
+namespace {
+
+/// A change within one tick of a coarse clock leaves the time of modification as it was.
+constexpr std::int64_t kClockDoubtNs = 2'000'000'000;
+
+bool is_recent(std::int64_t mtime_ns) {
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       std::chrono::system_clock::now().time_since_epoch())
+                       .count();
+  return now - mtime_ns < kClockDoubtNs;
+}
+
+}  // namespace
+
+ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header,
+                             std::uint64_t generation)
+    : stamp_(stamp), header_(std::move(header)), generation_(generation) {}
+
+bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset) const {
+  const std::lock_guard guard(mutex_);
+  if (!writing_) {
+    if (source.stamp() != stamp_) return false;
+    if (!is_recent(stamp_.mtime_ns)) return true;
+  }
+  std::vector<std::uint8_t> now(header_.size());
+  return source.read_at(frame_offset, now) == now.size() && now == header_;
+}
+
+bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
+  const std::lock_guard guard(mutex_);
+  return stamp == stamp_;
+}
+
+bool ExpectedState::matches_generation(std::uint64_t generation) const {
+  const std::lock_guard guard(mutex_);
+  return generation == generation_;
+}
+
+void ExpectedState::set_generation(std::uint64_t generation) {
+  const std::lock_guard guard(mutex_);
+  generation_ = generation;
+}
+
+void ExpectedState::begin_writing() {
+  const std::lock_guard guard(mutex_);
+  writing_ = true;
+}
+
+void ExpectedState::settle(const FileStamp& stamp) {
+  const std::lock_guard guard(mutex_);
+  stamp_ = stamp;
+  writing_ = false;
+}
+
+void ExpectedState::replace_header(std::vector<std::uint8_t> header,
+                                   const std::function<void()>& replace) {
+  const std::lock_guard guard(mutex_);
+  replace();
+  header_ = std::move(header);
+}
+
+void ExpectedState::replace_file(std::vector<std::uint8_t> header,
+                                 const std::function<FileStamp()>& replace) {
+  const std::lock_guard guard(mutex_);
+  stamp_ = replace();
+  header_ = std::move(header);
+}
+
+}  // namespace bloscfs::frame

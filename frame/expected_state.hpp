@@ -1,0 +1,47 @@
+#pragma once
+// The state that a frame is expected to be in. All snapshots of one writer share it: as long as
+// only that writer changes the frame, none of the states that they show has been overwritten.
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <vector>
+
+#include "frame/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+/// Thread-safe.
+class ExpectedState {
+ public:
+  /// `header` is the start of the file that holds the header, `generation` the counter of its lock
+  /// sidecar.
+  ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header, std::uint64_t generation);
+
+  /// True if the file at `source` is as expected, as far as its stamp, or where that cannot tell,
+  /// its header says.
+  bool matches(const ByteSource& source, std::uint64_t frame_offset) const;
+  bool matches_stamp(const FileStamp& stamp) const;
+  bool matches_generation(std::uint64_t generation) const;
+
+  // --- for the one writer
+
+  void set_generation(std::uint64_t generation);
+  /// From now on until settle() only the header tells whether somebody else changed the file.
+  void begin_writing();
+  void settle(const FileStamp& stamp);
+  /// Calls `replace`, which puts another header in place; nobody compares meanwhile. When it throws
+  /// the old one is still expected.
+  void replace_header(std::vector<std::uint8_t> header, const std::function<void()>& replace);
+  /// The same where a new file takes the old one's name; `replace` returns its stamp.
+  void replace_file(std::vector<std::uint8_t> header, const std::function<FileStamp()>& replace);
+
+ private:
+  mutable std::mutex mutex_;
+  FileStamp stamp_;
+  std::vector<std::uint8_t> header_;
+  std::uint64_t generation_;
+  bool writing_ = false;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,228 @@
+#include "frame/frame_edit.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+#include "frame/b2nd.hpp"
+#include "frame/cframe_format.hpp"
+#include "frame/frame_header.hpp"
+#include "frame/metalayer_writer.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using codec::SpecialValue;
+
+/// Bound of a pass over the chunk headers of a variable-size frame.
+constexpr std::size_t kMaxMapMemory = std::size_t{1} << 20;
+
+[[noreturn]] void refuse(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+/// The special values whose contents are zeros, of any number.
+bool reads_as_zeros(std::int64_t entry) {
+  const SpecialValue value = special_of_entry(entry);
+  return value == SpecialValue::zero || value == SpecialValue::uninit;
+}
+
+std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize) {
+  if (nbytes < 0) refuse(EINVAL, fmt::format("size {}", nbytes));
+  if (nbytes == 0) return 0;
+  if (chunksize <= 0) refuse(EINVAL, "no size of chunks is set");
+  const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
+  if (count > kMaxChunks) refuse(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
+  return count;
+}
+
+}  // namespace
+
+std::int64_t special_entry(SpecialValue value) {
+  switch (value) {
+    case SpecialValue::zero:
+      return static_cast<std::int64_t>(std::uint64_t{kSpecialEntryZero} << 56);
+    case SpecialValue::nan:
+      return static_cast<std::int64_t>(std::uint64_t{kSpecialEntryNan} << 56);
+    case SpecialValue::uninit:
+      return static_cast<std::int64_t>(std::uint64_t{kSpecialEntryUninit} << 56);
+    default:
+      refuse(EINVAL, "special value without an index entry");
+  }
+}
+
+std::int64_t EntryReader::operator[](std::int64_t number) {
+  const std::int64_t first = page_.first;
+  if (number < first || number >= first + std::ssize(page_.entries))
+    page_ = table_->read_page(table_->page_of(number), decoder_);
+  return page_.entries[static_cast<std::size_t>(number - page_.first)];
+}
+
+FrameEdit::FrameEdit(std::shared_ptr<const FrameSnapshot> base)
+    : base_(std::move(base)), info_(base_->info()), kept_(info_.nchunks) {
+  for (const MetalayerEntry& entry : base_->vlmetalayers()) {
+    if (entry.name == kChecksumLayerName)
+      kept_checksums_ = entry;
+    else
+      layers_.push_back({entry.name, entry, {}});
+  }
+  checksums_ = kept_checksums_.has_value();
+}
+
+FrameEdit::FrameEdit(FrameInfo info, bool checksums)
+    : info_(std::move(info)), checksums_(checksums) {}
+
+void FrameEdit::check_chunk(std::int64_t number) const {
+  if (info_.vl_blocks) refuse(EOPNOTSUPP, "chunks of a frame of VL blocks");
+  if (number < 0 || number >= info_.nchunks)
+    refuse(EINVAL, fmt::format("chunk {} of {}", number, info_.nchunks));
+}
+
+std::optional<PutChunk> FrameEdit::put(std::int64_t number, const PutChunk& chunk) {
+  check_chunk(number);
+  const auto [place, is_new] = chunks_.try_emplace(number, chunk);
+  if (is_new) return std::nullopt;
+  return std::exchange(place->second, chunk);
+}
+
+void FrameEdit::check_resizable() const {
+  if (info_.variable_chunks) refuse(EOPNOTSUPP, "resizing a frame of variable-size chunks");
+  if (info_.vl_blocks) refuse(EOPNOTSUPP, "resizing a frame of VL blocks");
+}
+
+std::vector<PutChunk> FrameEdit::resize(std::int64_t nbytes) {
+  check_resizable();
+  if (info_.array) refuse(EINVAL, "resizing an array without a shape");
+  return change_size(nbytes);
+}
+
+std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
+  const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize);
+  info_.nbytes = nbytes;
+  info_.nchunks = count;
+  kept_ = std::min(kept_, count);
+  std::vector<PutChunk> dropped;
+  const auto first = chunks_.lower_bound(count);
+  for (auto i = first; i != chunks_.end(); ++i)
+    if (i->second.is_stored()) dropped.push_back(i->second);
+  chunks_.erase(first, chunks_.end());
+  return dropped;
+}
+
+void FrameEdit::set_chunksize(std::int32_t chunksize, std::int32_t blocksize) {
+  check_resizable();
+  if (info_.nbytes != 0 || info_.array) refuse(EINVAL, "another size of chunks for old contents");
+  if (chunksize <= 0 || chunksize > codec::kMaxChunkNbytes || blocksize < 0 ||
+      blocksize > codec::kMaxBlocksize)
+    refuse(EINVAL, fmt::format("chunks of {} and blocks of {} bytes", chunksize, blocksize));
+  info_.chunksize = chunksize;
+  info_.blocksize = blocksize;
+}
+
+std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shape) {
+  check_resizable();
+  if (!info_.array || shape.size() != info_.array->shape.size())
+    refuse(EINVAL, fmt::format("a shape of {} dimensions", shape.size()));
+  if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; }))
+    refuse(EINVAL, "negative shape");
+  ArrayInfo array = *info_.array;
+  array.shape = shape;
+  ArraySizes sizes;
+  try {
+    sizes = array_sizes(array, info_.typesize);
+  } catch (const codec::Error& error) {
+    refuse(EINVAL, error.what());
+  }
+  // Other dimensions change the numbers of chunks.
+  const bool renumbers = !std::equal(shape.begin() + (shape.empty() ? 0 : 1), shape.end(),
+                                     info_.array->shape.begin() + (shape.empty() ? 0 : 1));
+  if (renumbers && info_.nbytes != 0 && sizes.nbytes != 0)
+    refuse(EINVAL, "another shape behind the first dimension");
+  if (info_.chunksize <= 0 || info_.nbytes == 0) {
+    info_.chunksize = static_cast<std::int32_t>(sizes.chunksize);
+    info_.blocksize = static_cast<std::int32_t>(sizes.blocksize);
+  }
+  std::vector<PutChunk> dropped = change_size(sizes.nbytes);
+  info_.array = std::move(array);
+  return dropped;
+}
+
+void FrameEdit::set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk) {
+  check_layer_name(name);
+  if (name == kChecksumLayerName) refuse(EPERM, name);
+  Layer layer{name, std::nullopt, std::move(chunk)};
+  const auto found = std::find_if(layers_.begin(), layers_.end(),
+                                  [&](const Layer& known) { return known.name == name; });
+  std::vector<LayerSize> sizes;
+  for (const Layer& known : layers_)
+    if (known.name != name)
+      sizes.push_back({known.name, known.kept ? known.kept->stored_size : known.chunk.size()});
+  sizes.push_back({name, layer.chunk.size()});
+  if (checksums_) sizes.push_back({kChecksumLayerName, 0});
+  lay_out_trailer(sizes);
+  if (found == layers_.end())
+    layers_.push_back(std::move(layer));
+  else
+    *found = std::move(layer);
+}
+
+bool FrameEdit::remove_vlmetalayer(const std::string& name) {
+  if (name == kChecksumLayerName) {
+    const bool had = checksums_;
+    set_checksums(false);
+    return had;
+  }
+  return std::erase_if(layers_, [&](const Layer& layer) { return layer.name == name; }) > 0;
+}
+
+void FrameEdit::set_checksums(bool keep) {
+  checksums_ = keep;
+  if (!keep) kept_checksums_.reset();
+}
+
+std::int32_t FrameEdit::fixed_nbytes(const FrameInfo& info, std::int64_t number) const {
+  return static_cast<std::int32_t>(
+      std::min<std::int64_t>(info.chunksize, info.nbytes - number * info.chunksize));
+}
+
+std::int32_t FrameEdit::variable_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const {
+  const std::int64_t entry = EntryReader(*base_, decoder)[number];
+  if (entry >= 0) return base_->read_header(base_->place_of(entry, number)).nbytes;
+  // Only the other chunks' sizes tell.
+  const auto map = base_->read_chunk_map(kMaxMapMemory, decoder);
+  const std::int64_t page = base_->page_of_chunk(number, map.get());
+  return base_->read_page(page, map.get(), decoder)->place(number).nbytes;
+}
+
+std::int32_t FrameEdit::chunk_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const {
+  check_chunk(number);
+  return info_.variable_chunks ? variable_nbytes(number, decoder) : fixed_nbytes(info_, number);
+}
+
+void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const {
+  if (number < 0 || number >= kept_ || chunks_.count(number) != 0) return;
+  if (fixed_nbytes(info_, number) == fixed_nbytes(base_->info(), number)) return;
+  const std::int64_t entry = EntryReader(*base_, decoder)[number];
+  if (entry >= 0 || !reads_as_zeros(entry))
+    refuse(EINVAL, fmt::format("chunk {} has to be put: its size changes to {}", number,
+                               fixed_nbytes(info_, number)));
+}
+
+void FrameEdit::check_sizes(codec::BlockDecoder& decoder) const {
+  for (const auto& [number, chunk] : chunks_) {
+    if (!chunk.is_stored()) continue;
+    const std::int32_t wanted = chunk_nbytes(number, decoder);
+    if (chunk.nbytes != wanted)
+      refuse(info_.variable_chunks ? EOPNOTSUPP : EINVAL,
+             fmt::format("chunk {} has {} bytes instead of {}", number, chunk.nbytes, wanted));
+  }
+  if (!base_ || info_.variable_chunks) return;
+  check_boundary(base_->info().nchunks - 1, decoder);
+  check_boundary(info_.nchunks - 1, decoder);
+}
+
+}  // namespace bloscfs::frame

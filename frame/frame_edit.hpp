@@ -1,0 +1,120 @@
+#pragma once
+// What a transaction is to change, checked but not written: chunks, size, shape, metalayers.
+// Knows nothing of where things are stored.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/block_decoder.hpp"
+#include "frame/frame_info.hpp"
+#include "frame/frame_snapshot.hpp"
+
+namespace bloscfs::frame {
+
+/// A chunk that the transaction has put.
+struct PutChunk {
+  std::int64_t entry = 0;  ///< for the index
+  std::int32_t nbytes =
+      0;  ///< decoded; 0 for a special entry, which has the size that is asked for
+  std::int32_t cbytes = 0;  ///< stored; 0 for a special entry
+  std::uint64_t checksum = 0;
+  bool is_stored() const { return entry >= 0; }
+};
+
+/// The index entry of a special chunk without stored bytes.
+std::int64_t special_entry(codec::SpecialValue value);
+
+class FrameEdit {
+ public:
+  /// Of a committed state.
+  explicit FrameEdit(std::shared_ptr<const FrameSnapshot> base);
+  /// Of a frame that does not exist yet: `info` is its first state, all chunks zero.
+  FrameEdit(FrameInfo info, bool checksums);
+
+  const FrameInfo& info() const { return info_; }
+  /// Null for a new frame.
+  const std::shared_ptr<const FrameSnapshot>& base() const { return base_; }
+
+  // --- changes; errors as in Transaction. Chunks that are given back are no longer part of it.
+
+  /// Throws unless chunks may be put, and `number` exists.
+  void check_chunk(std::int64_t number) const;
+  std::optional<PutChunk> put(std::int64_t number, const PutChunk& chunk);
+  std::vector<PutChunk> resize(std::int64_t nbytes);
+  void set_chunksize(std::int32_t chunksize, std::int32_t blocksize);
+  std::vector<PutChunk> set_shape(const std::vector<std::int64_t>& shape);
+  /// `chunk` holds the content.
+  void set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk);
+  bool remove_vlmetalayer(const std::string& name);
+  void set_checksums(bool keep);
+
+  // --- the outcome
+
+  /// Throws std::system_error(EINVAL), naming the chunk, unless every stored chunk has the size
+  /// that the frame's rules ask for.
+  void check_sizes(codec::BlockDecoder& decoder) const;
+  const std::map<std::int64_t, PutChunk>& chunks() const { return chunks_; }
+  /// The base's chunks from this number on are gone, whatever has the number now.
+  std::int64_t kept() const { return kept_; }
+  /// Decoded size that the rules ask for; of the base's chunks in variable-size frames.
+  std::int32_t chunk_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const;
+  /// Calls visit(number, entry) for every entry of the base's index that the edit does away with.
+  template <typename Visit>
+  void for_each_superseded(codec::BlockDecoder& decoder, const Visit& visit) const;
+
+  struct Layer {
+    std::string name;
+    /// Where the base has it, unless it is new.
+    std::optional<MetalayerEntry> kept;
+    std::vector<std::uint8_t> chunk;
+  };
+  /// Without bloscfs.xxh3.
+  const std::vector<Layer>& vlmetalayers() const { return layers_; }
+  bool keeps_checksums() const { return checksums_; }
+  /// The base's bloscfs.xxh3, if it has one and it is to stay.
+  const std::optional<MetalayerEntry>& kept_checksums() const { return kept_checksums_; }
+
+ private:
+  void check_resizable() const;
+  std::vector<PutChunk> change_size(std::int64_t nbytes);
+  void check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const;
+  std::int32_t variable_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const;
+  std::int32_t fixed_nbytes(const FrameInfo& info, std::int64_t number) const;
+
+  std::shared_ptr<const FrameSnapshot> base_;
+  FrameInfo info_;
+  std::map<std::int64_t, PutChunk> chunks_;
+  std::int64_t kept_ = 0;
+  std::vector<Layer> layers_;
+  bool checksums_ = false;
+  std::optional<MetalayerEntry> kept_checksums_;
+};
+
+/// Entries of a snapshot's index, asked for in ascending order.
+class EntryReader {
+ public:
+  EntryReader(const FrameSnapshot& snapshot, codec::BlockDecoder& decoder)
+      : table_(snapshot.index()), decoder_(decoder) {}
+  std::int64_t operator[](std::int64_t number);
+
+ private:
+  std::shared_ptr<const PagedTable> table_;
+  codec::BlockDecoder& decoder_;
+  TablePage page_;
+};
+
+template <typename Visit>
+void FrameEdit::for_each_superseded(codec::BlockDecoder& decoder, const Visit& visit) const {
+  if (!base_ || base_->info().nchunks == 0) return;
+  EntryReader entries(*base_, decoder);
+  for (auto i = chunks_.begin(); i != chunks_.end() && i->first < kept_; ++i)
+    visit(i->first, entries[i->first]);
+  for (std::int64_t number = kept_; number < base_->info().nchunks; ++number)
+    visit(number, entries[number]);
+}
+
+}  // namespace bloscfs::frame

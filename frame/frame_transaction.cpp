@@ -1,0 +1,153 @@
+#include "frame/frame_transaction.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+
+#include <fmt/format.h>
+
+#include "codec/chunk_encoder.hpp"
+#include "codec/special_value.hpp"
+#include "frame/checksum.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using codec::SpecialValue;
+
+[[noreturn]] void refuse(const std::string& what) {
+  throw std::system_error(EINVAL, std::generic_category(), what);
+}
+
+/// Checks that a chunk may stand in a frame (formats/cframe.md 4.2 and 4.3).
+codec::ChunkHeader check_stored(codec::Bytes stored, std::int32_t typesize) {
+  const codec::ChunkHeader header = codec::parse_chunk_header(
+      stored.first(std::min(stored.size(), codec::kChunkHeaderBytes)), stored.size(), typesize);
+  if (static_cast<std::size_t>(header.cbytes) != stored.size())
+    refuse(fmt::format("a chunk of {} bytes in {}", header.cbytes, stored.size()));
+  if (header.header_size != codec::kExtendedHeaderSize || header.vl_blocks)
+    refuse("a chunk of Blosc1 or with VL blocks");
+  if (header.is_special() && header.special != SpecialValue::value)
+    refuse("a special chunk with stored bytes");
+  return header;
+}
+
+/// What vlmetalayers are stored as: C-Blosc2's default.
+codec::EncodeSettings vlmetalayer_settings() {
+  codec::EncodeSettings settings;
+  settings.typesize = 8;
+  settings.filters.back().id = codec::FilterId::shuffle;
+  return settings;
+}
+
+/// A chunk that repeats the items of a special value, for frames whose index cannot hold it.
+std::vector<std::uint8_t> repeated_chunk(SpecialValue value, std::int32_t nbytes,
+                                         std::int32_t typesize) {
+  const codec::Bytes pattern = codec::special_pattern(value, typesize);
+  codec::EncodeSettings settings;
+  settings.typesize = typesize;
+  codec::ChunkHeader header = codec::plan_chunk(settings, nbytes);
+  header.special = SpecialValue::value;
+  header.cbytes = header.header_size + static_cast<std::int32_t>(pattern.size());
+  const auto head = codec::serialize_chunk_header(header);
+  std::vector<std::uint8_t> chunk(head.begin(), head.end());
+  chunk.insert(chunk.end(), pattern.begin(), pattern.end());
+  return chunk;
+}
+
+}  // namespace
+
+FrameTransaction::FrameTransaction(FrameEdit edit, std::unique_ptr<CommitTarget> target)
+    : edit_(std::move(edit)), target_(std::move(target)) {}
+
+void FrameTransaction::expect(Step step) const {
+  if (step_ != step) throw std::logic_error("a transaction's steps out of order");
+}
+
+FrameEdit& FrameTransaction::changing() {
+  expect(Step::changing);
+  return edit_;
+}
+
+void FrameTransaction::discard(const std::vector<PutChunk>& chunks) {
+  for (const PutChunk& chunk : chunks)
+    if (chunk.is_stored()) target_->discard_chunk(chunk);
+}
+
+void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
+  if (const auto replaced = edit_.put(number, chunk)) discard({*replaced});
+}
+
+void FrameTransaction::put_chunk(std::int64_t number, codec::Bytes stored) {
+  changing().check_chunk(number);
+  const codec::ChunkHeader header = check_stored(stored, info().typesize);
+  const std::int64_t entry = target_->store_chunk(stored);
+  put(number, {entry, header.nbytes, header.cbytes, checksum_of(stored)});
+}
+
+void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
+  changing().check_chunk(number);
+  if (value == SpecialValue::nan && info().typesize != 4 && info().typesize != 8)
+    refuse(fmt::format("NaNs of {} bytes", info().typesize));
+  if (!info().variable_chunks) return put(number, {special_entry(value), 0, 0, 0});
+  const std::int32_t nbytes = edit_.chunk_nbytes(number, decoder_);
+  if (nbytes > 0) put_chunk(number, repeated_chunk(value, nbytes, info().typesize));
+}
+
+void FrameTransaction::resize(std::int64_t nbytes) { discard(changing().resize(nbytes)); }
+
+void FrameTransaction::set_chunksize(std::int32_t chunksize, std::int32_t blocksize) {
+  changing().set_chunksize(chunksize, blocksize);
+}
+
+void FrameTransaction::set_shape(const std::vector<std::int64_t>& shape) {
+  discard(changing().set_shape(shape));
+}
+
+void FrameTransaction::set_vlmetalayer(const std::string& name, codec::Bytes content) {
+  expect(Step::changing);
+  codec::ChunkEncoder encoder(vlmetalayer_settings());
+  edit_.set_vlmetalayer(name, encoder.encode_stored(content));
+}
+
+bool FrameTransaction::remove_vlmetalayer(const std::string& name) {
+  return changing().remove_vlmetalayer(name);
+}
+
+void FrameTransaction::set_checksums(bool keep) { changing().set_checksums(keep); }
+
+void FrameTransaction::write() {
+  changing().check_sizes(decoder_);
+  target_->write(edit_);
+  step_ = Step::written;
+}
+
+void FrameTransaction::flush() {
+  if (step_ != Step::written) expect(Step::published);
+  const Step next = step_ == Step::written ? Step::flushed : Step::settled;
+  step_ = Step::failed;
+  target_->flush();
+  step_ = next;
+}
+
+void FrameTransaction::flushed() {
+  if (step_ != Step::written) expect(Step::published);
+  step_ = step_ == Step::written ? Step::flushed : Step::settled;
+}
+
+void FrameTransaction::publish() {
+  expect(Step::flushed);
+  step_ = Step::failed;
+  target_->publish();
+  step_ = Step::published;
+}
+
+std::shared_ptr<const Snapshot> FrameTransaction::finish() {
+  expect(Step::settled);
+  auto snapshot = target_->finish();
+  step_ = Step::finished;
+  return snapshot;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,21 @@
+#pragma once
+// The writer's side of lock sidecars (formats/sframe.md 3).
+
+#include <string>
+
+#include "frame/byte_store.hpp"
+#include "frame/expected_state.hpp"
+#include "frame/peer_lock.hpp"
+
+namespace bloscfs::frame {
+
+/// Locks the sidecar `name`; empty if there is none. `create`: makes one then. Throws
+/// std::system_error, ETIMEDOUT when another program keeps it locked.
+PeerLock::Exclusive lock_exclusively(StoreDirectory& directory, const std::string& name,
+                                     bool create);
+
+/// Raises the counter of the sidecar that `lock` holds, and expects that from now on.
+void announce_change(const PeerLock& lock, StoreDirectory& directory, const std::string& name,
+                     ExpectedState& expected);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,87 @@
+#pragma once
+// Changes to a container that take effect together: what a commit makes durable is all of them or,
+// after a crash at any moment, none.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "codec/bytes.hpp"
+#include "codec/chunk_format.hpp"
+#include "frame/frame_info.hpp"
+#include "frame/snapshot.hpp"
+
+namespace bloscfs::frame {
+
+/// Has one owner at a time. A transaction that is destroyed before publish() leaves the committed
+/// state as it is and gives back the space that it took.
+///
+/// Errors are std::system_error: those of the store (ENOSPC, EIO, EDQUOT...), and
+/// - EINVAL for arguments that contradict the container,
+/// - EOPNOTSUPP for what its kind cannot do: in variable-size frames resize() and chunks of another
+///   size; in frames of VL blocks all changes of chunks; emptying a frame, or a shape that lies
+///   beyond the first 512 bytes of its header, where hard links forbid to replace the file;
+/// - ESTALE when somebody else has changed the container since its snapshot was taken: nothing is
+///   written over.
+/// After an error in a change or in write() the same call may be tried again; after one in flush()
+/// or publish() the transaction can only be destroyed.
+///
+/// Memory: about 100 bytes for each chunk that is put. Long streams are committed in parts.
+class Transaction {
+ public:
+  virtual ~Transaction() = default;
+
+  /// The container as it will be; frame_len, cbytes and trailer_len are those of the last commit.
+  virtual const FrameInfo& info() const = 0;
+
+  // --- changes
+
+  /// Chunk `number` gets these stored bytes, which are written at once. The chunk is a regular one
+  /// (version 5, extended header, no zeros, NaNs or uninitialised values without bytes), and its
+  /// decoded size is what write() will find the rules to ask for.
+  virtual void put_chunk(std::int64_t number, codec::Bytes stored) = 0;
+  /// Chunk `number` becomes zero, nan (items of 4 or 8 bytes) or uninit.
+  virtual void put_special(std::int64_t number, codec::SpecialValue value) = 0;
+  /// Sets the decoded size. New chunks are zero, dropped ones are gone even if they come back. The
+  /// caller puts a last chunk whose size changes, unless that is zero or uninit before and after.
+  /// Not for arrays.
+  virtual void resize(std::int64_t nbytes) = 0;
+  /// Sets the size of chunks, and of the blocks that they are made of, of a frame without contents.
+  virtual void set_chunksize(std::int32_t chunksize, std::int32_t blocksize) = 0;
+  /// Sets the shape of an array, of which only the first dimension may change (any where no element
+  /// remains or was). Chunks come and go as with resize().
+  virtual void set_shape(const std::vector<std::int64_t>& shape) = 0;
+  /// Name and content as for extended attributes: 1 to 31 bytes without NUL, and any bytes.
+  /// EPERM for bloscfs.xxh3; ENOSPC when the trailer has no room for more.
+  virtual void set_vlmetalayer(const std::string& name, codec::Bytes content) = 0;
+  /// False if there is none of that name. Removing bloscfs.xxh3 is set_checksums(false).
+  virtual bool remove_vlmetalayer(const std::string& name) = 0;
+  /// Keeps, from now on, the XXH3-64 of each chunk's stored bytes in the vlmetalayer bloscfs.xxh3
+  /// (0 for special chunks), or drops it. Those of chunks that are there are computed by write().
+  virtual void set_checksums(bool keep) = 0;
+
+  // --- commit, in steps, so that many containers can share the two flushes between them
+
+  /// Writes what is left to be written to where no committed state reaches.
+  virtual void write() = 0;
+  /// Makes durable what write() wrote, and then what publish() did.
+  virtual void flush() = 0;
+  /// In place of flush(), after the caller has made everything durable, as syncfs(2) does.
+  virtual void flushed() = 0;
+  /// Makes readers find the new state. A new container is complete before that.
+  virtual void publish() = 0;
+  /// Ends the transaction, which has been flushed; returns the new state. The next one may begin.
+  virtual std::shared_ptr<const Snapshot> finish() = 0;
+
+  /// All steps.
+  std::shared_ptr<const Snapshot> commit() {
+    write();
+    flush();
+    publish();
+    flush();
+    return finish();
+  }
+};
+
+}  // namespace bloscfs::frame

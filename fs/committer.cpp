@@ -1,0 +1,226 @@
+#include "fs/committer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+#include "codec/error.hpp"
+#include "fs/content_commit.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// A closed file is committed after this time at the latest; others may join until then.
+constexpr std::chrono::seconds kGroupDelay{4};
+constexpr std::chrono::milliseconds kPoll{500};
+/// Files that share their flushes, and are open meanwhile.
+constexpr std::size_t kBatch = 256;
+/// From this many files on one flush of the whole filesystem costs less than one each.
+constexpr std::size_t kSharedFlush = 4;
+
+std::error_code code_of(const std::exception& error) {
+  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
+    if (system->code().category() == std::generic_category() ||
+        system->code().category() == std::system_category())
+      return system->code();
+  }
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
+    return std::make_error_code(std::errc::not_enough_memory);
+  return std::make_error_code(std::errc::io_error);
+}
+
+}  // namespace
+
+void Committer::start(std::function<void(const std::error_code&)> ended,
+                      std::function<void()> sync_all) {
+  ended_ = std::move(ended);
+  sync_all_ = std::move(sync_all);
+  thread_ = std::thread([this] { work(); });
+}
+
+void Committer::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
+  const MutexLock lock(mutex_);
+  const auto [entry, is_new] = dirty_.try_emplace(content.get());
+  if (is_new) entry->second = {content, std::move(owner), std::nullopt};
+}
+
+void Committer::queue(const std::shared_ptr<Content>& content) {
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(content.get());
+  if (entry != dirty_.end() && !entry->second.due) entry->second.due = Clock::now() + kGroupDelay;
+}
+
+void Committer::press() {
+  const MutexLock lock(mutex_);
+  pressed_ = true;
+  wake_.notify_all();
+}
+
+void Committer::drop(const Content& content) {
+  Entry dropped;  // destroyed after the lock is released
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(&content);
+  if (entry == dirty_.end()) return;
+  dropped = std::move(entry->second);
+  dirty_.erase(entry);
+}
+
+Committer::Contents Committer::due_contents() {
+  const MutexLock lock(mutex_);
+  const bool all = std::exchange(pressed_, false);
+  const auto now = Clock::now();
+  Contents due;
+  for (const auto& [content, entry] : dirty_)
+    if (all || (entry.due && *entry.due <= now)) due.push_back(entry.content);
+  return due;
+}
+
+Committer::Contents Committer::all_contents() {
+  const MutexLock lock(mutex_);
+  Contents all;
+  for (const auto& [content, entry] : dirty_) all.push_back(entry.content);
+  return all;
+}
+
+void Committer::work() {
+  while (true) {
+    {
+      const MutexLock lock(mutex_);
+      if (!pressed_ && !stopping_) wake_.wait_for(mutex_, kPoll);
+      if (stopping_) return;
+    }
+    const Contents due = due_contents();
+    for (std::size_t begin = 0; begin < due.size(); begin += kBatch) {
+      const auto first = due.begin() + static_cast<std::ptrdiff_t>(begin);
+      const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, due.size() - begin));
+      commit_batch({first, first + count});
+    }
+  }
+}
+
+void Committer::settle(const std::shared_ptr<Content>& content, const std::error_code& error) {
+  if (error) {
+    stats_.commit_failures++;
+    spdlog::error("a commit failed: {}", error.message());
+  } else {
+    stats_.commits++;
+  }
+  {
+    Entry done;  // destroyed after the lock is released
+    const MutexLock lock(mutex_);
+    const auto entry = dirty_.find(content.get());
+    if (entry != dirty_.end()) {
+      if (error)
+        entry->second.due = Clock::now() + kGroupDelay;
+      else if (!content->needs_commit()) {
+        done = std::move(entry->second);
+        dirty_.erase(entry);
+      } else {
+        entry->second.due.reset();
+      }
+    }
+  }
+  if (ended_) ended_(error);
+}
+
+std::error_code Committer::commit_batch(const Contents& contents) {
+  const MutexLock batch_lock(batch_mutex_);
+  Batch batch;
+  for (const auto& content : contents) {
+    auto commit = std::make_unique<ContentCommit>(content);
+    if (!commit->empty()) {
+      batch.commits.push_back(std::move(commit));
+      continue;
+    }
+    commit.reset();
+    settle(content, {});
+  }
+  run(batch, &ContentCommit::write);
+  flush(batch);
+  run(batch, &ContentCommit::publish);
+  flush(batch);
+  run(batch, &ContentCommit::finish);
+  for (auto& commit : batch.commits) {
+    if (!commit) continue;
+    const std::shared_ptr<Content> content = commit->content();
+    commit.reset();
+    settle(content, {});
+  }
+  return batch.first_error;
+}
+
+void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
+  for (auto& commit : batch.commits) {
+    if (!commit) continue;
+    try {
+      ((*commit).*step)();
+    } catch (const std::exception& error) {
+      spdlog::warn("{}", error.what());
+      give_up(batch, commit, code_of(error));
+    }
+  }
+}
+
+void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
+                        const std::error_code& error) {
+  commit->fail(error);
+  const std::shared_ptr<Content> content = commit->content();
+  commit.reset();
+  settle(content, error);
+  if (!batch.first_error) batch.first_error = error;
+}
+
+void Committer::flush(Batch& batch) {
+  if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
+  try {
+    sync_all_();
+    run(batch, &ContentCommit::flushed);
+  } catch (const std::system_error& error) {
+    for (auto& commit : batch.commits)
+      if (commit) give_up(batch, commit, error.code());
+  }
+}
+
+void Committer::commit(const std::shared_ptr<Content>& content) {
+  std::error_code failure;
+  {
+    ContentCommit commit(content);
+    if (commit.empty()) return;
+    try {
+      commit.write();
+      commit.flush();
+      commit.publish();
+      commit.flush();
+      commit.finish();
+    } catch (const std::exception& error) {
+      failure = code_of(error);
+      spdlog::warn("{}", error.what());
+    }
+  }
+  settle(content, failure);
+  if (failure) throw std::system_error(failure, "commit");
+}
+
+void Committer::commit_all() {
+  std::error_code first_error;
+  const Contents all = all_contents();
+  for (std::size_t begin = 0; begin < all.size(); begin += kBatch) {
+    const auto first = all.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, all.size() - begin));
+    const std::error_code error = commit_batch({first, first + count});
+    if (error && !first_error) first_error = error;
+  }
+  if (first_error) throw std::system_error(first_error, "commit");
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,82 @@
+#pragma once
+// When changed files are committed: soon after they are closed, when someone asks for it, and when
+// too much is dirty.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "fs/content.hpp"
+#include "fs/sync.hpp"
+
+namespace bloscfs::fs {
+
+class ContentCommit;
+
+/// Thread-safe.
+class Committer {
+ public:
+  explicit Committer(Stats& stats) : stats_(stats) {}
+  /// Does not commit what is still dirty: see commit_all().
+  ~Committer() { stop(); }
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  /// Starts the thread that commits in the background. `ended` hears of the outcome of each commit;
+  /// `sync_all` makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
+  void start(std::function<void(const std::error_code&)> ended, std::function<void()> sync_all);
+  void stop();
+
+  /// The content has something to commit, and `owner` lives until that is done.
+  void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
+  /// Its file was closed: it is committed within a few seconds.
+  void queue(const std::shared_ptr<Content>& content);
+  /// Everything is committed as soon as possible.
+  void press();
+  /// Forgets a content that nobody will ask for any more.
+  void drop(const Content& content);
+
+  /// Commits now. Throws what went wrong; the content is then still dirty.
+  void commit(const std::shared_ptr<Content>& content);
+  /// Commits all that is dirty. Throws the first error after trying all.
+  void commit_all();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Contents = std::vector<std::shared_ptr<Content>>;
+  struct Entry {
+    std::shared_ptr<Content> content;
+    std::shared_ptr<const void> owner;
+    std::optional<Clock::time_point> due;
+  };
+
+  void work();
+  Contents due_contents() EXCLUDES(mutex_);
+  Contents all_contents() EXCLUDES(mutex_);
+  struct Batch {
+    std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
+    std::error_code first_error;
+  };
+  std::error_code commit_batch(const Contents& contents);
+  void run(Batch& batch, void (ContentCommit::*step)());
+  void flush(Batch& batch);
+  void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const std::error_code& error);
+  void settle(const std::shared_ptr<Content>& content, const std::error_code& error);
+
+  Stats& stats_;
+  std::function<void(const std::error_code&)> ended_;
+  std::function<void()> sync_all_;
+  std::thread thread_;
+  Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
+  Mutex mutex_;
+  CondVar wake_;
+  std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
+  bool pressed_ GUARDED_BY(mutex_) = false;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace bloscfs::fs

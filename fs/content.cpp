@@ -1,0 +1,252 @@
+#include "fs/content.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/frame_writer.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+[[noreturn]] void fail(int error, const char* what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+timespec now() {
+  timespec time{};
+  clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+}  // namespace
+
+void Content::Layer::apply(std::int64_t offset, codec::MutableBytes out) const {
+  const std::int64_t end = offset + static_cast<std::int64_t>(out.size());
+  if (end > lower_end) {
+    const std::int64_t from = std::max(offset, lower_end);
+    std::memset(out.data() + (from - offset), 0, static_cast<std::size_t>(end - from));
+  }
+  bytes.apply(offset, out);
+}
+
+void Content::Layer::merge(const Layer& upper) {
+  if (upper.lower_end < lower_end) lower_end = upper.lower_end;
+  bytes.truncate(upper.lower_end);
+  bytes.merge(upper.bytes);
+  for (const auto& [name, value] : upper.vlmetalayers) vlmetalayers[name] = value;
+}
+
+Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
+    : services_(services), id_(services.next_id++) {
+  const WriteLock lock(mutex_);
+  set_view(std::move(snapshot));
+  size_ = view_->size();
+}
+
+Content::Content(ContentServices services) : services_(services), id_(services.next_id++) {
+  const WriteLock lock(mutex_);
+  changed_ = modified_ = accessed_ = now();
+  view_is_settled_ = false;
+}
+
+Content::~Content() { services_.budget.change(accounted_, 0); }
+
+void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
+  snapshot_ = std::move(snapshot);
+  view_ = std::make_unique<const FileView>(
+      view_shape(snapshot_->info(), services_.raw),
+      FrameReader(snapshot_, id_, services_.next_id++, services_.cache, services_.stats,
+                  services_.reader));
+}
+
+// --- reading
+
+std::int64_t Content::size() const {
+  const ReadLock lock(mutex_);
+  return size_;
+}
+
+LogicalAttributes Content::attributes() const {
+  const ReadLock lock(mutex_);
+  return {size_, modified_, changed_};
+}
+
+std::shared_ptr<const frame::Snapshot> Content::snapshot() const {
+  const ReadLock lock(mutex_);
+  return snapshot_;
+}
+
+std::int64_t Content::committed_size() const { return view_ ? view_->size() : 0; }
+
+bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
+  return !live_.hides(offset, size) && !(frozen_ && frozen_->hides(offset, size)) &&
+         offset + size <= committed_size();
+}
+
+void Content::read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out) {
+  const auto wanted = static_cast<std::int64_t>(out.size());
+  const std::int64_t size = view == nullptr ? 0 : view->size();
+  const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
+  if (there > 0) {
+    ReplyData data;
+    view->read(offset, there, data);
+    data.copy_to(out.first(static_cast<std::size_t>(there)));
+  }
+  std::memset(out.data() + there, 0, static_cast<std::size_t>(wanted - there));
+}
+
+void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
+  const ReadLock lock(mutex_);
+  size = std::min(size, size_ - std::min(offset, size_));
+  if (size <= 0) return;
+  if (is_untouched(offset, size)) return view_->read(offset, size, out);
+  const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
+  read_committed(view_.get(), offset, bytes);
+  if (frozen_) frozen_->apply(offset, bytes);
+  live_.apply(offset, bytes);
+}
+
+void Content::prefetch(std::int64_t offset, std::int64_t size) const {
+  const ReadLock lock(mutex_);
+  size = std::min(size, committed_size() - offset);
+  if (size > 0 && is_untouched(offset, size)) view_->prefetch(offset, size);
+}
+
+std::optional<std::int64_t> Content::seek_data(std::int64_t offset) const {
+  return seek(offset, false);
+}
+
+std::optional<std::int64_t> Content::seek_hole(std::int64_t offset) const {
+  return seek(offset, true);
+}
+
+std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) const {
+  const ReadLock lock(mutex_);
+  if (offset < 0 || offset >= size_) return std::nullopt;
+  if (view_ && live_.empty() && !frozen_ && size_ == committed_size())
+    return want_hole ? view_->seek_hole(offset) : view_->seek_data(offset);
+  // Until it is committed all of a changed file counts as data, which is always allowed.
+  return want_hole ? size_ : offset;
+}
+
+// --- writing
+
+void Content::make_writable(std::shared_ptr<ContentHome> home) {
+  const MutexLock commit_lock(commit_mutex_);
+  home_ = std::move(home);
+  std::shared_ptr<const frame::Snapshot> known = snapshot();
+  if (writer_ || !known) return;
+  if (known->info().kind == frame::ContainerKind::bloscpack) fail(EROFS, "Bloscpack file");
+  const auto name_lock = home_->lock_name();
+  const StoredPlace& place = name_lock->place();
+  const frame::WriterSettings settings{services_.options.locking};
+  if (known->info().kind == frame::ContainerKind::sframe) fail(EROFS, "sparse frame");
+  writer_ = frame::open_cframe_writer(place.directory, place.name, settings, known);
+}
+
+void Content::touch() { changed_ = modified_ = now(); }
+
+void Content::account() {
+  const std::size_t memory = live_.bytes.memory() + (frozen_ ? frozen_->bytes.memory() : 0);
+  services_.budget.change(accounted_, memory);
+  accounted_ = memory;
+}
+
+void Content::check_writable(std::int64_t end) const {
+  if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == size_) return;
+  // Without a NPY header an array can only become longer, by whole rows.
+  const frame::ArrayInfo& array = *snapshot_->info().array;
+  std::int64_t row = snapshot_->info().typesize;
+  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  if (array.shape.empty() || row == 0 || end < size_ || end % row != 0)
+    fail(EINVAL, "size of an array");
+}
+
+void Content::write(std::int64_t offset, codec::Bytes bytes) {
+  if (bytes.empty()) return;
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (offset > std::numeric_limits<std::int64_t>::max() - size) fail(EFBIG, "write");
+  services_.budget.wait_for_room();
+  const WriteLock lock(mutex_);
+  check_writable(std::max(size_, offset + size));
+  live_.bytes.write(offset, bytes);
+  size_ = std::max(size_, offset + size);
+  view_is_settled_ = false;
+  touch();
+  account();
+}
+
+void Content::resize(std::int64_t size) {
+  if (size < 0) fail(EINVAL, "truncate");
+  const WriteLock lock(mutex_);
+  check_writable(size);
+  if (size < size_) {
+    live_.bytes.truncate(size);
+    live_.lower_end = std::min(live_.lower_end, size);
+  }
+  if (size != size_) view_is_settled_ = false;
+  size_ = size;
+  touch();
+  account();
+}
+
+void Content::zero(std::int64_t offset, std::int64_t size) {
+  const WriteLock lock(mutex_);
+  const std::int64_t end = std::min(size_, offset + std::min(size, size_));
+  if (end <= offset) return;
+  live_.bytes.zero(offset, end - offset);
+  view_is_settled_ = false;
+  touch();
+  account();
+}
+
+void Content::set_vlmetalayer(const std::string& name,
+                              std::optional<std::vector<std::uint8_t>> value) {
+  const WriteLock lock(mutex_);
+  live_.vlmetalayers[name] = std::move(value);
+  changed_ = now();
+}
+
+std::optional<std::optional<std::vector<std::uint8_t>>> Content::uncommitted_vlmetalayer(
+    const std::string& name) const {
+  const ReadLock lock(mutex_);
+  if (const auto found = live_.vlmetalayers.find(name); found != live_.vlmetalayers.end())
+    return found->second;
+  if (!frozen_) return std::nullopt;
+  const auto found = frozen_->vlmetalayers.find(name);
+  if (found == frozen_->vlmetalayers.end()) return std::nullopt;
+  return found->second;
+}
+
+void Content::set_times(const timespec& accessed, const timespec& modified) {
+  const WriteLock lock(mutex_);
+  accessed_ = accessed;
+  modified_ = modified;
+  changed_ = now();
+}
+
+void Content::add_writer() {
+  const WriteLock lock(mutex_);
+  writers_++;
+}
+
+void Content::remove_writer() {
+  const WriteLock lock(mutex_);
+  writers_--;
+}
+
+bool Content::needs_commit() const {
+  const ReadLock lock(mutex_);
+  return !view_ || !live_.empty() || frozen_ || size_ != committed_size() ||
+         (!view_is_settled_ && writers_ == 0);
+}
+
+std::error_code Content::take_error() {
+  const WriteLock lock(mutex_);
+  return std::exchange(error_, std::error_code());
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,152 @@
+#pragma once
+// A container's bytes as its file shows them: what is committed, and over that what was written
+// since. One per open container, shared by all its handles.
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "frame/frame_writer.hpp"
+#include "fs/byte_overlay.hpp"
+#include "fs/content_home.hpp"
+#include "fs/dirty_budget.hpp"
+#include "fs/file_view.hpp"
+#include "fs/sync.hpp"
+#include "fs/worker_pool.hpp"
+#include "fs/write_options.hpp"
+
+namespace bloscfs::fs {
+
+/// What the contents of a mount share. Outlives them.
+struct ContentServices {
+  BlockCache& cache;
+  Stats& stats;
+  ReaderSettings reader;
+  WorkerPool& pool;
+  DirtyBudget& budget;
+  const WriteOptions& options;
+  bool raw;
+  std::atomic<std::uint64_t>& next_id;
+};
+
+/// What stat shows of a file that was written to; the rest is the source file's.
+struct LogicalAttributes {
+  std::int64_t size = 0;
+  std::optional<timespec> modified;  ///< set once the contents were changed
+  std::optional<timespec> changed;
+};
+
+/// Thread-safe. Errors: codec::Error for damaged data, std::system_error with the errno.
+class Content : public std::enable_shared_from_this<Content> {
+ public:
+  /// A container that is there, in this state.
+  Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot);
+  /// A new, empty file, whose temporary exists already.
+  explicit Content(ContentServices services);
+  ~Content();
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  // --- reading
+
+  std::int64_t size() const;
+  LogicalAttributes attributes() const;
+  /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`.
+  void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  void prefetch(std::int64_t offset, std::int64_t size) const;
+  /// As FileView's; what was written is data.
+  std::optional<std::int64_t> seek_data(std::int64_t offset) const;
+  std::optional<std::int64_t> seek_hole(std::int64_t offset) const;
+  /// The last committed state; null before the first commit.
+  std::shared_ptr<const frame::Snapshot> snapshot() const;
+
+  // --- writing
+
+  /// To be called before the first change. `home` outlives the content. Throws EROFS for what
+  /// cannot be written (Bloscpack), EACCES etc. of the file.
+  void make_writable(std::shared_ptr<ContentHome> home);
+  void write(std::int64_t offset, codec::Bytes bytes);
+  /// Sets the size; what is added reads as zeros.
+  void resize(std::int64_t size);
+  /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
+  void zero(std::int64_t offset, std::int64_t size);
+  /// An absent value removes the vlmetalayer. ENODATA where there is none to remove.
+  void set_vlmetalayer(const std::string& name, std::optional<std::vector<std::uint8_t>> value);
+  /// The value that was set and is not committed yet; the inner one is absent if it was removed.
+  std::optional<std::optional<std::vector<std::uint8_t>>> uncommitted_vlmetalayer(
+      const std::string& name) const;
+  /// Times as utimensat sets them; they are the file's after every later commit.
+  void set_times(const timespec& accessed, const timespec& modified);
+
+  /// Handles that may write: while there is one the file keeps its representation.
+  void add_writer();
+  void remove_writer();
+
+  /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
+  bool needs_commit() const;
+  /// Takes the error that commits in the background met since the last call.
+  std::error_code take_error();
+
+ private:
+  friend class ContentCommit;
+
+  /// Uncommitted bytes are kept in pieces of this size, that of most chunks.
+  static constexpr std::int64_t kCell = 256 << 10;
+
+  /// What was written at one time, over what is below.
+  struct Layer {
+    ByteOverlay bytes{kCell};
+    /// From there on what is below reads as zeros.
+    std::int64_t lower_end = std::numeric_limits<std::int64_t>::max();
+    std::map<std::string, std::optional<std::vector<std::uint8_t>>> vlmetalayers;
+
+    bool empty() const {
+      return bytes.empty() && vlmetalayers.empty() &&
+             lower_end == std::numeric_limits<std::int64_t>::max();
+    }
+    bool hides(std::int64_t offset, std::int64_t size) const {
+      return bytes.touches(offset, size) || offset + size > lower_end;
+    }
+    void apply(std::int64_t offset, codec::MutableBytes out) const;
+    void merge(const Layer& upper);
+  };
+
+  std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
+  /// Zeros behind the end of `view`, which may be null.
+  static void read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out);
+  bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
+  std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
+  void check_writable(std::int64_t end) const REQUIRES(mutex_);
+  void touch() REQUIRES(mutex_);
+  void account() REQUIRES(mutex_);
+  void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
+
+  const ContentServices services_;
+  mutable SharedMutex mutex_;
+  std::uint64_t id_;                                         ///< names the blocks in the cache
+  std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
+  std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
+  std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
+  Layer live_ GUARDED_BY(mutex_);
+  std::int64_t size_ GUARDED_BY(mutex_) = 0;
+  std::optional<timespec> accessed_ GUARDED_BY(mutex_);
+  std::optional<timespec> modified_ GUARDED_BY(mutex_);
+  std::optional<timespec> changed_ GUARDED_BY(mutex_);
+  std::size_t accounted_ GUARDED_BY(mutex_) = 0;
+  int writers_ GUARDED_BY(mutex_) = 0;
+  bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
+  std::error_code error_ GUARDED_BY(mutex_);
+
+  Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
+  std::shared_ptr<ContentHome> home_;
+  std::unique_ptr<frame::FrameWriter> writer_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,243 @@
+// The chunks of a commit: which of them change, and how they are encoded.
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <utility>
+
+#include "frame/b2nd.hpp"
+#include "fs/content_commit.hpp"
+#include "fs/new_frame.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Chunks that are in memory at a time while a commit encodes them.
+constexpr std::size_t kChunksAtOnce = 4;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Bytes that one step along the first dimension takes.
+std::int64_t row_size(const frame::ArrayInfo& array, std::int64_t typesize) {
+  std::int64_t row = typesize;
+  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  return row;
+}
+
+/// End of the run of array bytes from `offset` that one chunk holds, where chunks are cut as
+/// frame::choose_cut() does: one dimension in parts, those behind it whole.
+std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize, std::int64_t offset,
+                          std::int64_t nbytes) {
+  const std::size_t dimensions = array.shape.size();
+  if (dimensions == 0) return nbytes;
+  std::size_t cut = 0;
+  while (cut + 1 < dimensions && array.chunkshape[cut] == 1) cut++;
+  std::int64_t step = typesize;
+  for (std::size_t i = cut + 1; i < dimensions; i++) step *= array.shape[i];
+  const std::int64_t position = offset / step % array.shape[cut];
+  return offset + step * std::min<std::int64_t>(array.chunkshape[cut], array.shape[cut] - position);
+}
+
+}  // namespace
+
+void ContentCommit::fill() {
+  recoder_ = std::make_unique<ChunkRecoder>(
+      encode_settings(transaction_->info(), content_->services_.options), content_->services_.pool,
+      kChunksAtOnce,
+      [this](std::int64_t chunk, const codec::EncodedChunk& encoded) { put(chunk, encoded); });
+  if (new_frame_)
+    new_frame_->array ? fill_array(*new_frame_->array) : fill_flat();
+  else
+    view_->shape().blocked ? edit_array() : edit_flat();
+  recoder_->finish();
+}
+
+// --- new containers
+
+void ContentCommit::fill_flat() {
+  transaction_->resize(size_);
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  const std::int64_t committed = view_ == nullptr ? 0 : view_->size();
+  for (std::int64_t chunk = 0; chunk < ceil_div(size_, chunksize); chunk++) {
+    // Holes stay holes, however large.
+    const codec::ByteRange range = chunk_range(chunk, size_);
+    if (range.offset < committed || layer_->bytes.touches(range.offset, range.size))
+      add_whole_chunk(chunk, range);
+  }
+}
+
+void ContentCommit::fill_array(const frame::ArrayInfo& array) {
+  const std::int64_t typesize = transaction_->info().typesize;
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  const frame::ArrayGeometry geometry(array, transaction_->info().typesize);
+  const std::int64_t header = size_ - geometry.nbytes();
+  for (std::int64_t begin = 0, chunk = 0; begin < geometry.nbytes(); chunk++) {
+    const std::int64_t end = end_of_chunk(array, typesize, begin, geometry.nbytes());
+    const auto encode = [this, &geometry, begin, end, chunksize,
+                         header](codec::ChunkEncoder& encoder) {
+      std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
+      read(begin + header, bytes);
+      std::vector<std::uint8_t> padded(static_cast<std::size_t>(chunksize));
+      geometry.for_each_block(begin, end - begin,
+                              [&](const frame::ArrayGeometry::BlockPart& block) {
+                                for (const auto& run : *block.runs)
+                                  std::memcpy(padded.data() + block.chunk_offset + run.in_block,
+                                              bytes.data() + (run.array_offset - begin),
+                                              static_cast<std::size_t>(run.length));
+                              });
+      return encoder.encode(padded);
+    };
+    recoder_->add(chunk, encode);
+    begin = end;
+  }
+  recoder_->finish();  // before the geometry goes
+}
+
+// --- changed ones
+
+codec::ByteRange ContentCommit::chunk_range(std::int64_t chunk, std::int64_t frame_size) const {
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  if (chunksize > 0)
+    return {chunk * chunksize, std::min(chunksize, frame_size - chunk * chunksize)};
+  const frame::ChunkPlace place = view_->reader().place(chunk);
+  return {place.content_offset, place.nbytes};
+}
+
+std::set<std::int64_t> ContentCommit::touched_chunks() const {
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  const auto chunk_of = [&](std::int64_t offset) {
+    return chunksize > 0 ? offset / chunksize : view_->reader().place_at(offset).number;
+  };
+  std::set<std::int64_t> touched;
+  layer_->bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
+    const std::int64_t last = chunk_of(part.offset + part.size - 1);
+    for (std::int64_t chunk = chunk_of(part.offset); chunk <= last; chunk++) touched.insert(chunk);
+  });
+  return touched;
+}
+
+void ContentCommit::edit_flat() {
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  const std::int64_t old_size = view_->size();
+  const std::int64_t kept = std::min({old_size, size_, layer_->lower_end});
+  std::set<std::int64_t> touched = touched_chunks();
+  if (kept < old_size) transaction_->resize(kept);
+  if (kept < size_) transaction_->resize(size_);
+  const bool cut = kept < old_size || kept < size_;
+  // The chunk that the old bytes end in gets another size, or loses some of them.
+  const std::int64_t cut_chunk = cut && kept % chunksize != 0 ? kept / chunksize : -1;
+  if (cut_chunk >= 0) touched.insert(cut_chunk);
+  for (const std::int64_t chunk : touched) {
+    const codec::ByteRange range = chunk_range(chunk, size_);
+    if (chunk == cut_chunk || range.offset >= kept) {
+      add_whole_chunk(chunk, range);
+      continue;
+    }
+    Changes changes;
+    layer_->bytes.for_each(range.offset, range.size, [&](const ByteOverlay::Part& part) {
+      changes.push_back({part.offset - range.offset, part.size, part.bytes});
+    });
+    add_changed_chunk(chunk, range.size, std::move(changes));
+  }
+}
+
+void ContentCommit::edit_array() {
+  const frame::FrameInfo& info = snapshot_->info();
+  const auto header = static_cast<std::int64_t>(view_->shape().header.size());
+  frame::ArrayInfo array = *info.array;
+  if (size_ != view_->size()) {
+    array.shape.front() = (size_ - header) / row_size(array, info.typesize);
+    transaction_->set_shape(array.shape);
+  }
+  const frame::ArrayGeometry geometry(array, info.typesize);
+  std::map<std::int64_t, Changes> by_chunk;
+  layer_->bytes.for_each(header, size_ - header, [&](const ByteOverlay::Part& part) {
+    geometry.for_each_block(
+        part.offset - header, part.size, [&](const frame::ArrayGeometry::BlockPart& block) {
+          Changes& changes = by_chunk[block.chunk];
+          for (const auto& run : *block.runs) {
+            const std::int64_t at = run.array_offset + header - part.offset;
+            changes.push_back({block.chunk_offset + run.in_block, run.length,
+                               part.bytes == nullptr ? nullptr : part.bytes + at});
+          }
+        });
+  });
+  for (auto& [chunk, changes] : by_chunk)
+    add_changed_chunk(chunk, transaction_->info().chunksize, std::move(changes));
+}
+
+void ContentCommit::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range) {
+  if (range.size <= 0) return;
+  recoder_->add(chunk, [this, range](codec::ChunkEncoder& encoder) {
+    const codec::Bytes written = layer_->bytes.extent(range.offset, range.size);
+    if (!written.empty()) return encoder.encode(written);
+    std::vector<std::uint8_t> contents(static_cast<std::size_t>(range.size));
+    read(range.offset, contents);
+    return encoder.encode(contents);
+  });
+}
+
+void ContentCommit::add_changed_chunk(std::int64_t chunk, std::int64_t size, Changes changes) {
+  const bool covered = changes.size() == 1 && changes.front().size == size;
+  if (covered && changes.front().bytes == nullptr) {
+    put(chunk, {codec::SpecialValue::zero, {}});
+    return;
+  }
+  recoder_->add(chunk, [this, chunk, size, covered,
+                        changes = std::move(changes)](codec::ChunkEncoder& encoder) {
+    if (covered) return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
+    return encode_changed(encoder, chunk, size, changes);
+  });
+}
+
+std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec::ByteRange& range,
+                                                const Changes& changes) const {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
+  if (chunk < snapshot_->info().nchunks)
+    view_->reader().visit_chunk(
+        chunk, range.offset, range.size, [&](const FrameReader::Span& span, std::int64_t at) {
+          span.copy(0, codec::MutableBytes(out).subspan(static_cast<std::size_t>(at),
+                                                        static_cast<std::size_t>(span.size)));
+        });
+  for (const Change& change : changes) {
+    const std::int64_t begin = std::max(range.offset, change.chunk_offset);
+    const std::int64_t end = std::min(range.offset + range.size, change.chunk_offset + change.size);
+    if (begin >= end) continue;
+    std::uint8_t* const target = out.data() + (begin - range.offset);
+    const auto size = static_cast<std::size_t>(end - begin);
+    if (change.bytes == nullptr)
+      std::memset(target, 0, size);
+    else
+      std::memcpy(target, change.bytes + (begin - change.chunk_offset), size);
+  }
+  return out;
+}
+
+codec::EncodedChunk ContentCommit::encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
+                                                  std::int64_t size, const Changes& changes) const {
+  const codec::ByteRange all{0, size};
+  if (chunk >= snapshot_->info().nchunks) return encoder.encode(merged(chunk, all, changes));
+  const auto opened = view_->reader().open_chunk(chunk);
+  const codec::Chunk& old = opened->chunk;
+  if (!old.header().has_block_starts() || old.header().vl_blocks)
+    return encoder.encode(merged(chunk, all, changes));
+  std::set<std::int32_t> blocks;
+  for (const Change& change : changes) {
+    const std::int32_t last = old.block_at(change.chunk_offset + change.size - 1);
+    for (std::int32_t block = old.block_at(change.chunk_offset); block <= last; block++)
+      blocks.insert(block);
+  }
+  if (blocks.size() == static_cast<std::size_t>(old.block_count()))
+    return encoder.encode(merged(chunk, all, changes));
+  std::vector<std::vector<std::uint8_t>> contents;
+  std::vector<codec::BlockUpdate> updates;
+  for (const std::int32_t block : blocks) {
+    contents.push_back(merged(chunk, old.block_content(block), changes));
+    updates.push_back({block, contents.back()});
+  }
+  std::vector<std::uint8_t> stored(static_cast<std::size_t>(old.header().cbytes));
+  snapshot_->read_stored(*opened, {0, old.header().cbytes}, stored);
+  return encoder.update(old, stored, updates);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,209 @@
+#include "fs/content_commit.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/b2nd.hpp"
+#include "frame/cframe_format.hpp"
+#include "fs/new_frame.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Metalayers that are carried over to a rewritten container are read whole.
+constexpr std::size_t kMaxKeptMetalayer = std::size_t{64} << 20;
+
+}  // namespace
+
+ContentCommit::ContentCommit(std::shared_ptr<Content> content) : content_(std::move(content)) {
+  Content& c = *content_;
+  c.commit_mutex_.lock();
+  const WriteLock lock(c.mutex_);
+  look_for_array_ = c.writers_ == 0 && !c.view_is_settled_;
+  view_ = c.view_.get();
+  snapshot_ = c.snapshot_;
+  size_ = c.size_;
+  empty_ = view_ != nullptr && c.live_.empty() && size_ == view_->size() && !look_for_array_;
+  if (empty_) return;
+  layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
+  accessed_ = c.accessed_;
+  modified_ = c.modified_;
+  if (look_for_array_) c.view_is_settled_ = true;
+}
+
+ContentCommit::~ContentCommit() {
+  recoder_.reset();
+  transaction_.reset();
+  new_writer_.reset();
+  Content& c = *content_;
+  if (!empty_ && !finished_) {
+    const WriteLock lock(c.mutex_);
+    c.frozen_->merge(c.live_);
+    c.live_ = std::move(*c.frozen_);
+    c.frozen_.reset();
+    if (look_for_array_) c.view_is_settled_ = false;
+    c.account();
+  }
+  c.commit_mutex_.unlock();
+}
+
+void ContentCommit::fail(const std::error_code& error) {
+  const WriteLock lock(content_->mutex_);
+  content_->error_ = error;
+}
+
+void ContentCommit::read(std::int64_t offset, codec::MutableBytes out) const {
+  Content::read_committed(view_, offset, out);
+  layer_->apply(offset, out);
+}
+
+std::vector<std::uint8_t> ContentCommit::read_start(std::size_t size) const {
+  std::vector<std::uint8_t> bytes(std::min(size, static_cast<std::size_t>(size_)));
+  read(0, bytes);
+  return bytes;
+}
+
+// --- representation
+
+std::optional<frame::FrameSettings> ContentCommit::as_array(const StoredPlace& place) const {
+  if (place.array_name.empty() || content_->services_.raw) return std::nullopt;
+  const auto header_size = npy_header_size(read_start(kNpyPrefix));
+  if (!header_size || static_cast<std::int64_t>(*header_size) > size_) return std::nullopt;
+  const std::vector<std::uint8_t> header_bytes = read_start(*header_size);
+  try {
+    const NpyHeader header = parse_npy_header(header_bytes);
+    if (static_cast<std::int64_t>(header.header_size) + header.nbytes != size_) return std::nullopt;
+    return new_array_frame(content_->services_.options, header, header_bytes);
+  } catch (const codec::Error&) {
+    return std::nullopt;
+  }
+}
+
+bool ContentCommit::keeps_array() const {
+  const ViewShape& shape = view_->shape();
+  if (shape.file_size() != size_) return content_->services_.raw;
+  return read_start(shape.header.size()) == shape.header;
+}
+
+bool ContentCommit::can_edit() const {
+  if (view_ == nullptr) return false;
+  const ViewShape& shape = view_->shape();
+  if (shape.is_array || shape.blocked) return keeps_array();
+  return !snapshot_->info().variable_chunks || size_ == view_->size();
+}
+
+void ContentCommit::choose(const StoredPlace& place) {
+  const bool is_array = view_ != nullptr && view_->shape().is_array;
+  const bool shown_as_array = !place.array_name.empty() || content_->services_.raw;
+  if (!is_array && look_for_array_) new_frame_ = as_array(place);
+  is_array_ = new_frame_.has_value();
+  if (new_frame_ || (can_edit() && (!is_array || shown_as_array))) return;
+  new_frame_ = new_flat_frame(content_->services_.options, read_start(kSampleSize));
+}
+
+// --- steps
+
+void ContentCommit::write() {
+  {
+    const auto name_lock = content_->home_->lock_name();
+    const StoredPlace& place = name_lock->place();
+    choose(place);
+    if (new_frame_)
+      create(place);
+    else if (!place.is_unlinked)
+      content_->writer_->moved(place.directory, place.name);
+  }
+  if (!new_writer_) transaction_ = content_->writer_->begin();
+  fill();
+  for (const auto& [name, value] : layer_->vlmetalayers) {
+    if (value)
+      transaction_->set_vlmetalayer(name, *value);
+    else
+      transaction_->remove_vlmetalayer(name);
+  }
+  transaction_->write();
+}
+
+void ContentCommit::create(const StoredPlace& place) {
+  stored_as_ = frame::temporary_name();
+  if (snapshot_) take_over(place);
+  const frame::WriterSettings settings{content_->services_.options.locking};
+  if (place.is_temporary && !place.is_unlinked) {
+    stored_as_ = place.name;
+    new_writer_ = frame::create_cframe(place.directory, stored_as_, *new_frame_, settings,
+                                       place.directory->open(stored_as_));
+  } else {
+    new_writer_ = frame::create_cframe(place.directory, stored_as_, *new_frame_, settings);
+  }
+  if (place.is_unlinked) place.directory->unlink(stored_as_);
+  transaction_ = new_writer_->begin();
+  if (snapshot_) copy_vlmetalayers();
+}
+
+void ContentCommit::take_over(const StoredPlace& place) {
+  const bool sparse = snapshot_->info().kind == frame::ContainerKind::sframe;
+  const auto old = sparse ? place.directory->open_directory(place.name)->open("chunks.b2frame")
+                          : place.directory->open(place.name);
+  attributes_ = old->attributes();
+  for (const auto& entry : snapshot_->metalayers())
+    if (entry.name != "b2nd" && entry.name != "caterva")
+      new_frame_->metalayers.push_back({entry.name, snapshot_->read_metalayer(entry)});
+}
+
+void ContentCommit::copy_vlmetalayers() {
+  for (const auto& entry : snapshot_->vlmetalayers()) {
+    if (entry.name == frame::kChecksumLayerName) continue;
+    transaction_->set_vlmetalayer(
+        entry.name, snapshot_->read_vlmetalayer(entry, kMaxKeptMetalayer, thread_decoder()));
+  }
+}
+
+void ContentCommit::flush() {
+  if (!settled_in_) return transaction_->flush();
+  settled_in_->sync();
+  transaction_->flushed();
+}
+
+void ContentCommit::flushed() { transaction_->flushed(); }
+
+void ContentCommit::publish() {
+  const auto name_lock = content_->home_->lock_name();
+  const StoredPlace& place = name_lock->place();
+  transaction_->publish();
+  if (!new_writer_ || place.is_unlinked) return;
+  if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
+  const bool as_array = is_array_ && !place.array_name.empty();
+  const std::string name = as_array ? place.array_name : place.flat_name;
+  name_lock->settle(stored_as_, name);
+  new_writer_->moved(place.directory, name);
+  settled_in_ = place.directory;
+}
+
+void ContentCommit::finish() {
+  Content& c = *content_;
+  const auto snapshot = transaction_->finish();
+  transaction_.reset();
+  if (new_writer_) c.writer_ = std::move(new_writer_);
+  if (modified_) c.writer_->set_times(accessed_.value_or(*modified_), *modified_);
+  c.home_->lock_name()->refresh();
+  const WriteLock lock(c.mutex_);
+  if (new_frame_)
+    c.id_ = c.services_.next_id++;
+  else
+    for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);
+  c.set_view(snapshot);
+  c.frozen_.reset();
+  c.account();
+  finished_ = true;
+}
+
+void ContentCommit::put(std::int64_t chunk, const codec::EncodedChunk& encoded) {
+  changed_chunks_.push_back(chunk);
+  if (encoded.special != codec::SpecialValue::none)
+    transaction_->put_special(chunk, encoded.special);
+  else
+    transaction_->put_chunk(chunk, encoded.bytes);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,104 @@
+#pragma once
+// One commit of one file's content, in steps that let many files share two flushes.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fs/chunk_recoder.hpp"
+#include "fs/content.hpp"
+
+namespace bloscfs::fs {
+
+/// A commit that ends early, by an exception or by destruction, leaves what was written dirty.
+/// All calls on one thread.
+class ContentCommit {
+ public:
+  /// Waits for another commit of the content, and takes what has been written until now.
+  explicit ContentCommit(std::shared_ptr<Content> content);
+  ~ContentCommit();
+  ContentCommit(const ContentCommit&) = delete;
+  ContentCommit& operator=(const ContentCommit&) = delete;
+
+  const std::shared_ptr<Content>& content() const { return content_; }
+  /// True if there is nothing to commit; then no further call is needed.
+  bool empty() const { return empty_; }
+
+  /// Encodes and writes everything to where no committed state reaches.
+  void write();
+  /// Makes durable what write(), and later what publish() did.
+  void flush();
+  /// In place of flush(), after everything was made durable by other means.
+  void flushed();
+  /// Makes the new state the file's.
+  void publish();
+  /// After the second flush: readers use the new state.
+  void finish();
+  /// Remembers the error for the next fsync or close.
+  void fail(const std::error_code& error);
+
+ private:
+  /// A part of a chunk that has changed: bytes, or zeros where null.
+  struct Change {
+    std::int64_t chunk_offset;
+    std::int64_t size;
+    const std::uint8_t* bytes;
+  };
+  using Changes = std::vector<Change>;
+
+  /// The file as this commit makes it.
+  void read(std::int64_t offset, codec::MutableBytes out) const;
+  std::vector<std::uint8_t> read_start(std::size_t size) const;
+
+  /// How the contents can be stored as an array under the name that they shall have.
+  std::optional<frame::FrameSettings> as_array(const StoredPlace& place) const;
+  /// True if the committed array still stands for the same NPY file but for elements.
+  bool keeps_array() const;
+  bool can_edit() const;
+  /// Sets new_frame_ where the container is written anew.
+  void choose(const StoredPlace& place);
+  void create(const StoredPlace& place);
+  void take_over(const StoredPlace& place);
+  void copy_vlmetalayers();
+
+  void fill();
+  void fill_flat();
+  void fill_array(const frame::ArrayInfo& array);
+  void edit_flat();
+  void edit_array();
+  std::set<std::int64_t> touched_chunks() const;
+  codec::ByteRange chunk_range(std::int64_t chunk, std::int64_t frame_size) const;
+  /// A chunk that is a range of the file.
+  void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);
+  void add_changed_chunk(std::int64_t chunk, std::int64_t size, Changes changes);
+  codec::EncodedChunk encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
+                                     std::int64_t size, const Changes& changes) const;
+  std::vector<std::uint8_t> merged(std::int64_t chunk, const codec::ByteRange& range,
+                                   const Changes& changes) const;
+  void put(std::int64_t chunk, const codec::EncodedChunk& encoded);
+
+  std::shared_ptr<Content> content_;
+  // What is below the changes. Only a commit replaces it, so this one reads it without a lock.
+  const FileView* view_ = nullptr;
+  std::shared_ptr<const frame::Snapshot> snapshot_;
+  const Content::Layer* layer_ = nullptr;
+  bool empty_ = false;
+  bool finished_ = false;
+  std::int64_t size_ = 0;  ///< of the file, as it is committed
+  std::optional<timespec> accessed_, modified_;
+  bool look_for_array_ = false;                    ///< nobody has the file open for writing
+  std::optional<frame::FrameSettings> new_frame_;  ///< set when the container is written anew
+  std::unique_ptr<frame::FrameWriter> new_writer_;
+  std::string stored_as_;  ///< name of the file that the new container is in
+  std::shared_ptr<frame::StoreDirectory> settled_in_;  ///< where a new name is to be made durable
+  std::optional<frame::FileAttributes> attributes_;    ///< what it takes over from the old one
+  bool is_array_ = false;                              ///< what the new container is
+  std::unique_ptr<frame::Transaction> transaction_;
+  std::unique_ptr<ChunkRecoder> recoder_;
+  std::vector<std::int64_t> changed_chunks_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,41 @@
+#pragma once
+// Bounds what all files of a mount hold uncommitted.
+
+#include <cstddef>
+#include <functional>
+#include <system_error>
+
+#include "fs/stats.hpp"
+#include "fs/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe.
+class DirtyBudget {
+ public:
+  /// `limit` in bytes. `press` is called, without a lock, whenever more than half of it is taken:
+  /// it has the dirty files committed, soon.
+  DirtyBudget(std::size_t limit, Stats& stats, std::function<void()> press)
+      : limit_(limit), stats_(stats), press_(std::move(press)) {}
+
+  std::size_t limit() const { return limit_; }
+
+  /// Waits until less than the limit is taken. Throws what a commit meanwhile failed with.
+  void wait_for_room() EXCLUDES(mutex_);
+  /// A file's dirty bytes have changed.
+  void change(std::size_t before, std::size_t after) EXCLUDES(mutex_);
+  /// A commit has ended; writers that wait look again, or fail with its error.
+  void commit_ended(const std::error_code& error) EXCLUDES(mutex_);
+
+ private:
+  const std::size_t limit_;
+  Stats& stats_;
+  const std::function<void()> press_;
+  Mutex mutex_;
+  CondVar changed_;
+  std::size_t taken_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t failures_ GUARDED_BY(mutex_) = 0;
+  std::error_code last_error_ GUARDED_BY(mutex_);
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,29 @@
+#pragma once
+// What mount options say about writing.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "codec/chunk_format.hpp"
+
+namespace bloscfs::fs {
+
+struct WriteOptions {
+  std::size_t dirty_limit = 0;  ///< bytes
+  codec::CodecId codec = codec::CodecId::zstd;
+  int clevel = 1;
+  /// Absent: shuffle, where items have more than one byte.
+  std::optional<std::array<codec::FilterStep, codec::kFilterSlots>> filters;
+  std::int32_t chunk_size = 0;  ///< bytes; 0: chosen for cheap small changes
+  std::int32_t block_size = 0;
+  std::string suffix = ".b2frame";  ///< of new flat files in SOURCE
+  bool writeback = false;           ///< the kernel's writeback cache
+  bool strict = false;              ///< commit at every close
+  bool checksum = false;            ///< keep bloscfs.xxh3 in new files
+  bool locking = false;             ///< create lock sidecars
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,28 @@
+#pragma once
+// Settings and contents for tests that encode.
+
+#include <initializer_list>
+#include <random>
+#include <string>
+
+#include "codec/chunk_encoder.hpp"
+#include "tests/codec/chunk_builder.hpp"
+
+namespace bloscfs::test {
+
+codec::EncodeSettings make_settings(codec::CodecId codec, int clevel, std::int32_t typesize,
+                                    std::initializer_list<codec::FilterStep> filters = {});
+/// Valid settings, and contents of up to 300 000 bytes for them, mostly no whole items.
+codec::EncodeSettings random_settings(std::mt19937_64& random);
+ByteVector random_contents(std::mt19937_64& random, const codec::EncodeSettings& settings);
+/// True if the contents come back as they were.
+bool is_lossless(const codec::EncodeSettings& settings);
+std::string describe(const codec::EncodeSettings& settings, std::size_t nbytes);
+/// BLOSCFS_SEED of the environment, or a new one; printed.
+std::uint64_t test_seed();
+
+/// A special chunk as one that stands alone.
+ByteVector stored_bytes(const codec::EncodedChunk& chunk, std::size_t nbytes,
+                        std::int32_t typesize);
+
+}  // namespace bloscfs::test

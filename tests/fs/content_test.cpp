@@ -1,0 +1,239 @@
+// Contents of files in a real directory: what is written is read, before and after each commit.
+
+#include "fs/content.hpp"
+
+#include <cstring>
+#include <random>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "frame/local_store.hpp"
+#include "frame/open.hpp"
+#include "fs/committer.hpp"
+#include "fs/npy.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using test::ByteVector;
+
+/// A file that keeps its name, but for temporaries that are settled.
+class Home : public ContentHome {
+ public:
+  Home(const std::filesystem::path& directory, std::string name, bool is_new) {
+    place_.directory = frame::make_local_store(
+        frame::UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), nullptr);
+    place_.flat_name = name + ".b2frame";
+    if (name.ends_with(".npy")) place_.array_name = name.substr(0, name.size() - 4) + ".b2nd";
+    place_.name = place_.flat_name;
+    if (!is_new) return;
+    place_.name = frame::temporary_name();
+    place_.is_temporary = true;
+    place_.directory->create(place_.name, 0644);
+  }
+
+  std::unique_ptr<NameLock> lock_name() override { return std::make_unique<Lock>(*this); }
+  const StoredPlace& place() const { return place_; }
+
+ private:
+  class Lock : public NameLock {
+   public:
+    explicit Lock(Home& home) : home_(home) {}
+    const StoredPlace& place() const override { return home_.place_; }
+    void settle(const std::string& stored_as, const std::string& full_name) override {
+      StoredPlace& place = home_.place_;
+      place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
+      if (place.name != stored_as && place.name != full_name) place.directory->unlink(place.name);
+      place.name = full_name;
+      place.is_temporary = false;
+    }
+    void refresh() override {}
+
+   private:
+    Home& home_;
+  };
+  StoredPlace place_;
+};
+
+/// A mount's parts without a mount.
+struct Parts {
+  explicit Parts(bool raw_views = false) : raw(raw_views) {
+    committer.start([this](const std::error_code& error) { budget.commit_ended(error); },
+                    [] { ::sync(); });
+  }
+  ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
+  void commit(const std::shared_ptr<Content>& content) { committer.commit(content); }
+
+  Stats stats;
+  BlockCache cache{32 << 20, stats};
+  WriteOptions options;
+  bool raw;
+  std::atomic<std::uint64_t> next_id{1};
+  DirtyBudget budget{8 << 20, stats, [this] { committer.press(); }};
+  WorkerPool pool{2};
+  Committer committer{stats};
+};
+
+ByteVector bytes_of(const Content& content) {
+  ByteVector all(static_cast<std::size_t>(content.size()));
+  ReplyData data;
+  content.read(0, content.size(), data);
+  data.copy_to(all);
+  return all;
+}
+
+ByteVector reopened(Parts& parts, const test::TempDir& directory, const std::string& name) {
+  std::shared_ptr<const frame::Snapshot> snapshot =
+      frame::open_path((directory / name).string(), {});
+  BOOST_REQUIRE(snapshot != nullptr);
+  return bytes_of(Content(parts.services(), snapshot));
+}
+
+/// Changes a content and a model of it alike.
+class Pair {
+ public:
+  Pair(std::shared_ptr<Content> content, std::uint64_t seed)
+      : content_(std::move(content)), random_(seed) {}
+
+  void change(std::int64_t largest) {
+    const std::int64_t size = static_cast<std::int64_t>(model.size());
+    const std::int64_t offset = number(0, std::min(size + 5000, largest));
+    const std::int64_t length = number(1, 20000);
+    const int what = static_cast<int>(number(0, 9));
+    if (what == 0) {
+      content_->resize(offset);
+      model.resize(static_cast<std::size_t>(offset));
+    } else if (what == 1) {
+      content_->zero(offset, length * 20);
+      const std::int64_t end = std::min(size, offset + length * 20);
+      if (offset < end) std::fill(model.begin() + offset, model.begin() + end, std::uint8_t{0});
+    } else {
+      ByteVector bytes(static_cast<std::size_t>(length));
+      const auto base = static_cast<std::uint8_t>(number(0, 255));
+      for (std::size_t i = 0; i < bytes.size(); i++)
+        bytes[i] = static_cast<std::uint8_t>(base + i / 7 + (i * i % 13 == 0 ? i : 0));
+      content_->write(offset, bytes);
+      if (offset + length > size) model.resize(static_cast<std::size_t>(offset + length));
+      std::copy(bytes.begin(), bytes.end(), model.begin() + offset);
+    }
+  }
+  std::int64_t number(std::int64_t least, std::int64_t most) {
+    return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
+  }
+  ByteVector model;
+
+ private:
+  std::shared_ptr<Content> content_;
+  std::mt19937_64 random_;
+};
+
+ByteVector npy_file(std::size_t rows, std::size_t columns) {
+  const auto header = build_npy_header(
+      "'<f4'", false, {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)});
+  ByteVector bytes = header.value();
+  for (std::size_t i = 0; i < rows * columns; i++) {
+    const float value = static_cast<float>(i % 1000) / 8;
+    const auto* raw = reinterpret_cast<const std::uint8_t*>(&value);
+    bytes.insert(bytes.end(), raw, raw + sizeof value);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(content)
+
+BOOST_AUTO_TEST_CASE(agrees_with_a_model_through_commits_and_reopening) {
+  for (std::uint64_t seed = 1; seed <= 12; seed++) {
+    const test::TempDir directory;
+    Parts parts;
+    auto content = std::make_shared<Content>(parts.services());
+    const auto home = std::make_shared<Home>(directory.path(), "f", true);
+    content->make_writable(home);
+    Pair pair(content, seed);
+    for (int step = 0; step < 120; step++) {
+      pair.change(1'500'000);
+      const bool same = bytes_of(*content) == pair.model;
+      BOOST_REQUIRE_MESSAGE(same, "seed " << seed << " step " << step << " before the commit");
+      if (pair.number(0, 5) != 0) continue;
+      parts.commit(content);
+      const bool still = bytes_of(*content) == pair.model;
+      BOOST_REQUIRE_MESSAGE(still, "seed " << seed << " step " << step << " after the commit");
+      const bool stored = reopened(parts, directory, "f.b2frame") == pair.model;
+      BOOST_REQUIRE_MESSAGE(stored, "seed " << seed << " step " << step << " opened again");
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
+  const test::TempDir directory;
+  Parts parts;
+  auto content = std::make_shared<Content>(parts.services());
+  const auto home = std::make_shared<Home>(directory.path(), "t.npy", true);
+  content->make_writable(home);
+  const ByteVector file = npy_file(500, 300);
+  content->add_writer();
+  content->write(0, file);
+  content->remove_writer();
+  parts.commit(content);
+  BOOST_TEST(home->place().name == "t.b2nd");
+  BOOST_TEST((bytes_of(*content) == file));
+  BOOST_TEST((reopened(parts, directory, "t.b2nd") == file));
+  BOOST_TEST(content->snapshot()->info().array.has_value());
+
+  ByteVector changed = file;
+  changed[changed.size() - 5] ^= 0xFF;
+  content->write(static_cast<std::int64_t>(changed.size()) - 5, {&changed[changed.size() - 5], 1});
+  parts.commit(content);
+  BOOST_TEST(home->place().name == "t.b2nd");
+  BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
+
+  content->resize(1000);
+  changed.resize(1000);
+  parts.commit(content);
+  BOOST_TEST(home->place().name == "t.npy.b2frame");
+  BOOST_TEST((reopened(parts, directory, "t.npy.b2frame") == changed));
+}
+
+BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
+  const test::TempDir directory;
+  Parts parts;
+  auto content = std::make_shared<Content>(parts.services());
+  const auto home = std::make_shared<Home>(directory.path(), "f", true);
+  content->make_writable(home);
+  const ByteVector first(100000, 7);
+  content->write(0, first);
+  // The temporary is gone, so the commit cannot open it.
+  std::filesystem::rename(directory / home->place().name, directory / "elsewhere");
+  BOOST_CHECK_THROW(parts.commit(content), std::system_error);
+  BOOST_TEST((bytes_of(*content) == first));
+  BOOST_TEST(content->needs_commit());
+  content->write(5, ByteVector(10, 9));
+  std::filesystem::rename(directory / "elsewhere", directory / home->place().name);
+  parts.commit(content);
+  ByteVector expected = first;
+  std::fill_n(expected.begin() + 5, 10, std::uint8_t{9});
+  BOOST_TEST((reopened(parts, directory, "f.b2frame") == expected));
+}
+
+BOOST_AUTO_TEST_CASE(small_files_cost_less_than_256_bytes) {
+  for (const std::size_t size : {0U, 1U, 100U, 4096U}) {
+    const test::TempDir directory;
+    Parts parts;
+    auto content = std::make_shared<Content>(parts.services());
+    content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
+    std::mt19937 random(1);
+    ByteVector noise(size);
+    for (auto& byte : noise) byte = static_cast<std::uint8_t>(random());
+    content->write(0, noise);
+    parts.commit(content);
+    BOOST_TEST(std::filesystem::file_size(directory / "f.b2frame") < size + 256);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::fs
