@@ -72,13 +72,14 @@ std::optional<SourceEntry> Classifier::look(const std::string& path) {
 }
 
 void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
-  auto verdict = recall(entry.source);
+  auto verdict = recall(entry);
   if (!verdict) {
     verdict = judge(path, entry);
-    remember(entry.source, *verdict);
+    remember(entry, *verdict);
   }
   entry.shown = verdict->shown;
   entry.is_container = verdict->is_container;
+  entry.is_bloscpack = verdict->is_bloscpack;
   entry.shown_size = verdict->shown_size;
   entry.stored_size = verdict->stored_size;
   if (entry.is_container) return;
@@ -93,6 +94,7 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
                   0,
                   0,
                   ShownAs::itself,
+                  false,
                   false};
   try {
     // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
@@ -102,6 +104,7 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
     if (!snapshot) return verdict;
     const ViewShape shape = shape_of(*snapshot);
     verdict.is_container = true;
+    verdict.is_bloscpack = snapshot->info().kind == frame::ContainerKind::bloscpack;
     verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
     verdict.shown_size = shape.file_size();
     verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
@@ -114,9 +117,10 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
   return verdict;
 }
 
-std::optional<Classifier::Verdict> Classifier::recall(const struct stat& source) const {
+std::optional<Classifier::Verdict> Classifier::recall(const SourceEntry& entry) const {
+  const struct stat& source = entry.source;
   const MutexLock lock(mutex_);
-  const auto found = verdicts_.find({source.st_dev, source.st_ino});
+  const auto found = verdicts_.find({source.st_dev, source.st_ino, entry.is_sframe});
   if (found == verdicts_.end()) return std::nullopt;
   const Verdict& verdict = found->second;
   if (verdict.size != source.st_size || verdict.mtime_ns != nanoseconds(source.st_mtim) ||
@@ -125,10 +129,10 @@ std::optional<Classifier::Verdict> Classifier::recall(const struct stat& source)
   return verdict;
 }
 
-void Classifier::remember(const struct stat& source, const Verdict& verdict) {
+void Classifier::remember(const SourceEntry& entry, const Verdict& verdict) {
   const MutexLock lock(mutex_);
   if (verdicts_.size() >= kMaxVerdicts) verdicts_.erase(verdicts_.begin());
-  verdicts_[{source.st_dev, source.st_ino}] = verdict;
+  verdicts_[{entry.source.st_dev, entry.source.st_ino, entry.is_sframe}] = verdict;
 }
 
 }  // namespace bloscfs::fs

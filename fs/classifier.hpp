@@ -25,6 +25,7 @@ struct SourceEntry {
   ShownAs shown = ShownAs::itself;
   bool is_container = false;
   bool is_sframe = false;
+  bool is_bloscpack = false;
   std::int64_t shown_size = 0;   ///< containers: st_size of the view
   std::int64_t stored_size = 0;  ///< sframes: bytes in the chunk files and the index
   struct stat source {};         ///< of the file; of chunks.b2frame for an sframe
@@ -48,13 +49,17 @@ class Classifier {
   ViewShape shape_of(const frame::Snapshot& snapshot) const;
 
  private:
-  struct Identity {
+  /// A sparse frame's index and its directory are judged apart, by the same file.
+  struct Subject {
     std::uint64_t device, inode;
-    bool operator==(const Identity&) const = default;
+    bool is_sframe;
+    bool operator==(const Subject&) const = default;
   };
-  struct IdentityHash {
-    std::size_t operator()(const Identity& id) const noexcept {
-      return static_cast<std::size_t>(id.inode * 0x9E3779B97F4A7C15u ^ id.device);
+  struct SubjectHash {
+    std::size_t operator()(const Subject& subject) const noexcept {
+      return static_cast<std::size_t>((subject.inode << 1 | (subject.is_sframe ? 1 : 0)) *
+                                          0x9E3779B97F4A7C15u ^
+                                      subject.device);
     }
   };
   struct Verdict {
@@ -62,6 +67,7 @@ class Classifier {
     std::int64_t shown_size, stored_size;
     ShownAs shown;
     bool is_container;
+    bool is_bloscpack;
   };
 
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
@@ -69,14 +75,14 @@ class Classifier {
   std::optional<struct stat> stat_index(const std::string& directory) const;
   void look_inside(const std::string& path, SourceEntry& entry);
   Verdict judge(const std::string& path, const SourceEntry& entry);
-  std::optional<Verdict> recall(const struct stat& source) const;
-  void remember(const struct stat& source, const Verdict& verdict);
+  std::optional<Verdict> recall(const SourceEntry& entry) const;
+  void remember(const SourceEntry& entry, const Verdict& verdict);
 
   const SourceRoot& root_;
   const bool raw_;
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
-  std::unordered_map<Identity, Verdict, IdentityHash> verdicts_ GUARDED_BY(mutex_);
+  std::unordered_map<Subject, Verdict, SubjectHash> verdicts_ GUARDED_BY(mutex_);
 };
 
 std::int64_t nanoseconds(const timespec& time);

@@ -293,7 +293,7 @@ std::vector<std::string> Filesystem::list_attributes(NodeId node) {
   if (entry.is_container)
     for (std::string& name : fs::list_attributes(*container(node)->content->snapshot()))
       names.push_back(std::move(name));
-  for (std::string& name : root_.attribute_names(source_file(node, entry)))
+  for (std::string& name : root_.object(source_file(node, entry)).attribute_names())
     if (passes_through(name, entry.is_container)) names.push_back(std::move(name));
   return names;
 }
@@ -304,7 +304,7 @@ std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
   if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
   const SourceEntry entry = tree_.entry(node);
   if (passes_through(name, entry.is_container))
-    return root_.attribute(source_file(node, entry), name);
+    return root_.object(source_file(node, entry)).attribute(name);
   if (!entry.is_container) throw_errno(ENODATA, name);
   const auto value =
       fs::read_attribute(*container(node)->content->snapshot(), name, thread_decoder());

@@ -65,7 +65,7 @@ bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
 bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
                          const Tree::DirectoryEntry& entry, off_t next) {
-  const auto found = tree.enter(directory, entry.full_name);
+  const auto found = tree.enter(directory, entry);
   if (!found) return true;  // gone since the directory was opened
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
   tree.forget(found->id, 1);

@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
-#include <sys/xattr.h>
 #include <unistd.h>
 
 namespace bloscfs::fs {
@@ -19,13 +18,6 @@ namespace {
 [[noreturn]] void throw_errno(const std::string& path) {
   throw std::system_error(errno, std::generic_category(), path);
 }
-
-/// Extended attributes of what an O_PATH descriptor stands for are reached through /proc.
-std::string descriptor_path(const frame::UniqueFd& fd) {
-  return "/proc/self/fd/" + std::to_string(fd.get());
-}
-
-constexpr std::size_t kMaxAttributeSize = 64 << 10;  // the kernel's own limit
 
 const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
 
@@ -75,27 +67,12 @@ struct statvfs SourceRoot::stat_filesystem() const {
   return st;
 }
 
-std::vector<std::string> SourceRoot::attribute_names(const std::string& path) const {
-  const frame::UniqueFd fd = open(path, O_PATH);
-  std::vector<char> list(kMaxAttributeSize);
-  const ssize_t size = ::listxattr(descriptor_path(fd).c_str(), list.data(), list.size());
-  if (size < 0) {
-    if (errno == EOPNOTSUPP || errno == EACCES || errno == EPERM || errno == ELOOP) return {};
-    throw_errno(path);
-  }
-  std::vector<std::string> names;
-  for (const char* name = list.data(); name < list.data() + size; name += names.back().size() + 1)
-    names.emplace_back(name);
-  return names;
+SourceObject SourceRoot::object(const std::string& path) const {
+  return {open(path, O_PATH), path};
 }
 
-std::string SourceRoot::attribute(const std::string& path, const std::string& name) const {
-  const frame::UniqueFd fd = open(path, O_PATH);
-  std::vector<char> value(kMaxAttributeSize);
-  const ssize_t size =
-      ::getxattr(descriptor_path(fd).c_str(), name.c_str(), value.data(), value.size());
-  if (size < 0) throw_errno(path);
-  return {value.data(), static_cast<std::size_t>(size)};
+SourceDirectory SourceRoot::directory(const std::string& path) const {
+  return {open(path, O_PATH | O_DIRECTORY), path};
 }
 
 std::vector<SourceRoot::Entry> SourceRoot::list(const std::string& path) const {

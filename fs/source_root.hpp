@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
-#include "frame/byte_source.hpp"
+#include "fs/source_directory.hpp"
+#include "fs/source_object.hpp"
 
 namespace bloscfs::fs {
 
@@ -28,9 +29,8 @@ class SourceRoot {
   std::optional<struct stat> stat(const std::string& path) const;
   std::string read_link(const std::string& path) const;
   struct statvfs stat_filesystem() const;
-  /// Names of the extended attributes; empty where the filesystem has none.
-  std::vector<std::string> attribute_names(const std::string& path) const;
-  std::string attribute(const std::string& path, const std::string& name) const;
+  SourceObject object(const std::string& path) const;
+  SourceDirectory directory(const std::string& path) const;
 
   struct Entry {
     std::string name;

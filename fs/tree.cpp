@@ -2,230 +2,316 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 #include <system_error>
 #include <utility>
+
+#include <fcntl.h>
 
 namespace bloscfs::fs {
 namespace {
 
 constexpr std::int64_t kStatBlock = 512;
+/// Entries that are looked at in one go.
+constexpr std::size_t kListBatch = 256;
 
-[[noreturn]] void throw_stale(const std::string& path) {
-  throw std::system_error(ESTALE, std::generic_category(), path);
+[[noreturn]] void throw_stale(const std::string& what) {
+  throw std::system_error(ESTALE, std::generic_category(), what);
+}
+
+mode_t shown_type(const SourceEntry& entry) {
+  return entry.is_container ? S_IFREG : entry.entry.st_mode & S_IFMT;
+}
+
+bool has_changes(const OpenFile* file) {
+  return file != nullptr && file->content && file->content->needs_commit();
 }
 
 }  // namespace
 
-struct Tree::Node {
-  NodeId id = 0;
-  Node* parent = nullptr;
-  std::string name;  ///< full name in SOURCE
-  std::uint64_t references = 0;
-  std::uint32_t children = 0;
-  bool is_container = false;
-  mode_t type = 0;
-  Identity identity{};
-  State state;
-  bool was_opened = false;  ///< the kernel may have pages of this state
-  std::weak_ptr<const OpenFile> open_file;
-};
-
-Tree::State Tree::state_of(const SourceEntry& entry) {
-  return {frame::stamp_of(entry.source), nanoseconds(entry.source.st_ctim)};
-}
-
 Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
            OwnerOverride owner)
-    : root_(root), classifier_(classifier), single_(std::move(single)), owner_(owner) {
-  auto root_node = std::make_unique<Node>();
-  root_node->id = kRootId;
-  root_node->references = 1;
-  root_node->type = S_IFDIR;
-  const MutexLock lock(mutex_);
-  nodes_.emplace(kRootId, std::move(root_node));
-}
+    : root_(root),
+      classifier_(classifier),
+      is_single_(single.has_value()),
+      owner_(owner),
+      single_(std::move(single)) {}
 
 Tree::~Tree() = default;
 
-Tree::Node& Tree::node(NodeId id) const {
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end()) throw_stale("inode " + std::to_string(id));
-  return *found->second;
-}
-
-std::string Tree::path_of(const Node& node) const {
-  if (node.parent == nullptr) return {};
-  return join_path(path_of(*node.parent), node.name);
+Tree::Known Tree::known(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  return {id,
+          nodes_.paths(node),
+          node.identity,
+          node.state,
+          node.is_container,
+          node.is_sframe,
+          node.wanted_name.has_value(),
+          node.open_file.lock(),
+          node.remains};
 }
 
 std::string Tree::path(NodeId id) const {
   const MutexLock lock(mutex_);
-  return path_of(node(id));
+  return nodes_.path(nodes_.node(id));
 }
 
-std::optional<SourceEntry> Tree::visible_entry(const std::string& directory,
-                                               const std::string& full_name) {
-  if (is_temporary(full_name)) return std::nullopt;
-  if (const auto locked = locked_name(full_name)) {
-    const auto frame = classifier_.look(join_path(directory, std::string(*locked)));
-    if (frame && frame->is_container) return std::nullopt;
-  }
-  return classifier_.look(join_path(directory, full_name));
-}
-
-std::optional<ShownAs> Tree::probe(const std::string& directory, const std::string& full_name) {
-  const auto entry = visible_entry(directory, full_name);
-  if (!entry) return std::nullopt;
-  return entry->shown;
-}
-
-std::optional<std::string> Tree::resolve(NodeId directory_id, const std::string& directory,
-                                         const std::string& name) {
-  const auto ask = [&](const std::string& full_name) { return probe(directory, full_name); };
-  if (!single_ || directory_id != kRootId) return full_name_of(name, ask);
-  const auto shown = ask(*single_);
-  if (!shown || preferred_name(*single_, *shown) != name) return std::nullopt;
+std::optional<std::string> Tree::single() const {
+  const MutexLock lock(mutex_);
   return single_;
 }
 
-std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
-  const auto full_name = resolve(directory, path(directory), name);
-  if (!full_name) return std::nullopt;
-  return enter(directory, *full_name);
-}
-
-std::optional<Tree::Found> Tree::enter(NodeId directory, const std::string& full_name) {
-  const auto entry = classifier_.look(join_path(path(directory), full_name));
-  if (!entry) return std::nullopt;
-  return adopt(directory, full_name, *entry);
-}
-
-Tree::Found Tree::adopt(NodeId directory, const std::string& full_name, const SourceEntry& entry) {
-  const Identity identity{entry.entry.st_dev, entry.entry.st_ino};
-  const mode_t type = entry.is_container ? S_IFREG : entry.entry.st_mode & S_IFMT;
+std::optional<SourceEntry> Tree::look(const std::string& path) {
+  auto entry = classifier_.look(path);
+  if (!entry || !entry->is_container || entry->is_sframe) return entry;
   const MutexLock lock(mutex_);
-  Node& parent = node(directory);
-  const auto [current, is_new] = current_.try_emplace(identity, 0);
-  if (!is_new) {
-    Node& known = node(current->second);
-    const bool same_state = !entry.is_container || known.state == state_of(entry);
-    if (known.type == type && known.is_container == entry.is_container && same_state) {
-      known.references++;
-      if (known.parent != &parent) {
-        parent.children++;
-        Node* previous = std::exchange(known.parent, &parent);
-        previous->children--;
-        drop_if_unused(*previous);
-      }
-      known.name = full_name;
-      known.state = state_of(entry);
-      return {known.id, shown_attributes(entry)};
-    }
+  const Node* node = nodes_.current(identity_of(entry->entry));
+  if (node != nullptr && node->plain_writers > 0) {
+    entry->is_container = entry->is_bloscpack = false;
+    entry->shown = ShownAs::itself;
   }
-  auto made = std::make_unique<Node>();
-  made->id = next_id_++;
-  made->parent = &parent;
-  parent.children++;
-  made->name = full_name;
-  made->references = 1;
-  made->is_container = entry.is_container;
-  made->type = type;
-  made->identity = identity;
-  made->state = state_of(entry);
-  current->second = made->id;
-  const NodeId id = made->id;
-  nodes_.emplace(id, std::move(made));
-  return {id, shown_attributes(entry)};
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
+  std::string path;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.pending(directory, full_name);
+    if (node == nullptr) return std::nullopt;
+    path = nodes_.path(*node);
+  }
+  const auto st = root_.stat(path);
+  if (!st) return std::nullopt;  // somebody has cleared SOURCE up
+  SourceEntry entry;
+  entry.shown = ShownAs::flat;
+  entry.is_container = true;
+  entry.source = entry.entry = *st;
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const std::string& path,
+                                               const std::string& full_name) {
+  if (auto entry = pending_entry(directory, full_name)) return entry;
+  if (is_temporary(full_name)) return std::nullopt;
+  if (const auto locked = locked_name(full_name)) {
+    const auto frame = visible_entry(directory, path, std::string(*locked));
+    if (is_temporary(*locked) || (frame && frame->is_container)) return std::nullopt;
+  }
+  return look(join_path(path, full_name));
+}
+
+std::optional<std::string> Tree::resolve(NodeId directory, const std::string& path,
+                                         const std::string& name) {
+  const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
+    const auto entry = visible_entry(directory, path, full_name);
+    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+  };
+  if (!is_virtual(directory)) return full_name_of(name, ask);
+  const std::string only = single().value();
+  const auto shown = ask(only);
+  if (!shown || preferred_name(only, *shown) != name) return std::nullopt;
+  return only;
+}
+
+std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
+  std::optional<Found> found;
+  {
+    const ReadLock names(names_);
+    const auto full_name = resolve(directory, path(directory), name);
+    if (full_name) found = adopt(directory, name, *full_name);
+  }
+  if (found) found->attributes = with_live(found->attributes, found->id);
+  return found;
+}
+
+std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
+  std::optional<Found> found;
+  {
+    const ReadLock names(names_);
+    found = adopt(directory, entry.shown_name, entry.full_name);
+  }
+  if (found) found->attributes = with_live(found->attributes, found->id);
+  return found;
+}
+
+std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& shown_name,
+                                       const std::string& full_name) {
+  if (const auto pending = pending_entry(directory, full_name)) {
+    const MutexLock lock(mutex_);
+    Node& node = *nodes_.pending(directory, full_name);
+    node.references++;
+    return Found{node.id, shown_attributes(*pending), false};
+  }
+  const auto entry = look(join_path(path(directory), full_name));
+  if (!entry) return std::nullopt;
+  Found found = adopt_entry(directory, full_name, *entry);
+  found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
+  return found;
+}
+
+bool Tree::is_live(const SourceEntry& entry) const {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(entry.entry));
+    if (node != nullptr) file = node->open_file.lock();
+  }
+  return has_changes(file.get());
+}
+
+Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
+  Node* node = nodes_.current(identity_of(entry.entry));
+  if (node == nullptr || node->type != shown_type(entry)) return nullptr;
+  if (node->is_container != entry.is_container) return nullptr;
+  const bool same_state =
+      !entry.is_container || is_live || node->state == state_of(entry.source);
+  return same_state ? node : nullptr;
+}
+
+Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
+                              const SourceEntry& entry) {
+  Found found{0, shown_attributes(entry), false};
+  const bool live = is_live(entry);
+  NodeTable::Dropped dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  Node& parent = nodes_.node(directory);
+  Node* known = node_of(entry, live);
+  if (known != nullptr) {
+    known->references++;
+    dropped = nodes_.add_name(*known, parent, full_name);
+  } else {
+    known = &nodes_.add(parent, full_name, identity_of(entry.entry));
+    known->is_container = entry.is_container;
+    known->is_sframe = entry.is_sframe;
+    known->type = shown_type(entry);
+  }
+  known->state = state_of(entry.source);
+  found.id = known->id;
+  return found;
 }
 
 Tree::Found Tree::reference(NodeId id) {
   const struct stat st = attributes(id);
   const MutexLock lock(mutex_);
-  node(id).references++;
-  return {id, st};
+  nodes_.node(id).references++;
+  return {id, st, false};
 }
 
 NodeId Tree::parent(NodeId id) const {
   const MutexLock lock(mutex_);
-  const Node& known = node(id);
-  return known.parent == nullptr ? kRootId : known.parent->id;
+  const Node& node = nodes_.node(id);
+  return node.names.empty() ? kRootId : node.names.back().parent->id;
 }
 
 void Tree::forget(NodeId id, std::uint64_t references) {
+  if (id == kRootId) return;
+  NodeTable::Dropped dropped;
   const MutexLock lock(mutex_);
-  const auto found = nodes_.find(id);
-  if (found == nodes_.end() || id == kRootId) return;
-  Node& known = *found->second;
-  known.references -= std::min(references, known.references);
-  drop_if_unused(known);
+  if (Node* node = nodes_.find(id)) dropped = nodes_.forget(*node, references);
 }
 
-void Tree::drop_if_unused(Node& unused) {
-  Node* candidate = &unused;
-  while (candidate != nullptr && candidate->id != kRootId && candidate->references == 0 &&
-         candidate->children == 0) {
-    Node* parent = candidate->parent;
-    const auto current = current_.find(candidate->identity);
-    if (current != current_.end() && current->second == candidate->id) current_.erase(current);
-    nodes_.erase(candidate->id);
-    parent->children--;
-    candidate = parent;
-  }
+void Tree::pin(NodeId id) {
+  const MutexLock lock(mutex_);
+  nodes_.node(id).pins++;
+}
+
+void Tree::unpin(NodeId id) {
+  NodeTable::Dropped dropped;
+  const MutexLock lock(mutex_);
+  dropped = nodes_.unpin(nodes_.node(id));
 }
 
 SourceEntry Tree::entry(NodeId id) {
-  std::string path;
-  Identity identity{};
-  State state;
-  bool is_container = false;
-  {
-    const MutexLock lock(mutex_);
-    const Node& known = node(id);
-    path = path_of(known);
-    identity = known.identity;
-    state = known.state;
-    is_container = known.is_container;
+  const ReadLock names(names_);
+  return entry_of(known(id));
+}
+
+SourceEntry Tree::entry_of(const Known& known) {
+  if (known.paths.empty()) return entry_of_remains(known);
+  std::optional<SourceEntry> newest;
+  for (const std::string& path : known.paths) {
+    auto entry = look(path);
+    if (!entry) continue;
+    if (known.id == kRootId) {
+      // What SOURCE is was decided when it was mounted.
+      entry->is_container = entry->is_sframe = false;
+      entry->source = entry->entry;
+      return *entry;
+    }
+    if (known.is_pending) {
+      entry->is_container = true;
+      entry->shown = ShownAs::flat;
+    }
+    const bool same_object =
+        identity_of(entry->entry) == known.identity && entry->is_container == known.is_container;
+    const bool same_state = !known.is_container || has_changes(known.open_file.get()) ||
+                            state_of(entry->source) == known.state;
+    if (same_object && same_state) return *entry;
+    if (!newest) newest = std::move(entry);
   }
-  auto entry = classifier_.look(path);
-  if (!entry) throw_stale(path);
-  if (id == kRootId) {
-    // What SOURCE is was decided when it was mounted.
-    entry->is_container = entry->is_sframe = false;
-    entry->source = entry->entry;
-    return *entry;
-  }
-  const Identity found{entry->entry.st_dev, entry->entry.st_ino};
-  const bool same_object = found == identity && entry->is_container == is_container;
-  const bool same_state = !is_container || state_of(*entry) == state;
-  if (!(same_object && same_state) && !follow(id, *entry)) throw_stale(path);
-  return *entry;
+  if (!newest || !follow(known.id, *newest)) throw_stale(known.paths.front());
+  return *newest;
+}
+
+SourceEntry Tree::entry_of_remains(const Known& known) {
+  if (!known.remains) throw_stale("inode " + std::to_string(known.id));
+  SourceEntry entry;
+  entry.is_container = known.is_container;
+  entry.is_sframe = known.is_sframe;
+  entry.shown = known.is_container ? ShownAs::flat : ShownAs::itself;
+  entry.source = entry.entry = known.remains->stat();
+  entry.entry.st_ino = known.identity.inode;
+  if (!known.open_file) return entry;
+  entry.shown_size = known.open_file->attributes.st_size;
+  entry.stored_size = known.open_file->attributes.st_blocks * kStatBlock;
+  return entry;
 }
 
 bool Tree::follow(NodeId id, const SourceEntry& entry) {
-  const Identity identity{entry.entry.st_dev, entry.entry.st_ino};
   const MutexLock lock(mutex_);
-  Node& known = node(id);
-  if (known.was_opened || !known.is_container || !entry.is_container) return false;
-  if (!(known.identity == identity)) {
-    const auto current = current_.find(known.identity);
-    if (current != current_.end() && current->second == id) current_.erase(current);
-    current_.try_emplace(identity, id);
-    known.identity = identity;
-  }
-  known.state = state_of(entry);
+  Node& node = nodes_.node(id);
+  if (node.was_opened || !node.is_container || !entry.is_container) return false;
+  nodes_.set_identity(node, identity_of(entry.entry));
+  node.state = state_of(entry.source);
   return true;
 }
 
+std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
+  const ReadLock names(names_);
+  const Known what = known(id);
+  if (what.paths.empty()) {
+    if (!what.remains) throw_stale("inode " + std::to_string(id));
+    return what.remains;
+  }
+  for (const std::string& path : what.paths) {
+    const auto st = root_.stat(path);
+    if (!st || !(identity_of(*st) == what.identity || id == kRootId)) continue;
+    return std::make_shared<SourceObject>(
+        root_.object(what.is_sframe ? join_path(path, kSframeIndex) : path));
+  }
+  throw_stale(what.paths.front());
+}
+
 struct stat Tree::attributes(NodeId id) {
-  if (id == kRootId && single_) return single_root_attributes();
+  if (is_virtual(id)) return single_root_attributes();
+  struct stat st {};
+  {
+    const ReadLock names(names_);
+    st = stored_attributes(known(id));
+  }
+  return with_live(st, id);
+}
+
+struct stat Tree::stored_attributes(const Known& known) {
   try {
-    return shown_attributes(entry(id));
+    return shown_attributes(entry_of(known));
   } catch (const std::system_error& error) {
     // Whoever has the old state open keeps seeing it.
-    if (error.code() != std::errc(ESTALE)) throw;
-    const auto file = opened(id);
-    if (!file) throw;
-    return file->attributes;
+    if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
+    return known.open_file->attributes;
   }
 }
 
@@ -239,6 +325,16 @@ struct stat Tree::shown_attributes(const SourceEntry& entry) const {
   return owned(st);
 }
 
+struct stat Tree::with_live(struct stat st, NodeId id) const {
+  const auto file = opened(id);
+  if (!has_changes(file.get())) return st;
+  const LogicalAttributes live = file->content->attributes();
+  st.st_size = live.size;
+  st.st_mtim = live.modified.value_or(st.st_mtim);
+  st.st_ctim = live.changed.value_or(st.st_ctim);
+  return st;
+}
+
 struct stat Tree::owned(struct stat st) const {
   if (owner_.uid) st.st_uid = *owner_.uid;
   if (owner_.gid) st.st_gid = *owner_.gid;
@@ -250,7 +346,8 @@ struct stat Tree::single_root_attributes() {
   st.st_nlink = 2;
   st.st_ino = kRootId;
   st.st_mode = S_IFDIR | 0755;
-  if (const auto entry = classifier_.look(*single_)) {
+  const ReadLock names(names_);
+  if (const auto entry = look(single().value())) {
     const struct stat file = shown_attributes(*entry);
     st.st_uid = file.st_uid;
     st.st_gid = file.st_gid;
@@ -262,43 +359,69 @@ struct stat Tree::single_root_attributes() {
 }
 
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
-  const std::string parent = path(directory);
+  const std::vector<std::string> present = names_in(directory);
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
-  const auto add = [&](const std::string& full_name) {
-    const auto entry = visible_entry(parent, full_name);
-    if (!entry) return;
-    named.push_back({full_name, entry->shown});
-    const mode_t type = entry->is_container ? S_IFREG : entry->entry.st_mode & S_IFMT;
-    entries.push_back({{}, full_name, type, entry->entry.st_ino});
-  };
-  if (single_ && directory == kRootId) {
-    add(*single_);
-  } else {
-    for (const SourceRoot::Entry& entry : root_.list(parent)) add(entry.name);
+  for (std::size_t done = 0; done < present.size();) {
+    // A large directory takes a while, and others want to change names.
+    const ReadLock names(names_);
+    const std::string parent = path(directory);
+    const std::size_t end = std::min(present.size(), done + kListBatch);
+    for (; done < end; done++) {
+      const auto entry = visible_entry(directory, parent, present[done]);
+      if (!entry) continue;
+      named.push_back({present[done], entry->shown});
+      entries.push_back({{}, present[done], shown_type(*entry), entry->entry.st_ino});
+    }
   }
-  std::vector<std::string> names = shown_names(named);
-  for (std::size_t i = 0; i < entries.size(); i++) entries[i].shown_name = std::move(names[i]);
+  std::vector<std::string> shown = shown_names(named);
+  for (std::size_t i = 0; i < entries.size(); i++) entries[i].shown_name = std::move(shown[i]);
   return entries;
+}
+
+std::vector<std::string> Tree::names_in(NodeId directory) {
+  if (is_virtual(directory)) return {single().value()};
+  const ReadLock names(names_);
+  std::set<std::string> present;
+  for (SourceRoot::Entry& entry : root_.list(path(directory)))
+    present.insert(std::move(entry.name));
+  const MutexLock lock(mutex_);
+  for (const Node* node : nodes_.pending_in(directory)) present.insert(*node->wanted_name);
+  return {present.begin(), present.end()};
+}
+
+bool Tree::is_first_listing(NodeId directory) {
+  const MutexLock lock(mutex_);
+  return !std::exchange(nodes_.node(directory).was_listed, true);
 }
 
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
-  Node& known = node(id);
-  const State previous = std::exchange(known.state, state_of(entry));
-  return !(previous == known.state);
+  Node& node = nodes_.node(id);
+  const FileState previous = std::exchange(node.state, state_of(entry.source));
+  return !(previous == node.state);
 }
 
 std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
   const MutexLock lock(mutex_);
-  return node(id).open_file.lock();
+  return nodes_.node(id).open_file.lock();
 }
 
 void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
   const MutexLock lock(mutex_);
-  Node& known = node(id);
-  known.open_file = file;
-  known.was_opened = true;
+  Node& node = nodes_.node(id);
+  node.open_file = file;
+  node.was_opened = true;
+}
+
+void Tree::begin_plain_writing(NodeId id) {
+  const MutexLock lock(mutex_);
+  nodes_.node(id).plain_writers++;
+}
+
+bool Tree::end_plain_writing(NodeId id) {
+  const MutexLock lock(mutex_);
+  return --nodes_.node(id).plain_writers == 0;
 }
 
 }  // namespace bloscfs::fs

@@ -2,25 +2,24 @@
 // Names to inodes: the nodes that the kernel knows, and the source entries behind them.
 //
 // A node is one state of one source object: hard links share it, and when a container's file has
-// changed the next lookup makes a new node with a new id. Ids are never used again.
+// changed the next lookup makes a new node with a new id. Ids are never used again. What the mount
+// itself changes goes through TreeChanges and keeps its node, and a file with uncommitted changes
+// is what its content says, whatever commits make of the source file meanwhile.
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include <sys/stat.h>
 
 #include "fs/classifier.hpp"
+#include "fs/node_table.hpp"
 #include "fs/open_file.hpp"
 #include "fs/sync.hpp"
 
 namespace bloscfs::fs {
-
-using NodeId = std::uint64_t;
-inline constexpr NodeId kRootId = 1;
 
 /// Overrides that mount options ask for.
 struct OwnerOverride {
@@ -40,15 +39,26 @@ class Tree {
   struct Found {
     NodeId id = 0;
     struct stat attributes {};
+    /// The name hangs on what else its directory holds, and may change with that.
+    bool is_fallback = false;
   };
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   std::optional<Found> lookup(NodeId directory, const std::string& name);
-  /// The same by the entry's full name in SOURCE, as list() gives it.
-  std::optional<Found> enter(NodeId directory, const std::string& full_name);
+  struct DirectoryEntry {
+    std::string shown_name;
+    std::string full_name;
+    mode_t type = 0;  ///< S_IF*
+    ino_t inode = 0;
+  };
+  /// The same for an entry of list().
+  std::optional<Found> enter(NodeId directory, const DirectoryEntry& entry);
   /// Another reference to a known node, and the directory that holds a node.
   Found reference(NodeId id);
   NodeId parent(NodeId id) const;
   void forget(NodeId id, std::uint64_t references);
+  /// Keeps a node although the kernel may forget it.
+  void pin(NodeId id);
+  void unpin(NodeId id);
 
   struct stat attributes(NodeId id);
 
@@ -56,15 +66,11 @@ class Tree {
   struct stat owned(struct stat st) const;
 
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
-  bool is_virtual(NodeId id) const { return single_ && id == kRootId; }
+  bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
 
-  struct DirectoryEntry {
-    std::string shown_name;
-    std::string full_name;
-    mode_t type = 0;  ///< S_IF*
-    ino_t inode = 0;
-  };
   std::vector<DirectoryEntry> list(NodeId directory);
+  /// True for the first caller.
+  bool is_first_listing(NodeId directory);
 
   /// Path below SOURCE.
   std::string path(NodeId id) const;
@@ -72,6 +78,9 @@ class Tree {
   /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
   /// this one is gone; until then it stands for what is there now.
   SourceEntry entry(NodeId id);
+  /// The object whose mode, owner, times and extended attributes are the node's, also when it has
+  /// no name any more.
+  std::shared_ptr<const SourceObject> object(NodeId id);
   /// True if a plain file's size or times are no longer those that its node last had; they are
   /// taken over, so that only the first caller is told.
   bool take_change(NodeId id, const SourceEntry& entry);
@@ -79,47 +88,63 @@ class Tree {
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
 
- private:
-  struct Node;
-  /// Tells one state of a source file from another; sframes are their index file's states.
-  struct State {
-    frame::FileStamp stamp;
-    std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
-    bool operator==(const State&) const = default;
-  };
-  static State state_of(const SourceEntry& entry);
-  struct Identity {
-    std::uint64_t device, inode;
-    bool operator==(const Identity&) const = default;
-  };
-  struct IdentityHash {
-    std::size_t operator()(const Identity& id) const noexcept {
-      return static_cast<std::size_t>(id.inode * 0x9E3779B97F4A7C15u ^ id.device);
-    }
-  };
+  /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
+  void begin_plain_writing(NodeId id);
+  /// True if nobody else writes to it any more.
+  bool end_plain_writing(NodeId id);
 
+ private:
+  friend class TreeChanges;
+
+  /// What is needed to find a node's entry, taken out of the table.
+  struct Known {
+    NodeId id = 0;
+    std::vector<std::string> paths;
+    Identity identity;
+    FileState state;
+    bool is_container = false;
+    bool is_sframe = false;
+    bool is_pending = false;
+    std::shared_ptr<const OpenFile> open_file;
+    std::shared_ptr<const SourceObject> remains;
+  };
+  Known known(NodeId id) const;
+  std::optional<std::string> single() const;
+
+  // Whoever calls these holds names_.
+  std::optional<SourceEntry> look(const std::string& path);
   /// The entry of that full name, unless it is hidden or missing.
-  std::optional<SourceEntry> visible_entry(const std::string& directory,
+  std::optional<SourceEntry> visible_entry(NodeId directory, const std::string& path,
                                            const std::string& full_name);
-  std::optional<ShownAs> probe(const std::string& directory, const std::string& full_name);
-  std::optional<std::string> resolve(NodeId directory_id, const std::string& directory,
+  std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
+  std::optional<std::string> resolve(NodeId directory, const std::string& path,
                                      const std::string& name);
-  bool follow(NodeId id, const SourceEntry& entry) EXCLUDES(mutex_);
-  Found adopt(NodeId directory, const std::string& full_name, const SourceEntry& entry);
+  SourceEntry entry_of(const Known& known);
+  std::optional<Found> adopt(NodeId directory, const std::string& shown_name,
+                             const std::string& full_name);
+  Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry);
+  struct stat stored_attributes(const Known& known);
+
+  std::vector<std::string> names_in(NodeId directory);
+  bool follow(NodeId id, const SourceEntry& entry);
+  static SourceEntry entry_of_remains(const Known& known);
+  /// The node that stands for the object that is there; null if none does, or for another state.
+  Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
+  bool is_live(const SourceEntry& entry) const;
   struct stat shown_attributes(const SourceEntry& entry) const;
+  struct stat with_live(struct stat st, NodeId id) const;
   struct stat single_root_attributes();
-  Node& node(NodeId id) const REQUIRES(mutex_);
-  std::string path_of(const Node& node) const REQUIRES(mutex_);
-  void drop_if_unused(Node& unused) REQUIRES(mutex_);
 
   const SourceRoot& root_;
   Classifier& classifier_;
-  const std::optional<std::string> single_;
+  const bool is_single_;
   const OwnerOverride owner_;
+  /// Held alone while names in SOURCE change, so that whoever shares it sees them all before that
+  /// or all behind it. Taken before mutex_.
+  SharedMutex names_;
   mutable Mutex mutex_;
-  NodeId next_id_ GUARDED_BY(mutex_) = kRootId + 1;
-  std::unordered_map<NodeId, std::unique_ptr<Node>> nodes_ GUARDED_BY(mutex_);
-  std::unordered_map<Identity, NodeId, IdentityHash> current_ GUARDED_BY(mutex_);
+  std::optional<std::string> single_ GUARDED_BY(mutex_);
+  NodeTable nodes_ GUARDED_BY(mutex_);
 };
 
 }  // namespace bloscfs::fs

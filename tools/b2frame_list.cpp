@@ -33,7 +33,7 @@ class Lister {
       const bool is_directory = S_ISDIR(entry.type);
       fmt::print("{}{}{}\n", prefix, entry.shown_name, is_directory ? "/" : "");
       if (!is_directory) continue;
-      const auto found = tree_.enter(directory, entry.full_name);
+      const auto found = tree_.enter(directory, entry);
       if (!found) continue;
       print_readable(found->id, prefix + entry.shown_name + "/");
       tree_.forget(found->id, 1);

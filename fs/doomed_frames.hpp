@@ -1,0 +1,36 @@
+#pragma once
+// Sparse frames that have been removed while somebody reads them: their files go when the last one
+// has left.
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "fs/source_directory.hpp"
+#include "fs/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// Removes a directory with the files in it. Errors are logged: nobody waits for it any more.
+void remove_frame_directory(const SourceDirectory& parent, const std::string& name) noexcept;
+
+/// Thread-safe.
+class DoomedFrames {
+ public:
+  /// Removes the frame directory that is called `name` (a temporary's name) when the result, and
+  /// its copies, are gone.
+  std::shared_ptr<void> add(SourceDirectory parent, const std::string& name);
+  /// Takes a doomed frame out of the directory that it is in, which is to be removed. False if
+  /// there is none of that name.
+  bool relocate(const std::string& name, const SourceDirectory& from, SourceDirectory to);
+
+ private:
+  struct Frame;
+  struct Registry {
+    Mutex mutex;
+    std::map<std::string, std::weak_ptr<Frame>> frames GUARDED_BY(mutex);
+  };
+  std::shared_ptr<Registry> registry_ = std::make_shared<Registry>();
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,341 @@
+#include "fs/namespace.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "fs/removal.hpp"
+#include "fs/renaming.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr mode_t kPermissions = 07777;
+/// How often others may undo what a rename needs before it gives up.
+constexpr int kRenameTries = 5;
+
+[[noreturn]] void throw_errno(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+timespec now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+timespec resolved(const std::optional<timespec>& wanted) {
+  if (!wanted) return {0, UTIME_OMIT};
+  return wanted->tv_nsec == UTIME_NOW ? now() : *wanted;
+}
+
+/// `extra` are bits that the mode gets beside those that are asked for.
+void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted, mode_t extra) {
+  constexpr auto kUnchanged = static_cast<std::uint32_t>(-1);
+  if (wanted.owner || wanted.group)
+    object.set_owner(wanted.owner.value_or(kUnchanged), wanted.group.value_or(kUnchanged));
+  if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
+}
+
+/// Undoes what has been made unless all of it worked.
+class Undo {
+ public:
+  explicit Undo(std::function<void()> work) : work_(std::move(work)) {}
+  ~Undo() {
+    try {
+      if (work_) work_();
+    } catch (const std::exception&) {
+      // The failure that led here is the one to report.
+    }
+  }
+  Undo(const Undo&) = delete;
+  Undo& operator=(const Undo&) = delete;
+  void disarm() { work_ = nullptr; }
+
+ private:
+  std::function<void()> work_;
+};
+
+}  // namespace
+
+Namespace::Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock)
+    : root_(root),
+      tree_(tree),
+      services_{root, tree, std::move(policy), {}, lock},
+      gives_away_(::geteuid() == 0),
+      started_(now()) {}
+
+Contents& Namespace::contents() const {
+  if (contents_ == nullptr) throw_errno(EROFS, "contents");
+  return *contents_;
+}
+
+void Namespace::check_name(NodeId directory, const std::string& name) const {
+  if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
+  if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
+}
+
+Tree::Found Namespace::found(NodeId node) {
+  try {
+    return {node, tree_.attributes(node), false};
+  } catch (const std::exception&) {
+    tree_.forget(node, 1);
+    throw;
+  }
+}
+
+/// Only root can make files of other owners; the group and its bit are inherited from directories
+/// that say so.
+void Namespace::give_to(const SourceDirectory& directory, const std::string& name, mode_t mode,
+                        const Creator& creator) const {
+  if (!gives_away_) return;
+  const SourceObject made = directory.object(name);
+  const struct stat above = directory.stat();
+  const struct stat st = made.stat();
+  const bool inherits = (above.st_mode & S_ISGID) != 0;
+  made.set_owner(creator.user, inherits ? above.st_gid : creator.group);
+  if (S_ISLNK(st.st_mode)) return;
+  const mode_t inherited = inherits && S_ISDIR(st.st_mode) ? S_ISGID : 0;
+  made.set_mode((mode & kPermissions) | inherited);
+}
+
+Tree::Found Namespace::make_entry(NodeId directory, const std::string& name,
+                                  const MakeEntry& make) {
+  check_name(directory, name);
+  NodeId made = 0;
+  {
+    TreeChanges names(tree_);
+    if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
+    make(root_.directory(names.path(directory)));
+    made = names.entered(directory, name);
+  }
+  return found(made);
+}
+
+Tree::Found Namespace::make_directory(NodeId directory, const std::string& name, mode_t mode,
+                                      const Creator& creator) {
+  return make_entry(directory, name, [&](const SourceDirectory& in) {
+    in.make_directory(name, gives_away_ ? S_IRWXU : mode & kPermissions);
+    Undo undo([&] { in.remove_directory(name); });
+    give_to(in, name, mode, creator);
+    undo.disarm();
+  });
+}
+
+Tree::Found Namespace::make_symlink(NodeId directory, const std::string& name,
+                                    const std::string& target, const Creator& creator) {
+  return make_entry(directory, name, [&](const SourceDirectory& in) {
+    in.make_symlink(name, target);
+    Undo undo([&] { in.remove_file(name); });
+    give_to(in, name, 0, creator);
+    undo.disarm();
+  });
+}
+
+Tree::Found Namespace::make_special(NodeId directory, const std::string& name, mode_t mode,
+                                    dev_t device, const Creator& creator) {
+  if (S_ISREG(mode)) return create_file(directory, name, mode, creator);
+  return make_entry(directory, name, [&](const SourceDirectory& in) {
+    in.make_special(name, gives_away_ ? (mode & S_IFMT) | S_IRUSR | S_IWUSR : mode, device);
+    Undo undo([&] { in.remove_file(name); });
+    give_to(in, name, mode, creator);
+    undo.disarm();
+  });
+}
+
+Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
+                                   const Creator& creator) {
+  check_name(directory, name);
+  Contents& keeper = contents();
+  NodeId made = 0;
+  {
+    TreeChanges names(tree_);
+    const std::string full_name =
+        choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
+    if (full_name.empty()) throw_errno(EEXIST, name);
+    const std::string temporary = new_temporary_name();
+    const SourceDirectory in = root_.directory(names.path(directory));
+    in.make_file(temporary, gives_away_ ? S_IRUSR | S_IWUSR : mode & kPermissions);
+    Undo undo([&] { in.remove_file(temporary); });
+    give_to(in, temporary, mode, creator);
+    made = names.entered_pending(directory, temporary, full_name);
+    undo.disarm();
+  }
+  try {
+    keeper.created(made, home(made));
+  } catch (const std::exception&) {
+    tree_.forget(made, 1);
+    remove_file(directory, name);
+    throw;
+  }
+  return found(made);
+}
+
+Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name) {
+  check_name(directory, name);
+  bool is_pending = false;
+  {
+    TreeChanges names(tree_);
+    const auto object = names.object(node);
+    is_pending = object && object->is_pending;
+  }
+  // A hard link needs a file in SOURCE.
+  if (is_pending) contents().commit({node}, false);
+  return found(link(node, directory, name));
+}
+
+NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
+  TreeChanges names(tree_);
+  const auto object = names.object(node);
+  if (!object) throw_errno(ENOENT, name);
+  if (object->entry.is_sframe || object->is_directory()) throw_errno(EPERM, name);
+  if (object->is_pending) throw_errno(EAGAIN, name);
+  const ShownAs shown = object->entry.shown;
+  std::string full_name = name;
+  if (shown != ShownAs::itself)
+    full_name =
+        choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
+  else if (!names.fits(directory, name, name, shown, {}))
+    full_name.clear();
+  if (full_name.empty()) throw_errno(EEXIST, name);
+  root_.directory(names.path(directory))
+      .make_link(full_name, root_.directory(object->directory_path), object->stored_name);
+  names.touched(*object);
+  return names.entered(directory, full_name);
+}
+
+void Namespace::tell_removed(const std::vector<NodeId>& nodes) const {
+  if (contents_ == nullptr) return;
+  for (const NodeId node : nodes) contents_->removed(node);
+}
+
+void Namespace::remove_file(NodeId directory, const std::string& name) {
+  check_name(directory, name);
+  std::vector<NodeId> ended;
+  {
+    TreeChanges names(tree_);
+    const auto object = names.find(directory, name);
+    if (!object) throw_errno(ENOENT, name);
+    if (object->is_directory()) throw_errno(EISDIR, name);
+    Removal removal(names, root_, services_.doomed);
+    removal.remove(*object);
+    ended = removal.ended();
+  }
+  tell_removed(ended);
+}
+
+void Namespace::remove_directory(NodeId directory, const std::string& name) {
+  check_name(directory, name);
+  TreeChanges names(tree_);
+  const auto object = names.find(directory, name);
+  if (!object) throw_errno(ENOENT, name);
+  if (!object->is_directory()) throw_errno(ENOTDIR, name);
+  Removal(names, root_, services_.doomed).remove_directory(*object);
+}
+
+void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
+                       const std::string& to_name, unsigned flags) {
+  check_name(from, from_name);
+  check_name(to, to_name);
+  if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
+    throw_errno(EINVAL, from_name);
+  const RenameRequest request{from, from_name, to, to_name, flags};
+  std::vector<std::shared_ptr<void>> kept_flat;
+  for (int tries = 0; tries < kRenameTries; tries++) {
+    std::optional<Renaming::Need> need;
+    std::vector<NodeId> renamed, ended;
+    {
+      TreeChanges names(tree_);
+      Renaming renaming(names, services_, request);
+      need = renaming.run();
+      renamed = renaming.renamed();
+      ended = renaming.ended();
+    }
+    if (!need) {
+      tell_removed(ended);
+      kept_flat.clear();
+      if (contents_ != nullptr)
+        for (const NodeId node : renamed) contents_->renamed(node, home(node));
+      return;
+    }
+    if (need->what == Renaming::Need::What::flat)
+      kept_flat.push_back(contents().hold_flat(need->node, home(need->node)));
+    else
+      contents().commit({need->node}, false);
+  }
+  throw_errno(EBUSY, from_name);
+}
+
+/// The chunk files of a sparse frame, and its directory.
+void Namespace::set_frame_attributes(const std::string& path, const NewAttributes& wanted) const {
+  const SourceDirectory frame = root_.directory(path);
+  for (const SourceRoot::Entry& entry : root_.list(path))
+    if (entry.name != kSframeIndex) set_owner_and_mode(frame.object(entry.name), wanted, 0);
+  // Who may read the frame may look into its directory.
+  const mode_t search = (wanted.mode.value_or(0) & 0444) >> 2;
+  set_owner_and_mode(root_.object(path), wanted, search | S_IRWXU);
+}
+
+void Namespace::set_attributes(NodeId node, const NewAttributes& wanted) {
+  const timespec accessed = resolved(wanted.accessed);
+  const timespec modified = resolved(wanted.modified);
+  bool sets_times = wanted.accessed || wanted.modified;
+  if (sets_times && contents_ != nullptr && contents_->set_times(node, accessed, modified))
+    sets_times = false;
+  const bool sets_others = wanted.owner || wanted.group || wanted.mode;
+  if (!sets_times && !sets_others) return;
+  change_with(node, [&](const SourceObject& object, const NamedObject* named) {
+    if (sets_others && named != nullptr && named->entry.is_sframe)
+      set_frame_attributes(named->path(), wanted);
+    set_owner_and_mode(object, wanted, 0);
+    if (sets_times) object.set_times(accessed, modified);
+  });
+}
+
+void Namespace::change(NodeId node, const std::function<void(const SourceObject&)>& work) {
+  change_with(node, [&](const SourceObject& object, const NamedObject*) { work(object); });
+}
+
+void Namespace::change_with(NodeId node, const Change& work) {
+  if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
+  TreeChanges names(tree_);
+  if (node == kRootId) return work(root_.object({}), nullptr);
+  if (names.is_unlinked(node)) return work(*names.remains(node), nullptr);
+  const auto object = names.object(node);
+  if (!object) throw_errno(ESTALE, "inode " + std::to_string(node));
+  work(*Removal(names, root_, services_.doomed).keep(*object), &*object);
+  names.touched(*object);
+}
+
+void Namespace::check_access(NodeId node, int mask) {
+  if (tree_.is_virtual(node)) return;
+  tree_.object(node)->check_access(mask);
+}
+
+void Namespace::sync_directory(NodeId directory) {
+  if (tree_.is_virtual(directory)) return;
+  std::vector<NodeId> pending;
+  {
+    TreeChanges names(tree_);
+    pending = names.pending_in(directory);
+  }
+  if (!pending.empty()) contents().commit(pending, true);
+  root_.directory(tree_.path(directory)).sync();
+}
+
+void Namespace::tidy(NodeId directory) {
+  if (tree_.is_virtual(directory) || !tree_.is_first_listing(directory)) return;
+  remove_leftovers(root_, tree_.path(directory), started_);
+}
+
+std::shared_ptr<ContentHome> Namespace::home(NodeId node) {
+  return std::make_shared<NodeHome>(services_, node);
+}
+
+}  // namespace bloscfs::fs

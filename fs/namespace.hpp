@@ -1,0 +1,105 @@
+#pragma once
+// Makes, names, moves, removes and describes the files of a writable mount.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "fs/contents.hpp"
+#include "fs/doomed_frames.hpp"
+#include "fs/mount_lock.hpp"
+#include "fs/node_home.hpp"
+#include "fs/source_root.hpp"
+#include "fs/tree.hpp"
+#include "fs/tree_changes.hpp"
+
+namespace bloscfs::fs {
+
+/// Who asks for something new.
+struct Creator {
+  uid_t user = 0;
+  gid_t group = 0;
+};
+
+/// Attributes to set; those without a value stay as they are.
+struct NewAttributes {
+  std::optional<mode_t> mode;  ///< permission bits
+  std::optional<uid_t> owner;
+  std::optional<gid_t> group;
+  std::optional<timespec> accessed, modified;
+};
+
+/// Thread-safe. Names are shown names. Errors are std::system_error: those of POSIX for each
+/// operation, and
+/// - EEXIST where the naming rules could not show the result as asked,
+/// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
+/// - EROFS for new contents while there is nobody to keep them, and for another view of a
+///   Bloscpack file.
+/// What returns a Tree::Found has counted one reference of the kernel.
+class Namespace {
+ public:
+  /// `lock` is that of a writable mount, and null otherwise.
+  Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock);
+
+  /// Before the first change; `contents` may be null and outlives the mount.
+  void set_contents(Contents* contents) { contents_ = contents; }
+
+  Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
+                          const Creator& creator);
+  Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
+                             const Creator& creator);
+  Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
+                           const Creator& creator);
+  /// A fifo, socket or device; a regular file is created as by create_file().
+  Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
+                           const Creator& creator);
+  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name);
+  void remove_file(NodeId directory, const std::string& name);
+  void remove_directory(NodeId directory, const std::string& name);
+  /// `flags` as in renameat2(2); RENAME_WHITEOUT is EINVAL.
+  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
+              unsigned flags);
+
+  void set_attributes(NodeId node, const NewAttributes& attributes);
+  /// Changes the object whose attributes are the node's, so that this counts as no other state.
+  void change(NodeId node, const std::function<void(const SourceObject&)>& work);
+  void check_access(NodeId node, int mask);
+  /// Commits files that are waiting for their names in the directory, and makes its entries
+  /// durable.
+  void sync_directory(NodeId directory);
+
+  /// Clears a directory that is read for the first time of what an earlier mount left unfinished.
+  void tidy(NodeId directory);
+
+  /// Keeps the node as long as it lives.
+  std::shared_ptr<ContentHome> home(NodeId node);
+
+ private:
+  using MakeEntry = std::function<void(const SourceDirectory& directory)>;
+
+  Contents& contents() const;
+  void check_name(NodeId directory, const std::string& name) const;
+  Tree::Found make_entry(NodeId directory, const std::string& name, const MakeEntry& make);
+  void give_to(const SourceDirectory& directory, const std::string& name, mode_t mode,
+               const Creator& creator) const;
+  NodeId link(NodeId node, NodeId directory, const std::string& name);
+  Tree::Found found(NodeId node);
+  using Change = std::function<void(const SourceObject&, const NamedObject*)>;
+  /// `work` gets the object, and its name if it has one.
+  void change_with(NodeId node, const Change& work);
+  void set_frame_attributes(const std::string& path, const NewAttributes& wanted) const;
+  void tell_removed(const std::vector<NodeId>& nodes) const;
+
+  const SourceRoot& root_;
+  Tree& tree_;
+  NameServices services_;
+  const bool gives_away_;  ///< the daemon may make files of other owners
+  timespec started_{};
+  Contents* contents_ = nullptr;
+};
+
+}  // namespace bloscfs::fs

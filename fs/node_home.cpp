@@ -1,0 +1,135 @@
+#include "fs/node_home.hpp"
+
+#include <cerrno>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+
+#include "frame/local_store.hpp"
+#include "fs/removal.hpp"
+#include "fs/target_name.hpp"
+
+namespace bloscfs::fs {
+
+std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
+                        ShownAs shown, const std::string& previous, const NamingPolicy& policy,
+                        const TreeChanges::Without& without) {
+  const std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
+  for (std::string& name : container_names(shown_name, shown, previous, suffix))
+    if (names.fits(directory, shown_name, name, shown, without)) return std::move(name);
+  return {};
+}
+
+class NodeHome::Lock final : public ContentHome::NameLock {
+ public:
+  Lock(NameServices& services, NodeId node)
+      : services_(services), node_(node), names_(services.tree) {
+    look();
+  }
+
+  const StoredPlace& place() const override { return place_; }
+  void settle(const std::string& stored_as, const std::string& full_name) override;
+  void refresh() override {
+    if (!place_.is_unlinked) taken_over(place_.name);
+  }
+
+ private:
+  void look();
+  void taken_over(const std::string& stored_as);
+  std::string name_as(ShownAs shown);
+  void take_name(const SourceDirectory& directory, const std::string& stored_as,
+                 const std::string& full_name);
+
+  NameServices& services_;
+  const NodeId node_;
+  TreeChanges names_;
+  std::optional<NamedObject> object_;
+  std::string shown_name_;
+  StoredPlace place_;
+};
+
+void NodeHome::Lock::look() {
+  place_ = {};
+  object_ = names_.object(node_);
+  if (!object_) {
+    if (!names_.is_unlinked(node_))
+      throw std::system_error(ESTALE, std::generic_category(), "file of a content");
+    place_.is_unlinked = true;
+    place_.directory =
+        frame::make_local_store(services_.root.open({}, O_RDONLY | O_DIRECTORY), nullptr);
+    return;
+  }
+  place_.directory = frame::make_local_store(
+      services_.root.open(object_->directory_path, O_RDONLY | O_DIRECTORY), nullptr);
+  place_.name = object_->stored_name;
+  place_.is_temporary = object_->is_pending;
+  shown_name_ = names_.shown_name(*object_);
+  place_.flat_name = name_as(ShownAs::flat);
+  if (!services_.policy.raw && is_array_name(shown_name_))
+    place_.array_name = name_as(ShownAs::array);
+}
+
+std::string NodeHome::Lock::name_as(ShownAs shown) {
+  if (object_->entry.shown == shown) return object_->full_name;
+  // The representation decides on the suffix; a plain file keeps its name where that will do.
+  const bool was_plain = object_->entry.shown == ShownAs::itself;
+  return choose_name(names_, object_->directory, shown_name_, shown,
+                     was_plain ? object_->full_name : std::string(), services_.policy, {&*object_});
+}
+
+void NodeHome::Lock::taken_over(const std::string& stored_as) {
+  names_.replaced(node_, object_->directory, stored_as);
+  if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
+    services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
+  look();
+}
+
+void NodeHome::Lock::settle(const std::string& stored_as, const std::string& full_name) {
+  if (place_.is_unlinked) return;
+  const NamedObject before = *object_;
+  const SourceDirectory directory = services_.root.directory(before.directory_path);
+  if (stored_as != full_name) take_name(directory, stored_as, full_name);
+  carry_sidecar(directory, stored_as, directory, full_name);
+  if (before.stored_name != full_name) {
+    names_.moved(before, before.directory, full_name);
+    carry_sidecar(directory, before.stored_name, directory, full_name);
+  }
+  taken_over(full_name);
+  Removal removal(names_, services_.root, services_.doomed);
+  if (before.stored_name != full_name && before.stored_name != stored_as)
+    removal.remove_stored(before, directory, before.stored_name);
+  if (!before.replaces || before.full_name == full_name) return;
+  if (const auto shadowed = names_.stored(before.directory, before.full_name))
+    removal.remove_stored(*shadowed, directory, before.full_name);
+}
+
+/// Only what the file is, or has replaced already, gives way to it.
+void NodeHome::Lock::take_name(const SourceDirectory& directory, const std::string& stored_as,
+                               const std::string& full_name) {
+  const bool is_own = full_name == place_.name;
+  const bool is_shadowed = object_->replaces && full_name == object_->full_name;
+  const auto occupant = names_.stored(object_->directory, full_name);
+  if (!occupant || !(is_own || is_shadowed)) {
+    directory.rename_to_free(stored_as, directory, full_name);
+  } else if (!occupant->entry.is_sframe) {
+    directory.rename(stored_as, directory, full_name);
+  } else {
+    directory.exchange(stored_as, directory, full_name);
+    Removal(names_, services_.root, services_.doomed)
+        .remove_stored(*occupant, directory, stored_as);
+  }
+}
+
+NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), node_(node) {
+  services_.tree.pin(node_);
+}
+
+NodeHome::~NodeHome() { services_.tree.unpin(node_); }
+
+std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
+  return std::make_unique<Lock>(services_, node_);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,131 @@
+#pragma once
+// The nodes that the kernel knows, or that something in the mount still needs: their names in
+// SOURCE, who refers to them, and which files are still without the name that they shall have.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "frame/byte_source.hpp"
+#include "fs/open_file.hpp"
+#include "fs/source_object.hpp"
+
+namespace bloscfs::fs {
+
+using NodeId = std::uint64_t;
+inline constexpr NodeId kRootId = 1;
+
+/// Which object of SOURCE something is.
+struct Identity {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const Identity&) const = default;
+};
+Identity identity_of(const struct stat& st);
+
+/// Tells one state of a source file from another; sframes are their index file's states.
+struct FileState {
+  frame::FileStamp stamp;
+  std::int64_t ctime_ns = 0;  ///< times can be set back, this one cannot
+  bool operator==(const FileState&) const = default;
+};
+FileState state_of(const struct stat& st);
+
+struct Node {
+  /// An entry of a directory. Names are full names in SOURCE.
+  struct Name {
+    Node* parent = nullptr;
+    std::string name;
+  };
+  NodeId id = 0;
+  std::vector<Name> names;  ///< the one that was seen last is the last; none once it is removed
+  std::uint64_t references = 0;  ///< the kernel's
+  std::uint32_t pins = 0;        ///< ours
+  std::uint32_t children = 0;    ///< names that other nodes have in this directory
+  bool is_container = false;
+  bool is_sframe = false;
+  mode_t type = 0;
+  Identity identity;
+  FileState state;
+  bool was_opened = false;  ///< the kernel may have pages of this state
+  bool was_listed = false;  ///< directories
+  std::uint32_t plain_writers = 0;
+  std::weak_ptr<const OpenFile> open_file;
+  /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
+  std::optional<std::string> wanted_name;
+  bool replaces = false;                        ///< something in SOURCE still has the wanted name
+  std::shared_ptr<const SourceObject> remains;  ///< once it has no name
+  std::shared_ptr<void> at_end;                 ///< destroyed with the node
+};
+
+/// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
+/// are not in use (any more) and for nodes without a name.
+class NodeTable {
+ public:
+  /// Nodes that nobody needs any more. What they own is released by whoever destroys them, which
+  /// is not done under a lock.
+  using Dropped = std::vector<std::unique_ptr<Node>>;
+
+  NodeTable();
+
+  Node& node(NodeId id) const;
+  Node* find(NodeId id) const;
+  /// The node that stands for an object now; null if there is none.
+  Node* current(const Identity& identity) const;
+
+  /// A new node with one reference of the kernel, which from now on stands for the object.
+  Node& add(Node& parent, const std::string& name, const Identity& identity);
+  /// The node stands for another object, unless another node stands for that already.
+  void set_identity(Node& node, const Identity& identity);
+  /// Its object is going away: the node stands for it no more.
+  void retire(const Node& node);
+
+  /// Adds a name, or brings it to the front; directories have only one. Returns what lost its last
+  /// user by that.
+  [[nodiscard]] Dropped add_name(Node& node, Node& parent, const std::string& name);
+  [[nodiscard]] Dropped remove_name(Node& node, const Node& parent, const std::string& name);
+  /// Path below SOURCE by the name that was seen last.
+  std::string path(const Node& node) const;
+  /// Paths by all names that are known, the last one first.
+  std::vector<std::string> paths(const Node& node) const;
+
+  /// Takes back references of the kernel, or a pin.
+  [[nodiscard]] Dropped forget(Node& node, std::uint64_t references);
+  [[nodiscard]] Dropped unpin(Node& node);
+
+  /// The node that is shown under a name of `directory` without having it in SOURCE.
+  Node* pending(NodeId directory, const std::string& wanted_name) const;
+  /// The node shall have that name in the directory that it is in.
+  void set_pending(Node& node, const std::string& wanted_name);
+  /// It has its name now, or none.
+  [[nodiscard]] Dropped clear_pending(Node& node);
+  std::vector<Node*> pending_in(NodeId directory) const;
+
+  void for_each(const std::function<void(Node&)>& visit) const;
+
+ private:
+  struct IdentityHash {
+    std::size_t operator()(const Identity& id) const noexcept {
+      return static_cast<std::size_t>(id.inode * 0x9E3779B97F4A7C15u ^ id.device);
+    }
+  };
+  /// nullopt if a directory above has no name any more.
+  static std::optional<std::string> path_by(const Node::Name& name);
+  void drop_if_unused(Node* candidate, Dropped& dropped);
+  void leave(Node* parent, Dropped& dropped);
+
+  NodeId next_id_ = kRootId + 1;
+  std::unordered_map<NodeId, std::unique_ptr<Node>> nodes_;
+  std::unordered_map<Identity, NodeId, IdentityHash> current_;
+  std::map<std::pair<NodeId, std::string>, NodeId> pending_;
+};
+
+}  // namespace bloscfs::fs

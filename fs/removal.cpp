@@ -1,0 +1,104 @@
+#include "fs/removal.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <spdlog/spdlog.h>
+
+namespace bloscfs::fs {
+namespace {
+
+bool is_hidden_leftover(const std::string& name) {
+  const auto locked = locked_name(name);
+  return is_temporary(name) || (locked && is_temporary(*locked));
+}
+
+void remove_leftover(const SourceDirectory& directory, const std::string& name,
+                     const struct stat& st) {
+  if (S_ISDIR(st.st_mode))
+    remove_frame_directory(directory, name);
+  else
+    directory.remove_file(name);
+}
+
+}  // namespace
+
+std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
+
+void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
+                   const SourceDirectory& to, const std::string& new_full_name) {
+  if (&from == &to && full_name == new_full_name) return;
+  if (from.stat(sidecar_name(full_name)))
+    from.rename(sidecar_name(full_name), to, sidecar_name(new_full_name));
+}
+
+std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
+  if (object.node == 0) return nullptr;
+  const std::string path = object.path();
+  return std::make_shared<SourceObject>(
+      root_.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
+}
+
+void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  if (names_.removed(object, std::move(remains)) && object.entry.is_container)
+    ended_.push_back(object.node);
+}
+
+void Removal::remove(const NamedObject& object) {
+  const SourceDirectory directory = root_.directory(object.directory_path);
+  auto remains = keep(object);
+  remove_stored(object, directory, object.stored_name);
+  remove_name(object, std::move(remains));
+  if (!object.replaces) return;
+  if (const auto shadowed = names_.stored(object.directory, object.full_name))
+    remove_stored(*shadowed, directory, object.full_name);
+}
+
+void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
+                            const std::string& stored_name) {
+  if (!object.entry.is_sframe) {
+    directory.remove_file(stored_name);
+    if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
+      directory.remove_file(sidecar_name(stored_name));
+    return;
+  }
+  // Readers open its chunks by name, so they stay together under another one.
+  const std::string aside = new_temporary_name();
+  directory.rename(stored_name, directory, aside);
+  auto doomed = doomed_.add(directory.again(), aside);
+  if (object.node != 0) names_.at_end(object.node, std::move(doomed));
+}
+
+void Removal::remove_directory(const NamedObject& object) {
+  if (!names_.is_empty(object))
+    throw std::system_error(ENOTEMPTY, std::generic_category(), object.path());
+  clear(object);
+  auto remains = keep(object);
+  root_.directory(object.directory_path).remove_directory(object.stored_name);
+  remove_name(object, std::move(remains));
+}
+
+void Removal::clear(const NamedObject& directory) {
+  const std::string path = directory.path();
+  const SourceDirectory inside = root_.directory(path);
+  for (const SourceRoot::Entry& entry : root_.list(path)) {
+    const auto st = inside.stat(entry.name);
+    if (!st || !is_hidden_leftover(entry.name)) continue;
+    if (doomed_.relocate(entry.name, inside, root_.directory({}))) continue;
+    remove_leftover(inside, entry.name, *st);
+  }
+}
+
+void remove_leftovers(const SourceRoot& root, const std::string& path, const timespec& since) {
+  const SourceDirectory directory = root.directory(path);
+  for (const SourceRoot::Entry& entry : root.list(path)) {
+    if (!is_hidden_leftover(entry.name)) continue;
+    const auto st = directory.stat(entry.name);
+    if (!st || nanoseconds(st->st_ctim) >= nanoseconds(since)) continue;
+    spdlog::info("{}: removing what an earlier mount left behind", join_path(path, entry.name));
+    remove_leftover(directory, entry.name, *st);
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,59 @@
+#pragma once
+// Takes objects out of SOURCE with what belongs to them.
+
+#include <string>
+#include <vector>
+
+#include "fs/doomed_frames.hpp"
+#include "fs/source_root.hpp"
+#include "fs/tree_changes.hpp"
+
+namespace bloscfs::fs {
+
+/// Name of the lock sidecar of a contiguous frame's file.
+std::string sidecar_name(const std::string& full_name);
+
+/// Moves the lock sidecar of a contiguous frame's file that has been renamed, if there is one.
+void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
+                   const SourceDirectory& to, const std::string& new_full_name);
+
+/// One change of names, or a part of it. Errors are std::system_error with the errno.
+class Removal {
+ public:
+  Removal(TreeChanges& names, const SourceRoot& root, DoomedFrames& doomed)
+      : names_(names), root_(root), doomed_(doomed) {}
+
+  /// Removes an object that is no directory. Whoever has it open keeps it. What a pending file
+  /// stands in front of goes with it.
+  void remove(const NamedObject& object);
+  /// The same for the name alone, which something else has taken; keep() was called before that.
+  void remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
+  /// Removes a directory in which the mount shows nothing, with what is hidden there.
+  void remove_directory(const NamedObject& object);
+  /// Clears what is hidden out of such a directory.
+  void clear(const NamedObject& directory);
+
+  /// Removes what an object is in SOURCE, where it has `stored_name` of `directory`, but not its
+  /// name.
+  void remove_stored(const NamedObject& object, const SourceDirectory& directory,
+                     const std::string& stored_name);
+
+  /// The object, if somebody may still need it when its name is gone.
+  std::shared_ptr<const SourceObject> keep(const NamedObject& object) const;
+
+  /// Nodes of containers that have lost their last name.
+  const std::vector<NodeId>& ended() const { return ended_; }
+
+ private:
+
+  TreeChanges& names_;
+  const SourceRoot& root_;
+  DoomedFrames& doomed_;
+  std::vector<NodeId> ended_;
+};
+
+/// Removes what an earlier mount has left unfinished in a directory: temporaries that have not been
+/// changed since `since`.
+void remove_leftovers(const SourceRoot& root, const std::string& path, const timespec& since);
+
+}  // namespace bloscfs::fs

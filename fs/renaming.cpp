@@ -1,0 +1,206 @@
+#include "fs/renaming.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "fs/target_name.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+[[noreturn]] void throw_errno(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+NamedObject found_or_throw(std::optional<NamedObject> object, const std::string& name) {
+  if (!object) throw_errno(ENOENT, name);
+  return *std::move(object);
+}
+
+bool is_same(const NamedObject& a, const NamedObject& b) {
+  return identity_of(a.entry.entry) == identity_of(b.entry.entry);
+}
+
+/// Only a directory can take the place of a directory, sparse frames included.
+bool is_stored_directory(const NamedObject& object) { return S_ISDIR(object.entry.entry.st_mode); }
+
+bool has_sidecar(const NamedObject& object) {
+  return object.entry.is_container && !object.entry.is_sframe;
+}
+
+/// An array is a NPY file, or it is no array.
+bool must_become_flat(const NamedObject& object, const std::string& name) {
+  if (object.entry.shown != ShownAs::array || is_array_name(name)) return false;
+  if (object.entry.is_bloscpack) throw_errno(EROFS, object.full_name);
+  return true;
+}
+
+}  // namespace
+
+Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request)
+    : names_(names),
+      services_(services),
+      request_(request),
+      removal_(names, services.root, services.doomed),
+      source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
+      target_(names.find(request.to, request.to_name)),
+      from_(services.root.directory(names.path(request.from))),
+      to_(services.root.directory(names.path(request.to))) {}
+
+std::optional<Renaming::Need> Renaming::run() {
+  if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
+  const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
+  if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
+  if (target_ && is_same(source_, *target_)) return std::nullopt;
+  if (must_become_flat(source_, request_.to_name))
+    return Need{Need::What::flat, source_.node};
+  return exchanges ? exchange() : move();
+}
+
+void Renaming::check_types() {
+  if (!target_) return;
+  if (source_.is_directory() && !target_->is_directory()) throw_errno(ENOTDIR, request_.to_name);
+  if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, request_.to_name);
+  if (target_->is_directory() && !names_.is_empty(*target_))
+    throw_errno(ENOTEMPTY, request_.to_name);
+}
+
+std::string Renaming::target_name(const NamedObject& object, NodeId directory,
+                                  const std::string& name, const NamedObject* replaced) {
+  const TreeChanges::Without without = {&source_, target_ ? &*target_ : nullptr};
+  if (object.entry.shown == ShownAs::itself) {
+    if (names_.fits(directory, name, name, ShownAs::itself, without)) return name;
+    throw_errno(EEXIST, name);
+  }
+  if (replaced != nullptr && replaced->entry.is_container &&
+      names_.fits(directory, name, replaced->full_name, object.entry.shown, without))
+    return replaced->full_name;
+  std::string chosen =
+      choose_name(names_, directory, name, object.entry.shown,
+                  object.is_pending ? std::string() : object.full_name, services_.policy, without);
+  if (chosen.empty()) throw_errno(EEXIST, name);
+  return chosen;
+}
+
+void Renaming::note_renamed(const NamedObject& object) {
+  if (object.entry.is_container && object.node != 0) renamed_.push_back(object.node);
+}
+
+std::optional<Renaming::Need> Renaming::move() {
+  check_types();
+  if (source_.is_pending) return move_pending();
+  move_stored();
+  return std::nullopt;
+}
+
+/// A file that was never committed takes its new name with it into its first commit. Until then
+/// what it replaces stays in SOURCE, where only a name that is the same keeps it out of sight.
+std::optional<Renaming::Need> Renaming::move_pending() {
+  const std::string full_name =
+      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
+  const bool shadows = target_ && target_->full_name == full_name;
+  if (target_ && !target_->is_pending && !shadows) return Need{Need::What::commit, source_.node};
+  const bool replaces = shadows && (!target_->is_pending || target_->replaces);
+  std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
+  if (request_.from != request_.to) from_.rename_to_free(source_.stored_name, to_, source_.stored_name);
+  if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
+  if (target_) removal_.remove_name(*target_, std::move(remains));
+  if (target_ && target_->replaces && !shadows)
+    if (const auto old = names_.stored(request_.to, target_->full_name))
+      removal_.remove_stored(*old, to_, old->full_name);
+  if (source_.replaces)
+    if (const auto old = names_.stored(request_.from, source_.full_name))
+      removal_.remove_stored(*old, from_, old->full_name);
+  names_.moved_pending(source_, request_.to, source_.stored_name, full_name, replaces);
+  note_renamed(source_);
+  return std::nullopt;
+}
+
+/// What SOURCE has under the full name that is wanted: only what is replaced can be there.
+std::optional<NamedObject> Renaming::occupant(const std::string& full_name) {
+  if (!target_ || target_->full_name != full_name) return std::nullopt;
+  if (!target_->is_pending) return target_;
+  return target_->replaces ? names_.stored(request_.to, full_name) : std::nullopt;
+}
+
+void Renaming::move_stored() {
+  const std::string full_name =
+      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
+  const auto replaced = occupant(full_name);
+  std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
+  put(full_name, replaced);
+  // The old one goes when the new one is there: between the steps SOURCE has both.
+  const bool is_replaced = replaced && target_ && !target_->is_pending;
+  if (target_ && !is_replaced) removal_.remove_stored(*target_, to_, target_->stored_name);
+  if (target_) removal_.remove_name(*target_, std::move(remains));
+  if (target_ && target_->replaces && !replaced)
+    if (const auto old = names_.stored(request_.to, target_->full_name))
+      removal_.remove_stored(*old, to_, old->full_name);
+  names_.moved(source_, request_.to, full_name);
+  note_renamed(source_);
+}
+
+/// Gives the source its full name, in one step also where something has that.
+void Renaming::put(const std::string& full_name, const std::optional<NamedObject>& replaced) {
+  const std::string& stored_name = source_.stored_name;
+  const bool carries = has_sidecar(source_) && from_.stat(sidecar_name(stored_name));
+  if (!replaced) {
+    from_.rename_to_free(stored_name, to_, full_name);
+  } else if (!is_stored_directory(source_) && !is_stored_directory(*replaced)) {
+    from_.rename(stored_name, to_, full_name);
+  } else if (source_.is_directory() && replaced->is_directory()) {
+    removal_.clear(*replaced);
+    from_.rename(stored_name, to_, full_name);
+  } else {
+    from_.exchange(stored_name, to_, full_name);
+    removal_.remove_stored(*replaced, from_, stored_name);
+  }
+  if (carries)
+    carry_sidecar(from_, stored_name, to_, full_name);
+  else if (replaced && has_sidecar(*replaced) && to_.stat(sidecar_name(full_name)))
+    to_.remove_file(sidecar_name(full_name));
+}
+
+std::optional<Renaming::Need> Renaming::exchange() {
+  if (must_become_flat(*target_, request_.from_name))
+    return Need{Need::What::flat, target_->node};
+  for (const NamedObject* object : {&source_, &*target_})
+    if (object->is_pending) return Need{Need::What::commit, object->node};
+  const std::string source_name = target_name(source_, request_.to, request_.to_name, &*target_);
+  const std::string old_name = target_name(*target_, request_.from, request_.from_name, &source_);
+  // Where a name does not fit the other's kind it is put right in a second step; each of them
+  // leaves both files whole.
+  from_.exchange(source_.stored_name, to_, target_->stored_name);
+  exchange_sidecars();
+  finish_exchange(source_, to_, request_.to, target_->stored_name, source_name);
+  finish_exchange(*target_, from_, request_.from, source_.stored_name, old_name);
+  return std::nullopt;
+}
+
+void Renaming::exchange_sidecars() {
+  const std::string source = sidecar_name(source_.stored_name);
+  const std::string target = sidecar_name(target_->stored_name);
+  const bool from_source = has_sidecar(source_) && from_.stat(source);
+  const bool from_target = has_sidecar(*target_) && to_.stat(target);
+  if (from_source && from_target)
+    from_.exchange(source, to_, target);
+  else if (from_source)
+    from_.rename(source, to_, target);
+  else if (from_target)
+    to_.rename(target, from_, source);
+}
+
+void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,
+                               NodeId directory_node, const std::string& stored_name,
+                               const std::string& full_name) {
+  if (stored_name != full_name) {
+    directory.rename_to_free(stored_name, directory, full_name);
+    if (has_sidecar(object)) carry_sidecar(directory, stored_name, directory, full_name);
+  }
+  names_.moved(object, directory_node, full_name);
+  note_renamed(object);
+}
+
+}  // namespace bloscfs::fs

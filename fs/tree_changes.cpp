@@ -1,0 +1,262 @@
+#include "fs/tree_changes.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "fs/target_name.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr const char* kLockSuffix = ".b2lock";
+/// A lock sidecar holds no more (formats/sframe.md 3).
+constexpr off_t kMaxSidecar = 16;
+
+bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; }
+
+bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
+
+}  // namespace
+
+NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
+                                  const std::string& full_name, SourceEntry entry) {
+  const bool live = tree_.is_live(entry);
+  NamedObject object{directory, path, full_name, full_name, std::move(entry), 0, false, false};
+  const MutexLock lock(tree_.mutex_);
+  if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
+    object.node = pending->id;
+    object.stored_name = pending->names.back().name;
+    object.is_pending = true;
+    object.replaces = pending->replaces;
+  } else if (const Node* node = tree_.node_of(object.entry, live)) {
+    object.node = node->id;
+  }
+  return object;
+}
+
+std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
+  const std::string path = tree_.path(directory);
+  const auto full_name = tree_.resolve(directory, path, shown_name);
+  if (!full_name) return std::nullopt;
+  auto entry = tree_.visible_entry(directory, path, *full_name);
+  if (!entry) return std::nullopt;
+  return describe(directory, path, *full_name, *std::move(entry));
+}
+
+std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
+  const std::string path = tree_.path(directory);
+  auto entry = tree_.look(join_path(path, full_name));
+  if (!entry) return std::nullopt;
+  return NamedObject{directory, path, full_name, full_name, *std::move(entry), 0, false, false};
+}
+
+std::optional<NamedObject> TreeChanges::object(NodeId id) {
+  Node::Name name;
+  std::optional<std::string> wanted;
+  NodeId directory = 0;
+  {
+    const MutexLock lock(tree_.mutex_);
+    const Node& node = tree_.nodes_.node(id);
+    if (node.names.empty()) return std::nullopt;
+    name = node.names.back();
+    directory = name.parent->id;
+    wanted = node.wanted_name;
+  }
+  const std::string path = tree_.path(directory);
+  const std::string full_name = wanted.value_or(name.name);
+  auto entry = tree_.visible_entry(directory, path, full_name);
+  if (!entry) return std::nullopt;
+  NamedObject object = describe(directory, path, full_name, *std::move(entry));
+  if (object.node != id) return std::nullopt;
+  return object;
+}
+
+bool TreeChanges::is_unlinked(NodeId node) const {
+  const MutexLock lock(tree_.mutex_);
+  return node != kRootId && tree_.nodes_.node(node).names.empty();
+}
+
+std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId id) const {
+  const MutexLock lock(tree_.mutex_);
+  const Node& node = tree_.nodes_.node(id);
+  if (!node.remains)
+    throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(id));
+  return node.remains;
+}
+
+EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const Without& without) {
+  return [this, directory, path, without](const std::string& name) -> std::optional<ShownAs> {
+    for (const NamedObject* gone : without)
+      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
+        return std::nullopt;
+    const auto entry = tree_.visible_entry(directory, path, name);
+    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+  };
+}
+
+/// True if an entry of that name would be hidden itself, or hide another one.
+bool TreeChanges::hides(NodeId directory, const std::string& path, const std::string& full_name,
+                        ShownAs shown) {
+  if (const auto locked = locked_name(full_name)) {
+    const auto frame = tree_.visible_entry(directory, path, std::string(*locked));
+    if (frame && frame->is_container) return true;
+  }
+  if (shown == ShownAs::itself) return false;
+  // What is left of the lock of a frame that was removed serves the new one.
+  const auto other = tree_.root_.stat(join_path(path, full_name + kLockSuffix));
+  return other && !is_sidecar(*other);
+}
+
+bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
+                       const std::string& full_name, ShownAs shown, const Without& without) {
+  const std::string path = tree_.path(directory);
+  const auto is_there = [&](const NamedObject* gone) {
+    return gone != nullptr && gone->directory == directory &&
+           (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
+  };
+  if (std::none_of(without.begin(), without.end(), is_there) &&
+      tree_.root_.stat(join_path(path, full_name)))
+    return false;
+  if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
+  return shows_as(shown_name, full_name, shown, probe(directory, path, without)) &&
+         !hides(directory, path, full_name, shown);
+}
+
+std::string TreeChanges::shown_name(const NamedObject& object) {
+  std::string preferred = preferred_name(object.full_name, object.entry.shown);
+  if (tree_.is_virtual(object.directory)) return preferred;
+  const auto owner = tree_.resolve(object.directory, object.directory_path, preferred);
+  return owner == object.full_name ? preferred : object.full_name;
+}
+
+bool TreeChanges::is_empty(const NamedObject& directory) {
+  if (!pending_in(directory.node).empty()) return false;
+  const std::string path = directory.path();
+  const auto entries = tree_.root_.list(path);
+  return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
+    return tree_.visible_entry(directory.node, path, entry.name).has_value();
+  });
+}
+
+std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
+  std::vector<NodeId> ids;
+  const MutexLock lock(tree_.mutex_);
+  for (const Node* node : tree_.nodes_.pending_in(directory)) ids.push_back(node->id);
+  return ids;
+}
+
+NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
+  const std::string path = join_path(tree_.path(directory), full_name);
+  const auto entry = tree_.look(path);
+  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path);
+  return tree_.adopt_entry(directory, full_name, *entry).id;
+}
+
+NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
+                                    const std::string& wanted_name) {
+  const std::string path = join_path(tree_.path(directory), stored_name);
+  const auto st = tree_.root_.stat(path);
+  if (!st) throw std::system_error(ESTALE, std::generic_category(), path);
+  const MutexLock lock(tree_.mutex_);
+  Node& parent = tree_.nodes_.node(directory);
+  Node& node = tree_.nodes_.add(parent, stored_name, identity_of(*st));
+  node.is_container = true;
+  node.type = S_IFREG;
+  node.state = state_of(*st);
+  tree_.nodes_.set_pending(node, wanted_name);
+  return node.id;
+}
+
+void TreeChanges::take_state(Node& node, const std::string& path) {
+  const auto st = tree_.root_.stat(node.is_sframe ? join_path(path, kSframeIndex) : path);
+  if (st) node.state = state_of(*st);
+}
+
+NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
+                                            const std::string& name) {
+  NodeTable& nodes = tree_.nodes_;
+  auto dropped = nodes.clear_pending(node);
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  keep(nodes.add_name(node, nodes.node(directory), name));
+  if (object.directory != directory || object.stored_name != name)
+    keep(nodes.remove_name(node, nodes.node(object.directory), object.stored_name));
+  take_state(node, nodes.path(node));
+  return dropped;
+}
+
+void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
+  if (object.node == 0) return;
+  NodeTable::Dropped parents, unused;  // destroyed behind the lock
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  node.pins++;
+  parents = rename_node(node, object, directory, full_name);
+  unused = tree_.nodes_.unpin(node);
+  if (tree_.single_ && directory == kRootId) tree_.single_ = full_name;
+}
+
+void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
+                                const std::string& stored_name, const std::string& wanted_name,
+                                bool replaces) {
+  NodeTable::Dropped parents;
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  node.pins++;
+  parents = rename_node(node, object, directory, stored_name);
+  tree_.nodes_.set_pending(node, wanted_name);
+  node.replaces = replaces;
+  node.pins--;
+}
+
+bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  if (object.node == 0) return false;
+  NodeTable::Dropped parents, unused;
+  const MutexLock lock(tree_.mutex_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(object.node);
+  node.pins++;
+  unused = nodes.clear_pending(node);
+  parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  const bool is_last = node.names.empty();
+  if (is_last) {
+    node.remains = std::move(remains);
+    // Another object may get the inode's number.
+    if (!node.remains || S_ISDIR(node.type) || node.is_sframe || !is_linked(*node.remains))
+      nodes.retire(node);
+  } else {
+    take_state(node, nodes.path(node));
+  }
+  unused = nodes.unpin(node);
+  return is_last;
+}
+
+void TreeChanges::touched(const NamedObject& object) {
+  if (object.node == 0) return;
+  const MutexLock lock(tree_.mutex_);
+  take_state(tree_.nodes_.node(object.node), object.path());
+}
+
+void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name) {
+  const std::string path = join_path(tree_.path(directory), stored_name);
+  const auto entry = tree_.look(path);
+  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path);
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(id);
+  tree_.nodes_.set_identity(node, identity_of(entry->entry));
+  node.is_sframe = entry->is_sframe;
+  if (!node.wanted_name) node.is_container = entry->is_container;
+  node.state = state_of(entry->source);
+}
+
+void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
+  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  const MutexLock lock(tree_.mutex_);
+  std::shared_ptr<void>& kept = tree_.nodes_.node(id).at_end;
+  kept = std::make_shared<Both>(std::move(kept), std::move(keeper));
+}
+
+}  // namespace bloscfs::fs

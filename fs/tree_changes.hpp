@@ -1,0 +1,94 @@
+#pragma once
+// Changing names: looks at the tree while nobody else changes it, and tells it what has been done
+// in SOURCE.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/tree.hpp"
+
+namespace bloscfs::fs {
+
+/// What has a name in the mount.
+struct NamedObject {
+  NodeId directory = 0;
+  std::string directory_path;
+  std::string full_name;    ///< as naming knows it
+  std::string stored_name;  ///< what it is called in SOURCE: another than full_name while pending
+  SourceEntry entry;
+  NodeId node = 0;          ///< 0 if it has none
+  bool is_pending = false;  ///< shown under a name that it does not have in SOURCE yet
+  bool replaces = false;    ///< pending: something in SOURCE has that name until the commit
+
+  std::string path() const { return join_path(directory_path, stored_name); }
+  bool is_directory() const { return !entry.is_container && S_ISDIR(entry.entry.st_mode); }
+};
+
+/// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
+/// but SOURCE. Errors as the tree's.
+class TreeChanges {
+ public:
+  explicit TreeChanges(Tree& tree) : tree_(tree) { tree_.names_.lock(); }
+  ~TreeChanges() { tree_.names_.unlock(); }
+  TreeChanges(const TreeChanges&) = delete;
+  TreeChanges& operator=(const TreeChanges&) = delete;
+
+  // --- looking
+
+  std::string path(NodeId directory) const { return tree_.path(directory); }
+  std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
+  /// What SOURCE has under a name for which a pending file is waiting.
+  std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
+  /// What a node is by one of its names; nullopt when it has none.
+  std::optional<NamedObject> object(NodeId node);
+  bool is_unlinked(NodeId node) const;
+  /// What is left of a node without names; throws ESTALE if nothing is.
+  std::shared_ptr<const SourceObject> remains(NodeId node) const;
+  /// True if a new entry could have that full name, and would be shown as asked without a change
+  /// for any other, once those of `without` (null ones aside) are gone.
+  using Without = std::vector<const NamedObject*>;
+  bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
+            ShownAs shown, const Without& without);
+  /// The name that the mount shows it by.
+  std::string shown_name(const NamedObject& object);
+  /// True if the mount shows nothing in it.
+  bool is_empty(const NamedObject& directory);
+  std::vector<NodeId> pending_in(NodeId directory) const;
+
+  // --- telling what has been done; each counts for all that follow
+
+  /// A new entry is there; counts one reference of the kernel.
+  NodeId entered(NodeId directory, const std::string& full_name);
+  /// The same for a temporary that is shown as if it was called `wanted_name`.
+  NodeId entered_pending(NodeId directory, const std::string& stored_name,
+                         const std::string& wanted_name);
+  /// It has that name now, and no other for which it was waiting.
+  void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
+  /// It is still waiting, in that directory now, for that name.
+  void moved_pending(const NamedObject& object, NodeId directory, const std::string& stored_name,
+                     const std::string& wanted_name, bool replaces);
+  /// Its name is gone, and it is `remains` without it if that was its last one. True if it was.
+  bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
+  /// Its source file's attributes have been changed by us: that makes no other state of it.
+  void touched(const NamedObject& object);
+  /// What stands under that name now is a new state of the node, made by us.
+  void replaced(NodeId node, NodeId directory, const std::string& stored_name);
+  /// Destroyed with the node.
+  void at_end(NodeId node, std::shared_ptr<void> keeper);
+
+ private:
+  EntryProbe probe(NodeId directory, const std::string& path, const Without& without);
+  bool hides(NodeId directory, const std::string& path, const std::string& full_name,
+             ShownAs shown);
+  NamedObject describe(NodeId directory, const std::string& path, const std::string& full_name,
+                       SourceEntry entry);
+  NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
+                                 const std::string& name) REQUIRES(tree_.mutex_);
+  void take_state(Node& node, const std::string& path) REQUIRES(tree_.mutex_);
+
+  Tree& tree_;
+};
+
+}  // namespace bloscfs::fs
