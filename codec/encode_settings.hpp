@@ -30,7 +30,7 @@ struct EncodeSettings {
 
 /// Throws Error (unwritable, with the reason in words) unless chunks can be written so: a codec
 /// that we only read, a level, size or split mode out of range, delta behind another filter,
-/// a filter that doesn't go with the item size, more than Blosc1's header can express.
+/// a filter that doesn't go with the item size, more than Blosc1 knows.
 void check_settings(const EncodeSettings& settings);
 
 /// The header of a chunk of `nbytes`, all but its stored size. Filters whose last bytes C-Blosc2
