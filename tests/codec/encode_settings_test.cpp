@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(chooses_the_block_sizes_of_the_format) {
   constexpr std::int32_t k = 1024;
   check_blocks(
       CodecId::lz4, 1,
-      {8 * k, -32 * k, -32 * k, -32 * k, -64 * k, -64 * k, -64 * k, -128 * k, -256 * k, -512 * k});
+      {-8 * k, -32 * k, -32 * k, -32 * k, -64 * k, -64 * k, -64 * k, -128 * k, -256 * k, -512 * k});
   check_blocks(CodecId::blosclz, 4,
                {-8 * k, -128 * k, -128 * k, -128 * k, -256 * k, -256 * k, -256 * k, -512 * k,
                 -1024 * k, -2048 * k});
