@@ -33,7 +33,7 @@ MutableBytes worthwhile(const ChunkHeader& header, MutableBytes out) {
 
 EncodedSize finish(ChunkLayout& layout, const ChunkHeader& header) {
   // Filters that lose bits make zeros, too; Blosc1 has no chunks without blocks.
-  if (header.header_size == kExtendedHeaderSize && layout.only_zeros()) {
+  if (header.header_size == kExtendedHeaderSize && layout.is_zero()) {
     return {SpecialValue::zero, 0};
   }
   return {SpecialValue::none, layout.finish()};

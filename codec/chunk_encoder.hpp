@@ -14,7 +14,8 @@
 
 namespace bloscfs::codec {
 
-/// A chunk for a frame. Zeros and NaNs have no stored bytes: the frame's index says it all.
+/// A chunk for a frame. Zeros and NaNs, if whole items, have no stored bytes: the frame's index
+/// says it all.
 struct EncodedChunk {
   SpecialValue special = SpecialValue::none;  ///< none, zero or nan
   std::vector<std::uint8_t> bytes;            ///< empty unless special is none

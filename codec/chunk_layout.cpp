@@ -48,7 +48,8 @@ void ChunkLayout::end_block(std::size_t size) {
   written_ += size;
 }
 
-bool ChunkLayout::only_zeros() const {
+bool ChunkLayout::is_zero() const {
+  if (header_.nbytes % header_.full_typesize != 0) return false;
   const std::size_t full = static_cast<std::size_t>(header_.nbytes / header_.blocksize);
   const std::size_t streams =
       full * static_cast<std::size_t>(header_.stream_count(header_.blocksize)) + (blocks_ - full);

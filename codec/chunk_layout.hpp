@@ -18,8 +18,8 @@ class ChunkLayout {
   MutableBytes room() const { return out_.subspan(written_); }
   /// Ends the block that `size` bytes were put into room() for.
   void end_block(std::size_t size);
-  /// True if the blocks are runs of zeros and nothing else.
-  bool only_zeros() const;
+  /// True if the blocks are runs of zeros and nothing else, and make whole items (find_special).
+  bool is_zero() const;
   /// Writes the header; returns the chunk's stored size.
   std::size_t finish();
 

@@ -124,7 +124,7 @@ EncodedSize ChunkEncoder::replace_blocks(const Chunk& old, Bytes old_stored, Cha
     if (size == 0) return {};
     layout.end_block(size);
   }
-  if (layout.only_zeros()) return {SpecialValue::zero, 0};
+  if (layout.is_zero()) return {SpecialValue::zero, 0};
   return {SpecialValue::none, layout.finish()};
 }
 

@@ -1,8 +1,6 @@
 #include "codec/encode_settings.hpp"
 
-#include <algorithm>
 #include <string>
-#include <vector>
 
 #include "codec/block_size.hpp"
 #include "codec/compressor/compressor.hpp"
@@ -41,15 +39,16 @@ bool takes_dictionary(CodecId id) {
   return id == CodecId::lz4 || id == CodecId::lz4hc || id == CodecId::zstd;
 }
 
-/// Blosc1's flags name delta, then one of the shuffles, by item size (chunk format, section 1.2).
+/// Blosc1 knows one of the shuffles, by item size. Its flags have a bit for delta, too (chunk
+/// format, section 1.2), but C-Blosc 1.21 refuses it.
 bool fits_blosc1(const EncodeSettings& settings) {
-  std::vector<FilterStep> active;
-  std::copy_if(settings.filters.begin(), settings.filters.end(), std::back_inserter(active),
-               [](const FilterStep& step) { return step.id != FilterId::none; });
-  if (!active.empty() && active.front().id == FilterId::delta) active.erase(active.begin());
-  if (active.empty()) return true;
-  return active.size() == 1 && active[0].meta == 0 &&
-         (active[0].id == FilterId::shuffle || active[0].id == FilterId::bitshuffle);
+  int active = 0;
+  for (const FilterStep& step : settings.filters) {
+    if (step.id == FilterId::none) continue;
+    const bool shuffle = step.id == FilterId::shuffle || step.id == FilterId::bitshuffle;
+    if (!shuffle || step.meta != 0 || ++active > 1) return false;
+  }
+  return true;
 }
 
 /// Bytes of the words that a filter needs whole ones of.
@@ -82,7 +81,7 @@ void check_settings(const EncodeSettings& settings) {
     refuse("codec " + codec_name(settings.codec) + " takes no dictionary");
   }
   if (!settings.blosc1_header) return;
-  if (!fits_blosc1(settings)) refuse("filters that the header of Blosc1 cannot express");
+  if (!fits_blosc1(settings)) refuse("filters that Blosc1 does not know");
   if (settings.use_dictionary) refuse("a dictionary in a chunk for Blosc1");
   check_range("item size for Blosc1", settings.typesize, 1, kMaxHeaderTypesize);
 }

@@ -24,13 +24,13 @@ struct EncodeSettings {
   std::int32_t typesize = 1;   ///< bytes of an item, may exceed 255
   std::int32_t blocksize = 0;  ///< bytes; 0 chooses by codec and level
   SplitMode split = SplitMode::forward_compatible;
-  bool use_dictionary = false;  ///< Zstandard and LZ4 only
+  bool use_dictionary = false;  ///< Zstandard and LZ4 only; C-Blosc2 2.17 reads it with the former
   bool blosc1_header = false;   ///< chunks that Blosc1 reads too
 };
 
 /// Throws Error (unwritable, with the reason in words) unless chunks can be written so: a codec
 /// that we only read, a level, size or split mode out of range, delta behind another filter,
-/// a filter that doesn't go with the item size, more than Blosc1's header can express.
+/// a filter that doesn't go with the item size, more than Blosc1 knows.
 void check_settings(const EncodeSettings& settings);
 
 /// The header of a chunk of `nbytes`, all but its stored size. Filters whose last bytes C-Blosc2

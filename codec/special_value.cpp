@@ -49,18 +49,16 @@ bool is_run(Bytes bytes) { return repeats(bytes, 1); }
 
 SpecialValue find_special(Bytes contents, std::int32_t typesize) {
   const std::size_t period = static_cast<std::size_t>(typesize);
-  if (contents.empty()) return SpecialValue::none;
-  if (contents.size() % period != 0 || contents.size() < 2 * period) {
-    return contents[0] == 0 && is_run(contents) ? SpecialValue::zero : SpecialValue::none;
+  if (contents.empty() || contents.size() % period != 0 || !repeats(contents, period)) {
+    return SpecialValue::none;
   }
-  if (!repeats(contents, period)) return SpecialValue::none;
   const Bytes item = contents.first(period);
   if (item[0] == 0 && is_run(item)) return SpecialValue::zero;
   if (typesize == 4 || typesize == 8) {
     const Bytes nan = special_pattern(SpecialValue::nan, typesize);
     if (std::equal(item.begin(), item.end(), nan.begin())) return SpecialValue::nan;
   }
-  return SpecialValue::value;
+  return contents.size() > period ? SpecialValue::value : SpecialValue::none;
 }
 
 }  // namespace bloscfs::codec

@@ -20,7 +20,8 @@ void fill_pattern(Bytes pattern, std::int64_t content_offset, MutableBytes out);
 bool is_run(Bytes bytes);
 
 /// What all of `contents` repeat: zero bytes, the format's NaN of `typesize` 4 or 8 bytes, or
-/// (value) any item of `typesize` bytes that stands there at least twice; else none.
+/// (value) any item of `typesize` bytes that stands there at least twice; else none. None, too,
+/// unless they are whole items: C-Blosc2 2.17 does not read such chunks, not even its own.
 SpecialValue find_special(Bytes contents, std::int32_t typesize);
 
 }  // namespace bloscfs::codec

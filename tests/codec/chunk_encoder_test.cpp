@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(writes_the_headers_of_blosc1) {
 BOOST_AUTO_TEST_CASE(zeros_and_nans_have_no_stored_bytes) {
   ChunkEncoder floats(make_settings(CodecId::zstd, 5, 4, {kShuffle}));
   ChunkEncoder doubles(make_settings(CodecId::zstd, 5, 8, {kShuffle}));
-  for (const std::size_t size : {1, 31, 5000, 5001}) {
+  for (const std::size_t size : {4, 32, 5000}) {
     BOOST_TEST((floats.encode(ByteVector(size)).special == SpecialValue::zero));
   }
   const ByteVector nan = repeated({0, 0, 0xC0, 0x7F}, 1000);
@@ -155,6 +155,13 @@ BOOST_AUTO_TEST_CASE(zeros_and_nans_have_no_stored_bytes) {
   ByteVector other_nan = nan;
   other_nan[6] = 0xC1;
   BOOST_TEST((floats.encode(other_nan).special == SpecialValue::none));
+}
+
+BOOST_AUTO_TEST_CASE(zeros_that_are_no_whole_items_are_runs) {
+  const ByteVector chunk = encode(make_settings(CodecId::lz4, 5, 4, {kShuffle}), ByteVector(5001));
+  BOOST_TEST(to_hex({chunk.begin() + 32, chunk.end()}) ==
+             to_hex(from_text("28000000 38000000")) + to_hex(ByteVector(20)));
+  BOOST_TEST((decode(chunk) == ByteVector(5001)));
 }
 
 BOOST_AUTO_TEST_CASE(writes_special_chunks_that_stand_alone) {

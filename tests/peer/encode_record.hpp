@@ -1,0 +1,35 @@
+#pragma once
+// Chunks of ours for the peers to decode, as a file of MessagePack.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+struct EncodeRecord {
+  std::string label;
+  std::int32_t typesize = 1;  ///< the header's
+  bool items = false;         ///< may be read item by item, too
+  ByteVector chunk;
+  ByteVector contents;
+};
+
+inline void to_json(nlohmann::json& json, const EncodeRecord& record) {
+  json = {record.label, record.typesize, record.items, nlohmann::json::binary(record.chunk),
+          nlohmann::json::binary(record.contents)};
+}
+
+inline void from_json(const nlohmann::json& json, EncodeRecord& record) {
+  json.at(0).get_to(record.label);
+  json.at(1).get_to(record.typesize);
+  json.at(2).get_to(record.items);
+  record.chunk = json.at(3).get_binary();
+  record.contents = json.at(4).get_binary();
+}
+
+}  // namespace bloscfs::test
