@@ -34,11 +34,28 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   });
 }
 
+void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
+                 std::size_t size, int flags) {
+  guarded(request, "setxattr", [&] {
+    filesystem(request).set_attribute(inode, name, {value, size}, flags);
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
+  guarded(request, "removexattr", [&] {
+    filesystem(request).remove_attribute(inode, name);
+    fuse_reply_err(request, 0);
+  });
+}
+
 }  // namespace
 
 void add_attribute_operations(fuse_lowlevel_ops& ops) {
   ops.getxattr = op_getxattr;
   ops.listxattr = op_listxattr;
+  ops.setxattr = op_setxattr;
+  ops.removexattr = op_removexattr;
 }
 
 }  // namespace bloscfs::fs

@@ -1,8 +1,11 @@
 // FUSE operations on names and inodes.
 
 #include <cerrno>
+#include <climits>
 #include <string_view>
 #include <system_error>
+
+#include <sys/stat.h>
 
 #include "fs/reply.hpp"
 
@@ -20,6 +23,7 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
       fuse_reply_entry(request, &entry);
       return;
     }
+    if (wanted.size() > NAME_MAX) throw std::system_error(ENAMETOOLONG, std::generic_category());
     const auto found = tree.lookup(parent, name);
     if (!found) {
       fuse_reply_err(request, ENOENT);
@@ -54,6 +58,47 @@ void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   });
 }
 
+timespec time_of(const timespec& given, bool is_now) {
+  return is_now ? timespec{0, UTIME_NOW} : given;
+}
+
+/// All but the size.
+NewAttributes new_attributes(const struct stat& st, int set) {
+  NewAttributes wanted;
+  if ((set & FUSE_SET_ATTR_MODE) != 0) wanted.mode = st.st_mode;
+  if ((set & FUSE_SET_ATTR_UID) != 0) wanted.owner = st.st_uid;
+  if ((set & FUSE_SET_ATTR_GID) != 0) wanted.group = st.st_gid;
+  if ((set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW)) != 0)
+    wanted.accessed = time_of(st.st_atim, (set & FUSE_SET_ATTR_ATIME_NOW) != 0);
+  if ((set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)) != 0)
+    wanted.modified = time_of(st.st_mtim, (set & FUSE_SET_ATTR_MTIME_NOW) != 0);
+  return wanted;
+}
+
+void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
+                fuse_file_info* info) {
+  guarded(request, "setattr", [&] {
+    Filesystem& fs = filesystem(request);
+    if ((set & FUSE_SET_ATTR_SIZE) != 0) {
+      if (info != nullptr)
+        fs.truncate(*fs.handle(info->fh), given->st_size);
+      else
+        fs.resize(inode, given->st_size);
+    }
+    fs.names().set_attributes(inode, new_attributes(*given, set));
+    const struct stat attributes =
+        info != nullptr ? fs.handle_attributes(info->fh) : fs.tree().attributes(inode);
+    fuse_reply_attr(request, &attributes, kCacheSeconds);
+  });
+}
+
+void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
+  guarded(request, "access", [&] {
+    filesystem(request).names().check_access(inode, mask);
+    fuse_reply_err(request, 0);
+  });
+}
+
 void op_readlink(fuse_req_t request, fuse_ino_t inode) {
   guarded(request, "readlink", [&] {
     Filesystem& fs = filesystem(request);
@@ -75,6 +120,8 @@ void add_lookup_operations(fuse_lowlevel_ops& ops) {
   ops.forget = op_forget;
   ops.forget_multi = op_forget_multi;
   ops.getattr = op_getattr;
+  ops.setattr = op_setattr;
+  ops.access = op_access;
   ops.readlink = op_readlink;
   ops.statfs = op_statfs;
 }

@@ -27,7 +27,8 @@ fuse_entry_param entry_param(const Tree::Found& found) {
   entry.ino = found.id;
   entry.attr = found.attributes;
   entry.attr_timeout = kCacheSeconds;
-  entry.entry_timeout = kCacheSeconds;
+  // What another file's removal would rename is looked up each time.
+  entry.entry_timeout = found.is_fallback ? 0 : kCacheSeconds;
   return entry;
 }
 

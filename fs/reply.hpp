@@ -47,5 +47,6 @@ void add_lookup_operations(fuse_lowlevel_ops& ops);
 void add_file_operations(fuse_lowlevel_ops& ops);
 void add_directory_operations(fuse_lowlevel_ops& ops);
 void add_attribute_operations(fuse_lowlevel_ops& ops);
+void add_namespace_operations(fuse_lowlevel_ops& ops);
 
 }  // namespace bloscfs::fs

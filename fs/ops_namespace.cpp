@@ -1,0 +1,123 @@
+// FUSE operations that make, move and remove names.
+
+#include <cerrno>
+#include <memory>
+
+#include "fs/reply.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+Creator creator_of(fuse_req_t request) {
+  const fuse_ctx* context = fuse_req_ctx(request);
+  return {context->uid, context->gid};
+}
+
+void reply_found(fuse_req_t request, const Tree::Found& found) {
+  const fuse_entry_param entry = entry_param(found);
+  if (fuse_reply_entry(request, &entry) != 0) filesystem(request).tree().forget(found.id, 1);
+}
+
+void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
+  guarded(request, "mknod", [&] {
+    Namespace& names = filesystem(request).names();
+    reply_found(request, names.make_special(parent, name, mode, device, creator_of(request)));
+  });
+}
+
+void op_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
+  guarded(request, "mkdir", [&] {
+    Namespace& names = filesystem(request).names();
+    reply_found(request, names.make_directory(parent, name, mode, creator_of(request)));
+  });
+}
+
+void op_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
+  guarded(request, "symlink", [&] {
+    Namespace& names = filesystem(request).names();
+    reply_found(request, names.make_symlink(parent, name, target, creator_of(request)));
+  });
+}
+
+void op_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char* name) {
+  guarded(request, "link", [&] {
+    reply_found(request, filesystem(request).names().make_link(inode, parent, name));
+  });
+}
+
+void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  guarded(request, "unlink", [&] {
+    filesystem(request).names().remove_file(parent, name);
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  guarded(request, "rmdir", [&] {
+    filesystem(request).names().remove_directory(parent, name);
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
+               const char* new_name, unsigned flags) {
+  guarded(request, "rename", [&] {
+    filesystem(request).names().rename(parent, name, new_parent, new_name, flags);
+    fuse_reply_err(request, 0);
+  });
+}
+
+/// Takes back what a file that could not be opened has been counted.
+class Reference {
+ public:
+  Reference(Tree& tree, NodeId node) : tree_(tree), node_(node) {}
+  ~Reference() {
+    if (node_ != 0) tree_.forget(node_, 1);
+  }
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
+  void keep() { node_ = 0; }
+
+ private:
+  Tree& tree_;
+  NodeId node_;
+};
+
+void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+               fuse_file_info* info) {
+  guarded(request, "create", [&] {
+    Filesystem& fs = filesystem(request);
+    const Tree::Found found = fs.names().create_file(parent, name, mode, creator_of(request));
+    Reference reference(fs.tree(), found.id);
+    info->fh = fs.open(found.id, info->flags).handle;
+    info->keep_cache = 1;
+    const fuse_entry_param entry = entry_param(found);
+    if (fuse_reply_create(request, &entry, info) == 0)
+      reference.keep();
+    else
+      fs.release(info->fh);
+  });
+}
+
+void op_fsyncdir(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
+  guarded(request, "fsyncdir", [&] {
+    filesystem(request).names().sync_directory(inode);
+    fuse_reply_err(request, 0);
+  });
+}
+
+}  // namespace
+
+void add_namespace_operations(fuse_lowlevel_ops& ops) {
+  ops.mknod = op_mknod;
+  ops.mkdir = op_mkdir;
+  ops.symlink = op_symlink;
+  ops.link = op_link;
+  ops.unlink = op_unlink;
+  ops.rmdir = op_rmdir;
+  ops.rename = op_rename;
+  ops.create = op_create;
+  ops.fsyncdir = op_fsyncdir;
+}
+
+}  // namespace bloscfs::fs
