@@ -69,10 +69,9 @@ std::int64_t Content::size() const {
   return size_;
 }
 
-std::optional<LiveState> Content::live_state() const {
+LogicalAttributes Content::attributes() const {
   const ReadLock lock(mutex_);
-  if (!modified_ || !changed_) return std::nullopt;
-  return LiveState{size_, *modified_, *changed_};
+  return {size_, modified_, changed_};
 }
 
 std::shared_ptr<const frame::Snapshot> Content::snapshot() const {
@@ -144,8 +143,9 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   const auto name_lock = home_->lock_name();
   const StoredPlace& place = name_lock->place();
   const frame::WriterSettings settings{services_.options.locking};
-  if (known->info().kind == frame::ContainerKind::sframe) fail(EROFS, "sparse frame");
-  writer_ = frame::open_cframe_writer(place.directory, place.name, settings, known);
+  writer_ = known->info().kind == frame::ContainerKind::sframe
+                ? frame::open_sframe_writer(place.directory, place.name, settings, known)
+                : frame::open_cframe_writer(place.directory, place.name, settings, known);
 }
 
 void Content::touch() { changed_ = modified_ = now(); }

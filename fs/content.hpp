@@ -18,7 +18,6 @@
 #include "fs/content_home.hpp"
 #include "fs/dirty_budget.hpp"
 #include "fs/file_view.hpp"
-#include "fs/live_attributes.hpp"
 #include "fs/sync.hpp"
 #include "fs/worker_pool.hpp"
 #include "fs/write_options.hpp"
@@ -37,21 +36,28 @@ struct ContentServices {
   std::atomic<std::uint64_t>& next_id;
 };
 
+/// What stat shows of a file that was written to; the rest is the source file's.
+struct LogicalAttributes {
+  std::int64_t size = 0;
+  std::optional<timespec> modified;  ///< set once the contents were changed
+  std::optional<timespec> changed;
+};
+
 /// Thread-safe. Errors: codec::Error for damaged data, std::system_error with the errno.
-class Content final : public LiveAttributes {
+class Content {
  public:
   /// A container that is there, in this state.
   Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot);
   /// A new, empty file, whose temporary exists already.
   explicit Content(ContentServices services);
-  ~Content() override;
+  ~Content();
   Content(const Content&) = delete;
   Content& operator=(const Content&) = delete;
 
   // --- reading
 
   std::int64_t size() const;
-  std::optional<LiveState> live_state() const override;
+  LogicalAttributes attributes() const;
   /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   void prefetch(std::int64_t offset, std::int64_t size) const;

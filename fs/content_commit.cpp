@@ -100,8 +100,7 @@ bool ContentCommit::can_edit() const {
 
 void ContentCommit::choose(const StoredPlace& place) {
   const bool is_array = view_ != nullptr && view_->shape().is_array;
-  const bool shown_as_array =
-      !held_flat_ && (!place.array_name.empty() || content_->services_.raw);
+  const bool shown_as_array = !held_flat_ && (!place.array_name.empty() || content_->services_.raw);
   if (!is_array && look_for_array_) new_frame_ = as_array(place);
   is_array_ = new_frame_.has_value();
   if (new_frame_ || (can_edit() && (!is_array || shown_as_array))) return;
@@ -181,7 +180,7 @@ void ContentCommit::publish() {
   if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
   const bool as_array = is_array_ && !place.array_name.empty();
   const std::string name = as_array ? place.array_name : place.flat_name;
-  if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.shown_name);
+  if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
   name_lock->settle(stored_as_, name);
   new_writer_->moved(place.directory, name);
   settled_in_ = place.directory;

@@ -27,11 +27,6 @@ bool has_vlmetalayer(const Content& content, const std::string& name) {
 
 }  // namespace
 
-void FileContents::adopt(NodeId node, const std::shared_ptr<OpenFile>& file) {
-  tree_.set_opened(node, file);
-  tree_.set_live(node, file->content);
-}
-
 std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntry& entry) {
   if (auto file = tree_.opened(node)) return file;
   const std::string path = tree_.path(node);
@@ -40,7 +35,7 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
   std::shared_ptr<const frame::Snapshot> snapshot = classifier_.open(path, entry.is_sframe);
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path);
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
-  adopt(node, file);
+  tree_.set_opened(node, file);
   return file;
 }
 
@@ -60,7 +55,7 @@ void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home) {
   auto file = std::make_shared<OpenFile>();
   file->content = std::make_shared<Content>(services_);
   file->content->make_writable(std::move(home));
-  adopt(node, file);
+  tree_.set_opened(node, file);
   changed(file);
 }
 
@@ -133,8 +128,7 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   if (place.is_unlinked || place.flat_name.empty()) return;
   const auto source = place.directory->open_source(place.name);
   if (!source) return;
-  const std::string stored_as =
-      store_as_frame(*source, place.directory, place.name, services_);
+  const std::string stored_as = store_as_frame(*source, place.directory, place.name, services_);
   name_lock->settle(stored_as, place.flat_name);
 }
 

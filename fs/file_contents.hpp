@@ -42,8 +42,6 @@ class FileContents final : public Contents {
   void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) override;
 
  private:
-  void adopt(NodeId node, const std::shared_ptr<OpenFile>& file);
-
   Tree& tree_;
   Classifier& classifier_;
   Committer& committer_;

@@ -91,7 +91,8 @@ MountSource open_source(const std::string& path, bool raw) {
   return {open_directory_path(resolved.substr(0, slash + 1)), resolved.substr(slash + 1)};
 }
 
-Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers)
+Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
+                       MountLock* lock)
     : root_(std::move(source.root)),
       reader_settings_{options.verify},
       cache_(options.cache_size, stats_),
@@ -100,11 +101,15 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       readahead_budget_(readahead_limit(options.cache_size)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       write_options_(options.write),
-      raw_(options.raw),
       writable_(!options.read_only),
       budget_(dirty_limit(options), stats_, [this] { committer_.press(); }),
       pool_(workers),
-      committer_(stats_) {
+      committer_(stats_),
+      contents_(tree_, classifier_, committer_,
+                {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
+                 next_content_id_}),
+      names_(root_, tree_, {options.raw, options.write.suffix}, lock) {
+  names_.set_contents(&contents_);
   if (writable_)
     committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
                      [this] {
@@ -113,16 +118,11 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
 }
 
 std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const SourceEntry& entry) {
-  const std::string path = tree_.path(node);
+  if (entry.is_container) return contents_.open(node, entry);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes(node);
-  if (!entry.is_container) {
-    file->plain = root_.open(path, O_RDONLY | O_NONBLOCK);
-    return file;
-  }
-  std::shared_ptr<const frame::Snapshot> snapshot = classifier_.open(path, entry.is_sframe);
-  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) throw_errno(ESTALE, path);
-  file->content = std::make_shared<Content>(services(), std::move(snapshot));
+  file->plain = root_.open(tree_.path(node), O_RDONLY | O_NONBLOCK);
+  tree_.set_opened(node, file);
   return file;
 }
 
@@ -136,12 +136,9 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
     handle->node = node;
     handle->direct = (flags & O_DIRECT) != 0;
     handle->file = tree_.opened(node);
-    if (!handle->file) {
-      handle->file = make_open_file(node, entry);
-      tree_.set_opened(node, handle->file);
-    }
+    if (!handle->file) handle->file = make_open_file(node, entry);
     if (writes && handle->file->content) {
-      handle->file->content->make_writable(home_of(node));
+      handle->file->content->make_writable(names_.home(node));
       handle->file->content->add_writer();
       handle->writes = true;
     }
@@ -162,10 +159,7 @@ void Filesystem::release(std::uint64_t number) {
   if (closed->writes) {
     const auto& content = closed->file->content;
     content->remove_writer();
-    if (content->needs_commit()) {
-      committer_.note(content, closed->file);
-      committer_.queue(content);
-    }
+    if (content->needs_commit()) contents_.changed(closed->file);
   }
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
@@ -217,12 +211,6 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
 }
 
 // --- writing
-
-ContentServices Filesystem::services() {
-  return {cache_, stats_, reader_settings_, pool_, budget_, write_options_, raw_, next_content_id_};
-}
-
-std::shared_ptr<ContentHome> Filesystem::home_of(NodeId) { throw_errno(EROFS, "write"); }
 
 Content& Filesystem::changing(const FileHandle& handle) {
   if (!handle.writes) throw_errno(EBADF, "file handle is not open for writing");

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "fs/classifier.hpp"
-#include "fs/committer.hpp"
+#include "fs/file_contents.hpp"
 #include "fs/handle_table.hpp"
+#include "fs/namespace.hpp"
 #include "fs/options.hpp"
 #include "fs/readahead.hpp"
 #include "fs/source_root.hpp"
@@ -34,12 +35,14 @@ MountSource open_source(const std::string& path, bool raw);
 /// Thread-safe. Errors: std::system_error, codec::Error.
 class Filesystem {
  public:
-  Filesystem(MountSource source, const MountOptions& options, std::size_t workers);
+  /// `lock` is that of a writable mount, and null for others.
+  Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock);
 
   Tree& tree() { return tree_; }
   const SourceRoot& root() const { return root_; }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
+  Namespace& names() { return names_; }
 
   struct FileHandle {
     NodeId node = 0;
@@ -92,8 +95,6 @@ class Filesystem {
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
   /// The container's snapshot: that of an open handle, or opened for this call.
   std::shared_ptr<const OpenFile> container(NodeId node);
-  ContentServices services();
-  std::shared_ptr<ContentHome> home_of(NodeId node);
   Content& changing(const FileHandle& handle);
   void log_bad_data(NodeId node, const std::exception& error);
   /// Path of the file whose own attributes are shown.
@@ -112,12 +113,13 @@ class Filesystem {
   std::unordered_set<std::string> logged_ GUARDED_BY(log_mutex_);
   std::atomic<std::chrono::steady_clock::rep> last_release_;
   const WriteOptions write_options_;
-  const bool raw_;
   const bool writable_;
   std::atomic<std::uint64_t> next_content_id_{1};
   DirtyBudget budget_;
-  WorkerPool pool_;      ///< its tasks use everything above
-  Committer committer_;  ///< last: uses the pool
+  WorkerPool pool_;  ///< its tasks use everything above
+  Committer committer_;
+  FileContents contents_;
+  Namespace names_;
 };
 
 }  // namespace bloscfs::fs

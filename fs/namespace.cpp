@@ -199,8 +199,7 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
   const ShownAs shown = object->entry.shown;
   std::string full_name = name;
   if (shown != ShownAs::itself)
-    full_name =
-        choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
+    full_name = choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
   else if (!names.fits(directory, name, name, shown, {}))
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);

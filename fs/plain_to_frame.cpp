@@ -49,9 +49,9 @@ std::string store_as_frame(const frame::ByteSource& bytes,
   const std::int64_t size = bytes.stamp().size;
   const auto sample = read(bytes, 0, std::min<std::int64_t>(size, kSampleSize));
   const std::string stored_as = frame::temporary_name();
-  const auto writer = frame::create_cframe(directory, stored_as,
-                                           new_flat_frame(services.options, sample),
-                                           frame::WriterSettings{services.options.locking});
+  const auto writer =
+      frame::create_cframe(directory, stored_as, new_flat_frame(services.options, sample),
+                           frame::WriterSettings{services.options.locking});
   try {
     commit_all(bytes, size, *writer, services);
     const auto file = directory->open(stored_as);

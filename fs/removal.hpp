@@ -45,7 +45,6 @@ class Removal {
   const std::vector<NodeId>& ended() const { return ended_; }
 
  private:
-
   TreeChanges& names_;
   const SourceRoot& root_;
   DoomedFrames& doomed_;

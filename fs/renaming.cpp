@@ -54,8 +54,7 @@ std::optional<Renaming::Need> Renaming::run() {
   const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
   if (target_ && is_same(source_, *target_)) return std::nullopt;
-  if (must_become_flat(source_, request_.to_name))
-    return Need{Need::What::flat, source_.node};
+  if (must_become_flat(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
   return exchanges ? exchange() : move();
 }
 
@@ -104,7 +103,8 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   if (target_ && !target_->is_pending && !shadows) return Need{Need::What::commit, source_.node};
   const bool replaces = shadows && (!target_->is_pending || target_->replaces);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  if (request_.from != request_.to) from_.rename_to_free(source_.stored_name, to_, source_.stored_name);
+  if (request_.from != request_.to)
+    from_.rename_to_free(source_.stored_name, to_, source_.stored_name);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
   if (target_) removal_.remove_name(*target_, std::move(remains));
   if (target_ && target_->replaces && !shadows)
@@ -164,8 +164,7 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
 }
 
 std::optional<Renaming::Need> Renaming::exchange() {
-  if (must_become_flat(*target_, request_.from_name))
-    return Need{Need::What::flat, target_->node};
+  if (must_become_flat(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return Need{Need::What::commit, object->node};
   const std::string source_name = target_name(source_, request_.to, request_.to_name, &*target_);

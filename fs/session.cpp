@@ -264,7 +264,7 @@ void run_session(SessionSettings settings) {
     spdlog::set_default_logger(spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID));
   // Threads would not survive going into the background, so they start here.
   const ThreadCounts threads = thread_counts(settings.options);
-  Filesystem filesystem(std::move(source), settings.options, threads.workers);
+  Filesystem filesystem(std::move(source), settings.options, threads.workers, nullptr);
   state.filesystem = &filesystem;
   const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
   session.serve(threads.requests);

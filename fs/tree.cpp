@@ -166,8 +166,7 @@ Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
   Node* node = nodes_.current(identity_of(entry.entry));
   if (node == nullptr || node->type != shown_type(entry)) return nullptr;
   if (node->is_container != entry.is_container) return nullptr;
-  const bool same_state =
-      !entry.is_container || is_live || node->state == state_of(entry.source);
+  const bool same_state = !entry.is_container || is_live || node->state == state_of(entry.source);
   return same_state ? node : nullptr;
 }
 
