@@ -41,6 +41,15 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
   return frame::open_file(std::move(fd), settings);
 }
 
+bool Classifier::is_container(const SourceObject& file) const {
+  try {
+    const auto snapshot = frame::open_file(file.open(O_RDONLY), {});
+    return snapshot && shape_of(*snapshot).file_size() >= 0;
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
 ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
   return view_shape(snapshot.info(), raw_);
 }

@@ -43,6 +43,8 @@ class Classifier {
   /// or directory, which is never opened.
   std::optional<SourceEntry> look(const std::string& path);
 
+  /// True if a regular file holds a container now; nothing is remembered.
+  bool is_container(const SourceObject& file) const;
   /// Opens the container at `path`, taking part in the locking of other Blosc2 programs. Null if
   /// it is none any more.
   std::unique_ptr<frame::Snapshot> open(const std::string& path, bool is_sframe) const;

@@ -214,6 +214,14 @@ void Content::set_vlmetalayer(const std::string& name,
   changed_ = now();
 }
 
+std::map<std::string, std::optional<std::vector<std::uint8_t>>> Content::uncommitted_vlmetalayers()
+    const {
+  const ReadLock lock(mutex_);
+  auto layers = live_.vlmetalayers;
+  if (frozen_) layers.insert(frozen_->vlmetalayers.begin(), frozen_->vlmetalayers.end());
+  return layers;
+}
+
 std::optional<std::optional<std::vector<std::uint8_t>>> Content::uncommitted_vlmetalayer(
     const std::string& name) const {
   const ReadLock lock(mutex_);

@@ -82,6 +82,7 @@ class Content {
   /// The value that was set and is not committed yet; the inner one is absent if it was removed.
   std::optional<std::optional<std::vector<std::uint8_t>>> uncommitted_vlmetalayer(
       const std::string& name) const;
+  std::map<std::string, std::optional<std::vector<std::uint8_t>>> uncommitted_vlmetalayers() const;
   /// Times as utimensat sets them; they are the file's now and after every later commit. False for
   /// what was not made writable: then only the source file has times.
   bool set_times(const timespec& accessed, const timespec& modified);

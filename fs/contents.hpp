@@ -39,9 +39,10 @@ class Contents {
 
   virtual void resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) = 0;
 
-  /// Times as in utimensat(2), without UTIME_NOW. False if it knows nothing of the file, whose
-  /// times are then the source file's alone.
-  virtual bool set_times(NodeId node, const timespec& accessed, const timespec& modified) = 0;
+  /// False if nothing is open of the file, or nothing that could be written: the times are then the
+  /// source file's alone.
+  virtual bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
+                         const timespec& modified) = 0;
 
   /// Sets a vlmetalayer, or removes it if there is no content. `flags` as in setxattr(2).
   virtual void set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> home,

@@ -104,9 +104,17 @@ void FileContents::resize(NodeId node, std::shared_ptr<ContentHome> home, std::i
   changed(file);
 }
 
-bool FileContents::set_times(NodeId node, const timespec& accessed, const timespec& modified) {
+bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
+                             const timespec& accessed, const timespec& modified) {
   const auto file = tree_.opened(node);
-  return file && file->content && file->content->set_times(accessed, modified);
+  if (!file || !file->content) return false;
+  try {
+    // Readers would take new times for a change by somebody else.
+    file->content->make_writable(std::move(home));
+  } catch (const std::system_error&) {
+    return false;
+  }
+  return file->content->set_times(accessed, modified);
 }
 
 void FileContents::set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> home,

@@ -36,7 +36,8 @@ class FileContents final : public Contents {
   void renamed(NodeId node, std::shared_ptr<ContentHome> home) override;
   void removed(NodeId node) override;
   void resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) override;
-  bool set_times(NodeId node, const timespec& accessed, const timespec& modified) override;
+  bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
+                 const timespec& modified) override;
   void set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> home, const std::string& name,
                        const std::optional<std::string>& content, int flags) override;
   void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) override;

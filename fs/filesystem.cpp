@@ -19,8 +19,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
-constexpr std::string_view kBloscPrefix = "user.blosc2.";
 constexpr std::size_t kMaxLogged = 10'000;
 
 [[noreturn]] void throw_errno(int error, const std::string& context) {
@@ -51,12 +49,6 @@ std::int64_t readahead_limit(std::size_t cache_size) {
 /// Bytes that may be dirty at once, as a part of the budget unless it is given.
 std::size_t dirty_limit(const MountOptions& options) {
   return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / 4;
-}
-
-/// True for attributes of the source file that are shown as they are.
-bool passes_through(std::string_view name, bool is_container) {
-  if (name == kStatsAttribute || (is_container && name.starts_with(kBloscPrefix))) return false;
-  return name.starts_with("user.") || name.starts_with("trusted.");
 }
 
 constexpr int kStaleTries = 20;
@@ -98,6 +90,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       cache_(options.cache_size, stats_),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
+      names_(root_, tree_, {options.raw, options.write.suffix}, lock),
       readahead_budget_(readahead_limit(options.cache_size)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       write_options_(options.write),
@@ -107,8 +100,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       committer_(stats_),
       contents_(tree_, classifier_, committer_,
                 {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
-                 next_content_id_}),
-      names_(root_, tree_, {options.raw, options.write.suffix}, lock) {
+                 next_content_id_}) {
   names_.set_contents(&contents_);
   if (writable_)
     committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
@@ -121,9 +113,41 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   if (entry.is_container) return contents_.open(node, entry);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes(node);
-  file->plain = root_.open(tree_.path(node), O_RDONLY | O_NONBLOCK);
+  file->plain = tree_.object(node)->open(O_RDONLY);
   tree_.set_opened(node, file);
   return file;
+}
+
+/// Each writer has the source file open for itself.
+void Filesystem::open_plain(FileHandle& handle, int flags) {
+  const MutexLock lock(plain_mutex_);
+  tree_.begin_plain_writing(handle.node);
+  try {
+    const auto object = tree_.object(handle.node);
+    handle.plain = std::make_unique<const PlainFile>(*object, flags);
+    if (handle.file) return;
+    auto file = std::make_shared<OpenFile>();
+    file->attributes = object->stat();
+    file->plain = frame::UniqueFd(::fcntl(handle.plain->fd(), F_DUPFD_CLOEXEC, 0));
+    handle.file = std::move(file);
+  } catch (const std::exception&) {
+    tree_.end_plain_writing(handle.node);
+    throw;
+  }
+}
+
+/// A plain file that has been left with the bytes of a container becomes a frame of those bytes.
+void Filesystem::close_plain(NodeId node) {
+  const MutexLock lock(plain_mutex_);
+  if (tree_.is_last_plain_writer(node)) {
+    try {
+      if (classifier_.is_container(*tree_.object(node)))
+        contents_.store_bytes_as_frame(node, names_.home(node));
+    } catch (const std::exception& error) {
+      spdlog::error("a file with the bytes of a frame is left as it is: {}", error.what());
+    }
+  }
+  tree_.end_plain_writing(node);
 }
 
 Filesystem::Opened Filesystem::open(NodeId node, int flags) {
@@ -136,11 +160,15 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
     handle->node = node;
     handle->direct = (flags & O_DIRECT) != 0;
     handle->file = tree_.opened(node);
-    if (!handle->file) handle->file = make_open_file(node, entry);
+    if (writes && !entry.is_container && !(handle->file && handle->file->content))
+      open_plain(*handle, flags);
+    else if (!handle->file)
+      handle->file = make_open_file(node, entry);
     if (writes && handle->file->content) {
       handle->file->content->make_writable(names_.home(node));
       handle->file->content->add_writer();
       handle->writes = true;
+      if ((flags & O_TRUNC) != 0) truncate(*handle, 0);
     }
     const bool changed = !entry.is_container && tree_.take_change(node, entry);
     return {handles_.add(std::move(handle)), changed};
@@ -161,6 +189,7 @@ void Filesystem::release(std::uint64_t number) {
     content->remove_writer();
     if (content->needs_commit()) contents_.changed(closed->file);
   }
+  if (closed->plain) close_plain(closed->node);
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
@@ -185,16 +214,26 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 }
 
 std::uint64_t Filesystem::open_directory(NodeId node) {
+  if (writable_) names_.tidy(node);
   auto handle = std::make_shared<DirectoryHandle>();
-  handle->entries = tree_.list(node);
+  handle->node = node;
+  {
+    const MutexLock lock(handle->mutex);
+    handle->entries = std::make_shared<const DirectoryEntries>(tree_.list(node));
+  }
   return directories_.add(std::move(handle));
 }
 
-std::shared_ptr<Filesystem::DirectoryHandle> Filesystem::directory_handle(
-    std::uint64_t number) const {
-  auto found = directories_.find(number);
-  if (!found) throw_errno(EBADF, "directory handle");
-  return found;
+std::shared_ptr<const Filesystem::DirectoryEntries> Filesystem::directory_entries(
+    std::uint64_t number, bool from_start) {
+  const auto handle = directories_.find(number);
+  if (!handle) throw_errno(EBADF, "directory handle");
+  const MutexLock lock(handle->mutex);
+  // The first reading takes what opening has found.
+  if (from_start && handle->was_read)
+    handle->entries = std::make_shared<const DirectoryEntries>(tree_.list(handle->node));
+  handle->was_read = true;
+  return handle->entries;
 }
 
 void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out) {
@@ -222,9 +261,30 @@ void Filesystem::write(FileHandle& handle, std::int64_t offset, codec::Bytes byt
   changing(handle).write(offset, bytes);
 }
 
-void Filesystem::truncate(FileHandle& handle, std::int64_t size) { changing(handle).resize(size); }
+void Filesystem::truncate(FileHandle& handle, std::int64_t size) {
+  if (handle.plain)
+    handle.plain->truncate(size);
+  else
+    changing(handle).resize(size);
+}
+
+void Filesystem::resize(NodeId node, std::int64_t size) {
+  if (!writable_) throw_errno(EROFS, "truncate");
+  if (tree_.entry(node).is_container) return contents_.resize(node, names_.home(node), size);
+  FileHandle handle;
+  handle.node = node;
+  open_plain(handle, O_WRONLY);
+  try {
+    handle.plain->truncate(size);
+  } catch (const std::exception&) {
+    close_plain(node);
+    throw;
+  }
+  close_plain(node);
+}
 
 void Filesystem::allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size) {
+  if (handle.plain) return handle.plain->allocate(mode, offset, size);
   Content& content = changing(handle);
   const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
@@ -238,6 +298,7 @@ void Filesystem::allocate(FileHandle& handle, int mode, std::int64_t offset, std
 
 void Filesystem::sync(const FileHandle& handle) {
   const auto& content = handle.file->content;
+  if (!content) return sync_plain(handle.plain ? handle.plain->fd() : handle.file->plain.get());
   if (const std::error_code error = content->take_error())
     throw std::system_error(error, "earlier commit");
   if (content->needs_commit()) committer_.commit({content});
@@ -266,38 +327,6 @@ std::shared_ptr<const OpenFile> Filesystem::container(NodeId node) {
     if (auto file = tree_.opened(node)) return file;
     return make_open_file(node, entry);
   });
-}
-
-std::string Filesystem::source_file(NodeId node, const SourceEntry& entry) const {
-  const std::string path = tree_.path(node);
-  return entry.is_sframe ? join_path(path, kSframeIndex) : path;
-}
-
-std::vector<std::string> Filesystem::list_attributes(NodeId node) {
-  std::vector<std::string> names;
-  if (node == kRootId) names.emplace_back(kStatsAttribute);
-  if (tree_.is_virtual(node)) return names;
-  const SourceEntry entry = tree_.entry(node);
-  if (entry.is_container)
-    for (std::string& name : fs::list_attributes(*container(node)->content->snapshot()))
-      names.push_back(std::move(name));
-  for (std::string& name : root_.object(source_file(node, entry)).attribute_names())
-    if (passes_through(name, entry.is_container)) names.push_back(std::move(name));
-  return names;
-}
-
-std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
-  if (node == kRootId && name == kStatsAttribute) return to_json(stats_);
-  if (!name.starts_with("user.") && !name.starts_with("trusted.")) throw_errno(EOPNOTSUPP, name);
-  if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
-  const SourceEntry entry = tree_.entry(node);
-  if (passes_through(name, entry.is_container))
-    return root_.object(source_file(node, entry)).attribute(name);
-  if (!entry.is_container) throw_errno(ENODATA, name);
-  const auto value =
-      fs::read_attribute(*container(node)->content->snapshot(), name, thread_decoder());
-  if (!value) throw_errno(ENODATA, name);
-  return std::string(value->begin(), value->end());
 }
 
 }  // namespace bloscfs::fs

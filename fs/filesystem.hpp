@@ -15,6 +15,7 @@
 #include "fs/handle_table.hpp"
 #include "fs/namespace.hpp"
 #include "fs/options.hpp"
+#include "fs/plain_file.hpp"
 #include "fs/readahead.hpp"
 #include "fs/source_root.hpp"
 #include "fs/tree.hpp"
@@ -47,12 +48,17 @@ class Filesystem {
   struct FileHandle {
     NodeId node = 0;
     std::shared_ptr<const OpenFile> file;
-    bool direct = false;  ///< opened with O_DIRECT: short replies are allowed
-    bool writes = false;  ///< a container opened for writing
+    bool direct = false;                     ///< opened with O_DIRECT: short replies are allowed
+    bool writes = false;                     ///< a container opened for writing
+    std::unique_ptr<const PlainFile> plain;  ///< a plain file opened for writing
     Readahead readahead;
   };
+  using DirectoryEntries = std::vector<Tree::DirectoryEntry>;
   struct DirectoryHandle {
-    std::vector<Tree::DirectoryEntry> entries;
+    NodeId node = 0;
+    Mutex mutex;
+    bool was_read GUARDED_BY(mutex) = false;
+    std::shared_ptr<const DirectoryEntries> entries GUARDED_BY(mutex);
   };
 
   struct Opened {
@@ -65,16 +71,20 @@ class Filesystem {
   /// Attributes of what a handle has open, also when another state has taken its name.
   struct stat handle_attributes(std::uint64_t number);
   std::uint64_t open_directory(NodeId node);
-  std::shared_ptr<DirectoryHandle> directory_handle(std::uint64_t number) const;
+  /// What the directory holds since it was last read from its start.
+  std::shared_ptr<const DirectoryEntries> directory_entries(std::uint64_t number, bool from_start);
   void release_directory(std::uint64_t number) { directories_.remove(number); }
 
   /// Reads from a container's view.
   void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
 
-  // --- writing to containers
+  // --- writing: containers, and plain files where nothing else is said
 
+  /// To containers.
   void write(FileHandle& handle, std::int64_t offset, codec::Bytes bytes);
   void truncate(FileHandle& handle, std::int64_t size);
+  /// The same without a handle.
+  void resize(NodeId node, std::int64_t size);
   /// As fallocate(2), for the modes that punch, zero and set sizes.
   void allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size);
   /// What was written is durable when it returns.
@@ -87,6 +97,9 @@ class Filesystem {
   std::vector<std::string> list_attributes(NodeId node);
   /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
   std::string read_attribute(NodeId node, const std::string& name);
+  /// `flags` as in setxattr(2). EPERM for what is computed, unless that is the value that it has.
+  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags);
+  void remove_attribute(NodeId node, const std::string& name);
 
   /// Time since the last file handle was released; zero while one is open.
   std::chrono::steady_clock::duration idle_time() const;
@@ -96,9 +109,11 @@ class Filesystem {
   /// The container's snapshot: that of an open handle, or opened for this call.
   std::shared_ptr<const OpenFile> container(NodeId node);
   Content& changing(const FileHandle& handle);
+  void open_plain(FileHandle& handle, int flags);
+  void close_plain(NodeId node);
+  std::optional<std::string> computed_attribute(NodeId node, const std::string& name);
+  SourceEntry check_attribute(NodeId node, const std::string& name);
   void log_bad_data(NodeId node, const std::exception& error);
-  /// Path of the file whose own attributes are shown.
-  std::string source_file(NodeId node, const SourceEntry& entry) const;
 
   SourceRoot root_;
   Stats stats_;
@@ -106,6 +121,7 @@ class Filesystem {
   BlockCache cache_;
   Classifier classifier_;
   Tree tree_;
+  Namespace names_;  ///< before whatever holds a content
   HandleTable<FileHandle> handles_;
   HandleTable<DirectoryHandle> directories_;
   ReadaheadBudget readahead_budget_;
@@ -119,7 +135,7 @@ class Filesystem {
   WorkerPool pool_;  ///< its tasks use everything above
   Committer committer_;
   FileContents contents_;
-  Namespace names_;
+  Mutex plain_mutex_;  ///< nobody opens a plain file for writing while it becomes a frame
 };
 
 }  // namespace bloscfs::fs

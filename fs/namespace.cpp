@@ -17,6 +17,7 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr mode_t kPermissions = 07777;
+constexpr timespec kUnchangedTime{0, UTIME_OMIT};
 /// How often others may undo what a rename needs before it gives up.
 constexpr int kRenameTries = 5;
 
@@ -30,10 +31,7 @@ timespec now() {
   return time;
 }
 
-timespec resolved(const std::optional<timespec>& wanted) {
-  if (!wanted) return {0, UTIME_OMIT};
-  return wanted->tv_nsec == UTIME_NOW ? now() : *wanted;
-}
+timespec resolved(const timespec& wanted) { return wanted.tv_nsec == UTIME_NOW ? now() : wanted; }
 
 /// `extra` are bits that the mode gets beside those that are asked for.
 void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted, mode_t extra) {
@@ -281,19 +279,26 @@ void Namespace::set_frame_attributes(const std::string& path, const NewAttribute
   set_owner_and_mode(root_.object(path), wanted, search | S_IRWXU);
 }
 
+/// True if the content has taken care of the times.
+bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
+  if (contents_ == nullptr || node == kRootId || !tree_.opened(node)) return false;
+  const struct stat now = tree_.attributes(node);
+  return contents_->set_times(node, home(node), resolved(wanted.accessed.value_or(now.st_atim)),
+                              resolved(wanted.modified.value_or(now.st_mtim)));
+}
+
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted) {
-  const timespec accessed = resolved(wanted.accessed);
-  const timespec modified = resolved(wanted.modified);
-  bool sets_times = wanted.accessed || wanted.modified;
-  if (sets_times && contents_ != nullptr && contents_->set_times(node, accessed, modified))
-    sets_times = false;
+  const bool sets_times = wanted.accessed || wanted.modified;
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
-  if (!sets_times && !sets_others) return;
+  const bool are_set = sets_times && set_content_times(node, wanted);
+  if ((!sets_times || are_set) && !sets_others) return;
   change_with(node, [&](const SourceObject& object, const NamedObject* named) {
     if (sets_others && named != nullptr && named->entry.is_sframe)
       set_frame_attributes(named->path(), wanted);
     set_owner_and_mode(object, wanted, 0);
-    if (sets_times) object.set_times(accessed, modified);
+    if (sets_times && !are_set)
+      object.set_times(wanted.accessed.value_or(kUnchangedTime),
+                       wanted.modified.value_or(kUnchangedTime));
   });
 }
 

@@ -30,7 +30,7 @@ struct NewAttributes {
   std::optional<mode_t> mode;  ///< permission bits
   std::optional<uid_t> owner;
   std::optional<gid_t> group;
-  std::optional<timespec> accessed, modified;
+  std::optional<timespec> accessed, modified;  ///< or UTIME_NOW
 };
 
 /// Thread-safe. Names are shown names. Errors are std::system_error: those of POSIX for each
@@ -88,6 +88,7 @@ class Namespace {
                const Creator& creator) const;
   NodeId link(NodeId node, NodeId directory, const std::string& name);
   Tree::Found found(NodeId node);
+  bool set_content_times(NodeId node, const NewAttributes& wanted);
   using Change = std::function<void(const SourceObject&, const NamedObject*)>;
   /// `work` gets the object, and its name if it has one.
   void change_with(NodeId node, const Change& work);

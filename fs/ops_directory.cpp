@@ -75,10 +75,10 @@ bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     const fuse_file_info* info, bool plus) {
   Filesystem& fs = filesystem(request);
-  const auto handle = fs.directory_handle(info->fh);
+  const auto listing = fs.directory_entries(info->fh, offset == 0);
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
-  const auto& entries = handle->entries;
+  const auto& entries = *listing;
   for (auto i = static_cast<std::size_t>(std::max<off_t>(offset - kDots, 0));
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;

@@ -52,7 +52,8 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(info->fh);
     if (handle->file->plain) {
-      read_plain(request, handle->file->plain.get(), size, offset);
+      read_plain(request, handle->plain ? handle->plain->fd() : handle->file->plain.get(), size,
+                 offset);
       return;
     }
     ReplyData data;
@@ -90,11 +91,22 @@ void op_lseek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_fil
   });
 }
 
+void write_plain(fuse_req_t request, int fd, fuse_bufvec* in, off_t offset) {
+  fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
+  out.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
+  out.buf[0].fd = fd;
+  out.buf[0].pos = offset;
+  const ssize_t written = fuse_buf_copy(&out, in, static_cast<fuse_buf_copy_flags>(0));
+  if (written < 0) throw std::system_error(static_cast<int>(-written), std::generic_category());
+  fuse_reply_write(request, static_cast<std::size_t>(written));
+}
+
 void op_write_buf(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(info->fh);
+    if (handle->plain) return write_plain(request, handle->plain->fd(), in, offset);
     const std::size_t size = fuse_buf_size(in);
     const fuse_buf& first = in->buf[in->idx];
     if (in->count == in->idx + 1 && (first.flags & FUSE_BUF_IS_FD) == 0) {
@@ -136,6 +148,23 @@ void op_fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t 
   });
 }
 
+/// Between plain files; the kernel copies for the others.
+void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_file_info* in_info,
+                        fuse_ino_t, off_t out_offset, fuse_file_info* out_info, std::size_t size,
+                        int flags) {
+  guarded(request, "copy_file_range", [&] {
+    Filesystem& fs = filesystem(request);
+    const auto in = fs.handle(in_info->fh);
+    const auto out = fs.handle(out_info->fh);
+    if (!in->file->plain || !out->plain)
+      throw std::system_error(EOPNOTSUPP, std::generic_category(), "copy_file_range");
+    const ssize_t copied = ::copy_file_range(in->file->plain.get(), &in_offset, out->plain->fd(),
+                                             &out_offset, size, static_cast<unsigned>(flags));
+    if (copied < 0) throw std::system_error(errno, std::generic_category(), "copy_file_range");
+    fuse_reply_write(request, static_cast<std::size_t>(copied));
+  });
+}
+
 }  // namespace
 
 void add_file_operations(fuse_lowlevel_ops& ops) {
@@ -147,6 +176,7 @@ void add_file_operations(fuse_lowlevel_ops& ops) {
   ops.fsync = op_fsync;
   ops.flush = op_flush;
   ops.fallocate = op_fallocate;
+  ops.copy_file_range = op_copy_file_range;
 }
 
 }  // namespace bloscfs::fs

@@ -9,11 +9,13 @@
 #include <fstream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <malloc.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -21,6 +23,7 @@
 #include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "fs/reply.hpp"
 
@@ -41,6 +44,8 @@ void op_init(void*, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
   connection->want |= connection->capable & kWantedCapabilities;
+  // The daemon's own writes would leave set-user-ID bits where they are, so the kernel clears them.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
 }
 
 fuse_lowlevel_ops operations() {
@@ -50,6 +55,7 @@ fuse_lowlevel_ops operations() {
   add_file_operations(ops);
   add_directory_operations(ops);
   add_attribute_operations(ops);
+  add_namespace_operations(ops);
   return ops;
 }
 
@@ -201,6 +207,11 @@ void refuse_nested_mountpoint(const std::string& source, const std::string& moun
     throw std::invalid_argument(mountpoint + ": lies inside " + source);
 }
 
+/// True if the daemon may write where the source is.
+bool can_write(const std::string& source) {
+  return ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0;
+}
+
 class Session {
  public:
   Session(const SessionSettings& settings, MountState& state)
@@ -254,6 +265,15 @@ void run_session(SessionSettings settings) {
   spdlog::set_default_logger(spdlog::stderr_logger_mt("bloscfs"));
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
+  settings.options.read_only |= !can_write(settings.source);
+  std::optional<MountLock> lock;
+  if (!settings.options.read_only) {
+    lock.emplace(real_path(settings.source), kMountLockPatience);
+    // Who had the lock may have replaced the file.
+    source = open_source(settings.source, settings.options.raw);
+    // The kernel has applied the callers' masks.
+    ::umask(0);
+  }
 
   MountState state;
   Session session(settings, state);
@@ -264,7 +284,8 @@ void run_session(SessionSettings settings) {
     spdlog::set_default_logger(spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID));
   // Threads would not survive going into the background, so they start here.
   const ThreadCounts threads = thread_counts(settings.options);
-  Filesystem filesystem(std::move(source), settings.options, threads.workers, nullptr);
+  Filesystem filesystem(std::move(source), settings.options, threads.workers,
+                        lock ? &*lock : nullptr);
   state.filesystem = &filesystem;
   const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
   session.serve(threads.requests);

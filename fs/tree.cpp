@@ -418,9 +418,15 @@ void Tree::begin_plain_writing(NodeId id) {
   nodes_.node(id).plain_writers++;
 }
 
-bool Tree::end_plain_writing(NodeId id) {
+void Tree::end_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
-  return --nodes_.node(id).plain_writers == 0;
+  Node& node = nodes_.node(id);
+  if (node.plain_writers > 0) node.plain_writers--;
+}
+
+bool Tree::is_last_plain_writer(NodeId id) const {
+  const MutexLock lock(mutex_);
+  return nodes_.node(id).plain_writers == 1;
 }
 
 }  // namespace bloscfs::fs

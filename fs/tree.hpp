@@ -90,8 +90,8 @@ class Tree {
 
   /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
   void begin_plain_writing(NodeId id);
-  /// True if nobody else writes to it any more.
-  bool end_plain_writing(NodeId id);
+  void end_plain_writing(NodeId id);
+  bool is_last_plain_writer(NodeId id) const;
 
  private:
   friend class TreeChanges;

@@ -249,6 +249,7 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   tree_.nodes_.set_identity(node, identity_of(entry->entry));
   node.is_sframe = entry->is_sframe;
   if (!node.wanted_name) node.is_container = entry->is_container;
+  if (node.is_container) node.plain_writers = 0;
   node.state = state_of(entry->source);
 }
 

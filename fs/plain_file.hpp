@@ -1,0 +1,29 @@
+#pragma once
+// A plain file of SOURCE that is open for writing: what is done to it is done to the source file.
+
+#include <cstdint>
+
+#include "frame/byte_source.hpp"
+#include "fs/source_object.hpp"
+
+namespace bloscfs::fs {
+
+/// Errors are std::system_error with the errno. Thread-safe.
+class PlainFile {
+ public:
+  /// `flags` as of open(2), for writing.
+  PlainFile(const SourceObject& object, int flags);
+
+  int fd() const { return fd_.get(); }
+  void truncate(std::int64_t size) const;
+  /// As fallocate(2).
+  void allocate(int mode, std::int64_t offset, std::int64_t size) const;
+
+ private:
+  frame::UniqueFd fd_;
+};
+
+/// Makes a plain file's contents durable, whatever way it is open.
+void sync_plain(int fd);
+
+}  // namespace bloscfs::fs
