@@ -40,6 +40,8 @@ class BlockEncoder {
   std::size_t write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,
                            MutableBytes out);
   std::size_t compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out);
+  bool is_hopeless(CodecId id, Bytes stream, MutableBytes out);
+  Compressor& compressor(CodecId id);
 
   int clevel_;
   std::map<CodecId, std::unique_ptr<Compressor>> compressors_;
