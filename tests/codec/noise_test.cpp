@@ -30,14 +30,14 @@ ByteVector uneven(std::size_t size) {
 BOOST_AUTO_TEST_SUITE(noise_detection)
 
 BOOST_AUTO_TEST_CASE(noise_looks_random) {
-  for (const std::size_t size : {4096, 5000, 65536, 1000003}) {
+  for (const std::size_t size : {4096U, 5000U, 65536U, 1000003U}) {
     for (std::uint32_t seed = 1; seed < 50; ++seed) BOOST_TEST(looks_random(noise(size, seed)));
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_a_codec_could_shorten_does_not_look_random) {
   BOOST_TEST(!looks_random(noise(4095)));
-  for (const std::size_t size : {4096, 65536, 1000003}) {
+  for (const std::size_t size : {4096U, 65536U, 1000003U}) {
     BOOST_TEST(!looks_random(trend(size)));
     BOOST_TEST(!looks_random(uneven(size)));
     BOOST_TEST(!looks_random(make_contents("text", 1, size, 1)));
