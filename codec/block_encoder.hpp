@@ -2,6 +2,7 @@
 // Encodes one block to its stored bytes: filters, then streams (chunk format, section 4).
 // Owns codec contexts and scratch memory: one encoder per thread at a time.
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -45,7 +46,7 @@ class BlockEncoder {
 
   int clevel_;
   std::map<CodecId, std::unique_ptr<Compressor>> compressors_;
-  std::vector<std::uint8_t> scratch_[2];
+  std::array<std::vector<std::uint8_t>, 2> scratch_;
 };
 
 }  // namespace bloscfs::codec

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_SUITE(chunk_encoder)
 BOOST_AUTO_TEST_CASE(contents_come_back_for_random_settings) {
   const std::uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 800; ++i) {
     const EncodeSettings settings = random_settings(random);
     const ByteVector contents = random_contents(random, settings);
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(settings, contents.size())) {

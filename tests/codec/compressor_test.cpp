@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(writes_as_much_as_there_is_room_for_or_nothing) {
 BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_earlier_ones) {
   const ByteVector dictionary = make_contents("text", 9, 4000, 1);
   for (const CodecId id : kCodecs) {
-    for (const int level : {1, 3, 5, 7, 9}) {
+    for (const int level : {1, 5, 9}) {
       const auto used = codec::make_compressor(id, level);
       for (const ByteVector& in : samples()) {
         BOOST_TEST((compressed(*used, in) == compressed(*codec::make_compressor(id, level), in)),
