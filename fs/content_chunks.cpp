@@ -196,7 +196,8 @@ void ContentCommit::add_changed_chunk(std::int64_t chunk, std::int64_t size, Cha
   }
   recoder_->add(chunk, [this, chunk, size, covered,
                         changes = std::move(changes)](codec::ChunkEncoder& encoder) {
-    if (covered) return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
+    if (covered && changes.front().bytes != nullptr)
+      return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
     return encode_changed(encoder, chunk, size, changes);
   });
 }
