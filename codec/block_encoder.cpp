@@ -10,6 +10,7 @@
 #include "codec/compressor/compressor.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "codec/names.hpp"
+#include "codec/noise.hpp"
 #include "codec/special_value.hpp"
 
 namespace bloscfs::codec {
@@ -51,14 +52,25 @@ Bytes BlockEncoder::filter(const ChunkHeader& header, bool own_reference, Bytes 
   return apply_filters(header, own_reference, reference, contents, first, second);
 }
 
-std::size_t BlockEncoder::compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out) {
+Compressor& BlockEncoder::compressor(CodecId id) {
   auto found = compressors_.find(id);
   if (found == compressors_.end()) {
     std::unique_ptr<Compressor> made = make_compressor(id, clevel_);
     if (made == nullptr) throw std::logic_error("codec " + codec_name(id) + " is only read");
     found = compressors_.emplace(id, std::move(made)).first;
   }
-  return found->second->compress(stream, dictionary, out);
+  return *found->second;
+}
+
+/// True for noise without repetitions, which slow codecs would only find out slowly.
+bool BlockEncoder::is_hopeless(CodecId id, Bytes stream, MutableBytes out) {
+  const bool slow = id == CodecId::lz4hc || id == CodecId::zlib || id == CodecId::zstd;
+  return slow && looks_random(stream) && compressor(CodecId::lz4).compress(stream, {}, out) == 0;
+}
+
+std::size_t BlockEncoder::compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out) {
+  if (dictionary.empty() && is_hopeless(id, stream, out)) return 0;
+  return compressor(id).compress(stream, dictionary, out);
 }
 
 std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,

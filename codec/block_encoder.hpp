@@ -2,6 +2,7 @@
 // Encodes one block to its stored bytes: filters, then streams (chunk format, section 4).
 // Owns codec contexts and scratch memory: one encoder per thread at a time.
 
+#include <array>
 #include <cstddef>
 #include <map>
 #include <memory>
@@ -40,10 +41,12 @@ class BlockEncoder {
   std::size_t write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,
                            MutableBytes out);
   std::size_t compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out);
+  bool is_hopeless(CodecId id, Bytes stream, MutableBytes out);
+  Compressor& compressor(CodecId id);
 
   int clevel_;
   std::map<CodecId, std::unique_ptr<Compressor>> compressors_;
-  std::vector<std::uint8_t> scratch_[2];
+  std::array<std::vector<std::uint8_t>, 2> scratch_;
 };
 
 }  // namespace bloscfs::codec

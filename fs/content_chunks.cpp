@@ -61,7 +61,8 @@ void ContentCommit::fill_flat() {
   for (std::int64_t chunk = 0; chunk < ceil_div(size_, chunksize); chunk++) {
     // Holes stay holes, however large.
     const codec::ByteRange range = chunk_range(chunk, size_);
-    if (range.offset < committed || layer_->bytes.touches(range.offset, range.size))
+    if (range.offset < committed || layer_->bytes.touches(range.offset, range.size) ||
+        ends_within_item(range))
       add_whole_chunk(chunk, range);
   }
 }
@@ -103,6 +104,11 @@ codec::ByteRange ContentCommit::chunk_range(std::int64_t chunk, std::int64_t fra
   return {place.content_offset, place.nbytes};
 }
 
+/// C-Blosc2 2.17 reads no zeros without stored bytes there, so such a chunk is always encoded.
+bool ContentCommit::ends_within_item(const codec::ByteRange& range) const {
+  return range.size % transaction_->info().typesize != 0;
+}
+
 std::set<std::int64_t> ContentCommit::touched_chunks() const {
   const std::int64_t chunksize = transaction_->info().chunksize;
   const auto chunk_of = [&](std::int64_t offset) {
@@ -123,13 +129,17 @@ void ContentCommit::edit_flat() {
   std::set<std::int64_t> touched = touched_chunks();
   if (kept < old_size) transaction_->resize(kept);
   if (kept < size_) transaction_->resize(size_);
-  const bool cut = kept < old_size || kept < size_;
-  // The chunk that the old bytes end in gets another size, or loses some of them.
-  const std::int64_t cut_chunk = cut && kept % chunksize != 0 ? kept / chunksize : -1;
-  if (cut_chunk >= 0) touched.insert(cut_chunk);
+  std::set<std::int64_t> whole;
+  if (kept < old_size || kept < size_) {
+    // The chunk that the old bytes end in gets another size, or loses some of them.
+    if (kept % chunksize != 0) whole.insert(kept / chunksize);
+    const std::int64_t last = ceil_div(size_, chunksize) - 1;
+    if (last >= 0 && ends_within_item(chunk_range(last, size_))) whole.insert(last);
+    touched.insert(whole.begin(), whole.end());
+  }
   for (const std::int64_t chunk : touched) {
     const codec::ByteRange range = chunk_range(chunk, size_);
-    if (chunk == cut_chunk || range.offset >= kept) {
+    if (whole.count(chunk) != 0 || range.offset >= kept) {
       add_whole_chunk(chunk, range);
       continue;
     }
@@ -179,13 +189,15 @@ void ContentCommit::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& 
 
 void ContentCommit::add_changed_chunk(std::int64_t chunk, std::int64_t size, Changes changes) {
   const bool covered = changes.size() == 1 && changes.front().size == size;
-  if (covered && changes.front().bytes == nullptr) {
+  const bool whole_items = size % transaction_->info().typesize == 0;
+  if (covered && changes.front().bytes == nullptr && whole_items) {
     put(chunk, {codec::SpecialValue::zero, {}});
     return;
   }
   recoder_->add(chunk, [this, chunk, size, covered,
                         changes = std::move(changes)](codec::ChunkEncoder& encoder) {
-    if (covered) return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
+    if (covered && changes.front().bytes != nullptr)
+      return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
     return encode_changed(encoder, chunk, size, changes);
   });
 }

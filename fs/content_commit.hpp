@@ -70,6 +70,7 @@ class ContentCommit {
   void edit_flat();
   void edit_array();
   std::set<std::int64_t> touched_chunks() const;
+  bool ends_within_item(const codec::ByteRange& range) const;
   codec::ByteRange chunk_range(std::int64_t chunk, std::int64_t frame_size) const;
   /// A chunk that is a range of the file.
   void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);

@@ -40,6 +40,10 @@ quietly ninja -C "$build" tools/bloscfs tools/b2frame
 
 if [ $# -eq 2 ]; then
   [ -e "$2" ] || mkdir -p "$2"
+  if mountpoint -q "$2"; then
+    echo "quickstart.sh: $2: something is mounted there already" >&2
+    exit 1
+  fi
   "$bloscfs" "$1" "$2"
   echo "$1 is mounted on $2; 'fusermount3 -u $2' ends it."
   exit 0

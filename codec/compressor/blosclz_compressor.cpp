@@ -189,7 +189,7 @@ class Gauge {
 
  private:
   static constexpr std::ptrdiff_t kWindow = 1024;
-  static constexpr std::ptrdiff_t kMaxSkip = 8192;
+  static constexpr std::ptrdiff_t kMaxSkip = 4096;
 
   const std::uint8_t* in_;
   std::ptrdiff_t written_ = 0;

@@ -61,11 +61,10 @@ class ZstdCompressor final : public Compressor {
 
   std::size_t compress(Bytes in, Bytes dictionary, MutableBytes out) override {
     renew_context();
-    const std::size_t size =
-        dictionary.empty() ? ZSTD_compressCCtx(context_.get(), out.data(), out.size(), in.data(),
-                                               in.size(), level_)
-                           : ZSTD_compress_usingCDict(context_.get(), out.data(), out.size(),
-                                                      in.data(), in.size(), digest(dictionary));
+    const std::size_t size = dictionary.empty()
+                                 ? ZSTD_compressCCtx(context_.get(), out.data(), out.size(),
+                                                     in.data(), in.size(), level_)
+                                 : compress_with(digest(dictionary), in, out);
     return ZSTD_isError(size) != 0 ? 0 : size;
   }
 
@@ -76,11 +75,16 @@ class ZstdCompressor final : public Compressor {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
+  std::size_t compress_with(const ZSTD_CDict* dictionary, Bytes in, MutableBytes out) {
+    if (dictionary == nullptr) return 0;
+    return ZSTD_compress_usingCDict(context_.get(), out.data(), out.size(), in.data(), in.size(),
+                                    dictionary);
+  }
+
+  /// Null if the dictionary is damaged, as that of an old chunk may be.
   const ZSTD_CDict* digest(Bytes dictionary) {
-    if (digested_ == nullptr ||
-        !std::equal(dictionary.begin(), dictionary.end(), source_.begin(), source_.end())) {
+    if (!std::equal(dictionary.begin(), dictionary.end(), source_.begin(), source_.end())) {
       digested_.reset(ZSTD_createCDict(dictionary.data(), dictionary.size(), level_));
-      if (digested_ == nullptr) throw std::bad_alloc();
       source_.assign(dictionary.begin(), dictionary.end());
     }
     return digested_.get();

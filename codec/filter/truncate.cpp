@@ -17,7 +17,7 @@ int bits_to_clear(int kept, int all) { return kept >= 0 ? all - kept : -kept; }
 }  // namespace
 
 std::optional<int> truncated_bits(const FilterStep& step, std::size_t typesize) {
-  const int kept = static_cast<std::int8_t>(step.meta);
+  const int kept = step.meta < 128 ? step.meta : step.meta - 256;
   int all = 0;
   if (step.id == FilterId::trunc_prec) {
     if (typesize != 4 && typesize != 8) return std::nullopt;

@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_SUITE(chunk_encoder)
 BOOST_AUTO_TEST_CASE(contents_come_back_for_random_settings) {
   const std::uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 1500; ++i) {
+  for (int i = 0; i < 800; ++i) {
     const EncodeSettings settings = random_settings(random);
     const ByteVector contents = random_contents(random, settings);
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(settings, contents.size())) {
@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(dictionaries_give_the_same_bytes_whatever_came_before) {
     settings.blocksize = 8192;
     settings.use_dictionary = true;
     ChunkEncoder used(settings);
-    for (const std::uint64_t seed : {1, 2, 1}) {
+    for (const std::uint64_t seed : {1U, 2U, 1U}) {
       const ByteVector contents = make_contents("text", seed, 200000, 1);
       const ByteVector chunk = used.encode(contents).bytes;
       BOOST_TEST((chunk == ChunkEncoder(settings).encode(contents).bytes));
@@ -142,7 +142,7 @@ BOOST_AUTO_TEST_CASE(writes_the_headers_of_blosc1) {
 BOOST_AUTO_TEST_CASE(zeros_and_nans_have_no_stored_bytes) {
   ChunkEncoder floats(make_settings(CodecId::zstd, 5, 4, {kShuffle}));
   ChunkEncoder doubles(make_settings(CodecId::zstd, 5, 8, {kShuffle}));
-  for (const std::size_t size : {4, 32, 5000}) {
+  for (const std::size_t size : {4U, 32U, 5000U}) {
     BOOST_TEST((floats.encode(ByteVector(size)).special == SpecialValue::zero));
   }
   const ByteVector nan = repeated({0, 0, 0xC0, 0x7F}, 1000);
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(what_a_filter_turns_to_zeros_is_zero) {
 
 BOOST_AUTO_TEST_CASE(takes_no_more_than_32_bytes_on_top) {
   for (const CodecId id : kCodecs) {
-    for (const std::size_t size : {1, 31, 32, 33, 127, 128, 4096, 70000}) {
+    for (const std::size_t size : {1U, 31U, 32U, 33U, 127U, 128U, 4096U, 70000U}) {
       for (const codec::FilterStep step : {kShuffle, kBitshuffle, kDelta}) {
         EncodeSettings settings = make_settings(id, 9, 8, {step});
         settings.split = codec::SplitMode::always;

@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_SUITE(chunk_update)
 BOOST_AUTO_TEST_CASE(random_updates_give_the_new_contents) {
   const std::uint64_t seed = test_seed();
   std::mt19937_64 random(seed);
-  for (int i = 0; i < 1000; ++i) {
+  for (int i = 0; i < 600; ++i) {
     EncodeSettings settings = random_settings(random);
     while (!is_lossless(settings)) settings = random_settings(random);
     const ByteVector contents = random_contents(random, settings);

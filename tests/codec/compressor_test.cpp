@@ -34,11 +34,12 @@ ByteVector decompressed(CodecId id, const ByteVector& stream, std::size_t size,
 std::vector<ByteVector> samples() {
   std::vector<ByteVector> all;
   for (const std::string& kind : content_kinds()) {
-    for (const std::size_t size : {32, 100, 4096, 70001}) {
+    for (const std::size_t size : {32U, 100U, 4096U, 70001U}) {
       all.push_back(make_contents(kind, 3, size, 4));
     }
   }
-  for (const std::size_t distance : {1, 2, 3, 7, 8, 8190, 8191, 8192, 8193, 73726, 73727, 73728}) {
+  for (const std::size_t distance :
+       {1U, 2U, 3U, 7U, 8U, 8190U, 8191U, 8192U, 8193U, 73726U, 73727U, 73728U}) {
     ByteVector repeated = noise(distance);
     while (repeated.size() < 200000) repeated.push_back(repeated[repeated.size() - distance]);
     all.push_back(std::move(repeated));
@@ -85,7 +86,7 @@ BOOST_AUTO_TEST_CASE(writes_as_much_as_there_is_room_for_or_nothing) {
 BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_earlier_ones) {
   const ByteVector dictionary = make_contents("text", 9, 4000, 1);
   for (const CodecId id : kCodecs) {
-    for (const int level : {1, 3, 5, 7, 9}) {
+    for (const int level : {1, 5, 9}) {
       const auto used = codec::make_compressor(id, level);
       for (const ByteVector& in : samples()) {
         BOOST_TEST((compressed(*used, in) == compressed(*codec::make_compressor(id, level), in)),

@@ -18,7 +18,7 @@ trap 'rm -rf "$scratch"' EXIT
 # seeds TARGET: the names of files that are input of that kind.
 seeds() {
   case $1 in
-    fuzz_chunk) names=(-name '*.cdata' -o -name '*.chunk') ;;
+    fuzz_chunk | fuzz_update) names=(-name '*.cdata' -o -name '*.chunk') ;;
     fuzz_cframe | fuzz_sframe_index | fuzz_b2nd) names=(-name '*.b2*') ;;
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
