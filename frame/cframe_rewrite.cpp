@@ -6,9 +6,7 @@
 #include <system_error>
 #include <utility>
 
-#include "frame/frame_header.hpp"
-#include "frame/frame_header_writer.hpp"
-#include "frame/frame_tail.hpp"
+#include "frame/frame_file.hpp"
 #include "frame/store_writer.hpp"
 
 namespace bloscfs::frame {
@@ -68,18 +66,6 @@ CframeRewrite::~CframeRewrite() {
   }
 }
 
-void CframeRewrite::copy_header(const FrameEdit& edit) {
-  StoreWriter out(file_.get(), 0);
-  out.copy(*state_.file, 0, state_.header_len);
-  out.flush();
-  const auto layer = edit.base()->array_metalayer();
-  if (!layer || !info_.array) return;
-  std::vector<std::uint8_t> shape(4 + 9 * info_.array->shape.size());
-  file_->read_exactly_at(layer->stored_offset, shape, "b2nd metalayer");
-  update_shape(shape, 0, info_.array->shape);
-  file_->write_at(layer->stored_offset, shape);
-}
-
 std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder) {
   EditedIndex entries(edit, decoder);
   StoreWriter out(file_.get(), state_.header_len);
@@ -100,28 +86,33 @@ std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDeco
 
 void CframeRewrite::write(const FrameEdit& edit, codec::BlockDecoder& decoder) {
   info_ = edit.info();
-  copy_header(edit);
   FrameTail tail(edit, decoder);
-  std::uint64_t end = state_.header_len;
-  info_.cbytes = 0;
-  if (info_.nchunks > 0) {
+  if (info_.nchunks > 0 || edit.vlmetalayers().empty())
     reserve_ = plain_trailer(edit.keeps_checksums());
-    end = copy_chunks(edit, decoder);
-    info_.cbytes = static_cast<std::int64_t>(end - state_.header_len);
-    EditedIndex old(edit, decoder);
-    PackedIndex entries(old, *file_, state_.header_len, state_.header_len + reserve_.size());
-    end += tail.write_index(entries, *file_, end);
-    end = state_.lengths.next_unused(end + tail.trailer_len()) - tail.trailer_len();
-  } else if (edit.vlmetalayers().empty()) {
-    reserve_ = plain_trailer(edit.keeps_checksums());
-  }
-  tail.write_trailer(*file_, end);
-  info_.frame_len = static_cast<std::int64_t>(end + tail.trailer_len());
-  std::vector<std::uint8_t> fixed(sizeof(RawFrameHeader));
-  file_->read_exactly_at(0, fixed, "frame header");
-  update_frame_header(fixed, info_, tail.has_vlmetalayers());
-  file_->write_at(0, fixed);
+  if (info_.nchunks > 0)
+    write_contents(edit, tail, decoder);
+  else
+    write_nothing(tail);
+  write_header_of(*edit.base(), info_, tail.has_vlmetalayers(), *file_);
   file_->set_attributes(state_.file->attributes());
+}
+
+void CframeRewrite::write_contents(const FrameEdit& edit, FrameTail& tail,
+                                   codec::BlockDecoder& decoder) {
+  const std::uint64_t index_at = copy_chunks(edit, decoder);
+  EditedIndex old(edit, decoder);
+  PackedIndex entries(old, *file_, state_.header_len, state_.header_len + reserve_.size());
+  const std::uint64_t index_end = index_at + tail.write_index(entries, *file_, index_at);
+  const std::uint64_t end = state_.lengths.next_unused(index_end + tail.trailer_len());
+  tail.write_trailer(*file_, end - tail.trailer_len());
+  info_.cbytes = static_cast<std::int64_t>(index_at - state_.header_len);
+  info_.frame_len = static_cast<std::int64_t>(end);
+}
+
+void CframeRewrite::write_nothing(FrameTail& tail) {
+  info_.cbytes = 0;
+  info_.frame_len = static_cast<std::int64_t>(
+      write_empty_trailer(tail, *file_, state_.header_len, state_.lengths));
 }
 
 void CframeRewrite::flush() {

@@ -9,6 +9,7 @@
 #include "codec/block_decoder.hpp"
 #include "frame/cframe_state.hpp"
 #include "frame/frame_edit.hpp"
+#include "frame/frame_tail.hpp"
 
 namespace bloscfs::frame {
 
@@ -30,7 +31,8 @@ class CframeRewrite {
   void adopt();
 
  private:
-  void copy_header(const FrameEdit& edit);
+  void write_contents(const FrameEdit& edit, FrameTail& tail, codec::BlockDecoder& decoder);
+  void write_nothing(FrameTail& tail);
   std::uint64_t copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder);
 
   CframeState& state_;

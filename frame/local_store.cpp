@@ -148,7 +148,7 @@ class LocalDirectory final : public StoreDirectory {
   std::shared_ptr<const ByteSource> open_source(const std::string& name) const override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | kOpenFlags));
     if (!fd) {
-      if (errno == ENOENT || errno == ELOOP || errno == ENXIO) return nullptr;
+      if (errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == ENOTDIR) return nullptr;
       throw_errno(name);
     }
     if (!S_ISREG(status_of(fd.get()).st_mode)) return nullptr;

@@ -10,6 +10,7 @@
 #include "frame/bloscpack.hpp"
 #include "frame/cframe.hpp"
 #include "frame/frame_header.hpp"
+#include "frame/local_store.hpp"
 #include "frame/sframe.hpp"
 
 namespace bloscfs::frame {
@@ -36,7 +37,7 @@ std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
 }
 
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings) {
-  auto files = open_sframe_files(std::move(directory), settings.counters);
+  auto files = open_sframe_files(make_local_store(std::move(directory), settings.counters));
   if (!files) return nullptr;
   std::array<std::uint8_t, offsetof(RawFrameStart, frame_type) + 1> first{};
   const std::size_t got = files->index()->read_at(0, first);

@@ -1,10 +1,9 @@
 #include "frame/sframe.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <system_error>
 
-#include <fcntl.h>
+#include <fmt/format.h>
 
 #include "codec/error.hpp"
 #include "frame/sframe_format.hpp"
@@ -12,52 +11,36 @@
 namespace bloscfs::frame {
 namespace {
 
-/// Symlinks are not followed and fifos do not block: a directory may hold anything.
-constexpr int kOpenFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-
-/// Opens a regular file; nothing if there is none of that name.
-UniqueFd open_regular(int directory, const char* name) {
-  UniqueFd fd(::openat(directory, name, kOpenFlags));
-  if (!fd) {
-    if (errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == ENOTDIR) return {};
-    throw std::system_error(errno, std::generic_category(), name);
-  }
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) throw std::system_error(errno, std::generic_category(), name);
-  return S_ISREG(st.st_mode) ? std::move(fd) : UniqueFd();
-}
-
-class DirectoryFiles final : public SframeFiles {
+class StoredFiles final : public SframeFiles {
  public:
-  DirectoryFiles(UniqueFd directory, UniqueFd index, SourceCounters* counters)
-      : directory_(std::move(directory)),
-        index_(std::make_shared<FileSource>(std::move(index), counters)),
-        counters_(counters) {}
+  StoredFiles(std::shared_ptr<const StoreDirectory> directory,
+              std::shared_ptr<const ByteSource> index)
+      : directory_(std::move(directory)), index_(std::move(index)) {}
 
   std::shared_ptr<const ByteSource> index() const override { return index_; }
 
   std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const override {
     const std::string name = chunk_file_name(number);
-    UniqueFd fd = open_regular(directory_.get(), name.c_str());
-    if (!fd) codec::throw_malformed(fmt::format("chunk file {} is missing", name));
-    return std::make_shared<FileSource>(std::move(fd), counters_);
+    auto source = directory_->open_source(name);
+    if (!source) codec::throw_malformed(fmt::format("chunk file {} is missing", name));
+    return source;
   }
 
   std::optional<FileStamp> index_stamp() const override {
-    struct stat st {};
-    if (::fstatat(directory_.get(), kSframeIndexName, &st, AT_SYMLINK_NOFOLLOW) != 0)
+    try {
+      return directory_->stamp(kSframeIndexName);
+    } catch (const std::system_error&) {
       return std::nullopt;
-    return stamp_of(st);
+    }
   }
 
   std::shared_ptr<PeerLock> lock() const override {
-    return PeerLock::open(directory_.get(), kSframeLockName);
+    return PeerLock::open(directory_->descriptor(), kSframeLockName);
   }
 
  private:
-  UniqueFd directory_;
+  std::shared_ptr<const StoreDirectory> directory_;
   std::shared_ptr<const ByteSource> index_;
-  SourceCounters* counters_;
 };
 
 class SframeSnapshot final : public FrameSnapshot {
@@ -103,10 +86,11 @@ std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> fi
                                           std::move(expected), std::move(lock));
 }
 
-std::shared_ptr<const SframeFiles> open_sframe_files(UniqueFd directory, SourceCounters* counters) {
-  UniqueFd index = open_regular(directory.get(), kSframeIndexName);
+std::shared_ptr<const SframeFiles> open_sframe_files(
+    std::shared_ptr<const StoreDirectory> directory) {
+  auto index = directory->open_source(kSframeIndexName);
   if (!index) return nullptr;
-  return std::make_shared<DirectoryFiles>(std::move(directory), std::move(index), counters);
+  return std::make_shared<StoredFiles>(std::move(directory), std::move(index));
 }
 
 }  // namespace bloscfs::frame

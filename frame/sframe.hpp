@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "frame/byte_store.hpp"
 #include "frame/frame_snapshot.hpp"
 #include "frame/open.hpp"
 #include "frame/peer_lock.hpp"
@@ -29,6 +30,7 @@ std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> fi
 
 /// The files in a directory; null when it has no regular file chunks.b2frame.
 /// Throws std::system_error when that cannot be opened.
-std::shared_ptr<const SframeFiles> open_sframe_files(UniqueFd directory, SourceCounters* counters);
+std::shared_ptr<const SframeFiles> open_sframe_files(
+    std::shared_ptr<const StoreDirectory> directory);
 
 }  // namespace bloscfs::frame

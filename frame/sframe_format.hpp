@@ -2,7 +2,9 @@
 // Names inside a sparse frame's directory (formats/sframe.md 1 and 3).
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -13,6 +15,20 @@ inline constexpr char kSframeLockName[] = ".b2lock";
 
 inline std::string chunk_file_name(std::uint32_t number) {
   return fmt::format("{:08X}.chunk", number);
+}
+
+/// The number in the name of a chunk file; nothing for other names.
+inline std::optional<std::uint32_t> chunk_file_number(std::string_view name) {
+  constexpr std::size_t kDigits = 8;
+  if (name.size() <= kDigits) return std::nullopt;
+  std::uint32_t number = 0;
+  for (const char digit : name.substr(0, kDigits)) {
+    const auto value = std::string_view("0123456789ABCDEF").find(digit);
+    if (value == std::string_view::npos) return std::nullopt;
+    number = number << 4 | static_cast<std::uint32_t>(value);
+  }
+  if (name != chunk_file_name(number)) return std::nullopt;
+  return number;
 }
 
 }  // namespace bloscfs::frame

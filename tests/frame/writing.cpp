@@ -5,6 +5,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/cframe.hpp"
+#include "frame/sframe.hpp"
 
 namespace bloscfs::frame::test {
 namespace {
@@ -12,6 +13,11 @@ namespace {
 Buffer part(const Buffer& content, std::int64_t at, std::int64_t size) {
   const auto begin = content.begin() + at;
   return {begin, begin + std::min<std::int64_t>(size, std::ssize(content) - at)};
+}
+
+bool is_directory(const MemoryDisk& disk, const std::string& name) {
+  const std::uint64_t node = disk.find(MemoryDisk::kRoot, name);
+  return node != 0 && disk.nodes.at(node).is_directory;
 }
 
 }  // namespace
@@ -40,7 +46,16 @@ FrameContents contents_of(const Snapshot& snapshot) {
 
 std::unique_ptr<Snapshot> open_on(const std::shared_ptr<MemoryDisk>& disk,
                                   const std::string& name) {
-  return open_cframe(disk->root()->open_source(name), {});
+  if (!is_directory(*disk, name)) return open_cframe(disk->root()->open_source(name), {});
+  auto files = open_sframe_files(disk->root()->open_directory(name));
+  if (!files) throw std::runtime_error("no " + name + "/chunks.b2frame");
+  return open_sframe(std::move(files));
+}
+
+std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<MemoryDisk>& disk,
+                                         const std::string& name, const WriterSettings& settings) {
+  return is_directory(*disk, name) ? open_sframe_writer(disk->root(), name, settings)
+                                   : open_cframe_writer(disk->root(), name, settings);
 }
 
 FrameContents contents_on(const std::shared_ptr<MemoryDisk>& disk, const std::string& name) {
@@ -75,9 +90,10 @@ void put_all(Transaction& transaction, const Buffer& content) {
 
 std::unique_ptr<FrameWriter> make_frame(const std::shared_ptr<MemoryDisk>& disk,
                                         const std::string& name, const Buffer& content,
-                                        const FrameSettings& settings,
-                                        const WriterSettings& writer) {
-  auto frame = create_cframe(disk->root(), name, settings, writer);
+                                        const FrameSettings& settings, const WriterSettings& writer,
+                                        ContainerKind kind) {
+  auto frame = kind == ContainerKind::cframe ? create_cframe(disk->root(), name, settings, writer)
+                                             : create_sframe(disk->root(), name, settings, writer);
   const auto transaction = frame->begin();
   put_all(*transaction, content);
   transaction->commit();

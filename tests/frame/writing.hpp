@@ -33,7 +33,11 @@ FrameSettings small_chunks();
 std::unique_ptr<FrameWriter> make_frame(const std::shared_ptr<MemoryDisk>& disk,
                                         const std::string& name, const Buffer& content,
                                         const FrameSettings& settings = small_chunks(),
-                                        const WriterSettings& writer = {});
+                                        const WriterSettings& writer = {},
+                                        ContainerKind kind = ContainerKind::cframe);
+std::unique_ptr<FrameWriter> open_writer(const std::shared_ptr<MemoryDisk>& disk,
+                                         const std::string& name,
+                                         const WriterSettings& settings = {});
 /// Replaces all contents.
 void put_all(Transaction& transaction, const Buffer& content);
 

@@ -1,0 +1,24 @@
+#pragma once
+// Parts of a frame's file that is written anew from a committed state.
+
+#include <cstdint>
+#include <vector>
+
+#include "frame/frame_snapshot.hpp"
+#include "frame/frame_space.hpp"
+#include "frame/frame_tail.hpp"
+
+namespace bloscfs::frame {
+
+/// Writes the base's header, brought up to date, to the start of `file`. Returns as much of it as
+/// snapshots keep.
+std::vector<std::uint8_t> write_header_of(const FrameSnapshot& base, const FrameInfo& info,
+                                          bool has_vlmetalayers, StoreFile& file);
+
+/// Writes the trailer of a frame without contents behind a header of `header_len` bytes, where
+/// readers look for it, and again at the end where that is needed to get a new length
+/// (formats/cframe.md 3). Returns the frame's length.
+std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_t header_len,
+                                  const FrameLengths& lengths);
+
+}  // namespace bloscfs::frame

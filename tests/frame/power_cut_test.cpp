@@ -1,0 +1,133 @@
+// Commits that are cut short after each operation: what is on disk is the old state or the new one.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/frame/random_edit.hpp"
+
+using namespace bloscfs;
+using namespace bloscfs::frame;
+using namespace bloscfs::frame::test;
+
+namespace {
+
+constexpr int kLossesPerCut = 6;
+
+/// States as they were committed, and from which operation on each is the least that must be there.
+struct History {
+  std::vector<FrameContents> states;
+  std::vector<std::size_t> durable_from;
+};
+
+bool is_allowed(const History& history, std::size_t cut, const FrameContents& found) {
+  std::size_t least = 0;
+  while (least + 1 < history.states.size() && history.durable_from[least + 1] <= cut) ++least;
+  return found == history.states[least] ||
+         (least + 1 < history.states.size() && found == history.states[least + 1]);
+}
+
+void check_cut(const MemoryDisk& before, const MemoryDisk& disk, const History& history,
+               std::size_t cut, std::mt19937* random) {
+  const auto left = MemoryDisk::after_cut(before, disk.log, cut, random);
+  FrameContents found;
+  try {
+    found = contents_on(left, "f");
+  } catch (const std::exception& error) {
+    BOOST_ERROR("cut after operation " << cut << ": " << error.what());
+    return;
+  }
+  found.vlmetalayers.erase("bloscfs.xxh3");
+  BOOST_CHECK_MESSAGE(is_allowed(history, cut, found),
+                      "cut after operation " << cut << ": " << found);
+}
+
+void check_every_cut(const MemoryDisk& before, const MemoryDisk& disk, const History& history,
+                     std::mt19937& random) {
+  for (std::size_t cut = 0; cut <= disk.log.size(); ++cut) {
+    check_cut(before, disk, history, cut, nullptr);
+    for (int i = 0; i < kLossesPerCut; ++i) check_cut(before, disk, history, cut, &random);
+  }
+}
+
+void check_random_commits(ContainerKind kind) {
+  std::mt19937 random(random_seed());
+  for (int round = 0; round < 12; ++round) {
+    const auto disk = MemoryDisk::make();
+    FrameContents model;
+    model.bytes = random_content(random, 30000);
+    FrameSettings settings = small_chunks();
+    settings.checksums = round % 3 == 0;
+    const WriterSettings without_grace{.grace = std::chrono::milliseconds(0)};
+    const auto writer = make_frame(disk, "f", model.bytes, settings, without_grace, kind);
+    disk->root()->sync();
+    const auto before = disk->clone();
+    disk->log.clear();
+    History history{{model}, {0}};
+    for (int commit = 0; commit < 8; ++commit) {
+      const auto transaction = writer->begin();
+      edit_at_random(*transaction, model, random);
+      transaction->commit();
+      history.states.push_back(model);
+      history.durable_from.push_back(disk->log.size());
+    }
+    check_every_cut(*before, *disk, history, random);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(power_cuts)
+
+BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_contiguous_frame) {
+  check_random_commits(ContainerKind::cframe);
+}
+
+BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_sparse_frame) {
+  check_random_commits(ContainerKind::sframe);
+}
+
+BOOST_AUTO_TEST_CASE(leave_a_frame_or_its_replacement) {
+  std::mt19937 random(random_seed());
+  for (int round = 0; round < 4; ++round) {
+    const auto disk = MemoryDisk::make();
+    FrameContents model;
+    model.bytes = random_content(random, 30000);
+    const auto writer = make_frame(disk, "f", model.bytes);
+    const auto before = disk->clone();
+    disk->log.clear();
+    History history{{model}, {0}};
+    writer->compact();
+    history.states.push_back(model);
+    history.durable_from.push_back(disk->log.size());
+    // Vlmetalayers leave no room for the trailer behind the header.
+    auto transaction = writer->begin();
+    transaction->resize(0);
+    transaction->set_vlmetalayer("a", pattern(100, 1));
+    transaction->commit();
+    model.bytes.clear();
+    model.vlmetalayers["a"] = pattern(100, 1);
+    history.states.push_back(model);
+    history.durable_from.push_back(disk->log.size());
+    check_every_cut(*before, *disk, history, random);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(leave_a_new_frame_or_none) {
+  std::mt19937 random(random_seed());
+  for (const ContainerKind kind : {ContainerKind::cframe, ContainerKind::sframe}) {
+    const auto disk = MemoryDisk::make();
+    const auto before = disk->clone();
+    const Buffer content = random_content(random, 20000);
+    const std::string name = temporary_name();
+    make_frame(disk, name, content, small_chunks(), {}, kind);
+    disk->root()->rename(name, "f", RenameMode::no_replace);
+    const std::size_t renamed = disk->log.size();
+    for (std::size_t cut = 0; cut <= renamed; ++cut) {
+      const auto left = MemoryDisk::after_cut(*before, disk->log, cut, &random);
+      if (left->exists("f")) BOOST_TEST(contents_on(left, "f").bytes == content);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()

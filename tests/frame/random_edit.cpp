@@ -1,0 +1,102 @@
+#include "tests/frame/random_edit.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <boost/test/unit_test.hpp>
+
+namespace bloscfs::frame::test {
+namespace {
+
+constexpr std::int64_t kMostChunks = 12;
+
+std::int64_t below(std::mt19937& random, std::int64_t limit) {
+  return std::uniform_int_distribution<std::int64_t>(0, limit - 1)(random);
+}
+
+Buffer chunk_of(const FrameContents& model, std::int64_t chunk, std::int64_t chunksize) {
+  const std::int64_t at = chunk * chunksize;
+  const std::int64_t size = std::min<std::int64_t>(chunksize, std::ssize(model.bytes) - at);
+  return {model.bytes.begin() + at, model.bytes.begin() + at + size};
+}
+
+void replace_chunk(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+  if (transaction.info().nchunks == 0) return;
+  const std::int64_t chunk = below(random, transaction.info().nchunks);
+  const std::int64_t chunksize = transaction.info().chunksize;
+  const std::int64_t size = std::ssize(chunk_of(model, chunk, chunksize));
+  const Buffer content =
+      below(random, 5) == 0 ? Buffer(static_cast<std::size_t>(size)) : random_content(random, size);
+  std::copy(content.begin(), content.end(), model.bytes.begin() + chunk * chunksize);
+  put_content(transaction, chunk, content);
+}
+
+void resize(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+  const std::int64_t chunksize = transaction.info().chunksize;
+  const std::int64_t before = std::ssize(model.bytes);
+  std::int64_t after = below(random, kMostChunks * chunksize);
+  if (below(random, 6) == 0) after = 0;
+  if (below(random, 4) == 0) after -= after % chunksize;
+  model.bytes.resize(static_cast<std::size_t>(after));
+  transaction.resize(after);
+  // The chunks that end otherwise now.
+  for (const std::int64_t size : {before, after})
+    if (size > 0 && (size - 1) / chunksize < transaction.info().nchunks)
+      put_content(transaction, (size - 1) / chunksize,
+                  chunk_of(model, (size - 1) / chunksize, chunksize));
+}
+
+void change_layer(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+  const std::string name(1, static_cast<char>('a' + below(random, 3)));
+  if (below(random, 3) == 0) {
+    transaction.remove_vlmetalayer(name);
+    model.vlmetalayers.erase(name);
+    return;
+  }
+  const Buffer content = random_content(random, below(random, 2000));
+  transaction.set_vlmetalayer(name, content);
+  model.vlmetalayers[name] = content;
+}
+
+}  // namespace
+
+Buffer random_content(std::mt19937& random, std::int64_t size) {
+  Buffer out(static_cast<std::size_t>(size));
+  for (std::size_t at = 0; at < out.size();) {
+    const auto run = std::min<std::size_t>(out.size() - at, 1 + random() % 700);
+    const auto kind = random() % 3;
+    auto byte = static_cast<std::uint8_t>(random());
+    for (std::size_t i = 0; i < run; ++i)
+      out[at + i] = kind == 0 ? byte : kind == 1 ? byte++ : static_cast<std::uint8_t>(random());
+    at += run;
+  }
+  return out;
+}
+
+void edit_at_random(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+  for (std::int64_t changes = 1 + below(random, 4); changes > 0; --changes) {
+    switch (below(random, 8)) {
+      case 0:
+      case 1:
+        resize(transaction, model, random);
+        break;
+      case 2:
+        change_layer(transaction, model, random);
+        break;
+      default:
+        replace_chunk(transaction, model, random);
+    }
+  }
+}
+
+std::uint32_t random_seed() {
+  const char* given = std::getenv("BLOSCFS_SEED");
+  const std::uint32_t seed = given != nullptr
+                                 ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 0))
+                                 : std::random_device()();
+  BOOST_TEST_MESSAGE("BLOSCFS_SEED=" << seed);
+  std::printf("BLOSCFS_SEED=%u\n", seed);
+  return seed;
+}
+
+}  // namespace bloscfs::frame::test
