@@ -37,6 +37,7 @@ void resize(Transaction& transaction, FrameContents& model, std::mt19937& random
   std::int64_t after = below(random, kMostChunks * chunksize);
   if (below(random, 6) == 0) after = 0;
   if (below(random, 4) == 0) after -= after % chunksize;
+  after -= after % transaction.info().typesize;
   model.bytes.resize(static_cast<std::size_t>(after));
   transaction.resize(after);
   // The chunks that end otherwise now.
