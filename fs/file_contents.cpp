@@ -85,7 +85,7 @@ void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
   const SourceEntry entry = tree_.entry(node);
   const bool is_array = entry.shown == ShownAs::array;
   const bool may_be_array = !place.array_name.empty();
-  if (!file && is_array == may_be_array) return;
+  if (entry.is_bloscpack || (!file && is_array == may_be_array)) return;
   file = open_for_writing(node, std::move(home));
   file->content->look_again();
   if (file->content->needs_commit()) changed(file);

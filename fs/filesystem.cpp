@@ -105,7 +105,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
   if (writable_)
     committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
                      [this] {
-                       if (::syncfs(root_.descriptor()) != 0) throw_errno(errno, "syncfs");
+                       const auto fd = root_.open({}, O_RDONLY | O_DIRECTORY);
+                       if (::syncfs(fd.get()) != 0) throw_errno(errno, "syncfs");
                      });
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include "fs/removal.hpp"
@@ -212,6 +213,18 @@ void Namespace::tell_removed(const std::vector<NodeId>& nodes) const {
   for (const NodeId node : nodes) contents_->removed(node);
 }
 
+void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
+  if (contents_ == nullptr) return;
+  for (const NodeId node : nodes) {
+    try {
+      contents_->renamed(node, home(node));
+    } catch (const std::exception& error) {
+      // It is renamed, and shows the same bytes either way.
+      spdlog::warn("a renamed file keeps its representation: {}", error.what());
+    }
+  }
+}
+
 void Namespace::remove_file(NodeId directory, const std::string& name) {
   check_name(directory, name);
   std::vector<NodeId> ended;
@@ -257,9 +270,7 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
     if (!need) {
       tell_removed(ended);
       kept_flat.clear();
-      if (contents_ != nullptr)
-        for (const NodeId node : renamed) contents_->renamed(node, home(node));
-      return;
+      return tell_renamed(renamed);
     }
     if (need->what == Renaming::Need::What::flat)
       kept_flat.push_back(contents().hold_flat(need->node, home(need->node)));

@@ -93,6 +93,7 @@ class Namespace {
   /// `work` gets the object, and its name if it has one.
   void change_with(NodeId node, const Change& work);
   void set_frame_attributes(const std::string& path, const NewAttributes& wanted) const;
+  void tell_renamed(const std::vector<NodeId>& nodes);
   void tell_removed(const std::vector<NodeId>& nodes) const;
 
   const SourceRoot& root_;

@@ -1,0 +1,212 @@
+// Names of containers in a writable mount: what happens to them is what happens to ordinary files
+// with the same bytes.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "tests/mount/naming_cases.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/xattr.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using Names = std::vector<std::string>;
+
+int errno_of(int result) { return result < 0 ? errno : 0; }
+
+void write_text(const fs_std::path& path, const std::string& text) {
+  write_file(path, bytes_of(text));
+}
+
+/// A kind of object, in SOURCE and in a directory that shows the same.
+struct ObjectKind {
+  std::string label;
+  std::string extension;                                ///< of its shown name
+  std::function<void(const fs_std::path&)> make;        ///< given the path without extension
+  std::function<void(const fs_std::path&)> make_model;  ///< given the path that is shown
+  bool in_mount = false;  ///< made through the mount: SOURCE does not have it at once
+};
+
+std::string flat_text_of(const fs_std::path& path) { return "flat " + path.filename().string(); }
+
+std::function<void(const fs_std::path&)> flat_with(const std::string& suffix) {
+  return [suffix](const fs_std::path& path) {
+    write_file(path.string() + suffix, flat_frame(flat_text_of(path)));
+  };
+}
+
+void model_flat(const fs_std::path& path) { write_text(path, flat_text_of(path)); }
+void model_array(const fs_std::path& path) { write_text(path, npy_text()); }
+
+std::function<void(const fs_std::path&)> made_by(void (Maker::*make)(const std::string&) const,
+                                                 const std::string& suffix) {
+  return [make, suffix](const fs_std::path& path) {
+    (Maker(path.parent_path()).*make)(path.filename().string() + suffix);
+  };
+}
+
+std::vector<ObjectKind> object_kinds() {
+  const auto plain = made_by(&Maker::plain, "");
+  const auto directory = made_by(&Maker::directory, "");
+  const auto full = [](const fs_std::path& path) { Maker(path).plain("inside"); };
+  const auto link = [](const fs_std::path& path) { fs_std::create_symlink("somewhere", path); };
+  const auto fifo = made_by(&Maker::fifo, "");
+  const auto sparse = [](const fs_std::path& path) {
+    write_sparse_frame(path.string() + ".b2frame", bytes_of(flat_text_of(path)));
+  };
+  const auto bloscpack = [](const fs_std::path& path) {
+    write_file(path.string() + ".blp", bloscpack_file(bytes_of(flat_text_of(path)), 20));
+  };
+  return {
+      {"plain", "", plain, plain},
+      {"empty directory", "", directory, directory},
+      {"directory", "", full, full},
+      {"symlink", "", link, link},
+      {"fifo", "", fifo, fifo},
+      {"frame", "", flat_with(".b2frame"), model_flat},
+      {"frame with another suffix", "", flat_with(".b2"), model_flat},
+      {"frame without suffix", "", flat_with(""), model_flat},
+      {"sparse frame", "", sparse, model_flat},
+      {"array", ".npy", made_by(&Maker::array, ".b2nd"), model_array},
+      {"sparse array", ".npy", made_by(&Maker::sparse_array, ".b2nd"), model_array},
+      {"flat npy", ".npy", flat_with(".npy.b2frame"), model_flat},
+      {"bloscpack", "", bloscpack, model_flat},
+      {"new file", "", model_flat, model_flat, true},
+      {"new npy", ".npy", model_array, model_array, true},
+  };
+}
+
+/// Shown names to what is behind them.
+std::map<std::string, std::string> shown(const fs_std::path& directory) {
+  std::map<std::string, std::string> seen;
+  for (const auto& entry : fs_std::directory_iterator(directory)) {
+    const fs_std::path path = entry.path();
+    struct stat st {};
+    if (lstat(path.c_str(), &st) != 0) throw_errno(path);
+    std::string text = "other";
+    if (S_ISDIR(st.st_mode)) {
+      text = "directory";
+      for (const auto& [name, inside] : shown(path)) text += " " + name + "=" + inside;
+    } else if (S_ISLNK(st.st_mode)) {
+      text = "link " + fs_std::read_symlink(path).string();
+    } else if (S_ISREG(st.st_mode)) {
+      const auto bytes = read_file(path);
+      text = "file " + std::string(bytes.begin(), bytes.end());
+    }
+    seen[path.filename()] = text;
+  }
+  return seen;
+}
+
+
+/// One rename in a directory of its own.
+struct RenameCase {
+  std::string directory;
+  const ObjectKind* source;
+  const ObjectKind* target;  ///< null: there is none
+  std::string from, to;      ///< shown names
+  unsigned flags;
+};
+
+std::string describe(const RenameCase& what) {
+  return what.directory + ": " + what.source->label + " to " +
+         (what.target != nullptr ? what.target->label : "nothing") + ", " + what.from + " to " +
+         what.to + ", flags " + std::to_string(what.flags);
+}
+
+std::vector<RenameCase> rename_cases(const std::vector<ObjectKind>& kinds) {
+  std::vector<RenameCase> cases;
+  const auto add = [&](const ObjectKind& source, const ObjectKind* target, const std::string& to) {
+    for (const unsigned flags :
+         {0u, static_cast<unsigned>(RENAME_NOREPLACE), static_cast<unsigned>(RENAME_EXCHANGE)})
+      cases.push_back({"case" + std::to_string(cases.size()), &source, target,
+                       "s" + source.extension, to, flags});
+  };
+  for (const ObjectKind& source : kinds) {
+    add(source, nullptr, "u");
+    add(source, nullptr, "u.npy");
+    for (const ObjectKind& target : kinds) add(source, &target, "t" + target.extension);
+  }
+  return cases;
+}
+
+void make_source(const fs_std::path& directory, const ObjectKind& kind, const std::string& base) {
+  if (!kind.in_mount) kind.make(directory / base);
+}
+
+void make_shown(const fs_std::path& directory, const ObjectKind& kind, const std::string& base) {
+  // Texts tell files by their names without extension.
+  const fs_std::path shown_path = directory / (base + kind.extension);
+  const fs_std::path made = directory / base;
+  kind.make_model(made);
+  if (made != shown_path) fs_std::rename(made, shown_path);
+}
+
+int rename_in(const fs_std::path& root, const RenameCase& what) {
+  const fs_std::path directory = root / what.directory;
+  return errno_of(renameat2(AT_FDCWD, (directory / what.from).c_str(), AT_FDCWD,
+                            (directory / what.to).c_str(), what.flags));
+}
+
+void check_nothing_is_left_over(const fs_std::path& source) {
+  for (const auto& entry : fs_std::recursive_directory_iterator(source)) {
+    const std::string name = entry.path().filename();
+    BOOST_TEST(name.find(".bloscfs-") == std::string::npos, entry.path());
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(names)
+
+BOOST_AUTO_TEST_CASE(rename_of_everything_onto_everything, *precondition(needs_fuse)) {
+  const TempDir source, model;
+  const auto kinds = object_kinds();
+  const auto cases = rename_cases(kinds);
+  for (const RenameCase& what : cases) {
+    for (const fs_std::path& root : {source.path(), model.path()})
+      fs_std::create_directory(root / what.directory);
+    make_source(source / what.directory, *what.source, "s");
+    make_shown(model / what.directory, *what.source, "s");
+    if (what.target == nullptr) continue;
+    make_source(source / what.directory, *what.target, "t");
+    make_shown(model / what.directory, *what.target, "t");
+  }
+  Mount mount(source.path());
+  for (const RenameCase& what : cases) {
+    const fs_std::path directory = mount / what.directory;
+    if (what.source->in_mount) make_shown(directory, *what.source, "s");
+    if (what.target != nullptr && what.target->in_mount) make_shown(directory, *what.target, "t");
+    BOOST_TEST_CONTEXT(describe(what)) {
+      BOOST_TEST(rename_in(mount.path(), what) == rename_in(model.path(), what));
+      BOOST_TEST((shown(directory) == shown(model / what.directory)));
+    }
+  }
+  const bool ended_well = mount.unmount().ok();
+  BOOST_TEST(ended_well, mount.result().description() + mount.log());
+  check_nothing_is_left_over(source.path());
+  MountSettings read_only;
+  read_only.options = {"ro"};
+  Mount again(source.path(), read_only);
+  for (const RenameCase& what : cases) BOOST_TEST_CONTEXT(describe(what))
+  BOOST_TEST((shown(again / what.directory) == shown(model / what.directory)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
