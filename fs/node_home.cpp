@@ -52,7 +52,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
 
 void NodeHome::Lock::look() {
   place_ = {};
-  object_ = names_.object(node_);
+  // Only the content's own writer tells its changes from those of others.
+  object_ = names_.object_in_any_state(node_);
   if (!object_) {
     if (!names_.is_unlinked(node_))
       throw std::system_error(ESTALE, std::generic_category(), "file of a content");

@@ -21,8 +21,9 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 }  // namespace
 
 NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
-                                  const std::string& full_name, SourceEntry entry) {
-  const bool live = tree_.is_live(entry);
+                                  const std::string& full_name, SourceEntry entry,
+                                  bool any_state) {
+  const bool live = any_state || tree_.is_live(entry);
   NamedObject object{directory, path, full_name, full_name, std::move(entry), 0, false, false};
   const MutexLock lock(tree_.mutex_);
   if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
@@ -42,7 +43,7 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
   if (!full_name) return std::nullopt;
   auto entry = tree_.visible_entry(directory, path, *full_name);
   if (!entry) return std::nullopt;
-  return describe(directory, path, *full_name, *std::move(entry));
+  return describe(directory, path, *full_name, *std::move(entry), false);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
@@ -52,7 +53,7 @@ std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::stri
   return NamedObject{directory, path, full_name, full_name, *std::move(entry), 0, false, false};
 }
 
-std::optional<NamedObject> TreeChanges::object(NodeId id) {
+std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
   Node::Name name;
   std::optional<std::string> wanted;
   NodeId directory = 0;
@@ -68,7 +69,7 @@ std::optional<NamedObject> TreeChanges::object(NodeId id) {
   const std::string full_name = wanted.value_or(name.name);
   auto entry = tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
-  NamedObject object = describe(directory, path, full_name, *std::move(entry));
+  NamedObject object = describe(directory, path, full_name, *std::move(entry), any_state);
   if (object.node != id) return std::nullopt;
   return object;
 }

@@ -41,8 +41,10 @@ class TreeChanges {
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
   /// What SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
-  /// What a node is by one of its names; nullopt when it has none.
-  std::optional<NamedObject> object(NodeId node);
+  /// What a node is by one of its names; nullopt when it has none, or something else has it.
+  std::optional<NamedObject> object(NodeId node) { return object_in(node, false); }
+  /// The same whatever has been done to its file.
+  std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
   bool is_unlinked(NodeId node) const;
   /// What is left of a node without names; throws ESTALE if nothing is.
   std::shared_ptr<const SourceObject> remains(NodeId node) const;
@@ -83,7 +85,8 @@ class TreeChanges {
   bool hides(NodeId directory, const std::string& path, const std::string& full_name,
              ShownAs shown);
   NamedObject describe(NodeId directory, const std::string& path, const std::string& full_name,
-                       SourceEntry entry);
+                       SourceEntry entry, bool any_state);
+  std::optional<NamedObject> object_in(NodeId id, bool any_state);
   NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
                                  const std::string& name) REQUIRES(tree_.mutex_);
   void take_state(Node& node, const std::string& path) REQUIRES(tree_.mutex_);

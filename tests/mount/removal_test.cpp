@@ -1,0 +1,280 @@
+// What is removed, created and left over in SOURCE, and what stays of it for those who have it
+// open.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/mount/naming_cases.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using Names = std::vector<std::string>;
+
+int errno_of(int result) { return result < 0 ? errno : 0; }
+
+Names names_in(const fs_std::path& directory) {
+  Names names;
+  for (const auto& entry : fs_std::directory_iterator(directory))
+    names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ByteVector read_all(const Fd& file, std::size_t size) {
+  ByteVector bytes(size);
+  const ssize_t got = pread(file.get(), bytes.data(), bytes.size(), 0);
+  if (got < 0) throw_errno("pread");
+  bytes.resize(static_cast<std::size_t>(got));
+  return bytes;
+}
+
+bool soon(const std::function<bool()>& condition) {
+  for (int i = 0; i < 300 && !condition(); ++i) usleep(10000);
+  return condition();
+}
+
+int errno_of_creating(const fs_std::path& path) {
+  const Fd file(open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0644));
+  return file ? 0 : errno;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(removal)
+
+BOOST_AUTO_TEST_CASE(removed_files_stay_for_those_who_have_them_open, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("noise", 1, 300000, 1);
+  write_file(source / "flat.b2frame", flat_frame(contents));
+  write_sparse_frame(source / "sparse.b2frame", contents);
+  write_file(source / "plain", contents);
+  Mount mount(source.path());
+  for (const char* name : {"flat", "sparse", "plain"}) {
+    const Fd file(open((mount / name).c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST(errno_of(unlink((mount / name).c_str())) == 0);
+    BOOST_TEST(errno_of(access((mount / name).c_str(), F_OK)) == ENOENT);
+    struct stat st {};
+    BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
+    BOOST_TEST(st.st_size == static_cast<off_t>(contents.size()));
+    BOOST_TEST(errno_of(fchmod(file.get(), 0600)) == 0);
+    BOOST_CHECK(read_all(file, contents.size()) == contents);
+  }
+  BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_directory_goes_while_its_removed_frame_is_read, *precondition(needs_fuse)) {
+  const TempDir source;
+  const auto contents = make_contents("noise", 1, 300000, 1);
+  fs_std::create_directory(source / "d");
+  write_sparse_frame(source.path() / "d" / "s.b2frame", contents);
+  Mount mount(source.path());
+  {
+    const Fd file(open((mount.path() / "d" / "s").c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST(errno_of(unlink((mount.path() / "d" / "s").c_str())) == 0);
+    BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
+    BOOST_TEST(!fs_std::exists(source / "d"));
+    BOOST_CHECK(read_all(file, contents.size()) == contents);
+  }
+  BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(lock_sidecars_follow_their_frames, *precondition(needs_fuse)) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  for (const char* name : {"a.b2frame", "b.b2frame"}) {
+    write_file(source / name, flat_frame(std::string(name)));
+    write_file(source / (std::string(name) + ".b2lock"), std::string(16, name[0]));
+  }
+  Mount mount(source.path());
+  const auto locked_by = [&](const char* path) {
+    const auto bytes = read_file(source / path);
+    return bytes.empty() ? ' ' : static_cast<char>(bytes[0]);
+  };
+  BOOST_TEST(errno_of(rename((mount / "a").c_str(), (mount / "d/c").c_str())) == 0);
+  BOOST_TEST(names_in(source / "d") == (Names{"c.b2frame", "c.b2frame.b2lock"}));
+  BOOST_TEST(names_in(source.path()) == (Names{"b.b2frame", "b.b2frame.b2lock", "d"}));
+  BOOST_TEST(errno_of(renameat2(AT_FDCWD, (mount / "b").c_str(), AT_FDCWD, (mount / "d/c").c_str(),
+                                RENAME_EXCHANGE)) == 0);
+  BOOST_TEST(locked_by("b.b2frame.b2lock") == 'a');
+  BOOST_TEST(locked_by("d/c.b2frame.b2lock") == 'b');
+  BOOST_TEST(errno_of(rename((mount / "b").c_str(), (mount / "d/c").c_str())) == 0);
+  BOOST_TEST(locked_by("d/c.b2frame.b2lock") == 'a');
+  BOOST_TEST(names_in(source.path()) == (Names{"d"}));
+  BOOST_TEST(errno_of(unlink((mount / "d/c").c_str())) == 0);
+  BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(names_that_could_not_be_shown_are_refused, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source.path());
+  maker.plain("p.b2frame");
+  maker.flat("m.b2frame");
+  maker.flat("m.blp");
+  maker.array("t.b2nd");
+  maker.plain("x");
+  Mount mount(source.path());
+  BOOST_TEST(errno_of_creating(mount / "p") == EEXIST);
+  BOOST_TEST(errno_of_creating(mount / "m") == EEXIST);
+  BOOST_TEST(errno_of(mkdir((mount / "m.b2frame.b2lock").c_str(), 0700)) == EEXIST);
+  BOOST_TEST(errno_of(mkdir((mount / ".bloscfs-0123456789abcdef.tmp").c_str(), 0700)) == EEXIST);
+  BOOST_TEST(errno_of(link((mount / "t.npy").c_str(), (mount / "u").c_str())) == EEXIST);
+  BOOST_TEST(errno_of(rename((mount / "x").c_str(), (mount / "t.b2nd").c_str())) == EEXIST);
+  BOOST_TEST(errno_of_creating(mount / "t.b2nd") == 0);
+  BOOST_TEST(errno_of_creating(mount / std::string(256, 'x')) == ENAMETOOLONG);
+  BOOST_TEST(errno_of_creating(mount / std::string(255, 'x')) == 0);
+  BOOST_TEST(names_in(mount.path()) == (Names{"m.b2frame", "m.blp", "p.b2frame", "t.b2nd", "t.npy",
+                                              "x", std::string(255, 'x')}));
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_was_given_way_for_comes_back, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source.path());
+  maker.plain("a");
+  maker.flat("a.b2");
+  Mount mount(source.path());
+  BOOST_TEST(names_in(mount.path()) == (Names{"a", "a.b2"}));
+  BOOST_TEST(fs_std::exists(mount / "a.b2"));
+  BOOST_TEST(errno_of(unlink((mount / "a").c_str())) == 0);
+  BOOST_TEST(!fs_std::exists(mount / "a.b2"));
+  BOOST_TEST((read_file(mount / "a") == bytes_of(flat_text())));
+}
+
+BOOST_AUTO_TEST_CASE(the_root_of_a_single_frame_takes_no_other_names, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).flat("a.b2frame");
+  Mount mount(source / "a.b2frame");
+  BOOST_TEST(errno_of_creating(mount / "b") == EPERM);
+  BOOST_TEST(errno_of(mkdir((mount / "d").c_str(), 0700)) == EPERM);
+  BOOST_TEST(errno_of(symlink("a", (mount / "l").c_str())) == EPERM);
+  BOOST_TEST(errno_of(mkfifo((mount / "f").c_str(), 0600)) == EPERM);
+  BOOST_TEST(errno_of(rename((mount / "a").c_str(), (mount / "b").c_str())) == EPERM);
+  BOOST_TEST(errno_of(link((mount / "a").c_str(), (mount / "b").c_str())) == EPERM);
+  BOOST_TEST(errno_of(chmod((mount / "a").c_str(), 0600)) == 0);
+  BOOST_TEST(names_in(source.path()) == (Names{"a.b2frame"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_earlier_mounts_left_unfinished_is_cleared, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source.path());
+  const std::string left = ".bloscfs-0123456789abcdef.tmp";
+  maker.plain(left);
+  maker.plain(left + ".b2lock");
+  fs_std::create_directory(source / "d");
+  write_sparse_frame(source.path() / "d" / left, bytes_of("unfinished"));
+  usleep(20000);
+  Mount mount(source.path());
+  BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
+  BOOST_TEST(names_in(mount.path()).empty());
+  BOOST_TEST(names_in(source.path()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(read_only_mounts_clear_nothing, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).plain(".bloscfs-0123456789abcdef.tmp");
+  MountSettings settings;
+  settings.options = {"ro"};
+  Mount mount(source.path(), settings);
+  BOOST_TEST(names_in(mount.path()).empty());
+  BOOST_TEST(names_in(source.path()).size() == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(new_files_move_with_their_directories, *precondition(needs_fuse)) {
+  const TempDir source;
+  Mount mount(source.path());
+  fs_std::create_directory(mount / "d");
+  write_file(mount / "d/new", "text");
+  BOOST_TEST(errno_of(rename((mount / "d").c_str(), (mount / "e").c_str())) == 0);
+  BOOST_TEST(errno_of(rmdir((mount / "e").c_str())) == ENOTEMPTY);
+  BOOST_TEST((read_file(mount / "e/new") == bytes_of("text")));
+  const Fd directory(open((mount / "e").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_TEST(errno_of(fsync(directory.get())) == 0);
+  BOOST_TEST(names_in(source / "e") == (Names{"new.b2frame"}));
+  BOOST_TEST(errno_of(mknod((mount / "e/node").c_str(), S_IFREG | 0600, 0)) == 0);
+  BOOST_TEST(errno_of(fsync(directory.get())) == 0);
+  BOOST_TEST(names_in(source / "e") == (Names{"new.b2frame", "node.b2frame"}));
+}
+
+BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source.path());
+  maker.flat("a.b2");
+  maker.sparse("s.b2frame");
+  Mount mount(source.path());
+  BOOST_TEST(errno_of(link((mount / "a").c_str(), (mount / "b").c_str())) == 0);
+  BOOST_TEST(errno_of(link((mount / "s").c_str(), (mount / "t").c_str())) == EPERM);
+  write_file(mount / "new", "text");
+  BOOST_TEST(errno_of(link((mount / "new").c_str(), (mount / "newer").c_str())) == 0);
+  BOOST_TEST(names_in(source.path()) ==
+             (Names{"a.b2", "b.b2", "new.b2frame", "newer.b2frame", "s.b2frame"}));
+  struct stat st {};
+  BOOST_TEST(errno_of(stat((mount / "a").c_str(), &st)) == 0);
+  BOOST_TEST(st.st_nlink == 2u);
+  BOOST_TEST(errno_of(unlink((mount / "a").c_str())) == 0);
+  BOOST_TEST((read_file(mount / "b") == bytes_of(flat_text())));
+}
+
+BOOST_AUTO_TEST_CASE(plain_files_stay_plain_unless_they_become_frames, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source.path());
+  maker.plain("p");
+  maker.plain("q");
+  const ByteVector frame = flat_frame(std::string("inner"));
+  {
+    Mount mount(source.path());
+    for (const char* name : {"p", "q"}) {
+      const Fd file(open((mount / name).c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
+      const ByteVector bytes = name[0] == 'p' ? bytes_of("other text") : frame;
+      BOOST_TEST(pwrite(file.get(), bytes.data(), bytes.size(), 0) ==
+                 static_cast<ssize_t>(bytes.size()));
+      BOOST_CHECK(read_all(file, 1000) == bytes);
+    }
+    BOOST_CHECK(soon([&] { return read_file(source / "q") != frame; }));
+    BOOST_CHECK(read_file(mount / "q") == frame);
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  BOOST_TEST((read_file(source / "p") == bytes_of("other text")));
+  Mount again(source.path());
+  BOOST_CHECK(read_file(again / "q") == frame);
+}
+
+BOOST_AUTO_TEST_CASE(a_second_writable_mount_waits_and_is_refused, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).plain("p");
+  Mount mount(source.path());
+  MountSettings read_only;
+  read_only.options = {"ro"};
+  {
+    Mount beside(source.path(), read_only);
+    BOOST_TEST(fs_std::exists(beside / "p"));
+  }
+  MountSettings patient;
+  patient.limit = Seconds(60);
+  try {
+    Mount second(source.path(), patient);
+    BOOST_ERROR("a second mount writes to the same source");
+  } catch (const MountRefused& refused) {
+    BOOST_TEST(refused.result.status == 1);
+    BOOST_TEST(
+        refused.result.err.find("is mounted for writing by another bloscfs") != std::string::npos,
+        refused.result.err);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
