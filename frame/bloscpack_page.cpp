@@ -50,11 +50,10 @@ std::int64_t BloscpackPage::chunk_at(std::int64_t content_offset) const {
   const auto behind =
       std::upper_bound(content_offsets_.begin(), content_offsets_.end(), content_offset);
   if (behind == content_offsets_.begin() || behind == content_offsets_.end())
-    codec::throw_malformed(
-        failure_.empty()
-            ? fmt::format("content offset {} is not in the {} chunks from {} on", content_offset,
-                          count_, first_)
-            : failure_);
+    codec::throw_malformed(failure_.empty()
+                               ? fmt::format("content offset {} is not in the {} chunks from {} on",
+                                             content_offset, count_, first_)
+                               : failure_);
   return first_ + (behind - content_offsets_.begin() - 1);
 }
 

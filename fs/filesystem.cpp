@@ -13,6 +13,7 @@
 #include <sys/xattr.h>
 
 #include "codec/error.hpp"
+#include "frame/open_regular.hpp"
 #include "fs/attributes.hpp"
 
 namespace bloscfs::fs {
@@ -100,7 +101,8 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes(node);
   if (!entry.is_container) {
-    file->plain = root_.open(path, O_RDONLY | O_NONBLOCK);
+    file->plain = frame::open_if_regular(root_.open(path, O_PATH), O_RDONLY);
+    if (!file->plain) throw_errno(ESTALE, path);
     return file;
   }
   std::shared_ptr<const frame::Snapshot> snapshot = classifier_.open(path, entry.is_sframe);
