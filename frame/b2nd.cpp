@@ -11,6 +11,7 @@
 
 #include "codec/error.hpp"
 #include "frame/cframe_format.hpp"
+#include "frame/python_literal.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -66,7 +67,7 @@ std::optional<std::string> take_dtype(MetalayerCursor& cursor) {
   cursor.expect(kMsgpackStr32, "dtype");
   const auto size = boost::endian::load_big_u32(cursor.take(4, "dtype length").data());
   const codec::Bytes text = cursor.take(size, "dtype");
-  if (format != kNumpyFormat) return std::nullopt;
+  if (format != kNumpyFormat || size > kMaxPythonLiteral) return std::nullopt;
   return std::string(text.begin(), text.end());
 }
 

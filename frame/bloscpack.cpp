@@ -33,6 +33,7 @@ class BloscpackSnapshot final : public Snapshot {
 
   bool unchanged() const override { return source_->stamp() == stamp_; }
   bool needs_chunk_map() const override { return needs_map_; }
+  std::int64_t chunk_map_memory() const override { return kPassMemory; }
   std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
                                                  codec::BlockDecoder&) const override {
     return std::make_unique<BloscpackMap>(*source_, geometry_.area, geometry_.nchunks, max_memory);
@@ -49,10 +50,6 @@ class BloscpackSnapshot final : public Snapshot {
                    MutableBytes out) const override {
     source_->read_exactly_at(chunk.place.stored_offset + static_cast<std::uint64_t>(range.offset),
                              out, "Bloscpack chunk");
-  }
-  std::optional<std::uint64_t> recorded_checksum(std::int64_t,
-                                                 codec::BlockDecoder&) const override {
-    return std::nullopt;
   }
 
  private:

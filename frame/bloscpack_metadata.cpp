@@ -6,26 +6,20 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <zlib.h>
 
 #include "codec/error.hpp"
+#include "frame/bloscpack_array.hpp"
 #include "frame/bloscpack_format.hpp"
 #include "frame/digest.hpp"
-#include "frame/python_literal.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
 using codec::throw_malformed;
-using Json = nlohmann::json;
 
 constexpr std::uint32_t kMaxText = 64 << 20;
-/// What describes an array is far smaller: longer texts are only checked, to save memory.
-constexpr std::uint32_t kMaxParsedText = 1 << 20;
 constexpr std::size_t kWindow = 64U << 10;
-constexpr int kMaxJsonDepth = 64;
-constexpr std::size_t kMaxDimensions = 64;
 
 struct Section {
   std::uint64_t data_offset = 0;
@@ -61,12 +55,13 @@ Section read_section_header(const ByteSource& source, std::uint64_t offset,
       section.max_size + digest_size(section.checksum) > file_size - section.data_offset)
     throw_malformed(fmt::format("Bloscpack metadata: {} bytes at {}, file has {}", section.max_size,
                                 section.data_offset, file_size));
-  if (section.size > kMaxText)
-    throw_malformed(fmt::format("Bloscpack metadata: {} bytes > {}", section.size, kMaxText));
+  if (section.size > kMaxText || section.comp_size > kMaxText)
+    throw_malformed(fmt::format("Bloscpack metadata: {} bytes in {} stored ones > {}", section.size,
+                                section.comp_size, kMaxText));
   return section;
 }
 
-/// The decoded text, of which at most kMaxParsedText bytes are kept.
+/// The decoded text, of which at most kMaxArrayText bytes are kept.
 class TextSink {
  public:
   explicit TextSink(std::uint32_t promised) : promised_(promised) {}
@@ -74,7 +69,7 @@ class TextSink {
   void append(Bytes bytes) {
     total_ += bytes.size();
     if (total_ > promised_) throw_wrong_size("more than ");
-    if (promised_ <= kMaxParsedText) text_.append(bytes.begin(), bytes.end());
+    if (promised_ <= kMaxArrayText) text_.append(bytes.begin(), bytes.end());
   }
   std::string finish() {
     if (total_ != promised_) throw_wrong_size("");
@@ -142,68 +137,6 @@ std::string read_text(const ByteSource& source, const Section& section) {
   return sink.finish();
 }
 
-/// Keeps only the keys that describe an array, so that other metadata take no memory.
-Json parse_json(const std::string& text) {
-  const auto keep = [](int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kMaxJsonDepth)
-      throw_malformed(fmt::format("Bloscpack metadata: JSON nested deeper than {}", kMaxJsonDepth));
-    if (event != Json::parse_event_t::key || depth != 1) return true;
-    return parsed == "dtype" || parsed == "shape" || parsed == "order" || parsed == "container";
-  };
-  try {
-    return Json::parse(text, keep);
-  } catch (const Json::exception& e) {
-    throw_malformed(fmt::format("Bloscpack metadata: {}", e.what()));
-  }
-}
-
-/// Old writers stored structured dtypes as nested JSON lists: fields, names with titles and shapes
-/// are tuples in Python's notation.
-PythonValue python_from_json(const Json& json, bool field_list) {
-  if (json.is_string()) return PythonValue::make_string(json.get<std::string>());
-  if (json.is_number_integer()) return PythonValue::make_integer(json.get<std::int64_t>());
-  if (!json.is_array()) throw_malformed("Bloscpack metadata: dtype is no list of fields");
-  std::vector<PythonValue> items;
-  for (const Json& item : json) {
-    const bool nested_fields = !field_list && items.size() == 1 && item.is_array();
-    items.push_back(python_from_json(item, nested_fields));
-  }
-  return PythonValue::make_sequence(field_list ? PythonKind::list : PythonKind::tuple,
-                                    std::move(items));
-}
-
-std::string dtype_text(const Json& dtype) {
-  if (dtype.is_array()) return python_repr(python_from_json(dtype, true));
-  if (!dtype.is_string()) throw_malformed("Bloscpack metadata: dtype is no string");
-  const auto& text = dtype.get_ref<const std::string&>();
-  const std::optional<PythonValue> literal = parse_python_literal(text);
-  return literal && literal->is_string() ? literal->text : text;
-}
-
-std::vector<std::int64_t> shape_of(const Json& shape) {
-  if (!shape.is_array() || shape.size() > kMaxDimensions)
-    throw_malformed("Bloscpack metadata: shape is no short list");
-  std::vector<std::int64_t> out;
-  for (const Json& extent : shape) {
-    // Numbers above 2^63 - 1 are parsed as unsigned ones and come out negative.
-    if (!extent.is_number_integer() || extent.get<std::int64_t>() < 0)
-      throw_malformed(fmt::format("Bloscpack metadata: shape has {}", extent.dump()));
-    out.push_back(extent.get<std::int64_t>());
-  }
-  return out;
-}
-
-std::optional<ArrayInfo> describe_array(const Json& metadata) {
-  if (!metadata.is_object() || metadata.value("container", Json()) != "numpy") return std::nullopt;
-  ArrayInfo array;
-  array.dtype = dtype_text(metadata.value("dtype", Json()));
-  array.shape = shape_of(metadata.value("shape", Json()));
-  const Json order = metadata.value("order", Json());
-  if (order != "C" && order != "F") throw_malformed("Bloscpack metadata: order is neither C nor F");
-  array.fortran_order = order == "F";
-  return array;
-}
-
 }  // namespace
 
 BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_t offset,
@@ -215,7 +148,7 @@ BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_
   BloscpackMetadata out;
   out.section_size = digest_offset + digest_size(section.checksum) - offset;
   const std::string text = read_text(source, section);
-  if (section.size <= kMaxParsedText) out.array = describe_array(parse_json(text));
+  if (section.size <= kMaxArrayText) out.array = parse_array_text(text);
   return out;
 }
 

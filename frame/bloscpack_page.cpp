@@ -1,5 +1,7 @@
 #include "frame/bloscpack_page.hpp"
 
+#include <fmt/format.h>
+
 #include "codec/error.hpp"
 
 namespace bloscfs::frame {
@@ -47,8 +49,12 @@ std::int64_t BloscpackPage::chunk_at(std::int64_t content_offset) const {
   if (geometry_.uniform) return geometry_.chunk_at(content_offset);
   const auto behind =
       std::upper_bound(content_offsets_.begin(), content_offsets_.end(), content_offset);
-  const std::int64_t before = behind - content_offsets_.begin() - 1;
-  return first_ + std::clamp<std::int64_t>(before, 0, count_ - 1);
+  if (behind == content_offsets_.begin() || behind == content_offsets_.end())
+    codec::throw_malformed(failure_.empty()
+                               ? fmt::format("content offset {} is not in the {} chunks from {} on",
+                                             content_offset, count_, first_)
+                               : failure_);
+  return first_ + (behind - content_offsets_.begin() - 1);
 }
 
 std::size_t BloscpackPage::memory() const {

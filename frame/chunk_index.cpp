@@ -25,6 +25,20 @@ bool all_equal_special(const std::vector<std::int64_t>& entries) {
                      [&](std::int64_t entry) { return entry == entries.front(); });
 }
 
+bool is_hole(std::int64_t entry) {
+  const auto bits = static_cast<std::uint64_t>(entry);
+  return bits == std::uint64_t{kSpecialEntryZero} << 56 ||
+         bits == std::uint64_t{kSpecialEntryUninit} << 56;
+}
+
+std::optional<bool> uniform_hole_of(const std::vector<std::int64_t>& entries) {
+  if (entries.empty()) return std::nullopt;
+  const bool hole = is_hole(entries.front());
+  const bool uniform = std::all_of(entries.begin(), entries.end(),
+                                   [&](std::int64_t entry) { return is_hole(entry) == hole; });
+  return uniform ? std::optional<bool>(hole) : std::nullopt;
+}
+
 }  // namespace
 
 codec::SpecialValue special_of_entry(std::int64_t entry) {
@@ -63,7 +77,10 @@ ChunkPlace place_of_entry(const IndexRules& rules, std::int64_t entry, std::int6
 }
 
 FixedIndexPage::FixedIndexPage(const IndexRules& rules, TablePage page)
-    : rules_(rules), page_(std::move(page)), uniform_special_(all_equal_special(page_.entries)) {
+    : rules_(rules),
+      page_(std::move(page)),
+      uniform_special_(all_equal_special(page_.entries)),
+      uniform_hole_(uniform_hole_of(page_.entries)) {
   if (uniform_special_) special_of_entry(page_.entries.front());
 }
 

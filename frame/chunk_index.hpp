@@ -3,6 +3,7 @@
 // (formats/cframe.md 4.1).
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "frame/frame_info.hpp"
@@ -41,12 +42,14 @@ class FixedIndexPage final : public IndexPage {
   ChunkPlace place(std::int64_t chunk) const override;
   std::int64_t chunk_at(std::int64_t content_offset) const override;
   bool uniform_special() const override { return uniform_special_; }
+  std::optional<bool> uniform_hole() const override { return uniform_hole_; }
   std::size_t memory() const override { return sizeof(*this) + page_.memory(); }
 
  private:
   IndexRules rules_;
   TablePage page_;
   bool uniform_special_;
+  std::optional<bool> uniform_hole_;
 };
 
 /// Page of a variable-size frame: where each of its chunks starts was read from the chunk headers.

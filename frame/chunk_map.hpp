@@ -13,15 +13,14 @@
 namespace bloscfs::frame {
 
 /// Pages of such a frame are runs of `stride` chunks; the map knows the content offset of each.
-class VariableChunkMap final : public ChunkMap {
- public:
+struct VariableChunkMap {
   static constexpr std::int64_t kMinStride = 64;
   static constexpr std::size_t kMaxCheckpoints = 65536;
 
   std::int64_t page_of(std::int64_t chunk) const { return chunk / stride; }
   /// The page that holds `content_offset`. Throws Error when there is none.
   std::int64_t page_at(std::int64_t content_offset) const;
-  std::size_t memory() const override {
+  std::size_t memory() const {
     return sizeof(*this) + checkpoints.capacity() * sizeof(std::int64_t);
   }
 

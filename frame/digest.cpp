@@ -7,7 +7,7 @@
 #include <openssl/evp.h>
 #include <zlib.h>
 
-#include "codec/error.hpp"
+#include "frame/checksum_failure.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -108,10 +108,9 @@ void verify_stored_digest(const ByteSource& source, DigestKind kind, std::uint64
   }
   std::vector<std::uint8_t> stored(digest_size(kind));
   source.read_exactly_at(digest_offset, stored, what);
-  if (digest.finish() != stored) {
-    codec::throw_malformed(
+  if (digest.finish() != stored)
+    throw ChecksumFailure(
         fmt::format("{} at {}: wrong {} of its {} bytes", what, offset, digest_name(kind), size));
-  }
 }
 
 }  // namespace bloscfs::frame

@@ -19,6 +19,47 @@ using codec::throw_malformed;
 constexpr std::uint32_t kMaxArrayMetalayer = 1u << 20;
 constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 
+/// Most trailers are read at once.
+void load_end(WindowReader& reader, std::uint64_t frame_len) {
+  reader.load(frame_len - std::min<std::uint64_t>(frame_len, kHeaderBytesKept), kHeaderBytesKept);
+}
+
+/// A frame without contents has its trailer right behind the header, wherever it ends: that is
+/// where other readers look (formats/cframe.md 3).
+std::int64_t trailer_start(const FrameInfo& info, bool early) {
+  const std::int64_t start =
+      info.nbytes == 0 && !early ? info.header_len : info.frame_len - info.trailer_len;
+  if (start < info.header_len || start > info.frame_len - info.trailer_len)
+    throw_malformed(fmt::format("frame trailer: {} bytes do not fit behind the header of {}",
+                                info.trailer_len, info.header_len));
+  return start;
+}
+
+/// The early trailer: array, version, bin32 with one chunk.
+std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, std::uint64_t frame_offset,
+                                          const FrameInfo& info) {
+  constexpr std::uint32_t kHead = 7;
+  const auto start = static_cast<std::uint64_t>(trailer_start(info, true));
+  const Bytes head = reader.at(start, kHead, "frame trailer");
+  const std::uint32_t size = boost::endian::load_big_u32(head.data() + 3);
+  if (head[2] != kMsgpackBin32 ||
+      info.trailer_len < std::int64_t{kHead} + size + std::int64_t{sizeof(RawTrailerEnd)})
+    throw_malformed(fmt::format("frame trailer at {}: usermeta of {} bytes in {}", start, size,
+                                info.trailer_len));
+  if (size == 0) return {};
+  return {{"usermeta", frame_offset + start + kHead, size}};
+}
+
+std::vector<MetalayerEntry> read_layers(WindowReader& reader, std::uint64_t frame_offset,
+                                        const FrameInfo& info, bool early) {
+  if (early) return read_usermeta(reader, frame_offset, info);
+  const auto start = static_cast<std::uint64_t>(trailer_start(info, false));
+  if (reader.at(start, 2, "frame trailer")[0] != kMsgpackArray4)
+    throw_malformed(fmt::format("frame trailer at {}: no array(4)", start));
+  return read_metalayer_map(reader, {start, static_cast<std::uint64_t>(info.trailer_len), 2,
+                                     kMaxVlmetalayers, "frame trailer"});
+}
+
 class PartsReader {
  public:
   PartsReader(const ByteSource& source, std::uint64_t frame_offset, std::uint8_t frame_type)
@@ -64,10 +105,7 @@ class PartsReader {
 
   void read_trailer() {
     const std::int64_t frame_len = info().frame_len;
-    reader_.load(
-        static_cast<std::uint64_t>(frame_len) -
-            std::min<std::uint64_t>(static_cast<std::uint64_t>(frame_len), kHeaderBytesKept),
-        kHeaderBytesKept);
+    load_end(reader_, static_cast<std::uint64_t>(frame_len));
     RawTrailerEnd end;
     const Bytes bytes = reader_.at(static_cast<std::uint64_t>(frame_len) - sizeof(end), sizeof(end),
                                    "frame trailer");
@@ -79,44 +117,7 @@ class PartsReader {
     if (length < kMinTrailerLen || length > frame_len - parts_.header.metalayers_at)
       throw_malformed(fmt::format("frame trailer: length {} in a frame of {}", length, frame_len));
     info().trailer_len = length;
-    if (parts_.header.early)
-      read_usermeta();
-    else
-      read_vlmetalayers();
-  }
-
-  /// A frame without contents has its trailer right behind the header, wherever it ends: that is
-  /// where other readers look (formats/cframe.md 3).
-  std::int64_t trailer_start() {
-    const std::int64_t start = info().nbytes == 0 && !parts_.header.early
-                                   ? info().header_len
-                                   : info().frame_len - info().trailer_len;
-    if (start < info().header_len || start > info().frame_len - info().trailer_len)
-      throw_malformed(fmt::format("frame trailer: {} bytes do not fit behind the header of {}",
-                                  info().trailer_len, info().header_len));
-    return start;
-  }
-
-  void read_vlmetalayers() {
-    const auto start = static_cast<std::uint64_t>(trailer_start());
-    if (reader_.at(start, 2, "frame trailer")[0] != kMsgpackArray4)
-      throw_malformed(fmt::format("frame trailer at {}: no array(4)", start));
-    parts_.vlmetalayers =
-        read_metalayer_map(reader_, {start, static_cast<std::uint64_t>(info().trailer_len), 2,
-                                     kMaxVlmetalayers, "frame trailer"});
-  }
-
-  /// The early trailer: array, version, bin32 with one chunk.
-  void read_usermeta() {
-    constexpr std::uint32_t kHead = 7;
-    const auto start = static_cast<std::uint64_t>(trailer_start());
-    const Bytes head = reader_.at(start, kHead, "frame trailer");
-    const std::uint32_t size = boost::endian::load_big_u32(head.data() + 3);
-    if (head[2] != kMsgpackBin32 ||
-        info().trailer_len < std::int64_t{kHead} + size + std::int64_t{sizeof(RawTrailerEnd)})
-      throw_malformed(fmt::format("frame trailer at {}: usermeta of {} bytes in {}", start, size,
-                                  info().trailer_len));
-    if (size > 0) parts_.vlmetalayers.push_back({"usermeta", frame_offset_ + start + kHead, size});
+    parts_.vlmetalayers = read_layers(reader_, frame_offset_, info(), parts_.header.early);
   }
 
   void locate_index() {
@@ -153,6 +154,14 @@ class PartsReader {
 };
 
 }  // namespace
+
+std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uint64_t frame_offset,
+                                              const FrameInfo& info, bool early) {
+  const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
+  WindowReader reader(source, frame_offset, frame_len);
+  load_end(reader, frame_len);
+  return read_layers(reader, frame_offset, info, early);
+}
 
 FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
                             std::uint8_t frame_type) {

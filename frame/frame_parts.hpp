@@ -28,4 +28,9 @@ inline constexpr std::size_t kHeaderBytesKept = 4096;
 FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
                             std::uint8_t frame_type);
 
+/// Reads the map of the trailer again: a file may have thousands of vlmetalayers, so that a
+/// snapshot does not keep them. `info` and `early` are those of the frame's header. Throws Error.
+std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uint64_t frame_offset,
+                                              const FrameInfo& info, bool early);
+
 }  // namespace bloscfs::frame

@@ -19,8 +19,10 @@ constexpr int kOpenAttempts = 4;
 constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
 /// What a page of checksums may take: there is no one to ask for a budget.
 constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
-/// Sparse frames have no chunk area whose size limits the number of chunks.
-constexpr std::int64_t kMaxMappedFiles = std::int64_t{1} << 20;
+/// A map of more chunks would keep its first reader waiting for more than some seconds.
+constexpr std::int64_t kMaxMappedChunks = std::int64_t{4} << 20;
+/// The same for sparse frames, whose chunk files are opened one by one.
+constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
 /// Chunks without stored bytes of their own that a map is made for.
 constexpr std::int64_t kMapSlack = 65536;
 
@@ -31,10 +33,21 @@ std::size_t guess_first_read(const FrameInfo& info) {
                                codec::kChunkHeaderBytes + 4 * static_cast<std::size_t>(blocks));
 }
 
+/// The index chunk and, in variable-size frames, where the chunks begin.
+struct FrameMap final : ChunkMap {
+  std::size_t memory() const override {
+    return sizeof(*this) + table->memory() + (chunks ? chunks->memory() : 0);
+  }
+
+  std::shared_ptr<const PagedTable> table;
+  std::optional<VariableChunkMap> chunks;
+};
+
 const VariableChunkMap& variable(const ChunkMap* map) {
-  const auto* known = dynamic_cast<const VariableChunkMap*>(map);
-  if (known == nullptr) throw std::logic_error("variable-size frame read without its chunk map");
-  return *known;
+  const auto* known = dynamic_cast<const FrameMap*>(map);
+  if (known == nullptr || !known->chunks)
+    throw std::logic_error("variable-size frame read without its chunk map");
+  return *known->chunks;
 }
 
 void check_chunk_number(std::int64_t chunk, std::int64_t nchunks) {
@@ -67,12 +80,14 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
       index_at_(parts.index_at),
       index_limit_(parts.index_limit),
       entry_size_(parts.header.offset_width),
+      early_(parts.header.early),
       first_read_(guess_first_read(info_)),
       header_bytes_(std::move(parts.header_bytes)),
       peer_lock_(std::move(lock)),
       expected_(std::move(expected)) {
   metalayers_ = std::move(parts.metalayers);
-  vlmetalayers_ = std::move(parts.vlmetalayers);
+  for (const MetalayerEntry& entry : parts.vlmetalayers)
+    if (entry.name == kChecksumLayerName && !checksum_layer_) checksum_layer_ = entry;
   if (!expected_)
     expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_,
                                                 peer_lock_ ? peer_lock_->generation() : 0);
@@ -92,30 +107,38 @@ IndexRules FrameSnapshot::rules() const {
           info_.nchunks, info_.chunksize};
 }
 
+std::vector<MetalayerEntry> FrameSnapshot::vlmetalayers() const {
+  const PeerLock::Shared shared(peer_lock_);
+  return read_vlmetalayers(*source_, frame_offset_, info_, early_);
+}
+
 std::shared_ptr<const PagedTable> FrameSnapshot::index() const {
   if (info_.nchunks == 0) return nullptr;
-  const std::lock_guard guard(memo_mutex_);
-  if (index_memo_) return index_memo_;
   auto table =
       std::make_shared<const PagedTable>(source_, StoredAt{index_at_, index_limit_}, entry_size_);
   if (table->entry_count() != info_.nchunks)
     throw_malformed(fmt::format("frame index at {}: {} entries for {} chunks", index_at_,
                                 table->entry_count(), info_.nchunks));
-  index_memo_ = std::move(table);
-  return index_memo_;
+  return table;
+}
+
+std::shared_ptr<const PagedTable> FrameSnapshot::table_of(const ChunkMap* map) const {
+  const auto* known = dynamic_cast<const FrameMap*>(map);
+  return known != nullptr ? known->table : index();
 }
 
 std::optional<codec::SpecialValue> FrameSnapshot::all_chunks_special() const {
   if (info_.variable_chunks || info_.nchunks == 0) return std::nullopt;
   const PeerLock::Shared shared(peer_lock_);
+  if (!read_chunk_header(*source_, {index_at_, index_limit_}, {}).is_special()) return std::nullopt;
   const std::optional<std::int64_t> entry = index()->uniform_entry();
   if (!entry || *entry >= 0) return std::nullopt;
   return special_of_entry(*entry);
 }
 
 std::int64_t FrameSnapshot::max_mapped_chunks() const {
-  return info_.kind == ContainerKind::cframe ? info_.cbytes / kMinStoredChunk + kMapSlack
-                                             : kMaxMappedFiles;
+  if (info_.kind != ContainerKind::cframe) return kMaxMappedFiles;
+  return std::min(info_.cbytes / kMinStoredChunk + kMapSlack, kMaxMappedChunks);
 }
 
 std::optional<MetalayerEntry> FrameSnapshot::array_metalayer() const {
@@ -156,21 +179,31 @@ ChunkPlace FrameSnapshot::place_of(std::int64_t entry, std::int64_t number) cons
   return place_of_entry(rules(), entry, number, content_offset, static_cast<std::int32_t>(nbytes));
 }
 
+std::int64_t FrameSnapshot::chunk_map_memory() const {
+  if (!needs_chunk_map()) return 0;
+  const PeerLock::Shared shared(peer_lock_);
+  // The pass reads the index page by page. Its block starts are few beside that.
+  const codec::ChunkHeader header = read_chunk_header(*source_, {index_at_, index_limit_}, {});
+  return PagedTable::page_memory(header, entry_size_);
+}
+
 std::unique_ptr<const ChunkMap> FrameSnapshot::read_chunk_map(std::size_t max_memory,
                                                               codec::BlockDecoder& decoder) const {
-  if (!needs_chunk_map()) return std::make_unique<VariableChunkMap>();
   const PeerLock::Shared shared(peer_lock_);
-  const auto table = index();
-  return std::make_unique<VariableChunkMap>(build_chunk_map(
-      rules(), *table, max_mapped_chunks(), max_memory,
-      [&](const ChunkPlace& place) { return read_header(place).nbytes; }, decoder));
+  auto map = std::make_unique<FrameMap>();
+  map->table = index();
+  if (needs_chunk_map())
+    map->chunks = build_chunk_map(
+        rules(), *map->table, max_mapped_chunks(), max_memory,
+        [&](const ChunkPlace& place) { return read_header(place).nbytes; }, decoder);
+  return map;
 }
 
 std::int64_t FrameSnapshot::page_of_chunk(std::int64_t chunk, const ChunkMap* map) const {
   check_chunk_number(chunk, info_.nchunks);
   if (needs_chunk_map()) return variable(map).page_of(chunk);
   const PeerLock::Shared shared(peer_lock_);
-  return index()->page_of(chunk);
+  return table_of(map)->page_of(chunk);
 }
 
 std::int64_t FrameSnapshot::page_at(std::int64_t content_offset, const ChunkMap* map) const {
@@ -183,7 +216,7 @@ std::int64_t FrameSnapshot::page_at(std::int64_t content_offset, const ChunkMap*
 std::int64_t FrameSnapshot::page_memory(std::int64_t, const ChunkMap* map) const {
   if (info_.nchunks == 0) return 0;
   const PeerLock::Shared shared(peer_lock_);
-  const auto table = index();
+  const auto table = table_of(map);
   return needs_chunk_map() ? variable_page_memory(*table, variable(map)) : table->page_memory();
 }
 
@@ -191,7 +224,7 @@ std::unique_ptr<const IndexPage> FrameSnapshot::read_page(std::int64_t page, con
                                                           codec::BlockDecoder& decoder) const {
   if (info_.nchunks == 0) throw_malformed(fmt::format("index page {} of an empty frame", page));
   const PeerLock::Shared shared(peer_lock_);
-  const auto table = index();
+  const auto table = table_of(map);
   if (!needs_chunk_map())
     return std::make_unique<FixedIndexPage>(rules(), table->read_page(page, decoder));
   return read_variable_page(
@@ -229,43 +262,34 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
                                "chunk");
 }
 
-std::shared_ptr<const PagedTable> FrameSnapshot::checksums() const {
-  const std::lock_guard guard(memo_mutex_);
-  if (checksums_memo_) return checksums_memo_;
-  const auto layer =
-      std::find_if(vlmetalayers_.begin(), vlmetalayers_.end(),
-                   [](const MetalayerEntry& entry) { return entry.name == kChecksumLayerName; });
-  if (layer == vlmetalayers_.end()) return nullptr;
-  auto table = std::make_shared<const PagedTable>(
-      source_, StoredAt{layer->stored_offset, layer->stored_size}, 8);
-  if (table->entry_count() != info_.nchunks)
+std::vector<std::uint64_t> FrameSnapshot::recorded_checksums(std::int64_t first, std::int64_t count,
+                                                             codec::BlockDecoder& decoder) const {
+  check_chunk_number(first, info_.nchunks);
+  check_chunk_number(first + count - 1, info_.nchunks);
+  if (!checksum_layer_) return {};
+  const PeerLock::Shared shared(peer_lock_);
+  const PagedTable table(source_, {checksum_layer_->stored_offset, checksum_layer_->stored_size},
+                         8);
+  if (table.entry_count() != info_.nchunks)
     throw_malformed(fmt::format("{}: {} checksums for {} chunks", kChecksumLayerName,
-                                table->entry_count(), info_.nchunks));
-  if (table->page_memory() > kMaxChecksumPage)
+                                table.entry_count(), info_.nchunks));
+  if (table.page_memory() > kMaxChecksumPage)
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("{}: a block takes {} bytes > {}", kChecksumLayerName,
-                                   table->page_memory(), kMaxChecksumPage));
-  checksums_memo_ = std::move(table);
-  return checksums_memo_;
+                                   table.page_memory(), kMaxChecksumPage));
+  std::vector<std::uint64_t> sums;
+  for (std::int64_t chunk = first; chunk < first + count;) {
+    const TablePage page = table.read_page(table.page_of(chunk), decoder);
+    const std::int64_t end = std::min(first + count, page.first + std::ssize(page.entries));
+    for (; chunk < end; ++chunk)
+      sums.push_back(
+          static_cast<std::uint64_t>(page.entries[static_cast<std::size_t>(chunk - page.first)]));
+  }
+  return sums;
 }
 
-std::optional<std::uint64_t> FrameSnapshot::recorded_checksum(std::int64_t chunk,
-                                                              codec::BlockDecoder& decoder) const {
-  check_chunk_number(chunk, info_.nchunks);
-  const PeerLock::Shared shared(peer_lock_);
-  const auto table = checksums();
-  if (!table) return std::nullopt;
-  std::shared_ptr<const TablePage> page;
-  {
-    const std::lock_guard guard(memo_mutex_);
-    page = checksum_page_memo_;
-  }
-  if (!page || table->page_of(page->first) != table->page_of(chunk)) {
-    page = std::make_shared<const TablePage>(table->read_page(table->page_of(chunk), decoder));
-    const std::lock_guard guard(memo_mutex_);
-    checksum_page_memo_ = page;
-  }
-  return static_cast<std::uint64_t>(page->entries[static_cast<std::size_t>(chunk - page->first)]);
+std::size_t FrameSnapshot::memory() const {
+  return Snapshot::memory() + sizeof(*this) - sizeof(Snapshot) + header_bytes_.capacity();
 }
 
 }  // namespace bloscfs::frame

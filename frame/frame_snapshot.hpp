@@ -3,7 +3,6 @@
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -20,7 +19,10 @@ namespace bloscfs::frame {
 class FrameSnapshot : public Snapshot {
  public:
   bool unchanged() const override;
+  std::vector<MetalayerEntry> vlmetalayers() const override;
+  bool has_chunk_map() const override { return info_.nchunks > 0; }
   bool needs_chunk_map() const override { return info_.variable_chunks && info_.nchunks > 0; }
+  std::int64_t chunk_map_memory() const override;
   std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
                                                  codec::BlockDecoder& decoder) const override;
   std::int64_t page_of_chunk(std::int64_t chunk, const ChunkMap* map) const override;
@@ -33,8 +35,9 @@ class FrameSnapshot : public Snapshot {
   OpenedChunk open_chunk(const ChunkPlace& place, std::size_t max_memory) const override;
   void read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
                    MutableBytes out) const override;
-  std::optional<std::uint64_t> recorded_checksum(std::int64_t chunk,
-                                                 codec::BlockDecoder& decoder) const override;
+  std::vector<std::uint64_t> recorded_checksums(std::int64_t first, std::int64_t count,
+                                                codec::BlockDecoder& decoder) const override;
+  std::size_t memory() const override;
 
   /// Position of the frame in its file.
   std::uint64_t frame_offset() const { return frame_offset_; }
@@ -79,22 +82,19 @@ class FrameSnapshot : public Snapshot {
  private:
   IndexRules rules() const;
   std::int64_t max_mapped_chunks() const;
-  std::shared_ptr<const PagedTable> checksums() const;
+  /// The index chunk, the map's if there is one.
+  std::shared_ptr<const PagedTable> table_of(const ChunkMap* map) const;
 
   std::uint64_t frame_offset_;
   std::uint64_t index_at_;
   std::uint64_t index_limit_;
   int entry_size_;
+  bool early_;              ///< the early layout
   std::size_t first_read_;  ///< guess of what a chunk's header and block starts take
   std::vector<std::uint8_t> header_bytes_;
   std::shared_ptr<PeerLock> peer_lock_;
   std::shared_ptr<ExpectedState> expected_;
-
-  // What a reader needs again and again and is too small to give back.
-  mutable std::mutex memo_mutex_;
-  mutable std::shared_ptr<const PagedTable> index_memo_;
-  mutable std::shared_ptr<const PagedTable> checksums_memo_;
-  mutable std::shared_ptr<const TablePage> checksum_page_memo_;
+  std::optional<MetalayerEntry> checksum_layer_;
 };
 
 /// Reads the parts of a frame, again as long as its file changes meanwhile; after some attempts

@@ -12,6 +12,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "frame/open_regular.hpp"
+
 namespace bloscfs::frame {
 namespace {
 
@@ -138,20 +140,14 @@ class LocalDirectory final : public StoreDirectory {
   LocalDirectory(UniqueFd fd, SourceCounters* counters) : fd_(std::move(fd)), counters_(counters) {}
 
   std::shared_ptr<StoreFile> open(const std::string& name) override {
-    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | kOpenFlags));
-    if (!fd) throw_errno(name);
-    if (!S_ISREG(status_of(fd.get()).st_mode))
-      throw std::system_error(EINVAL, std::generic_category(), name + ": no regular file");
+    UniqueFd fd = open_regular_at(fd_.get(), name, O_RDWR);
+    if (!fd) throw std::system_error(stamp(name) ? EINVAL : ENOENT, std::generic_category(), name);
     return std::make_shared<LocalFile>(std::move(fd), counters_);
   }
 
   std::shared_ptr<const ByteSource> open_source(const std::string& name) const override {
-    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | kOpenFlags));
-    if (!fd) {
-      if (errno == ENOENT || errno == ELOOP || errno == ENXIO || errno == ENOTDIR) return nullptr;
-      throw_errno(name);
-    }
-    if (!S_ISREG(status_of(fd.get()).st_mode)) return nullptr;
+    UniqueFd fd = open_regular_at(fd_.get(), name, O_RDONLY);
+    if (!fd) return nullptr;
     return std::make_shared<FileSource>(std::move(fd), counters_);
   }
 

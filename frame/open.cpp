@@ -11,6 +11,7 @@
 #include "frame/cframe.hpp"
 #include "frame/frame_header.hpp"
 #include "frame/local_store.hpp"
+#include "frame/open_regular.hpp"
 #include "frame/sframe.hpp"
 
 namespace bloscfs::frame {
@@ -46,15 +47,17 @@ std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings&
 }
 
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings) {
-  // A fifo or device must neither block nor be opened for its side effects.
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) throw std::system_error(errno, std::generic_category(), path);
-  if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode)) return nullptr;
-  UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (!fd || ::fstat(fd.get(), &st) != 0)
+  if (!place || ::fstat(place.get(), &st) != 0)
     throw std::system_error(errno, std::generic_category(), path);
-  if (S_ISDIR(st.st_mode)) return open_directory(std::move(fd), settings);
-  if (!S_ISREG(st.st_mode)) return nullptr;
+  if (S_ISDIR(st.st_mode)) {
+    UniqueFd directory(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) throw std::system_error(errno, std::generic_category(), path);
+    return open_directory(std::move(directory), settings);
+  }
+  UniqueFd fd = open_if_regular(place, O_RDONLY);
+  if (!fd) return nullptr;
   OpenSettings named = settings;
   named.name = path;
   named.directory = AT_FDCWD;

@@ -14,7 +14,7 @@ using codec::throw_malformed;
 
 /// Entries of a page where the chunk has no blocks to go by.
 constexpr std::int64_t kVirtualPage = 2048;
-/// Bound of the opened table, which its snapshot keeps: the largest index in blocks of 8 KiB.
+/// Bound of the opened table: the largest index in blocks of 8 KiB.
 constexpr std::size_t kMaxTableMemory = std::size_t{2} << 20;
 /// One read brings the starts of a table with a million entries in blocks of 16 KiB.
 constexpr std::size_t kFirstRead = 2048;
@@ -51,6 +51,14 @@ PagedTable::PagedTable(std::shared_ptr<const ByteSource> source, const StoredAt&
 
 std::int64_t PagedTable::page_count() const {
   return codec::ceil_div(entry_count_, entries_per_page_);
+}
+
+std::int64_t PagedTable::page_memory(const codec::ChunkHeader& header, int entry_size) {
+  // The block, its stored bytes, scratch of the filters, and the block that it refers to.
+  constexpr std::int64_t kBlocks = 4;
+  const std::int64_t block =
+      header.has_block_starts() ? header.blocksize : kVirtualPage * std::int64_t{entry_size};
+  return kBlocks * block + block / entry_size * std::int64_t{sizeof(std::int64_t)};
 }
 
 std::int64_t PagedTable::page_memory() const {

@@ -31,8 +31,11 @@ class PagedTable {
   const codec::ChunkHeader& header() const { return chunk_.header(); }
   std::int64_t page_of(std::int64_t entry) const { return entry / entries_per_page_; }
   std::int64_t page_count() const;
-  /// Bytes of memory that reading a page takes at most.
+  /// Bytes of memory that reading a page takes at most; also told by the header alone, roughly.
+  static std::int64_t page_memory(const codec::ChunkHeader& header, int entry_size);
   std::int64_t page_memory() const;
+  /// Bytes of memory that this object holds.
+  std::size_t memory() const { return sizeof(*this) + chunk_.memory(); }
   /// Throws Error when the page cannot be decoded or does not exist.
   TablePage read_page(std::int64_t page, codec::BlockDecoder& decoder) const;
   /// The stored bytes of the block that holds the entries [first, last) and no others; nothing if

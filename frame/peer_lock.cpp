@@ -1,6 +1,7 @@
 #include "frame/peer_lock.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -13,11 +14,18 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "frame/open_regular.hpp"
+
 namespace bloscfs::frame {
 namespace {
 
 constexpr std::uint64_t kGenerationAt = 8;
-constexpr std::chrono::seconds kPatience{30};
+/// How long a writer waits, and a reader.
+constexpr std::chrono::seconds kPatience{30}, kReaderPatience{10};
+/// Readers of this process that may wait so long at once. The others give up early: they would keep
+/// the threads that serve other files.
+constexpr int kPatientReaders = 2;
+constexpr std::chrono::milliseconds kShortPatience{500};
 constexpr std::chrono::milliseconds kFirstPause{1}, kLongestPause{50};
 
 using FileId = std::pair<dev_t, ino_t>;
@@ -33,30 +41,59 @@ Registry& registry() {
   return instance;
 }
 
+UniqueFd open_sidecar(int directory, const std::string& name) {
+  try {
+    return open_regular_at(directory, name, O_RDONLY);
+  } catch (const std::system_error&) {
+    return {};
+  }
+}
+
 using Deadline = std::chrono::steady_clock::time_point;
 
 [[noreturn]] void throw_timed_out() {
   throw std::system_error(ETIMEDOUT, std::generic_category(), "another program's .b2lock");
 }
 
+bool try_flock(int fd, int operation) {
+  while (::flock(fd, operation | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "flock");
+  }
+  return true;
+}
+
 /// The kernel has no timed flock, and a peer that never unlocks must not hang us for good.
 void lock_until(Deadline deadline, int fd, int operation) {
-  auto pause = kFirstPause;
-  while (::flock(fd, operation | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) throw std::system_error(errno, std::generic_category(), "flock");
+  for (auto pause = kFirstPause; !try_flock(fd, operation);
+       pause = std::min(2 * pause, kLongestPause)) {
     if (std::chrono::steady_clock::now() >= deadline) throw_timed_out();
     std::this_thread::sleep_for(pause);
-    pause = std::min(2 * pause, kLongestPause);
   }
 }
+
+/// A reader that has to wait.
+class WaitingReader {
+ public:
+  WaitingReader()
+      : deadline_(std::chrono::steady_clock::now() +
+                  (++count <= kPatientReaders ? kReaderPatience : kShortPatience)) {}
+  ~WaitingReader() { --count; }
+  WaitingReader(const WaitingReader&) = delete;
+  WaitingReader& operator=(const WaitingReader&) = delete;
+  bool must_give_up() const { return std::chrono::steady_clock::now() >= deadline_; }
+
+ private:
+  static inline std::atomic<int> count{0};
+  Deadline deadline_;
+};
 
 }  // namespace
 
 std::shared_ptr<PeerLock> PeerLock::open(int directory, const std::string& name) {
-  UniqueFd fd(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  UniqueFd fd = open_sidecar(directory, name);
   struct stat st {};
-  if (!fd || ::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode)) return nullptr;
+  if (!fd || ::fstat(fd.get(), &st) != 0) return nullptr;
   Registry& open_locks = registry();
   const std::lock_guard guard(open_locks.mutex);
   std::erase_if(open_locks.locks, [](const auto& item) { return item.second.expired(); });
@@ -88,13 +125,21 @@ PeerLock::Exclusive::~Exclusive() {
   if (lock_) lock_->release_exclusive();
 }
 
-void PeerLock::acquire() {
-  const Deadline deadline = std::chrono::steady_clock::now() + kPatience;
-  std::unique_lock guard(mutex_);
-  if (!changed_.wait_until(guard, deadline, [&] { return writer_ != Writer::waiting; }))
-    throw_timed_out();
-  if (readers_ == 0 && writer_ == Writer::none) lock_until(deadline, fd_.get(), LOCK_SH);
+bool PeerLock::try_acquire() {
+  if (writer_ == Writer::waiting) return false;
+  if (readers_ == 0 && writer_ == Writer::none && !try_flock(fd_.get(), LOCK_SH)) return false;
   ++readers_;
+  return true;
+}
+
+void PeerLock::acquire() {
+  std::unique_lock guard(mutex_);
+  if (try_acquire()) return;
+  const WaitingReader waiting;
+  for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
+    if (waiting.must_give_up()) throw_timed_out();
+    changed_.wait_for(guard, pause);
+  }
 }
 
 void PeerLock::release() noexcept {

@@ -27,8 +27,8 @@ class PeerLock {
   class Shared {
    public:
     Shared() = default;
-    /// Waits for a writer, up to 30 s: then throws std::system_error(ETIMEDOUT). `lock` may be
-    /// null.
+    /// Waits for a writer, up to 10 s, or half a second where others wait already, for whatever
+    /// sidecar: then throws std::system_error(ETIMEDOUT). `lock` may be null.
     explicit Shared(std::shared_ptr<PeerLock> lock);
     Shared(Shared&&) noexcept = default;
     Shared& operator=(Shared&&) = delete;
@@ -63,6 +63,7 @@ class PeerLock {
   enum class Writer { none, waiting, active };
 
   void acquire();
+  bool try_acquire();  ///< with the mutex locked
   void release() noexcept;
   void acquire_exclusive();
   void release_exclusive() noexcept;

@@ -40,10 +40,11 @@ class Parser {
   }
 
   std::string_view rest_;
+  std::size_t values_ = 0;
 };
 
 std::optional<PythonValue> Parser::parse_value(int depth) {
-  if (depth > kMaxPythonDepth) return std::nullopt;
+  if (depth > kMaxPythonDepth || ++values_ > kMaxPythonValues) return std::nullopt;
   skip_blanks();
   if (rest_.empty()) return std::nullopt;
   switch (rest_[0]) {

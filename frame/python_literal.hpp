@@ -31,6 +31,9 @@ struct PythonValue {
 
 inline constexpr std::size_t kMaxPythonLiteral = 128U << 10;  ///< bytes of text
 inline constexpr int kMaxPythonDepth = 32;
+/// Values in one literal: each takes far more memory than its text. A structured dtype that fits a
+/// NPY header has fewer.
+inline constexpr std::size_t kMaxPythonValues = 20'000;
 
 /// Parses one literal: strings with the escapes that repr() writes, decimal integers of 64 bits,
 /// True, False, None, tuples, lists and dicts. nullopt for anything else, for text behind it, and

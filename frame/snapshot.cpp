@@ -70,8 +70,17 @@ void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected)
   }
   const std::uint64_t sum = checksum.digest();
   if (sum != expected)
-    codec::throw_malformed(fmt::format("chunk {}: checksum {:016x}, recorded is {:016x}",
-                                       chunk.place.number, sum, expected));
+    throw ChecksumFailure(fmt::format("chunk {}: checksum {:016x}, recorded is {:016x}",
+                                      chunk.place.number, sum, expected));
+}
+
+std::size_t Snapshot::memory() const {
+  std::size_t bytes = sizeof(*this);
+  for (const MetalayerEntry& entry : metalayers_) bytes += sizeof(entry) + entry.name.capacity();
+  if (!info_.array) return bytes;
+  bytes += info_.array->shape.size() * (sizeof(std::int64_t) + 2 * sizeof(std::int32_t));
+  if (info_.array->dtype) bytes += info_.array->dtype->capacity();
+  return bytes;
 }
 
 }  // namespace bloscfs::frame

@@ -13,6 +13,7 @@
 #include "codec/block_decoder.hpp"
 #include "codec/chunk.hpp"
 #include "frame/byte_source.hpp"
+#include "frame/checksum_failure.hpp"
 #include "frame/frame_info.hpp"
 
 namespace bloscfs::frame {
@@ -39,10 +40,14 @@ class IndexPage {
   virtual std::int64_t chunk_at(std::int64_t content_offset) const = 0;
   /// True if every chunk of the page is the same special chunk without stored bytes.
   virtual bool uniform_special() const = 0;
+  /// True if every chunk of the page reads as zeros and has no stored bytes, false if none is so;
+  /// nullopt where they differ, or that is not known.
+  virtual std::optional<bool> uniform_hole() const { return std::nullopt; }
   virtual std::size_t memory() const = 0;
 };
 
-/// The outcome of one pass over the chunk headers, where only that tells sizes or positions.
+/// What pages of an index are read with: where the index is stored, and the outcome of one pass
+/// over the chunk headers where only that tells sizes or positions.
 class ChunkMap {
  public:
   virtual ~ChunkMap() = default;
@@ -63,8 +68,6 @@ struct MetalayerEntry {
   std::uint32_t stored_size = 0;
 };
 
-struct ChecksumFailure;
-
 class Snapshot {
  public:
   virtual ~Snapshot() = default;
@@ -72,7 +75,9 @@ class Snapshot {
   const FrameInfo& info() const { return info_; }
   /// Fixed metalayers of the header; empty for Bloscpack.
   const std::vector<MetalayerEntry>& metalayers() const { return metalayers_; }
-  const std::vector<MetalayerEntry>& vlmetalayers() const { return vlmetalayers_; }
+  /// Those of the trailer, which is read again: there may be thousands. Errors: Error,
+  /// std::system_error from the source.
+  virtual std::vector<MetalayerEntry> vlmetalayers() const { return {}; }
   std::vector<std::uint8_t> read_metalayer(const MetalayerEntry& entry) const;
   /// Uncompressed size of a vlmetalayer's content, from its chunk's header.
   std::int64_t vlmetalayer_size(const MetalayerEntry& entry) const;
@@ -87,13 +92,18 @@ class Snapshot {
 
   // --- index, page by page
 
-  /// True if chunk sizes or positions are only known from a pass over the chunk headers.
+  /// True if there is something to remember between pages: read_chunk_map() then gives it.
+  virtual bool has_chunk_map() const { return needs_chunk_map(); }
+  /// True if chunk sizes or positions are only known from a pass over the chunk headers. Then pages
+  /// cannot be read without a map; otherwise one saves reading the same again for every page.
   virtual bool needs_chunk_map() const = 0;
-  /// That pass. `max_memory` bounds the result.
+  /// Bytes of memory that making the map takes, roughly.
+  virtual std::int64_t chunk_map_memory() const { return 0; }
+  /// Makes the map. `max_memory` bounds it.
   virtual std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
                                                          codec::BlockDecoder& decoder) const = 0;
-  /// Number of the page that holds a chunk, and of the one that holds a content offset
-  /// (`map` is null unless needs_chunk_map()).
+  /// Number of the page that holds a chunk, and of the one that holds a content offset.
+  /// `map` is null or this snapshot's.
   virtual std::int64_t page_of_chunk(std::int64_t chunk, const ChunkMap* map) const = 0;
   virtual std::int64_t page_at(std::int64_t content_offset, const ChunkMap* map) const = 0;
   /// Bytes of memory that reading a page takes at most.
@@ -117,11 +127,23 @@ class Snapshot {
 
   // --- checksums kept in the vlmetalayer bloscfs.xxh3
 
-  /// XXH3-64 of the chunk's stored bytes as recorded (0: none), nullopt without such a metalayer.
-  virtual std::optional<std::uint64_t> recorded_checksum(std::int64_t chunk,
-                                                         codec::BlockDecoder& decoder) const = 0;
-  /// Reads all stored bytes of the chunk; throws Error(malformed) when they do not have that sum.
+  /// XXH3-64 of the stored bytes of the chunks [first, first + count) as recorded (0: none); empty
+  /// without such a metalayer. Throws Error.
+  virtual std::vector<std::uint64_t> recorded_checksums(std::int64_t /*first*/,
+                                                        std::int64_t /*count*/,
+                                                        codec::BlockDecoder& /*decoder*/) const {
+    return {};
+  }
+  std::optional<std::uint64_t> recorded_checksum(std::int64_t chunk,
+                                                 codec::BlockDecoder& decoder) const {
+    const auto sums = recorded_checksums(chunk, 1, decoder);
+    return sums.empty() ? std::nullopt : std::optional<std::uint64_t>(sums.front());
+  }
+  /// Reads all stored bytes of the chunk; throws ChecksumFailure when they do not have that sum.
   void verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const;
+
+  /// Bytes of memory that this object holds for as long as it lives.
+  virtual std::size_t memory() const;
 
  protected:
   Snapshot(FrameInfo info, std::shared_ptr<const ByteSource> source, FileStamp stamp)
@@ -129,7 +151,6 @@ class Snapshot {
 
   FrameInfo info_;
   std::vector<MetalayerEntry> metalayers_;
-  std::vector<MetalayerEntry> vlmetalayers_;
   std::shared_ptr<const ByteSource> source_;
   FileStamp stamp_;
 };

@@ -95,8 +95,8 @@ codec::Chunk open_stored_chunk(const ByteSource& source, const StoredAt& at,
       read_first(source, at, std::max(demands.first_read, codec::kChunkHeaderBytes));
   const codec::ChunkHeader header = check_header(prefix, at, demands);
   const std::int64_t needed = codec::Chunk::prefix_size(header);
-  // Besides the prefix: the parsed starts; for VL blocks also sizes and their sums.
-  check_memory(needed + (header.vl_blocks ? 16 : 4) * std::int64_t{header.block_count}, at,
+  // Besides the prefix: the starts, parsed and sorted; for VL blocks also sizes and their sums.
+  check_memory(needed + (header.vl_blocks ? 16 : 8) * std::int64_t{header.block_count}, at,
                demands.max_memory);
   const std::size_t have = std::min(prefix.size(), static_cast<std::size_t>(needed));
   prefix.resize(static_cast<std::size_t>(needed));

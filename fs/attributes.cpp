@@ -102,11 +102,20 @@ bool is_small_vlmetalayer(const Snapshot& snapshot, const MetalayerEntry& entry)
   throw std::system_error(E2BIG, std::generic_category(), std::string(name));
 }
 
-const MetalayerEntry* find_entry(const std::vector<MetalayerEntry>& entries,
-                                 std::string_view name) {
+std::optional<MetalayerEntry> find_entry(const std::vector<MetalayerEntry>& entries,
+                                         std::string_view name) {
   const auto found = std::find_if(entries.begin(), entries.end(),
                                   [&](const MetalayerEntry& entry) { return entry.name == name; });
-  return found != entries.end() && !name.empty() ? &*found : nullptr;
+  if (found == entries.end() || name.empty()) return std::nullopt;
+  return *found;
+}
+
+/// Contents that were just read; they may be those of another state of the file.
+std::vector<std::uint8_t> unless_changed(const Snapshot& snapshot,
+                                         std::vector<std::uint8_t> contents) {
+  if (!snapshot.unchanged())
+    throw std::system_error(EIO, std::generic_category(), "source was changed while in use");
+  return contents;
 }
 
 std::optional<std::string> computed_value(const FrameInfo& info, std::string_view name) {
@@ -140,19 +149,17 @@ std::optional<std::vector<std::uint8_t>> read_attribute(const Snapshot& snapshot
                                                         std::string_view name,
                                                         codec::BlockDecoder& decoder) {
   if (name.starts_with(kMetaPrefix)) {
-    const MetalayerEntry* entry =
-        find_entry(snapshot.metalayers(), name.substr(kMetaPrefix.size()));
-    if (entry == nullptr) return std::nullopt;
+    const auto entry = find_entry(snapshot.metalayers(), name.substr(kMetaPrefix.size()));
+    if (!entry) return std::nullopt;
     if (entry->stored_size > kMaxAttributeSize) throw_too_big(name);
-    return snapshot.read_metalayer(*entry);
+    return unless_changed(snapshot, snapshot.read_metalayer(*entry));
   }
   if (name.starts_with(kVlmetaPrefix)) {
-    const MetalayerEntry* entry =
-        find_entry(snapshot.vlmetalayers(), name.substr(kVlmetaPrefix.size()));
-    if (entry == nullptr) return std::nullopt;
+    const auto entry = find_entry(snapshot.vlmetalayers(), name.substr(kVlmetaPrefix.size()));
+    if (!entry) return std::nullopt;
     if (snapshot.vlmetalayer_size(*entry) > static_cast<std::int64_t>(kMaxAttributeSize))
       throw_too_big(name);
-    return snapshot.read_vlmetalayer(*entry, kMaxAttributeSize, decoder);
+    return unless_changed(snapshot, snapshot.read_vlmetalayer(*entry, kMaxAttributeSize, decoder));
   }
   if (!name.starts_with(kAttributePrefix)) return std::nullopt;
   const std::optional<std::string> value =

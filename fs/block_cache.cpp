@@ -1,6 +1,8 @@
 #include "fs/block_cache.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +18,10 @@ constexpr std::uint8_t kMaxUses = 3;
 constexpr std::size_t kShareOfNew = 10;
 /// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
 constexpr std::size_t kOneUse = 8;
+/// What open files may hold beside half of the budget.
+constexpr std::size_t kHeldBesides = std::size_t{16} << 20;
+/// Values in use that are passed over in a row before the search ends: there may be very many.
+constexpr int kMaxPassedOver = 8;
 /// Work below this size needs no permit: a few readers at once do not matter.
 constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
 
@@ -154,6 +160,20 @@ BlockCache::LargeWork::~LargeWork() {
   cache_.large_freed_.notify_all();
 }
 
+BlockCache::Held::Held(BlockCache& cache, std::size_t bytes) : cache_(cache), bytes_(bytes) {
+  if ((cache_.held_ += bytes_) > cache_.capacity_ / 2 + kHeldBesides) {
+    cache_.held_ -= bytes_;
+    throw std::system_error(ENOMEM, std::generic_category(),
+                            "too many files with large headers are open");
+  }
+  cache_.reserve(bytes_);
+}
+
+BlockCache::Held::~Held() {
+  cache_.held_ -= bytes_;
+  cache_.release(bytes_);
+}
+
 void BlockCache::reserve(std::size_t bytes) {
   used_ += bytes;
   while (used_ > capacity_ && evict_one()) {
@@ -193,7 +213,7 @@ bool BlockCache::evict_from(Shard& shard, Victim victim) {
 }
 
 bool BlockCache::evict_from_small(Shard& shard) {
-  for (std::size_t tries = shard.small.size(); tries > 0; tries--) {
+  for (int passed_over = 0; passed_over < kMaxPassedOver && !shard.small.empty();) {
     Entry& entry = shard.small.front();
     shard.small.pop_front();
     if (entry.uses > 0) {
@@ -202,40 +222,43 @@ bool BlockCache::evict_from_small(Shard& shard) {
       entry.uses = 0;
       entry.in_main = true;
       shard.main.push_back(entry);
-      continue;
-    }
-    if (entry.value.use_count() > 1) {
+    } else if (entry.value.use_count() > 1) {
       shard.small.push_back(entry);
-      continue;
+      passed_over++;
+    } else {
+      shard.small_bytes -= entry.charge;
+      remember_ghost(shard, CacheKeyHash{}(entry.key));
+      drop(shard, entry);
+      return true;
     }
-    shard.small_bytes -= entry.charge;
-    used_ -= entry.charge;
-    stats_.cache_bytes -= entry.charge;
-    stats_.cache_evictions++;
-    remember_ghost(shard, CacheKeyHash{}(entry.key));
-    shard.entries.erase(CacheKey(entry.key));
-    return true;
   }
   return false;
 }
 
 bool BlockCache::evict_from_main(Shard& shard) {
-  for (std::size_t tries = shard.main.size() * (kMaxUses + 1u); tries > 0; tries--) {
+  for (int passed_over = 0; passed_over < kMaxPassedOver && !shard.main.empty();) {
     Entry& entry = shard.main.front();
     shard.main.pop_front();
-    if (entry.uses > 0 || entry.value.use_count() > 1) {
-      if (entry.uses > 0) entry.uses--;
+    if (entry.uses > 0) {
+      entry.uses--;
       shard.main.push_back(entry);
-      continue;
+    } else if (entry.value.use_count() > 1) {
+      shard.main.push_back(entry);
+      passed_over++;
+    } else {
+      shard.main_bytes -= entry.charge;
+      drop(shard, entry);
+      return true;
     }
-    shard.main_bytes -= entry.charge;
-    used_ -= entry.charge;
-    stats_.cache_bytes -= entry.charge;
-    stats_.cache_evictions++;
-    shard.entries.erase(CacheKey(entry.key));
-    return true;
   }
   return false;
+}
+
+void BlockCache::drop(Shard& shard, const Entry& entry) {
+  used_ -= entry.charge;
+  stats_.cache_bytes -= entry.charge;
+  stats_.cache_evictions++;
+  shard.entries.erase(CacheKey(entry.key));
 }
 
 void BlockCache::remember_ghost(Shard& shard, std::size_t hash) {

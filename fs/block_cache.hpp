@@ -12,6 +12,7 @@
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <boost/intrusive/list.hpp>
 
@@ -23,7 +24,7 @@ namespace bloscfs::fs {
 /// Why a value is wanted: to be read now, or because a sequential reader will come to it.
 enum class Purpose : std::uint8_t { read, readahead };
 
-enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map };
+enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map, checksums };
 
 struct CacheKey {
   std::uint64_t content = 0;  ///< identity of one state of one file
@@ -44,8 +45,11 @@ class BlockCache {
 
   std::size_t capacity() const { return capacity_; }
 
+  /// Bytes that keeping a value takes besides the value itself.
+  static constexpr std::size_t kEntryCost = 256;
+
   /// The value under `key`, made by `make` if it is absent. While `make` runs, `working_memory`
-  /// bytes are taken from the budget; afterwards the value's own memory() is.
+  /// bytes are taken from the budget; afterwards the value's own memory() and kEntryCost are.
   /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
   /// throws, to everyone who waits for the value; failures are not kept.
   template <typename T, typename Make>
@@ -53,7 +57,7 @@ class BlockCache {
                                Purpose purpose = Purpose::read) {
     auto value = get_any(key, working_memory, purpose, [&make]() -> Made {
       std::shared_ptr<const T> made = make();
-      const std::size_t charge = made->memory();
+      const std::size_t charge = made->memory() + kEntryCost;
       return {std::move(made), charge};
     });
     return std::static_pointer_cast<const T>(std::move(value));
@@ -68,6 +72,21 @@ class BlockCache {
     ~LargeWork();
     LargeWork(const LargeWork&) = delete;
     LargeWork& operator=(const LargeWork&) = delete;
+
+   private:
+    BlockCache& cache_;
+    std::size_t bytes_;
+  };
+
+  /// Takes a part of the budget for what an open file keeps outside of the cache, while it lives.
+  class Held {
+   public:
+    /// Throws std::system_error(ENOMEM) when open files hold too much already.
+    Held(BlockCache& cache, std::size_t bytes);
+    Held(Held&& other) noexcept
+        : cache_(other.cache_), bytes_(std::exchange(other.bytes_, std::size_t{0})) {}
+    Held& operator=(Held&&) = delete;
+    ~Held();
 
    private:
     BlockCache& cache_;
@@ -128,7 +147,7 @@ class BlockCache {
   void fail(Shard& shard, const CacheKey& key);
   void reserve(std::size_t bytes);
   void release(std::size_t bytes);
-  /// Frees one value of some shard; false if every value is in use.
+  /// Frees one value of some shard; false if those that it looked at are all in use.
   bool evict_one();
   enum class Victim { new_value, used_again };
   bool evict_from(Shard& shard, Victim victim);
@@ -136,12 +155,15 @@ class BlockCache {
   bool evict_from_fullest(Victim victim);
   bool evict_from_small(Shard& shard) REQUIRES(shard.mutex);
   bool evict_from_main(Shard& shard) REQUIRES(shard.mutex);
+  /// Frees an entry that no queue holds any more.
+  void drop(Shard& shard, const Entry& entry) REQUIRES(shard.mutex);
   void remember_ghost(Shard& shard, std::size_t hash) REQUIRES(shard.mutex);
 
   static constexpr std::size_t kShards = 16;
   const std::size_t capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
+  std::atomic<std::size_t> held_{0};     ///< by open files
   std::atomic<std::uint64_t> clock_{0};  ///< bytes of all values ever made
   Mutex large_mutex_;
   CondVar large_freed_;

@@ -8,6 +8,7 @@
 #include <spdlog/spdlog.h>
 
 #include "codec/error.hpp"
+#include "frame/open_regular.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -33,11 +34,8 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
                                                        const std::string& path,
                                                        bool is_sframe) const {
   if (is_sframe) return frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), settings);
-  // O_NONBLOCK: a fifo that takes the file's place must not stop the daemon.
-  frame::UniqueFd fd = root_.open(path, O_RDONLY | O_NONBLOCK);
-  struct stat st {};
-  if (::fstat(fd.get(), &st) != 0 || !S_ISREG(st.st_mode))
-    throw std::system_error(ESTALE, std::generic_category(), path);
+  frame::UniqueFd fd = frame::open_if_regular(root_.open(path, O_PATH), O_RDONLY);
+  if (!fd) throw std::system_error(ESTALE, std::generic_category(), path);
   return frame::open_file(std::move(fd), settings);
 }
 

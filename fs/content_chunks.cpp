@@ -100,7 +100,8 @@ codec::ByteRange ContentCommit::chunk_range(std::int64_t chunk, std::int64_t fra
   const std::int64_t chunksize = transaction_->info().chunksize;
   if (chunksize > 0)
     return {chunk * chunksize, std::min(chunksize, frame_size - chunk * chunksize)};
-  const frame::ChunkPlace place = view_->reader().place(chunk);
+  FrameReader::Request request(view_->reader());
+  const frame::ChunkPlace place = view_->reader().place(chunk, request);
   return {place.content_offset, place.nbytes};
 }
 
@@ -112,7 +113,9 @@ bool ContentCommit::ends_within_item(const codec::ByteRange& range) const {
 std::set<std::int64_t> ContentCommit::touched_chunks() const {
   const std::int64_t chunksize = transaction_->info().chunksize;
   const auto chunk_of = [&](std::int64_t offset) {
-    return chunksize > 0 ? offset / chunksize : view_->reader().place_at(offset).number;
+    if (chunksize > 0) return offset / chunksize;
+    FrameReader::Request request(view_->reader());
+    return view_->reader().place_at(offset, request).number;
   };
   std::set<std::int64_t> touched;
   layer_->bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {

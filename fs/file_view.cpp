@@ -8,9 +8,10 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Steps that a search for the next hole or data may take before it settles for what it knows:
-/// reporting a hole as data is always allowed.
-constexpr int kMaxSeekSteps = 1 << 20;
+/// Bytes of an open file whose header is of the usual size.
+constexpr std::size_t kUsualMemory = 8 << 10;
+/// A step of a search for the next hole or data, in bytes that could be decoded meanwhile.
+constexpr std::int64_t kSeekStep = 64;
 
 bool is_zero(codec::SpecialValue value) {
   return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
@@ -32,9 +33,15 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
 }
 
 FileView::FileView(ViewShape shape, FrameReader reader)
-    : shape_(std::move(shape)), reader_(std::move(reader)) {
+    : shape_(std::move(shape)), reader_(std::move(reader)), held_(reader_.cache(), excess()) {
   const frame::FrameInfo& info = reader_.snapshot().info();
   if (shape_.blocked) geometry_.emplace(*info.array, info.typesize);
+}
+
+/// What an open file holds beyond what any would.
+std::size_t FileView::excess() const {
+  const std::size_t memory = reader_.snapshot().memory() + shape_.header.capacity();
+  return memory - std::min(memory, kUsualMemory);
 }
 
 void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
@@ -52,26 +59,36 @@ void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) cons
 }
 
 void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const {
-  if (geometry_)
-    read_blocked(offset, out.add_owned(static_cast<std::size_t>(size)));
-  else
-    reader_.read(offset, size, out);
+  if (!geometry_) return reader_.read(offset, size, out);
+  // Added when it is complete: what a failure leaves unfilled must not be sent.
+  const auto length = static_cast<std::size_t>(size);
+  const std::shared_ptr<std::uint8_t[]> memory(new std::uint8_t[length]);
+  const codec::MutableBytes bytes(memory.get(), length);
+  read_blocked(offset, bytes);
+  out.add_shared(memory, bytes);
 }
 
 void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out) const {
+  FrameReader::Request request(reader_);
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
-    const auto copy_runs = [&](const FrameReader::Span& span, std::int64_t position) {
-      // A run may cross from one stored block to the next if the chunk has its own block size.
-      for (const auto& run : *part.runs) {
-        const std::int64_t begin = std::max(run.in_block, position);
-        const std::int64_t end = std::min(run.in_block + run.length, position + span.size);
-        if (begin >= end) continue;
-        const std::int64_t target = run.array_offset + (begin - run.in_block) - offset;
-        span.copy(begin - position, out.subspan(static_cast<std::size_t>(target),
-                                                static_cast<std::size_t>(end - begin)));
+    const auto opened = reader_.open_chunk(part.chunk, request);
+    FrameReader::Span span;
+    std::int64_t span_begin = 0;  // in the block
+    for (const auto& run : *part.runs) {
+      const std::int64_t run_end = run.in_block + run.length;
+      // The chunk may have smaller blocks than the array.
+      for (std::int64_t at = run.in_block; at < run_end;) {
+        if (at >= span_begin + span.size) {
+          span = reader_.span_at(*opened, part.chunk_offset + at, part.block_size - at, request);
+          span_begin = at;
+        }
+        const std::int64_t end = std::min(run_end, span_begin + span.size);
+        const std::int64_t target = run.array_offset + (at - run.in_block) - offset;
+        span.copy(at - span_begin, out.subspan(static_cast<std::size_t>(target),
+                                               static_cast<std::size_t>(end - at)));
+        at = end;
       }
-    };
-    reader_.visit_chunk(part.chunk, part.chunk_offset, part.block_size, copy_runs);
+    }
   };
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }
@@ -81,76 +98,84 @@ void FileView::prefetch(std::int64_t offset, std::int64_t size) const {
   const std::int64_t begin = std::max(offset, header_size);
   const std::int64_t end = std::min(offset + size, this->size());
   if (begin >= end) return;
-  if (geometry_) {
-    geometry_->for_each_block(
-        begin - header_size, end - begin, [&](const frame::ArrayGeometry::BlockPart& part) {
-          reader_.prefetch_chunk(part.chunk, part.chunk_offset, part.block_size);
-        });
-    return;
-  }
-  for (std::int64_t at = begin - header_size; at < end - header_size;) {
-    const frame::ChunkPlace place = reader_.place_at(at);
-    const std::int64_t chunk_end = place.content_offset + place.nbytes;
-    const std::int64_t part = std::min(end - header_size, chunk_end) - at;
-    reader_.prefetch_chunk(place.number, at - place.content_offset, part);
-    at += part;
-  }
+  if (geometry_)
+    prefetch_blocked(begin - header_size, end - begin);
+  else
+    reader_.prefetch(begin - header_size, end - begin);
 }
 
-bool FileView::chunk_is_hole(std::int64_t chunk) const {
-  return is_zero(reader_.place(chunk).special);
+void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size) const {
+  FrameReader::Request request(reader_);
+  geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
+    const auto opened = reader_.open_chunk(part.chunk, request);
+    std::int64_t fetched = part.chunk_offset;
+    for (const auto& run : *part.runs) {
+      const std::int64_t run_begin = std::max(fetched, part.chunk_offset + run.in_block);
+      const std::int64_t run_end = part.chunk_offset + run.in_block + run.length;
+      if (run_begin < run_end)
+        fetched = reader_.prefetch_part(*opened, run_begin, run_end - run_begin, request);
+    }
+  });
 }
 
-FileView::Extent FileView::flat_extent_at(std::int64_t content_offset) const {
-  const frame::ChunkPlace place = reader_.place_at(content_offset);
-  const auto page = reader_.page_of_chunk(place.number);
-  if (page->uniform_special()) {
-    const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
-    return {last.content_offset + last.nbytes, is_zero(place.special)};
-  }
-  return {place.content_offset + place.nbytes, is_zero(place.special)};
+bool FileView::Search::may_go_on() {
+  request.work().add(kSeekStep);
+  return !request.work().exhausted();
 }
 
-bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab) const {
+FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
+  const frame::ChunkPlace place = reader_.place_at(content_offset, search.request);
+  const auto page = reader_.page_of_chunk(place.number, search.request);
+  if (!page->uniform_hole()) return {place.content_offset + place.nbytes, is_zero(place.special)};
+  const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
+  return {last.content_offset + last.nbytes, is_zero(place.special)};
+}
+
+bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
   for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
-    const auto page = reader_.page_of_chunk(chunk);
+    if (!search.may_go_on()) return false;
+    const auto page = reader_.page_of_chunk(chunk, search.request);
     if (!is_zero(page->place(chunk).special)) return false;
-    chunk = page->uniform_special() ? page->first_chunk() + page->chunk_count() : chunk + 1;
+    chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
   }
   return true;
 }
 
-FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, SlabMemo& memo) const {
-  if (content_offset >= memo.end) {
+FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, Search& search) const {
+  if (content_offset >= search.slab_end) {
     const auto slab = geometry_->slab_at(content_offset);
-    memo = {slab.end, slab_is_hole(slab)};
+    search.slab_is_hole = slab_is_hole(slab, search);
+    search.slab_end = slab.end;
   }
-  if (memo.hole) return {memo.end, true};
+  if (search.slab_is_hole) return {search.slab_end, true};
   const auto run = geometry_->chunk_run(content_offset);
-  return {run.end, chunk_is_hole(run.chunk)};
+  return {run.end, is_zero(reader_.place(run.chunk, search.request).special)};
 }
 
-FileView::Extent FileView::extent_at(std::int64_t content_offset, SlabMemo& memo) const {
+std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
+  const std::int64_t end = shape_.content_size;
   if (const auto special = reader_.snapshot().all_chunks_special())
-    return {shape_.content_size, is_zero(*special)};
-  return geometry_ ? blocked_extent_at(content_offset, memo) : flat_extent_at(content_offset);
+    return is_zero(*special) == want_hole ? offset : end;
+  Search search(reader_);
+  while (offset < end) {
+    // Data may be reported where a hole is, so a search that takes too long settles for that.
+    if (!search.may_go_on()) return want_hole ? end : offset;
+    const Extent extent =
+        geometry_ ? blocked_extent_at(offset, search) : flat_extent_at(offset, search);
+    if (extent.hole == want_hole) return offset;
+    offset = extent.end;
+  }
+  return end;
 }
 
 std::optional<std::int64_t> FileView::seek(std::int64_t offset, bool want_hole) const {
   if (offset < 0 || offset >= size()) return std::nullopt;
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
-  if (offset < header_size) {
-    if (!want_hole) return offset;
-    offset = header_size;
-  }
-  SlabMemo memo;
-  for (int step = 0; offset < size(); step++) {
-    if (step == kMaxSeekSteps) return want_hole ? size() : offset;
-    const Extent extent = extent_at(offset - header_size, memo);
-    if (extent.hole == want_hole) return offset;
-    offset = header_size + extent.end;
-  }
-  return want_hole ? std::optional(size()) : std::nullopt;
+  if (offset < header_size && !want_hole) return offset;
+  const std::int64_t begin = std::max<std::int64_t>(offset - header_size, 0);
+  const std::int64_t found = header_size + seek_content(begin, want_hole);
+  if (found == size() && !want_hole) return std::nullopt;
+  return found;
 }
 
 std::optional<std::int64_t> FileView::seek_data(std::int64_t offset) const {

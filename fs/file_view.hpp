@@ -28,6 +28,7 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw);
 /// Thread-safe; errors as FrameReader's.
 class FileView {
  public:
+  /// Throws std::system_error(ENOMEM) when open files hold too much memory already.
   FileView(ViewShape shape, FrameReader reader);
 
   const ViewShape& shape() const { return shape_; }
@@ -50,22 +51,30 @@ class FileView {
     std::int64_t end;
     bool hole;
   };
-  /// The slab that a search is in, so that its chunks are looked through only once.
-  struct SlabMemo {
-    std::int64_t end = 0;
-    bool hole = false;
+  /// What a search has at hand: the index, what it may still cost, and the slab that it is in, so
+  /// that its chunks are looked through only once.
+  struct Search {
+    explicit Search(const FrameReader& reader) : request(reader) {}
+    bool may_go_on();
+
+    FrameReader::Request request;
+    std::int64_t slab_end = 0;
+    bool slab_is_hole = false;
   };
-  Extent extent_at(std::int64_t content_offset, SlabMemo& memo) const;
-  Extent flat_extent_at(std::int64_t content_offset) const;
-  Extent blocked_extent_at(std::int64_t content_offset, SlabMemo& memo) const;
-  bool chunk_is_hole(std::int64_t chunk) const;
-  bool slab_is_hole(const frame::ArrayGeometry::Slab& slab) const;
+  Extent flat_extent_at(std::int64_t content_offset, Search& search) const;
+  Extent blocked_extent_at(std::int64_t content_offset, Search& search) const;
+  bool slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const;
+  /// The next hole or data of the contents; their end where there is none.
+  std::int64_t seek_content(std::int64_t offset, bool want_hole) const;
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
+  std::size_t excess() const;
   void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   void read_blocked(std::int64_t offset, codec::MutableBytes out) const;
+  void prefetch_blocked(std::int64_t offset, std::int64_t size) const;
 
   ViewShape shape_;
   FrameReader reader_;
+  BlockCache::Held held_;
   std::optional<frame::ArrayGeometry> geometry_;  ///< blocked views only
 };
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "codec/error.hpp"
+#include "frame/open_regular.hpp"
 #include "fs/attributes.hpp"
 
 namespace bloscfs::fs {
@@ -86,7 +87,7 @@ MountSource open_source(const std::string& path, bool raw) {
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
                        MountLock* lock)
     : root_(std::move(source.root)),
-      reader_settings_{options.verify},
+      reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, stats_),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),

@@ -8,11 +8,13 @@
 
 #include "frame/snapshot.hpp"
 #include "fs/block_cache.hpp"
+#include "fs/block_run.hpp"
 #include "fs/reply_data.hpp"
+#include "fs/work.hpp"
 
 namespace bloscfs::fs {
 
-/// One decoded block, or the decoded bytes that a cache entry keeps.
+/// Decoded bytes that a cache entry keeps: those of a run of blocks.
 struct Block {
   std::unique_ptr<std::uint8_t[]> bytes;
   std::size_t size = 0;
@@ -22,11 +24,12 @@ struct Block {
 };
 
 struct ReaderSettings {
-  bool verify_checksums = false;  ///< check bloscfs.xxh3 when a chunk is opened
+  bool verify_checksums = false;               ///< check bloscfs.xxh3 when a chunk is opened
+  std::int64_t work_limit = Work::kUnlimited;  ///< of one request
 };
 
-/// Thread-safe. Errors: codec::Error for damaged data, std::system_error for I/O (EIO once the
-/// source was changed under the snapshot).
+/// Thread-safe. Errors: codec::Error for damaged data (too_large also for a request beyond the
+/// limit), std::system_error for I/O (EIO once the source was changed under the snapshot).
 class FrameReader {
  public:
   /// `content_id` names chunks and blocks in the cache, `index_id` the index: equal only for
@@ -36,38 +39,35 @@ class FrameReader {
               ReaderSettings settings = {});
 
   const frame::Snapshot& snapshot() const { return *snapshot_; }
+  BlockCache& cache() const { return cache_; }
+
+  /// What one request has at hand of the index, and what it may still cost. For one thread.
+  class Request {
+   public:
+    explicit Request(const FrameReader& reader) : work_(reader.settings_.work_limit) {}
+    Work& work() { return work_; }
+
+   private:
+    friend class FrameReader;
+    Work work_;
+    std::shared_ptr<const frame::ChunkMap> map_;
+    std::shared_ptr<const frame::IndexPage> page_;  ///< the last one that was needed
+  };
 
   /// Adds content bytes [offset, offset + size), which lie inside the contents, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
-
-  /// Calls `use(span, position)` for each piece of the chunk's contents
-  /// [chunk_offset, chunk_offset + size), in order; `position` counts from chunk_offset.
-  template <typename Use>
-  void visit_chunk(std::int64_t chunk, std::int64_t chunk_offset, std::int64_t size,
-                   Use use) const {
-    const auto opened = open_chunk(chunk);
-    std::int64_t done = 0;
-    while (done < size) {
-      const Span span = span_at(*opened, chunk_offset + done, size - done);
-      use(span, done);
-      done += span.size;
-    }
-  }
-
-  /// Brings the blocks of a part of one chunk into the cache.
-  void prefetch_chunk(std::int64_t chunk, std::int64_t chunk_offset, std::int64_t size) const;
+  /// Brings the blocks of such a range into the cache.
+  void prefetch(std::int64_t offset, std::int64_t size) const;
 
   /// Where a chunk lies, and which chunk holds a content offset.
-  frame::ChunkPlace place(std::int64_t chunk) const;
-  frame::ChunkPlace place_at(std::int64_t content_offset) const;
+  frame::ChunkPlace place(std::int64_t chunk, Request& request) const;
+  frame::ChunkPlace place_at(std::int64_t content_offset, Request& request) const;
   /// The page of the index that holds the chunk.
-  std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk) const;
+  std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk, Request& request) const;
   /// The chunk with its header read (special chunks included).
-  std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk) const;
+  std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk, Request& request) const;
   /// Drops what the cache has of a chunk, which nobody is reading.
   void forget_chunk(std::int64_t chunk) const;
-  /// Decodes all of one chunk and checks every checksum of it; for verification.
-  void check_chunk(std::int64_t chunk) const;
 
   /// A piece of a chunk's contents: bytes of a pinned block, or a part of a special chunk.
   struct Span {
@@ -80,21 +80,88 @@ class FrameReader {
     /// Copies [from, from + out.size()) of the span.
     void copy(std::int64_t from, codec::MutableBytes out) const;
   };
+  /// The longest piece of [chunk_offset, chunk_offset + size) that one span holds, from its start.
+  Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size,
+               Request& request) const;
+  /// Brings the blocks of a part of a chunk into the cache; returns the end of what they hold.
+  std::int64_t prefetch_part(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
+                             std::int64_t size, Request& request) const;
+
+  /// Calls `use(span, position)` for each piece of the chunk's contents
+  /// [chunk_offset, chunk_offset + size), in order; `position` counts from chunk_offset.
+  template <typename Use>
+  void visit_chunk(std::int64_t chunk, std::int64_t chunk_offset, std::int64_t size,
+                   Use use) const {
+    Request request(*this);
+    const auto opened = open_chunk(chunk, request);
+    for (std::int64_t done = 0; done < size;) {
+      const Span span = span_at(*opened, chunk_offset + done, size - done, request);
+      use(span, done);
+      done += span.size;
+    }
+  }
+
+  // The same for who asks once.
+  std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk) const {
+    Request request(*this);
+    return page_of_chunk(chunk, request);
+  }
+  std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk) const {
+    Request request(*this);
+    return open_chunk(chunk, request);
+  }
+
+  /// Decodes all of one chunk and checks every checksum of it; for verification.
+  void check_chunk(std::int64_t chunk) const;
 
  private:
-  Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
-               std::int64_t size) const;
-  std::shared_ptr<const Block> block(const frame::OpenedChunk& opened, std::int32_t number,
-                                     Purpose purpose = Purpose::read) const;
-  /// The same for a caller that holds the permit for this chunk's working memory.
-  std::shared_ptr<const Block> permitted_block(const frame::OpenedChunk& opened,
-                                               std::int32_t number, Purpose purpose) const;
-  std::shared_ptr<const Block> decode_block(const frame::OpenedChunk& opened,
-                                            std::int32_t number) const;
-  std::shared_ptr<const frame::OpenedChunk> open_place(const frame::ChunkPlace& place) const;
-  std::shared_ptr<const frame::IndexPage> page(std::int64_t number,
-                                               const frame::ChunkMap* map) const;
-  std::shared_ptr<const frame::ChunkMap> chunk_map() const;
+  using OpenedPointer = std::shared_ptr<const frame::OpenedChunk>;
+  using BlockPointer = std::shared_ptr<const Block>;
+
+  frame::ChunkPlace next_place(const frame::ChunkPlace& previous, Request& request) const;
+  bool is_tiny(const frame::ChunkPlace& place) const;
+  void read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
+                  ReplyData& out, Request& request) const;
+  BlockPointer blocks(const frame::OpenedChunk& opened, const BlockRun& run, Request& request,
+                      Purpose purpose = Purpose::read) const;
+  /// The same for a caller that holds the permit for the working memory.
+  BlockPointer permitted_blocks(const frame::OpenedChunk& opened, const BlockRun& run,
+                                Request& request, Purpose purpose) const;
+  BlockPointer decode(const frame::OpenedChunk& opened, const BlockRun& run,
+                      Request& request) const;
+  void decode_each(const frame::OpenedChunk& opened, const BlockRun& run, codec::Bytes reference,
+                   codec::MutableBytes out) const;
+  OpenedPointer open_place(const frame::ChunkPlace& place, Request& request) const;
+  OpenedPointer open_within(const frame::ChunkPlace& place, std::int64_t memory,
+                            Request& request) const;
+  OpenedPointer open_now(const frame::ChunkPlace& place, std::int64_t memory,
+                         Request& request) const;
+  std::shared_ptr<const frame::IndexPage> page(std::int64_t number, Request& request) const;
+  const frame::ChunkMap* chunk_map(Request& request) const;
+  void verify_checksum(const frame::OpenedChunk& opened) const;
+  /// Runs `step`, and counts a wrong checksum that it finds.
+  template <typename Step>
+  auto counting_failures(Step step) const {
+    try {
+      return step();
+    } catch (const frame::ChecksumFailure&) {
+      stats_.checksum_failures++;
+      throw;
+    }
+  }
+  /// Runs `step`, which reads the source. Throws std::system_error(EIO) if that was changed: what
+  /// it gave, or found bad, may come from that.
+  template <typename Step>
+  auto unless_changed(Step step) const {
+    try {
+      auto result = step();
+      check_unchanged();
+      return result;
+    } catch (const codec::Error&) {
+      check_unchanged();
+      throw;
+    }
+  }
   void check_unchanged() const;
   CacheKey key(CacheKind kind, std::int64_t item, std::int32_t block = 0) const;
 

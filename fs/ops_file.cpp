@@ -13,10 +13,6 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A reply of more pieces is joined first: one system call takes no more (IOV_MAX), header
-/// included.
-constexpr std::size_t kMaxPieces = 1000;
-
 /// A negative offset leaves the pages alone.
 void forget_attributes(fuse_req_t request, fuse_ino_t inode) {
   fuse_lowlevel_notify_inval_inode(mount_state(request).session, inode, -1, 0);
@@ -58,12 +54,6 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
     }
     ReplyData data;
     fs.read(*handle, offset, static_cast<std::int64_t>(size), data);
-    if (data.pieces().size() >= kMaxPieces) {
-      const auto joined = std::make_unique<std::uint8_t[]>(data.size());
-      data.copy_to({joined.get(), data.size()});
-      fuse_reply_buf(request, reinterpret_cast<const char*>(joined.get()), data.size());
-      return;
-    }
     fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));
   });
 }

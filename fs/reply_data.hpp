@@ -12,11 +12,15 @@
 
 namespace bloscfs::fs {
 
+/// A reply of 1 MiB has fewer than IOV_MAX pieces, whatever it is made of.
 class ReplyData {
  public:
+  /// Fewer bytes are copied: pinning and sending them on their own would cost more.
+  static constexpr std::size_t kLeastShared = 4096;
+
   /// Adds bytes that `owner` keeps alive.
   void add_shared(std::shared_ptr<const void> owner, codec::Bytes bytes);
-  /// Adds `size` uninitialised bytes and returns them to be filled.
+  /// Adds `size` uninitialised bytes and returns them to be filled at once.
   codec::MutableBytes add_owned(std::size_t size);
   /// Adds zeros without allocating them.
   void add_zeros(std::size_t size);
@@ -27,9 +31,11 @@ class ReplyData {
 
  private:
   void add_piece(const std::uint8_t* data, std::size_t size);
+  codec::MutableBytes allocate(std::size_t size);
 
   std::vector<iovec> pieces_;
   std::vector<std::shared_ptr<const void>> owners_;
+  codec::MutableBytes room_;  ///< for the next small parts
   std::size_t size_ = 0;
 };
 

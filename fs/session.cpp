@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/printable.hpp"
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
@@ -212,6 +213,12 @@ bool can_write(const std::string& source) {
   return ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
+void use_logger(std::shared_ptr<spdlog::logger> logger, const std::string& pattern,
+                const std::string& end) {
+  logger->set_formatter(printable_formatter(pattern, end));
+  spdlog::set_default_logger(std::move(logger));
+}
+
 class Session {
  public:
   Session(const SessionSettings& settings, MountState& state)
@@ -262,7 +269,7 @@ void run_session(SessionSettings settings) {
   require_directory(settings.mountpoint);
   bound_allocator();
   raise_descriptor_limit();
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("bloscfs"));
+  use_logger(spdlog::stderr_logger_mt("bloscfs"), "%+", "\n");
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
   settings.options.read_only |= !can_write(settings.source);
@@ -281,7 +288,8 @@ void run_session(SessionSettings settings) {
   if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
     throw std::system_error(errno, std::generic_category(), "going into the background");
   if (!settings.foreground)
-    spdlog::set_default_logger(spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID));
+    use_logger(spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID, LOG_USER, true), "%v",
+               "");
   // Threads would not survive going into the background, so they start here.
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,

@@ -9,6 +9,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 
 namespace {
@@ -49,9 +50,11 @@ class CommandLine {
     } catch (const CLI::Success& request) {
       return app_.exit(request);
     } catch (const CLI::ParseError& error) {
-      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n", error.what());
+      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n",
+                 bloscfs::fs::printable(error.what()));
     } catch (const UsageError& error) {
-      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n", error.what());
+      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n",
+                 bloscfs::fs::printable(error.what()));
     }
     return kExitBadUsage;
   }
@@ -108,13 +111,13 @@ class CommandLine {
 
 int main(int argc, char** argv) {
   spdlog::set_default_logger(spdlog::stderr_logger_st("b2frame"));
-  spdlog::set_pattern("b2frame: %v");
+  spdlog::default_logger()->set_formatter(bloscfs::fs::printable_formatter("b2frame: %v", "\n"));
   try {
     const int status = CommandLine().run(argc, argv);
     if (std::fflush(stdout) == 0) return status;
     std::perror("b2frame: stdout");
   } catch (const std::exception& error) {
-    fmt::print(stderr, "b2frame: {}\n", error.what());
+    fmt::print(stderr, "b2frame: {}\n", bloscfs::fs::printable(error.what()));
   }
   return kExitBadData;
 }

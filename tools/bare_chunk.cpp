@@ -75,10 +75,6 @@ class BareChunk final : public frame::Snapshot {
                    frame::MutableBytes out) const override {
     source_->read_exactly_at(static_cast<std::uint64_t>(range.offset), out, "block");
   }
-  std::optional<std::uint64_t> recorded_checksum(std::int64_t,
-                                                 codec::BlockDecoder&) const override {
-    return std::nullopt;
-  }
 
  private:
   frame::StoredAt whole_file() const { return {0, static_cast<std::uint64_t>(stamp_.size)}; }

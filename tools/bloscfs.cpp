@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "fs/options.hpp"
+#include "fs/printable.hpp"
 #include "fs/session.hpp"
 
 namespace {
@@ -56,7 +57,8 @@ int main(int argc, char** argv) {
   try {
     bloscfs::fs::run_session(settings);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "bloscfs: %s: %s\n", settings.source.c_str(), error.what());
+    const std::string line = bloscfs::fs::printable(settings.source + ": " + error.what());
+    std::fprintf(stderr, "bloscfs: %s\n", line.c_str());
     return 1;
   }
   return 0;

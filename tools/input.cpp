@@ -7,6 +7,7 @@
 
 #include "codec/error.hpp"
 #include "frame/open.hpp"
+#include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
 
@@ -38,7 +39,7 @@ std::string reason(const std::exception& error) {
 }
 
 void complain(const std::string& file, const std::string& what) {
-  fmt::print(stderr, "b2frame: {}: {}\n", file, what);
+  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(file), fs::printable(what));
 }
 
 int guarded(const std::string& file, const std::function<int()>& work) {

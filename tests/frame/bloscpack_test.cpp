@@ -1,5 +1,7 @@
 #include "frame/bloscpack.hpp"
 
+#include <chrono>
+
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
@@ -394,6 +396,45 @@ BOOST_AUTO_TEST_CASE(refuses_metadata_that_are_no_json) {
   for (const char* text : {"", "{", "{}x", "{\"a\":}", "\"\xff\""})
     BOOST_TEST_CONTEXT(text) check_refused(with_metadata(text));
   check_refused(with_metadata(std::string(100, '[') + std::string(100, ']')));
+}
+
+BOOST_AUTO_TEST_CASE(long_lists_in_metadata_cost_little) {
+  const auto list = [](const std::string& item, int count) {
+    std::string text = "[" + item;
+    for (int i = 1; i < count; ++i) text += "," + item;
+    return text + "]";
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  for (const char* item : {"[]", "{}", "1", "\"\"", "null"}) {
+    const std::string rest = R"(,"order":"C","container":"numpy"})";
+    check_refused(with_metadata(R"({"dtype":"|u1","shape":)" + list(item, 20'000) + rest));
+    check_refused(with_metadata(R"({"shape":[3],"dtype":)" + list(item, 25'000) + rest));
+    const auto long_ones = with_metadata(R"({"shape":[3],"dtype":)" + list(item, 100'000) + rest);
+    BOOST_TEST(!open_blp(long_ones.build())->info().array.has_value());
+  }
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(3)));
+}
+
+BOOST_AUTO_TEST_CASE(last_of_equal_keys_counts) {
+  const std::string text = R"({"container":"numpy","dtype":5,"dtype":"|u1","shape":{"shape":7},)"
+                           R"("order":"X","order":"F","shape":[3]})";
+  const auto array = open_blp(with_metadata(text).build())->info().array.value();
+  BOOST_TEST(array.dtype.value() == "|u1");
+  BOOST_TEST(array.shape == std::vector<std::int64_t>{3});
+  BOOST_TEST(array.fortran_order);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_absurdly_long_stored_metadata) {
+  BlpFile file = with_metadata(kMatrix);
+  file.metadata[0].preallocated = 65 << 20;
+  Buffer bytes = file.build();
+  const std::size_t comp_size_at = 32 + 8 + 4 + 4 + 4;
+  const std::uint32_t comp_size = (64 << 20) + 1;
+  for (std::size_t i = 0; i < 4; ++i)
+    bytes[comp_size_at + i] = static_cast<std::uint8_t>(comp_size >> (8 * i));
+  BOOST_CHECK_EXCEPTION(open_blp(bytes), codec::Error, [](const codec::Error& error) {
+    return std::string(error.what()).find("stored ones") != std::string::npos;
+  });
 }
 
 BOOST_AUTO_TEST_CASE(reads_compressed_metadata) {

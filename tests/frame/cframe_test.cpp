@@ -97,7 +97,7 @@ BOOST_AUTO_TEST_CASE(reads_metalayers_and_vlmetalayers) {
   }
   bloscfs::codec::BlockDecoder decoder;
   BOOST_REQUIRE_EQUAL(snapshot->vlmetalayers().size(), 2);
-  const auto& layer = snapshot->vlmetalayers()[0];
+  const auto layer = snapshot->vlmetalayers()[0];
   BOOST_CHECK_EQUAL(snapshot->vlmetalayer_size(layer), 7000);
   BOOST_TEST(snapshot->read_vlmetalayer(layer, 7000, decoder) == value);
   BOOST_CHECK_THROW(snapshot->read_vlmetalayer(layer, 6999, decoder), Error);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -159,6 +160,40 @@ BOOST_AUTO_TEST_CASE(finds_the_sidecar_in_a_sparse_frame) {
   BOOST_CHECK(snapshot->unchanged());
   directory.write(".b2lock", sidecar(2));
   BOOST_CHECK(!snapshot->unchanged());
+}
+
+BOOST_AUTO_TEST_CASE(only_few_readers_wait_for_long) {
+  using Clock = std::chrono::steady_clock;
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  directory.write("other.b2lock", {});
+  const std::string path = directory / "f.b2lock";
+  UniqueFd writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_REQUIRE(::flock(writer.get(), LOCK_EX) == 0);
+  const auto lock = PeerLock::open(AT_FDCWD, path);
+  const auto other = PeerLock::open(AT_FDCWD, directory / "other.b2lock");
+  std::atomic<int> gave_up{0}, waited{0};
+  std::vector<std::thread> readers;
+  for (int i = 0; i < 6; ++i)
+    readers.emplace_back([&] {
+      try {
+        const PeerLock::Shared shared(lock);
+        waited++;
+      } catch (const std::system_error&) {
+        gave_up++;
+      }
+    });
+  const auto limit = Clock::now() + std::chrono::seconds(5);
+  while (gave_up < 4 && Clock::now() < limit) {
+    const auto begin = Clock::now();
+    BOOST_CHECK_NO_THROW(PeerLock::Shared{other});
+    BOOST_CHECK(Clock::now() - begin < std::chrono::milliseconds(400));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  BOOST_CHECK_EQUAL(gave_up.load(), 4);
+  writer.reset();
+  for (std::thread& reader : readers) reader.join();
+  BOOST_CHECK_EQUAL(waited.load(), 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -111,4 +111,14 @@ BOOST_AUTO_TEST_CASE(finds_values_of_dicts) {
   BOOST_TEST(dict.items[0].find("a") == nullptr);
 }
 
+BOOST_AUTO_TEST_CASE(refuses_literals_of_very_many_values) {
+  const auto list = [](std::size_t count) {
+    std::string text = "[";
+    for (std::size_t i = 0; i < count; ++i) text += "1,";
+    return text + "]";
+  };
+  BOOST_TEST(parse_python_literal(list(kMaxPythonValues - 1)).has_value());
+  BOOST_TEST(!parse_python_literal(list(kMaxPythonValues)).has_value());
+}
+
 BOOST_AUTO_TEST_SUITE_END()

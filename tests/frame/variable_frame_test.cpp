@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(bounds_its_map_by_wider_strides) {
   const auto snapshot = test::open_bytes(s.frame.build());
   bloscfs::codec::BlockDecoder decoder;
   const auto map = snapshot->read_chunk_map(64, decoder);
-  BOOST_CHECK_LE(map->memory(), 200);
+  BOOST_CHECK_LE(map->memory(), 1000);
   std::int64_t content_offset = 0;
   for (std::int64_t chunk = 0; chunk < 5000; chunk += 499) {
     const std::int64_t number = snapshot->page_of_chunk(chunk, map.get());
@@ -104,6 +104,22 @@ BOOST_AUTO_TEST_CASE(refuses_more_chunks_than_the_chunk_area_can_hold) {
   bloscfs::codec::BlockDecoder decoder;
   const auto snapshot = test::open_bytes(frame.build());
   BOOST_CHECK_THROW(snapshot->read_chunk_map(1 << 20, decoder), Error);
+}
+
+BOOST_AUTO_TEST_CASE(refuses_to_open_too_many_chunk_files) {
+  FrameBuilder frame;
+  frame.chunksize = 0;
+  frame.general_flags = 0x53;
+  frame.frame_type = 1;
+  frame.entries.assign((256 << 10) + 1, 0);
+  frame.nbytes = 3 * std::ssize(frame.entries);
+  const auto files = std::make_shared<test::MemoryFiles>(frame.build());
+  files->chunks[0] = std::make_shared<test::MemorySource>(test::make_memcpy_chunk({1, 2, 3}, 1));
+  bloscfs::codec::BlockDecoder decoder;
+  const auto snapshot = open_sframe(files);
+  BOOST_CHECK_EXCEPTION(snapshot->read_chunk_map(1 << 20, decoder), Error, [](const Error& error) {
+    return error.code() == bloscfs::codec::FormatErrc::too_large;
+  });
 }
 
 BOOST_AUTO_TEST_CASE(reads_blocks_of_different_sizes) {

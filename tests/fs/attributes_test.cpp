@@ -39,10 +39,6 @@ class HeaderOnly final : public frame::Snapshot {
   }
   void read_stored(const frame::OpenedChunk&, const codec::ByteRange&,
                    frame::MutableBytes) const override {}
-  std::optional<std::uint64_t> recorded_checksum(std::int64_t,
-                                                 codec::BlockDecoder&) const override {
-    return std::nullopt;
-  }
 };
 
 std::string value_of(const frame::Snapshot& snapshot, const std::string& name) {

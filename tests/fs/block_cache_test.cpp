@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(makes_each_value_once) {
   BOOST_TEST(made == 1);
   BOOST_TEST(stats.cache_hits.load() == 1);
   BOOST_TEST(stats.cache_misses.load() == 1);
-  BOOST_TEST(stats.cache_bytes.load() == 1000);
+  BOOST_TEST(stats.cache_bytes.load() == 1000 + BlockCache::kEntryCost);
 }
 
 BOOST_AUTO_TEST_CASE(stays_within_its_budget) {
@@ -82,6 +82,21 @@ BOOST_AUTO_TEST_CASE(never_frees_a_value_in_use) {
   made = 0;
   get(1, 400'000);
   BOOST_TEST(made == 0);
+}
+
+BOOST_AUTO_TEST_CASE(evicts_quickly_beside_many_values_in_use) {
+  std::vector<std::shared_ptr<const Thing>> held;
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 20'000; i++) held.push_back(get(i, 1000));
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(3)));
+  held.clear();
+  get(200'000);
+  BOOST_TEST(stats.cache_bytes.load() <= cache.capacity());
+}
+
+BOOST_AUTO_TEST_CASE(counts_what_keeping_tiny_values_takes) {
+  for (int i = 0; i < 50'000; i++) get(i, 1);
+  BOOST_TEST(stats.cache_evictions.load() > 40'000);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_values_above_half_of_the_budget) {

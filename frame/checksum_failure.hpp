@@ -1,0 +1,16 @@
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::frame {
+
+/// Stored bytes do not have the checksum that is recorded for them.
+struct ChecksumFailure : codec::Error {
+  explicit ChecksumFailure(std::string context)
+      : Error(codec::FormatErrc::malformed, std::move(context)) {}
+};
+
+}  // namespace bloscfs::frame

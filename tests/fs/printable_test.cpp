@@ -1,0 +1,34 @@
+#include "fs/printable.hpp"
+
+#include <boost/test/unit_test.hpp>
+#include <spdlog/pattern_formatter.h>
+
+using namespace bloscfs::fs;
+
+BOOST_AUTO_TEST_SUITE(printable_text)
+
+BOOST_AUTO_TEST_CASE(leaves_text_as_it_is) {
+  for (const char* text : {"", "plain", "a\\b \"c\"", "Gr\u00fc\u00dfe \u65e5\u672c \U0001f600"})
+    BOOST_TEST(printable(text) == text);
+}
+
+BOOST_AUTO_TEST_CASE(writes_control_characters_as_escapes) {
+  BOOST_TEST(printable("a\nb") == "a\\nb");
+  BOOST_TEST(printable("\x1b[31mred\r\t\x7f") == "\\x1b[31mred\\x0d\\x09\\x7f");
+  BOOST_TEST(printable(std::string("nul\0", 4)) == "nul\\x00");
+  BOOST_TEST(printable("\xc2\x9b") == "\\x9b");  // U+009B begins sequences, too
+}
+
+BOOST_AUTO_TEST_CASE(writes_bytes_that_are_no_utf8_as_escapes) {
+  BOOST_TEST(printable("a\x9b\xff\xc3") == "a\\x9b\\xff\\xc3");
+}
+
+BOOST_AUTO_TEST_CASE(log_messages_stay_one_line) {
+  const auto formatter = printable_formatter("%n: %v", "|");
+  spdlog::memory_buf_t out;
+  const spdlog::details::log_msg message("name", spdlog::level::err, "x\nbloscfs: y");
+  formatter->clone()->format(message, out);
+  BOOST_TEST(std::string(out.data(), out.size()) == "name: x\\nbloscfs: y|");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
