@@ -3,13 +3,13 @@
 // disk it changes through these interfaces, so that tests can record, fail or lose every operation.
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
-#include <time.h>
 
 #include "frame/byte_source.hpp"
 

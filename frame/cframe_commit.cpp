@@ -220,6 +220,8 @@ void CframeCommit::publish() {
                             state_.name + ": changed by another program");
   if (rewritten_) return rewritten_->publish();
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
+  // Even if it fails: somebody may have seen it.
+  state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   state_.expected->replace_header(new_header_, [&] {
     switching_ = true;
     state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
@@ -234,7 +236,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
       state_.expected->settle(state_.file->stamp());
       rewritten_->adopt();
     } else {
-      state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+      if (!state_.current) state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
       if (all_dropped_)
         state_.space.supersede_all(superseded_);
       else

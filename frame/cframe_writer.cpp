@@ -134,7 +134,7 @@ std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Sna
 std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> directory,
                                                 const std::string& name,
                                                 const WriterSettings& settings,
-                                                std::shared_ptr<const Snapshot> known) {
+                                                const std::shared_ptr<const Snapshot>& known) {
   const auto known_state = known_frame(known);
   CframeState state;
   state.directory = std::move(directory);

@@ -73,6 +73,7 @@ void update_frame_header(codec::MutableBytes header, const FrameInfo& info, bool
 std::vector<std::uint8_t> serialize_frame_header(const FrameInfo& info,
                                                  const std::vector<Metalayer>& metalayers) {
   std::vector<LayerSize> sizes;
+  sizes.reserve(metalayers.size());
   for (const Metalayer& layer : metalayers) sizes.push_back({layer.name, layer.content.size()});
   const MetalayerLayout layout =
       lay_out_metalayers(sizes, {sizeof(RawFrameHeader), kMaxMetalayers, 0});

@@ -75,16 +75,14 @@ class FrameWriter {
 /// share its open file; `known`, if not null, is a snapshot of the same state that is in use
 /// already, and is looked after like those. Throws Error if the frame cannot be trusted, and
 /// std::system_error: EOPNOTSUPP for the layout of before 2.0, ESTALE when `known` is outdated.
-std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> directory,
-                                                const std::string& name,
-                                                const WriterSettings& settings,
-                                                std::shared_ptr<const Snapshot> known = nullptr);
+std::unique_ptr<FrameWriter> open_cframe_writer(
+    std::shared_ptr<StoreDirectory> directory, const std::string& name,
+    const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);
 
 /// The same for a sparse frame, which is the directory `name` in `parent`.
-std::unique_ptr<FrameWriter> open_sframe_writer(std::shared_ptr<StoreDirectory> parent,
-                                                const std::string& name,
-                                                const WriterSettings& settings,
-                                                std::shared_ptr<const Snapshot> known = nullptr);
+std::unique_ptr<FrameWriter> open_sframe_writer(
+    const std::shared_ptr<StoreDirectory>& parent, const std::string& name,
+    const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);
 
 /// Makes a frame, which exists once its first transaction is committed. `name` is new; a temporary
 /// name lets the caller rename the frame into place when it is complete: behind the flush that
@@ -94,7 +92,7 @@ std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> direc
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings,
                                            std::shared_ptr<StoreFile> empty_file = nullptr);
-std::unique_ptr<FrameWriter> create_sframe(std::shared_ptr<StoreDirectory> parent,
+std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>& parent,
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings);
 

@@ -2,12 +2,12 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <limits>
 #include <system_error>
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>

@@ -102,10 +102,10 @@ class SframeWriter final : public FrameWriter {
 
 }  // namespace
 
-std::unique_ptr<FrameWriter> open_sframe_writer(std::shared_ptr<StoreDirectory> parent,
+std::unique_ptr<FrameWriter> open_sframe_writer(const std::shared_ptr<StoreDirectory>& parent,
                                                 const std::string& name,
                                                 const WriterSettings& settings,
-                                                std::shared_ptr<const Snapshot> known) {
+                                                const std::shared_ptr<const Snapshot>& known) {
   const auto known_state = std::dynamic_pointer_cast<const FrameSnapshot>(known);
   if (known && !known_state) throw std::invalid_argument("a snapshot that is no frame's");
   SframeState state(settings);
@@ -119,7 +119,7 @@ std::unique_ptr<FrameWriter> open_sframe_writer(std::shared_ptr<StoreDirectory> 
   return std::make_unique<SframeWriter>(std::move(state));
 }
 
-std::unique_ptr<FrameWriter> create_sframe(std::shared_ptr<StoreDirectory> parent,
+std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>& parent,
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings) {
   SframeState state(settings);

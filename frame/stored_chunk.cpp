@@ -109,7 +109,7 @@ codec::Chunk open_stored_chunk(const ByteSource& source, const StoredAt& at,
                            "dictionary");
   std::vector<std::int32_t> vl_sizes;
   if (header.vl_blocks) vl_sizes = read_vl_sizes(source, at, header, prefix);
-  codec::Chunk chunk(header, prefix, dictionary, std::move(vl_sizes));
+  codec::Chunk chunk(header, prefix, dictionary, vl_sizes);
   check_memory(static_cast<std::int64_t>(chunk.memory()), at, demands.max_memory);
   return chunk;
 }

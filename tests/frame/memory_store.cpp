@@ -326,6 +326,15 @@ void fail_from(MemoryDisk& disk, std::size_t number, int error) {
   };
 }
 
+void fail_at(MemoryDisk& disk, std::size_t number, int error) {
+  const std::size_t at = disk.log.size() + number;
+  disk.before_each = [&disk, at, error, failed = false](const StoreOperation&) mutable {
+    if (failed || disk.log.size() < at) return;
+    failed = true;
+    fail(error, "injected");
+  };
+}
+
 void stop_failing(MemoryDisk& disk) {
   disk.before_each = [](const StoreOperation&) {};
 }

@@ -88,6 +88,8 @@ class MemoryDisk : public std::enable_shared_from_this<MemoryDisk> {
 
 /// Makes the disk fail with `error` at operation `number` (0: the next one) and all later ones.
 void fail_from(MemoryDisk& disk, std::size_t number, int error);
+/// At that operation alone.
+void fail_at(MemoryDisk& disk, std::size_t number, int error);
 void stop_failing(MemoryDisk& disk);
 
 }  // namespace bloscfs::frame::test

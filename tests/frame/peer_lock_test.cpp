@@ -83,6 +83,59 @@ BOOST_AUTO_TEST_CASE(waits_for_a_writer) {
   thread.join();
 }
 
+BOOST_AUTO_TEST_CASE(lets_readers_of_the_process_in_beside_its_writer) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const auto lock = PeerLock::open(AT_FDCWD, directory / "f.b2lock");
+  std::optional<PeerLock::Exclusive> writer(std::in_place, lock);
+  { const PeerLock::Shared reader(lock); }
+  BOOST_CHECK(!can_lock_exclusively(directory / "f.b2lock"));
+  writer.reset();
+  BOOST_CHECK(can_lock_exclusively(directory / "f.b2lock"));
+}
+
+BOOST_AUTO_TEST_CASE(makes_a_writer_wait_for_readers_that_have_begun) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const auto lock = PeerLock::open(AT_FDCWD, directory / "f.b2lock");
+  std::optional<PeerLock::Shared> reader(std::in_place, lock);
+  std::atomic<bool> released{false};
+  std::thread writer([&] {
+    const PeerLock::Exclusive exclusive(lock);
+    BOOST_CHECK(released);
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  released = true;
+  reader.reset();
+  writer.join();
+}
+
+BOOST_AUTO_TEST_CASE(is_held_by_one_writer_at_a_time) {
+  const ScratchDirectory directory;
+  directory.write("f.b2lock", {});
+  const auto lock = PeerLock::open(AT_FDCWD, directory / "f.b2lock");
+  std::atomic<int> inside{0}, readers{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 200; ++round) {
+        const PeerLock::Exclusive exclusive(lock);
+        BOOST_CHECK(inside++ == 0);
+        --inside;
+      }
+    });
+  for (int i = 0; i < 3; ++i)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 500; ++round) {
+        const PeerLock::Shared shared(lock);
+        ++readers;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  BOOST_CHECK_EQUAL(readers, 1500);
+  BOOST_CHECK(can_lock_exclusively(directory / "f.b2lock"));
+}
+
 BOOST_AUTO_TEST_CASE(makes_a_snapshot_notice_a_writer_by_the_counter) {
   const ScratchDirectory directory;
   directory.write("f", test::simple_frame(test::pattern(3000, 1), 1000, 500).build());

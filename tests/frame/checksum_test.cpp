@@ -1,0 +1,102 @@
+// The vlmetalayer bloscfs.xxh3: computed, kept up, dropped.
+
+#include <boost/test/unit_test.hpp>
+#include <xxhash.h>
+
+#include "frame/frame_snapshot.hpp"
+#include "tests/frame/random_edit.hpp"
+
+using namespace bloscfs;
+using namespace bloscfs::frame;
+using namespace bloscfs::frame::test;
+
+namespace {
+
+/// Compares every recorded sum with one of the chunk's stored bytes.
+void check_sums(const Snapshot& snapshot) {
+  const auto& frame = dynamic_cast<const FrameSnapshot&>(snapshot);
+  codec::BlockDecoder decoder;
+  for (std::int64_t chunk = 0; chunk < snapshot.info().nchunks; ++chunk) {
+    const auto page = snapshot.read_page(snapshot.page_of_chunk(chunk, nullptr), nullptr, decoder);
+    const ChunkPlace place = page->place(chunk);
+    std::uint64_t expected = 0;
+    if (place.special == codec::SpecialValue::none) {
+      Buffer stored;
+      frame.for_each_part(
+          place, [&](Bytes part) { stored.insert(stored.end(), part.begin(), part.end()); });
+      expected = XXH3_64bits(stored.data(), stored.size());
+    }
+    const auto recorded = snapshot.recorded_checksum(chunk, decoder);
+    BOOST_REQUIRE(recorded);
+    BOOST_TEST(*recorded == expected);
+  }
+}
+
+void check_kept_up(ContainerKind kind) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  FrameContents model;
+  model.bytes = random_content(random, 30000);
+  FrameSettings settings = small_chunks();
+  settings.checksums = true;
+  const auto writer = make_frame(disk, "f", model.bytes, settings, {}, kind);
+  check_sums(*writer->snapshot());
+  for (int commit = 0; commit < 50; ++commit) {
+    const auto transaction = writer->begin();
+    edit_at_random(*transaction, model, random);
+    const auto snapshot = transaction->commit();
+    BOOST_TEST(snapshot->vlmetalayers().size() == model.vlmetalayers.size() + 1);
+    check_sums(*snapshot);
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(checksums)
+
+BOOST_AUTO_TEST_CASE(are_kept_up_in_contiguous_frames) { check_kept_up(ContainerKind::cframe); }
+
+BOOST_AUTO_TEST_CASE(are_kept_up_in_sparse_frames) { check_kept_up(ContainerKind::sframe); }
+
+BOOST_AUTO_TEST_CASE(are_computed_for_chunks_that_are_there) {
+  const auto disk = MemoryDisk::make();
+  Buffer content = pattern(20000, 1);
+  std::fill(content.begin() + 4096, content.begin() + 8192, std::uint8_t{0});
+  const auto writer = make_frame(disk, "f", content);
+  auto transaction = writer->begin();
+  transaction->set_checksums(true);
+  put_content(*transaction, 3, pattern(4096, 2));
+  check_sums(*transaction->commit());
+  transaction = writer->begin();
+  BOOST_TEST(transaction->remove_vlmetalayer("bloscfs.xxh3"));
+  codec::BlockDecoder decoder;
+  BOOST_CHECK(!transaction->commit()->recorded_checksum(0, decoder));
+}
+
+BOOST_AUTO_TEST_CASE(of_a_frame_of_zeros_take_no_space) {
+  const auto disk = MemoryDisk::make();
+  FrameSettings settings = small_chunks();
+  settings.checksums = true;
+  const auto writer = make_frame(disk, "f", pattern(4096, 1), settings);
+  const auto transaction = writer->begin();
+  transaction->resize(std::int64_t{1} << 34);
+  disk->log.clear();
+  transaction->commit();
+  BOOST_TEST(disk->bytes_written() < std::uint64_t{2} << 20);
+}
+
+BOOST_AUTO_TEST_CASE(that_other_programs_left_behind_are_not_taken_for_those_of_new_chunks) {
+  FrameBuilder frame = simple_frame(pattern(4 * 4096, 1), 4096, 512);
+  frame.vlmetalayers = {{"bloscfs.xxh3", make_memcpy_chunk(pattern(16, 1), 8)}};
+  const auto disk = MemoryDisk::make();
+  disk->put("f", frame.build());
+  const auto writer = open_writer(disk, "f");
+  const auto transaction = writer->begin();
+  put_content(*transaction, 0, pattern(4096, 2));
+  const auto snapshot = transaction->commit();
+  codec::BlockDecoder decoder;
+  BOOST_TEST(*snapshot->recorded_checksum(0, decoder) != 0u);
+  BOOST_TEST(*snapshot->recorded_checksum(3, decoder) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
