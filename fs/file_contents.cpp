@@ -32,7 +32,13 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
   const std::string path = tree_.path(node);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes(node);
-  std::shared_ptr<const frame::Snapshot> snapshot = classifier_.open(path, entry.is_sframe);
+  std::shared_ptr<const frame::Snapshot> snapshot;
+  try {
+    snapshot = classifier_.open(path, entry.is_sframe);
+  } catch (const std::system_error& error) {
+    // It has been renamed meanwhile, or a directory above it has.
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path);
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
   tree_.set_opened(node, file);

@@ -32,6 +32,13 @@ timespec now() {
   return time;
 }
 
+/// By the clock that gives files their times.
+timespec file_time_now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &time);
+  return time;
+}
+
 timespec resolved(const timespec& wanted) { return wanted.tv_nsec == UTIME_NOW ? now() : wanted; }
 
 /// `extra` are bits that the mode gets beside those that are asked for.
@@ -68,7 +75,7 @@ Namespace::Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, Mo
       tree_(tree),
       services_{root, tree, std::move(policy), {}, lock},
       gives_away_(::geteuid() == 0),
-      started_(now()) {}
+      started_(file_time_now()) {}
 
 Contents& Namespace::contents() const {
   if (contents_ == nullptr) throw_errno(EROFS, "contents");
@@ -346,7 +353,8 @@ void Namespace::sync_directory(NodeId directory) {
 
 void Namespace::tidy(NodeId directory) {
   if (tree_.is_virtual(directory) || !tree_.is_first_listing(directory)) return;
-  remove_leftovers(root_, tree_.path(directory), started_);
+  TreeChanges names(tree_);
+  remove_leftovers(names, root_, names.path(directory), started_);
 }
 
 std::shared_ptr<ContentHome> Namespace::home(NodeId node) {

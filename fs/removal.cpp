@@ -90,12 +90,14 @@ void Removal::clear(const NamedObject& directory) {
   }
 }
 
-void remove_leftovers(const SourceRoot& root, const std::string& path, const timespec& since) {
+void remove_leftovers(const TreeChanges& names, const SourceRoot& root, const std::string& path,
+                      const timespec& since) {
   const SourceDirectory directory = root.directory(path);
   for (const SourceRoot::Entry& entry : root.list(path)) {
     if (!is_hidden_leftover(entry.name)) continue;
     const auto st = directory.stat(entry.name);
     if (!st || nanoseconds(st->st_ctim) >= nanoseconds(since)) continue;
+    if (names.is_known(*st)) continue;
     spdlog::info("{}: removing what an earlier mount left behind", join_path(path, entry.name));
     remove_leftover(directory, entry.name, *st);
   }

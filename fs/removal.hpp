@@ -52,7 +52,8 @@ class Removal {
 };
 
 /// Removes what an earlier mount has left unfinished in a directory: temporaries that have not been
-/// changed since `since`.
-void remove_leftovers(const SourceRoot& root, const std::string& path, const timespec& since);
+/// changed since `since`, when this one began, and are not its own.
+void remove_leftovers(const TreeChanges& names, const SourceRoot& root, const std::string& path,
+                      const timespec& since);
 
 }  // namespace bloscfs::fs

@@ -21,8 +21,7 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 }  // namespace
 
 NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
-                                  const std::string& full_name, SourceEntry entry,
-                                  bool any_state) {
+                                  const std::string& full_name, SourceEntry entry, bool any_state) {
   const bool live = any_state || tree_.is_live(entry);
   NamedObject object{directory, path, full_name, full_name, std::move(entry), 0, false, false};
   const MutexLock lock(tree_.mutex_);
@@ -77,6 +76,11 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
 bool TreeChanges::is_unlinked(NodeId node) const {
   const MutexLock lock(tree_.mutex_);
   return node != kRootId && tree_.nodes_.node(node).names.empty();
+}
+
+bool TreeChanges::is_known(const struct stat& object) const {
+  const MutexLock lock(tree_.mutex_);
+  return tree_.nodes_.current(identity_of(object)) != nullptr;
 }
 
 std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId id) const {

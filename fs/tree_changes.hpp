@@ -46,6 +46,8 @@ class TreeChanges {
   /// The same whatever has been done to its file.
   std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
   bool is_unlinked(NodeId node) const;
+  /// True if a node stands for the object.
+  bool is_known(const struct stat& object) const;
   /// What is left of a node without names; throws ESTALE if nothing is.
   std::shared_ptr<const SourceObject> remains(NodeId node) const;
   /// True if a new entry could have that full name, and would be shown as asked without a change

@@ -2,8 +2,10 @@
 // with the same bytes.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <thread>
@@ -113,7 +115,6 @@ std::map<std::string, std::string> shown(const fs_std::path& directory) {
   return seen;
 }
 
-
 /// One rename in a directory of its own.
 struct RenameCase {
   std::string directory;
@@ -205,6 +206,57 @@ BOOST_AUTO_TEST_CASE(rename_of_everything_onto_everything, *precondition(needs_f
   Mount again(source.path(), read_only);
   for (const RenameCase& what : cases) BOOST_TEST_CONTEXT(describe(what))
   BOOST_TEST((shown(again / what.directory) == shown(model / what.directory)));
+}
+
+BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source / "one");
+  maker.flat("a.b2frame");
+  maker.array("t.b2nd");
+  maker.sparse("s.b2frame");
+  maker.plain("p");
+  Mount mount(source.path());
+  Fd directory(open((mount / "one").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::atomic<bool> stop = false;
+  std::thread renamer([&] {
+    const std::string names[] = {mount / "one", mount / "two"};
+    for (std::size_t turn = 0; !stop; turn++)
+      BOOST_CHECK(rename(names[turn % 2].c_str(), names[1 - turn % 2].c_str()) == 0);
+  });
+  std::thread maker_of_files([&] {
+    for (int turn = 0; !stop; turn++) {
+      const std::string name = "new" + std::to_string(turn % 5);
+      const Fd file(openat(directory.get(), name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+      BOOST_CHECK(file);
+      renameat(directory.get(), name.c_str(), directory.get(), "other");
+      unlinkat(directory.get(), "other", 0);
+    }
+  });
+  std::map<std::string, int> failures;
+  const auto note = [&failures](const std::string& what, bool ok) {
+    if (!ok) failures[what + ": " + std::strerror(errno)]++;
+  };
+  for (int turn = 0; turn < 1500; turn++) {
+    for (const char* name : {"a", "t.npy", "s", "p"}) {
+      struct stat st {};
+      note("stat", fstatat(directory.get(), name, &st, 0) == 0);
+      const Fd file(openat(directory.get(), name, O_RDONLY | O_CLOEXEC));
+      char byte = 0;
+      note("open", static_cast<bool>(file));
+      note("read", read(file.get(), &byte, 1) == 1);
+    }
+    if (turn % 10 != 0) continue;
+    const Fd listed(openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    note("list", static_cast<bool>(listed));
+  }
+  stop = true;
+  renamer.join();
+  maker_of_files.join();
+  directory = Fd();
+  for (const auto& [what, count] : failures) BOOST_ERROR(what << " (" << count << " times)");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  check_nothing_is_left_over(source.path());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
