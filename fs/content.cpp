@@ -71,7 +71,7 @@ std::int64_t Content::size() const {
 
 LogicalAttributes Content::attributes() const {
   const ReadLock lock(mutex_);
-  return {size_, modified_, changed_};
+  return {size_, accessed_, modified_, changed_};
 }
 
 std::shared_ptr<const frame::Snapshot> Content::snapshot() const {
@@ -243,8 +243,10 @@ bool Content::set_times(const timespec& accessed, const timespec& modified) {
     changed_ = now();
   }
   if (writer_) {
+    // Locked before the file changes: else it would be taken for somebody else's change.
+    const auto name_lock = home_->lock_name();
     writer_->set_times(accessed, modified);
-    home_->lock_name()->refresh();
+    name_lock->refresh();
   }
   return true;
 }
@@ -279,6 +281,11 @@ void Content::orphan() {
   const WriteLock lock(mutex_);
   is_orphan_ = true;
   account();
+}
+
+bool Content::is_orphan() const {
+  const ReadLock lock(mutex_);
+  return is_orphan_;
 }
 
 bool Content::needs_commit() const {

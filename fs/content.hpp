@@ -39,6 +39,7 @@ struct ContentServices {
 /// What stat shows of a file that was written to; the rest is the source file's.
 struct LogicalAttributes {
   std::int64_t size = 0;
+  std::optional<timespec> accessed;  ///< set with the time of modification
   std::optional<timespec> modified;  ///< set once the contents were changed
   std::optional<timespec> changed;
 };
@@ -98,9 +99,12 @@ class Content {
   /// It has no name any more, so that nothing is committed. Its dirty bytes stay in memory, and are
   /// bounded by the budget's limit: then writes give ENOSPC.
   void orphan();
+  bool is_orphan() const;
 
   /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
   bool needs_commit() const;
+  /// True if attributes() counts, and not what stat says of the file.
+  bool hides_file() const { return needs_commit() || is_orphan(); }
   /// Takes the error that commits in the background met since the last call.
   std::error_code take_error();
 

@@ -176,7 +176,9 @@ void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
   transaction_->publish();
-  if (!new_writer_ || place.is_unlinked) return;
+  if (place.is_unlinked) return;
+  // The frame may have been replaced by rename; the tree must not take that for another file.
+  if (!new_writer_) return name_lock->refresh();
   if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
   const bool as_array = is_array_ && !place.array_name.empty();
   const std::string name = as_array ? place.array_name : place.flat_name;
@@ -194,7 +196,10 @@ void ContentCommit::finish() {
   if (modified_) c.writer_->set_times(accessed_.value_or(*modified_), *modified_);
   c.home_->lock_name()->refresh();
   const WriteLock lock(c.mutex_);
-  if (new_frame_)
+  // Blocks of chunks that are gone would be taken for those of chunks that are added later.
+  const bool drops_chunks =
+      snapshot_ != nullptr && snapshot->info().nchunks < snapshot_->info().nchunks;
+  if (new_frame_ || drops_chunks)
     c.id_ = c.services_.next_id++;
   else
     for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);

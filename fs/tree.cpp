@@ -326,9 +326,10 @@ struct stat Tree::shown_attributes(const SourceEntry& entry) const {
 
 struct stat Tree::with_live(struct stat st, NodeId id) const {
   const auto file = opened(id);
-  if (!has_changes(file.get())) return st;
+  if (!file || !file->content || !file->content->hides_file()) return st;
   const LogicalAttributes live = file->content->attributes();
   st.st_size = live.size;
+  st.st_atim = live.accessed.value_or(st.st_atim);
   st.st_mtim = live.modified.value_or(st.st_mtim);
   st.st_ctim = live.changed.value_or(st.st_ctim);
   return st;

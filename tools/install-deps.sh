@@ -16,6 +16,7 @@ build_packages=(
 test_packages=(
   clang clang-format clang-tidy libclang-rt-dev
   python3-numpy attr rsync tar util-linux
+  e2fsprogs fio git sqlite3
 )
 
 packages=("${build_packages[@]}")

@@ -15,6 +15,14 @@ Peer find_peer() {
                                 : found.err.substr(0, found.err.find('\n'))};
 }
 
+ProcessResult run_with_peer(const std::string& program, const nlohmann::json& request) {
+  ProcessSettings settings;
+  settings.limit = Seconds(20);
+  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
+  return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/" + program, peer().library, request.dump()},
+             settings);
+}
+
 }  // namespace
 
 const Peer& peer() {
@@ -23,11 +31,11 @@ const Peer& peer() {
 }
 
 ProcessResult run_peer(const nlohmann::json& request) {
-  ProcessSettings settings;
-  settings.limit = Seconds(20);
-  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
-  return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/blosc2_writer", peer().library, request.dump()},
-             settings);
+  return run_with_peer("blosc2_writer", request);
+}
+
+ProcessResult run_frame_editor(const nlohmann::json& request) {
+  return run_with_peer("frame_editor", request);
 }
 
 }  // namespace bloscfs::test

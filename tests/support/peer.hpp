@@ -20,5 +20,7 @@ const Peer& peer();
 
 /// Runs the program blosc2_writer on a request; tests/peer/request.hpp says what it may hold.
 ProcessResult run_peer(const nlohmann::json& request);
+/// Runs the program frame_editor; tests/peer/frame_request.hpp says what it may be asked for.
+ProcessResult run_frame_editor(const nlohmann::json& request);
 
 }  // namespace bloscfs::test

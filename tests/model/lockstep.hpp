@@ -1,0 +1,75 @@
+#pragma once
+// Does each operation in a plain directory and in a mount, and compares everything that both show.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+
+#include "tests/model/operation.hpp"
+#include "tests/model/report.hpp"
+#include "tests/model/side.hpp"
+
+namespace bloscfs::test {
+
+/// The two sides are not alike; what() tells how, and what was done before.
+struct Difference : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+class Lockstep {
+ public:
+  /// `source` is what is mounted at `mount`.
+  Lockstep(const fs_std::path& model, const fs_std::path& mount, const fs_std::path& source);
+
+  /// Throws Difference. With `look` the file's attributes are compared afterwards.
+  void step(const Operation& operation, bool look);
+  /// All names, attributes and contents.
+  void compare_trees();
+  /// The same after a remount: nothing waits for a commit.
+  void compare_settled_trees();
+  /// Before an unmount: mapped and open files are closed on both sides.
+  void close_all();
+  void moved(const fs_std::path& mount) { mount_.move_root(mount); }
+
+  Side& model() { return model_; }
+  const Counts& counts() const { return counts_; }
+  /// The last operations, one a line.
+  std::string history() const;
+
+ private:
+  /// What the mount showed last of a file's time.
+  struct LastTime {
+    timespec modified;
+    bool exact;  ///< nothing has changed the file since
+  };
+
+  Outcome perform(const Operation& operation);
+  void remember(const Operation& operation, const Outcome& model, const Outcome& mount);
+  bool may_refuse(const Operation& operation, int error) const;
+  void compare(const Operation& operation, const Outcome& model, const Outcome& mount);
+  void compare_holes(const Operation& operation, const Outcome& model, const Outcome& mount);
+  void check_hole(const ByteVector& contents, std::int64_t begin, std::int64_t end);
+  void note_touched(const Operation& operation);
+  void note_changed(const struct stat& model);
+  void note_times(const Operation& operation);
+  void look_at(const Operation& operation);
+  void compare_attributes(const std::string& what, const struct stat& model,
+                          const struct stat& mount);
+  void check_time(const std::string& what, const struct stat& model, const struct stat& mount);
+  void compare_below(const std::string& directory);
+  void compare_entry(const std::string& path);
+  [[noreturn]] void differ(const std::string& text) const;
+
+  Side model_, mount_;
+  const fs_std::path source_;
+  Counts counts_;
+  std::map<ino_t, LastTime> times_;  ///< by the model's inodes
+  std::set<ino_t> mapped_;           ///< changed through a mapping: the kernel says when
+  std::deque<std::string> history_;
+  bool is_settled_ = false;
+};
+
+}  // namespace bloscfs::test

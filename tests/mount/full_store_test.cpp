@@ -1,0 +1,226 @@
+// SOURCE has no space left: writers are told, committed contents stay, and work goes on once there
+// is space again.
+
+#include <cstring>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr std::size_t kMiB = 1 << 20;
+constexpr std::size_t kStoreSize = 24 * kMiB;
+constexpr std::size_t kOldSize = 3 * kMiB;
+constexpr std::uint64_t kFree = 4 * kMiB;
+
+/// A filesystem of its own, so small that it is soon full: ext4 on a loop device, or tmpfs where
+/// there are no loop devices.
+class SmallStore {
+ public:
+  SmallStore() : place_(home_ / "store") {
+    fs_std::create_directory(place_);
+    if (!mount_image() && mount("none", place_.c_str(), "tmpfs", 0,
+                                ("size=" + std::to_string(kStoreSize)).c_str()) != 0)
+      throw_errno("mount tmpfs");
+    fs_std::create_directory(place_ / "source");
+  }
+  ~SmallStore() {
+    for (int i = 0; i < 100 && umount2(place_.c_str(), 0) != 0; ++i) usleep(10000);
+    if (is_mounted(place_)) umount2(place_.c_str(), MNT_DETACH);
+  }
+  SmallStore(const SmallStore&) = delete;
+  SmallStore& operator=(const SmallStore&) = delete;
+
+  fs_std::path source() const { return place_ / "source"; }
+
+  /// Leaves about kFree bytes.
+  void fill() const {
+    struct statvfs st {};
+    if (statvfs(place_.c_str(), &st) != 0) throw_errno("statvfs");
+    const std::uint64_t available = st.f_bavail * st.f_frsize;
+    const Fd fd(open(filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+    if (posix_fallocate(fd.get(), 0, static_cast<off_t>(available - kFree)) != 0)
+      throw_errno("filler");
+  }
+  void make_space() const { fs_std::remove(filler()); }
+
+ private:
+  fs_std::path filler() const { return place_ / "filler"; }
+
+  bool mount_image() {
+    const fs_std::path image = home_ / "image";
+    write_file(image, "");
+    fs_std::resize_file(image, kStoreSize);
+    return have_program("mkfs.ext4") && have_program("mount") &&
+           run({"mkfs.ext4", "-q", "-m", "0", image.string()}).ok() &&
+           run({"mount", "-o", "loop", image.string(), place_.string()}).ok();
+  }
+
+  TempDir home_;
+  fs_std::path place_;
+};
+
+ByteVector old_contents() { return make_contents("noise", 1, kOldSize, 1); }
+ByteVector new_contents(std::size_t size) { return make_contents("noise", 2, size, 1); }
+
+/// Full but for a little, with a committed file `old`.
+struct FullSource {
+  FullSource() {
+    write_file(store.source() / "old.b2frame", flat_frame(old_contents()));
+    store.fill();
+  }
+  void verify(const char* name) const {
+    const auto result = run({b2frame_program(), "verify", (store.source() / name).string()});
+    BOOST_TEST(result.ok(), result.description());
+  }
+  SmallStore store;
+};
+
+/// Writes all, MiB by MiB; 0 or the first errno.
+int write_error(int fd, const ByteVector& bytes, std::size_t& written) {
+  for (written = 0; written < bytes.size();) {
+    const ssize_t got = pwrite(fd, bytes.data() + written, std::min(kMiB, bytes.size() - written),
+                               static_cast<off_t>(written));
+    if (got < 0) return errno;
+    written += static_cast<std::size_t>(got);
+  }
+  return 0;
+}
+
+Fd open_to_write(const fs_std::path& path, int flags = 0) {
+  Fd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | flags, 0644));
+  if (!fd) throw_errno("open");
+  return fd;
+}
+
+bool starts_with(const ByteVector& whole, const ByteVector& start, std::size_t size) {
+  return whole.size() >= size &&
+         std::equal(start.begin(), start.begin() + static_cast<std::ptrdiff_t>(size),
+                    whole.begin());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(full_store)
+
+BOOST_AUTO_TEST_CASE(new_file_that_does_not_fit_is_kept_until_it_does,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  const ByteVector bytes = new_contents(2 * kFree);
+  Mount mount(full.store.source());
+  {
+    const Fd fd = open_to_write(mount / "new");
+    std::size_t written = 0;
+    BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
+    BOOST_TEST(fsync(fd.get()) == -1);
+    BOOST_TEST(errno == ENOSPC);
+    BOOST_CHECK(read_file(mount / "new") == bytes);
+    BOOST_CHECK(read_file(mount / "old") == old_contents());
+    full.verify("old.b2frame");
+    full.store.make_space();
+    BOOST_TEST(fsync(fd.get()) == 0);
+  }
+  BOOST_TEST(mount.unmount().ok());
+  full.verify("new.b2frame");
+  Mount again(full.store.source());
+  BOOST_CHECK(read_file(again / "new") == bytes);
+  BOOST_CHECK(read_file(again / "old") == old_contents());
+}
+
+BOOST_AUTO_TEST_CASE(overwritten_file_keeps_its_committed_state,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  // More than fits, since what is committed must stay beside it.
+  const ByteVector bytes = new_contents(2 * kFree);
+  {
+    Mount mount(full.store.source());
+    const Fd fd = open_to_write(mount / "old");
+    std::size_t written = 0;
+    BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
+    BOOST_TEST(fsync(fd.get()) == -1);
+    BOOST_TEST(errno == ENOSPC);
+    BOOST_CHECK(read_file(mount / "old") == bytes);
+    mount.signal(SIGKILL);
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
+  full.verify("old.b2frame");
+  Mount mount(full.store.source());
+  BOOST_CHECK(read_file(mount / "old") == old_contents());
+  full.store.make_space();
+  const Fd fd = open_to_write(mount / "old");
+  std::size_t written = 0;
+  BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
+  BOOST_TEST(fsync(fd.get()) == 0);
+  BOOST_CHECK(read_file(mount / "old") == bytes);
+}
+
+BOOST_AUTO_TEST_CASE(close_tells_under_strict_sync, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  MountSettings settings;
+  settings.options = {"sync=strict"};
+  Mount mount(full.store.source(), settings);
+  const int fd = open((mount / "new").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  std::size_t written = 0;
+  BOOST_TEST(write_error(fd, new_contents(2 * kFree), written) == 0);
+  const int closed = close(fd);
+  BOOST_TEST(closed == -1);
+  BOOST_TEST(errno == ENOSPC);
+  full.store.make_space();
+  BOOST_TEST(mount.unmount().ok());
+  Mount again(full.store.source());
+  BOOST_CHECK(read_file(again / "new") == new_contents(2 * kFree));
+}
+
+BOOST_AUTO_TEST_CASE(writer_beyond_the_dirty_limit_is_told, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  MountSettings settings;
+  settings.options = {"cache_size=8M", "dirty_limit=2M"};
+  const ByteVector bytes = new_contents(4 * kFree);
+  Mount mount(full.store.source(), settings);
+  std::size_t written = 0;
+  {
+    const Fd fd = open_to_write(mount / "new");
+    BOOST_TEST(write_error(fd.get(), bytes, written) == ENOSPC);
+    BOOST_TEST(written > 0u);
+    BOOST_CHECK(starts_with(read_file(mount / "new"), bytes, written));
+    BOOST_CHECK(read_file(mount / "old") == old_contents());
+    full.store.make_space();
+    fsync(fd.get());  // may tell once more of what went wrong before
+    BOOST_TEST(fsync(fd.get()) == 0);
+  }
+  BOOST_TEST(mount.unmount().ok());
+  Mount again(full.store.source());
+  BOOST_CHECK(starts_with(read_file(again / "new"), bytes, written));
+  full.verify("new.b2frame");
+}
+
+BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  Mount mount(full.store.source());
+  const ByteVector bytes = new_contents(kFree + kOldSize / 2);
+  const Fd fd = open_to_write(mount / "new");
+  std::size_t written = 0;
+  BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
+  BOOST_TEST(fsync(fd.get()) == -1);
+  fs_std::remove(mount / "old");
+  BOOST_TEST(fsync(fd.get()) == 0);
+  BOOST_CHECK(read_file(mount / "new") == bytes);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
