@@ -74,7 +74,8 @@ Buffer array_layer(const std::vector<std::int64_t>& shape, const std::vector<std
 struct Fixture {
   FileView view(SharedSnapshot snapshot, bool raw = true) {
     ViewShape shape = view_shape(snapshot->info(), raw);
-    FrameReader reader(std::move(snapshot), ++content_, cache, stats, settings);
+    content_ += 2;
+    FrameReader reader(std::move(snapshot), content_, content_ + 1, cache, stats, settings);
     return FileView(std::move(shape), std::move(reader));
   }
   FileView view(const FrameBuilder& frame) {
@@ -227,7 +228,7 @@ BOOST_AUTO_TEST_CASE(large_openings_wait_for_each_other) {
   Stats own_stats;
   BlockCache small(8 << 20, own_stats);
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
-  const FrameReader reader(snapshot, 1, small, own_stats);
+  const FrameReader reader(snapshot, 1, 2, small, own_stats);
   std::vector<std::thread> threads;
   for (int chunk = 0; chunk < 4; ++chunk)
     threads.emplace_back([&, chunk] { reader.open_chunk(chunk); });
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
   Stats own_stats;
   BlockCache small(8 << 20, own_stats);
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
-  const FrameReader reader(snapshot, 1, small, own_stats);
+  const FrameReader reader(snapshot, 1, 2, small, own_stats);
   std::vector<std::thread> threads;
   for (int page = 0; page < 4; ++page)
     threads.emplace_back([&, page] { reader.page_of_chunk(page * (kPage / 8)); });
