@@ -58,7 +58,8 @@ bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error 
 
 class LocalFile final : public StoreFile {
  public:
-  LocalFile(UniqueFd fd, SourceCounters* counters) : source_(std::move(fd), counters) {}
+  LocalFile(UniqueFd fd, SourceCounters* counters, Syncing syncing)
+      : source_(std::move(fd), counters), syncing_(syncing) {}
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
     return source_.read_at(offset, out);
@@ -85,7 +86,9 @@ class LocalFile final : public StoreFile {
     if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno("fallocate");
   }
 
-  void sync() override { check(::fdatasync(fd()), "fdatasync"); }
+  void sync() override {
+    if (syncing_ == Syncing::at_once) check(::fdatasync(fd()), "fdatasync");
+  }
 
   std::uint64_t link_count() const override { return status_of(fd()).st_nlink; }
 
@@ -133,16 +136,18 @@ class LocalFile final : public StoreFile {
   int fd() const { return source_.fd(); }
 
   FileSource source_;
+  Syncing syncing_;
 };
 
 class LocalDirectory final : public StoreDirectory {
  public:
-  LocalDirectory(UniqueFd fd, SourceCounters* counters) : fd_(std::move(fd)), counters_(counters) {}
+  LocalDirectory(UniqueFd fd, SourceCounters* counters, Syncing syncing)
+      : fd_(std::move(fd)), counters_(counters), syncing_(syncing) {}
 
   std::shared_ptr<StoreFile> open(const std::string& name) override {
     UniqueFd fd = open_regular_at(fd_.get(), name, O_RDWR);
     if (!fd) throw std::system_error(stamp(name) ? EINVAL : ENOENT, std::generic_category(), name);
-    return std::make_shared<LocalFile>(std::move(fd), counters_);
+    return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
   }
 
   std::shared_ptr<const ByteSource> open_source(const std::string& name) const override {
@@ -154,7 +159,7 @@ class LocalDirectory final : public StoreDirectory {
   std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | kOpenFlags, mode));
     if (!fd) throw_errno(name);
-    return std::make_shared<LocalFile>(std::move(fd), counters_);
+    return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
   }
 
   void rename(const std::string& from, const std::string& to, RenameMode mode) override {
@@ -173,7 +178,7 @@ class LocalDirectory final : public StoreDirectory {
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
     if (!fd) throw_errno(name);
-    return std::make_shared<LocalDirectory>(std::move(fd), counters_);
+    return std::make_shared<LocalDirectory>(std::move(fd), counters_, syncing_);
   }
 
   std::optional<FileStamp> stamp(const std::string& name) const override {
@@ -197,18 +202,22 @@ class LocalDirectory final : public StoreDirectory {
     return result;
   }
 
-  void sync() override { check(::fsync(fd_.get()), "fsync directory"); }
+  void sync() override {
+    if (syncing_ == Syncing::at_once) check(::fsync(fd_.get()), "fsync directory");
+  }
   int descriptor() const override { return fd_.get(); }
 
  private:
   UniqueFd fd_;
   SourceCounters* counters_;
+  Syncing syncing_;
 };
 
 }  // namespace
 
-std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters) {
-  return std::make_shared<LocalDirectory>(std::move(directory), counters);
+std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
+                                                 Syncing syncing) {
+  return std::make_shared<LocalDirectory>(std::move(directory), counters, syncing);
 }
 
 }  // namespace bloscfs::frame

@@ -7,8 +7,12 @@
 
 namespace bloscfs::frame {
 
+/// What sync() does: what is not worth waiting for the disk can leave that to the kernel.
+enum class Syncing { at_once, never };
+
 /// `directory` is open for reading; `counters` may be null and must outlive everything opened
 /// through the result.
-std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters);
+std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
+                                                 Syncing syncing = Syncing::at_once);
 
 }  // namespace bloscfs::frame

@@ -51,12 +51,9 @@ std::int32_t guess_typesize(codec::Bytes sample) {
     if (typesize > 1) settings.filters.back() = {codec::FilterId::shuffle, 0};
     settings.split = codec::SplitMode::never;
     const std::size_t size = codec::ChunkEncoder(settings).encode(sample).bytes.size();
-    if (typesize == 1)
-      best_size = size - size / kWorthwhile;
-    else if (size < best_size) {
-      best = typesize;
-      best_size = size;
-    }
+    if (typesize > 1 && size >= best_size) continue;
+    best = typesize;
+    best_size = size - size / kWorthwhile;
   }
   return best;
 }

@@ -18,7 +18,7 @@ frame::FrameSettings new_flat_frame(const WriteOptions& options, codec::Bytes sa
 inline constexpr std::size_t kSampleSize = 32U << 10;
 
 /// The item size that suits contents best: the one of 1, 2, 4 and 8 with which shuffled bytes
-/// compress best under LZ4, where that saves at least 1 part in 20 over single bytes.
+/// compress best under LZ4, where that saves at least 1 part in 20 over smaller ones.
 std::int32_t guess_typesize(codec::Bytes sample);
 
 /// Settings of an array for the contents of a NPY file that consists of `header_bytes` and as many

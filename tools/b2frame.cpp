@@ -1,8 +1,11 @@
 // b2frame: works on frames without mounting them. Parses the command line and calls a subcommand.
 
-#include <charconv>
+#include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <functional>
+#include <limits>
+#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -11,19 +14,71 @@
 
 #include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
+#include "tools/interrupt.hpp"
 
 namespace {
 
 using namespace bloscfs::tools;
 
+[[noreturn]] void refuse(const std::string& text, const char* what) {
+  throw CLI::ValidationError("'" + text + "' is not " + what);
+}
+
 /// Reads a byte count; nothing but decimal digits will do.
 std::int64_t parse_bytes(const std::string& text) {
-  std::int64_t value = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc{} || stop != end || value < 0)
-    throw CLI::ValidationError("'" + text + "' is not a number of bytes");
-  return value;
+  const auto value = bloscfs::fs::parse_number(text);
+  if (!value) refuse(text, "a number of bytes");
+  return *value;
+}
+
+std::int32_t parse_size(const std::string& text) {
+  const auto size = bloscfs::fs::parse_size(text);
+  if (!size || *size < 1 || *size > bloscfs::codec::kMaxChunkNbytes)
+    refuse(text, "a size below 2G, such as 512K or 4M");
+  return static_cast<std::int32_t>(*size);
+}
+
+bloscfs::codec::CodecId parse_codec(const std::string& text) {
+  const auto codec = bloscfs::fs::parse_codec(text);
+  if (!codec) refuse(text, "one of blosclz, lz4, lz4hc, zlib and zstd");
+  return *codec;
+}
+
+bloscfs::fs::FilterSteps parse_filters(const std::string& text) {
+  const auto filters = bloscfs::fs::parse_filters(text, ',');
+  if (!filters)
+    refuse(text,
+           "none, nor up to six of shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta and "
+           "int_trunc:BITS");
+  return *filters;
+}
+
+std::vector<std::int32_t> parse_shape(const std::string& text) {
+  std::vector<std::int32_t> shape;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const auto extent = bloscfs::fs::parse_number(text.substr(at, end - at));
+    if (!extent || *extent < 1 || *extent > std::numeric_limits<std::int32_t>::max())
+      refuse(text, "a shape, such as 100,200");
+    shape.push_back(static_cast<std::int32_t>(*extent));
+    at = end + 1;
+  }
+  return shape;
+}
+
+/// Reads NAME=FILE for a list that has no layer of that name yet.
+NamedFile parse_layer(const std::string& text, const std::vector<NamedFile>& known) {
+  constexpr std::size_t kMaxName = 31;
+  const std::size_t equals = text.find('=');
+  if (equals == std::string::npos) refuse(text, "of the form NAME=FILE");
+  NamedFile layer{text.substr(0, equals), text.substr(equals + 1)};
+  if (layer.name.empty() || layer.name.size() > kMaxName)
+    refuse(layer.name, "a name of 1 to 31 bytes");
+  if (layer.name == "b2nd" || layer.name == "caterva" || layer.name == "bloscfs.xxh3")
+    refuse(layer.name, "a name to choose: its content is fixed");
+  for (const NamedFile& other : known)
+    if (other.name == layer.name) refuse(layer.name, "a name to be given twice");
+  return layer;
 }
 
 class CommandLine {
@@ -36,6 +91,9 @@ class CommandLine {
     add_list();
     add_extract();
     add_verify();
+    add_create();
+    add_compact();
+    add_set_meta();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -99,11 +157,107 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
   }
 
+  void add_create() {
+    CLI::App* command =
+        app_.add_subcommand("create", "Compress a file to a frame, or a NPY file to an array");
+    command
+        ->add_option("INPUT", create_.input,
+                     "File to compress, - is stdin; one that has the bytes of a NPY file gives "
+                     "a B2ND array")
+        ->required();
+    command->add_option("-o", create_.output, "Frame to write; one that is there is replaced")
+        ->required();
+    add_compression(*command);
+    add_layout(*command);
+    add_layers(*command, "--meta", create_.metalayers,
+               "Fixed metalayer with the bytes of FILE, or with the msgpack of a FILE that ends in "
+               ".json; may be repeated");
+    add_layers(*command, "--vlmeta", create_.vlmetalayers, "The same that can be changed later");
+    command->callback([this] { work_ = [this] { return run_create(create_); }; });
+  }
+
+  void add_compression(CLI::App& command) {
+    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME",
+               "blosclz, lz4, lz4hc, zlib or zstd (zstd)");
+    command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
+        ->check(CLI::Range(0, 9));
+    add_parsed(command, "--filters", create_.filters, parse_filters, "NAME[:META],...",
+               "Up to six filters, or none (shuffle, where items have several bytes)");
+    add_parsed(command, "--typesize", create_.typesize, parse_size, "N",
+               "Bytes of an item (the array's, or guessed from the data)");
+    command.add_flag("--dict", create_.dictionary, "Compress with dictionaries (zstd, lz4, lz4hc)");
+    create_.threads = std::max(1U, std::thread::hardware_concurrency());
+    command.add_option("--threads", create_.threads, "Threads that compress (all processors)")
+        ->check(CLI::Range(1, 256));
+  }
+
+  void add_layout(CLI::App& command) {
+    add_parsed(command, "--chunk-size", create_.chunk_size, parse_size, "SIZE",
+               "Bytes of a chunk, with K, M or G (about 4M)");
+    add_parsed(command, "--block-size", create_.block_size, parse_size, "SIZE",
+               "Bytes of a block (by codec and level)");
+    add_parsed(command, "--chunk-shape", create_.chunk_shape, parse_shape, "N,...",
+               "Shape of an array's chunks (whole rows, as --chunk-size allows)");
+    add_parsed(command, "--block-shape", create_.block_shape, parse_shape, "N,...",
+               "Shape of an array's blocks");
+    command.add_flag("--flat", create_.flat, "Store a NPY file as it is");
+    command.add_flag("--sparse", create_.sparse, "Write a sparse frame, which is a directory");
+    command.add_flag("--checksum", create_.checksum, "Keep a checksum of each chunk");
+  }
+
+  void add_compact() {
+    CLI::App* command = app_.add_subcommand("compact", "Rewrite frames without their unused space");
+    command->add_option("FILE", compact_.files, "Frames or sparse frames")->required();
+    command->callback([this] { work_ = [this] { return run_compact(compact_); }; });
+  }
+
+  void add_set_meta() {
+    CLI::App* command = app_.add_subcommand("set-meta", "Change the vlmetalayers of a frame");
+    command->add_option("FILE", set_meta_.file, "Frame or sparse frame")->required();
+    command
+        ->add_option_function<std::vector<std::string>>(
+            "NAME=FILE",
+            [this](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts)
+                set_meta_.vlmetalayers.push_back(parse_layer(text, set_meta_.vlmetalayers));
+            },
+            "Sets NAME to the bytes of FILE, or to the msgpack of a FILE that ends in .json; NAME= "
+            "removes it")
+        ->required();
+    command->callback([this] { work_ = [this] { return run_set_meta(set_meta_); }; });
+  }
+
+  /// An option whose text `parse` turns into the value.
+  template <typename Value, typename Parse>
+  static void add_parsed(CLI::App& command, const char* name, Value& value, Parse parse,
+                         const char* shown, const char* help) {
+    command
+        .add_option_function<std::string>(
+            name, [&value, parse](const std::string& text) { value = parse(text); }, help)
+        ->option_text(shown);
+  }
+
+  static void add_layers(CLI::App& command, const char* name, std::vector<NamedFile>& layers,
+                         const char* help) {
+    command
+        .add_option_function<std::vector<std::string>>(
+            name,
+            [&layers](const std::vector<std::string>& texts) {
+              for (const std::string& text : texts) layers.push_back(parse_layer(text, layers));
+            },
+            help)
+        ->option_text("NAME=FILE")
+        ->allow_extra_args(false);
+  }
+
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
   ExtractOptions extract_;
   VerifyOptions verify_;
+  CreateOptions create_;
+  CompactOptions compact_;
+  SetMetaOptions set_meta_;
   std::function<int()> work_;
 };
 
@@ -116,6 +270,9 @@ int main(int argc, char** argv) {
     const int status = CommandLine().run(argc, argv);
     if (std::fflush(stdout) == 0) return status;
     std::perror("b2frame: stdout");
+  } catch (const Interrupted& interrupted) {
+    std::signal(interrupted.signal(), SIG_DFL);
+    std::raise(interrupted.signal());
   } catch (const std::exception& error) {
     fmt::print(stderr, "b2frame: {}\n", bloscfs::fs::printable(error.what()));
   }

@@ -8,6 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "codec/chunk_format.hpp"
+#include "fs/option_values.hpp"
+
 namespace bloscfs::tools {
 
 inline constexpr int kExitBadData = 1;
@@ -45,5 +48,40 @@ struct VerifyOptions {
   bool chunk = false;
 };
 int run_verify(const VerifyOptions& options);
+
+/// What a metalayer is to hold.
+struct NamedFile {
+  std::string name;
+  std::string file;  ///< read by read_metalayer_file()
+};
+
+struct CreateOptions {
+  std::string input;  ///< "-" for stdin
+  std::string output;
+  codec::CodecId codec = codec::CodecId::zstd;
+  int clevel = 3;
+  std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
+  std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed
+  std::optional<std::int32_t> chunk_size, block_size;  ///< bytes
+  std::optional<std::vector<std::int32_t>> chunk_shape, block_shape;
+  bool dictionary = false;
+  bool checksum = false;
+  bool sparse = false;
+  bool flat = false;     ///< a NPY file is stored as it is
+  unsigned threads = 1;  ///< that encode
+  std::vector<NamedFile> metalayers, vlmetalayers;
+};
+int run_create(const CreateOptions& options);
+
+struct CompactOptions {
+  std::vector<std::string> files;
+};
+int run_compact(const CompactOptions& options);
+
+struct SetMetaOptions {
+  std::string file;
+  std::vector<NamedFile> vlmetalayers;  ///< without a file: removed
+};
+int run_set_meta(const SetMetaOptions& options);
 
 }  // namespace bloscfs::tools

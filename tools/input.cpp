@@ -10,6 +10,7 @@
 #include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
+#include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -45,6 +46,8 @@ void complain(const std::string& file, const std::string& what) {
 int guarded(const std::string& file, const std::function<int()>& work) {
   try {
     return work();
+  } catch (const Interrupted&) {
+    throw;
   } catch (const UsageError& error) {
     throw UsageError(file + ": " + error.what());
   } catch (const FileError& error) {

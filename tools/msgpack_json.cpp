@@ -1,7 +1,9 @@
 #include "tools/msgpack_json.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -105,6 +107,20 @@ json metalayer_to_json(codec::Bytes bytes) {
   if (auto decoded = msgpack_to_json(bytes)) return *std::move(decoded);
   if (is_printable_text(bytes)) return std::string(bytes.begin(), bytes.end());
   return hex_object(bytes);
+}
+
+std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text) {
+  using nlohmann::ordered_json;
+  const auto check_depth = [](int depth, ordered_json::parse_event_t, ordered_json&) {
+    if (depth > kMaxMsgpackDepth) throw std::runtime_error("JSON is nested too deeply");
+    return true;
+  };
+  try {
+    return ordered_json::to_msgpack(ordered_json::parse(text.begin(), text.end(), check_depth));
+  } catch (const ordered_json::exception& error) {
+    const std::string_view message = error.what();  // "[json.exception.parse_error.101] parse ..."
+    throw std::runtime_error(std::string(message.substr(message.find("] ") + 2)));
+  }
 }
 
 std::string to_line(const json& value) {

@@ -1,7 +1,10 @@
 #pragma once
 // Shows what metalayers hold: msgpack as JSON, other bytes as text or hexadecimal digits.
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +23,10 @@ std::optional<nlohmann::json> msgpack_to_json(codec::Bytes bytes);
 
 /// msgpack_to_json, or a string if `bytes` are printable UTF-8 text, or {"hex": ...}.
 nlohmann::json metalayer_to_json(codec::Bytes bytes);
+
+/// The msgpack twin of a JSON text, with the keys of objects in their order. Throws
+/// std::runtime_error for what is no JSON, or is nested deeper than kMaxMsgpackDepth.
+std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text);
 
 /// One line of ASCII-safe JSON; what is no UTF-8 is replaced.
 std::string to_line(const nlohmann::json& value);

@@ -10,13 +10,14 @@ namespace bloscfs::tools {
 namespace {
 
 constexpr std::chrono::milliseconds kRedrawInterval{100};
+constexpr int kLabelWidth = 20;
 constexpr int kBarWidth = 40;
 
 }  // namespace
 
 Progress::Progress(std::string label, std::int64_t total)
     : label_(std::move(label)),
-      total_(std::max<std::int64_t>(total, 1)),
+      total_(total),
       on_terminal_(isatty(STDERR_FILENO) == 1),
       next_(std::chrono::steady_clock::now() + kRedrawInterval) {}
 
@@ -31,11 +32,15 @@ void Progress::update(std::int64_t done) {
 }
 
 void Progress::draw(std::int64_t done) {
+  drawn_ = true;
+  if (total_ == 0) {
+    fmt::print(stderr, "\r{:<{}} {} MiB", label_, kLabelWidth, done >> 20);
+    return;
+  }
   const double part = std::min(1.0, static_cast<double>(done) / static_cast<double>(total_));
   const auto filled = static_cast<int>(part * kBarWidth);
-  fmt::print(stderr, "\r{:<{}} [{:#<{}}{:-<{}}] {:3.0f}%", label_, 20, "", filled, "",
+  fmt::print(stderr, "\r{:<{}} [{:#<{}}{:-<{}}] {:3.0f}%", label_, kLabelWidth, "", filled, "",
              kBarWidth - filled, part * 100);
-  drawn_ = true;
 }
 
 void Progress::clear() {

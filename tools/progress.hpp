@@ -9,7 +9,7 @@ namespace bloscfs::tools {
 
 class Progress {
  public:
-  /// `total` in whatever unit update() counts.
+  /// `total` in whatever unit update() counts; 0 where only bytes done can be shown.
   Progress(std::string label, std::int64_t total);
   /// Removes the bar.
   ~Progress();

@@ -1,0 +1,29 @@
+#pragma once
+// What options of programs and mounts spell: numbers, sizes, codecs, filters. Pure.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "codec/chunk_format.hpp"
+
+namespace bloscfs::fs {
+
+using FilterSteps = std::array<codec::FilterStep, codec::kFilterSlots>;
+
+/// A number of nothing but decimal digits, below 2^63.
+std::optional<std::int64_t> parse_number(std::string_view text);
+
+/// The same in bytes, or with K, M or G behind it in KiB, MiB or GiB.
+std::optional<std::int64_t> parse_size(std::string_view text);
+
+/// A codec that we write, by its name.
+std::optional<codec::CodecId> parse_codec(std::string_view name);
+
+/// Up to six filters that we write, in the order in which they are applied: names, each with :META
+/// or without, with `separator` between them; or "none". They end up in the last slots, as C-Blosc2
+/// puts them.
+std::optional<FilterSteps> parse_filters(std::string_view text, char separator);
+
+}  // namespace bloscfs::fs

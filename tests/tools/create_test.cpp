@@ -1,0 +1,249 @@
+// Runs b2frame create on contents of all kinds, and b2frame extract on what it made.
+
+#include <map>
+#include <random>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/contents.hpp"
+#include "tests/support/npy.hpp"
+#include "tests/support/sanitizers.hpp"
+#include "tests/tools/program.hpp"
+#include "tests/tools/random_creation.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kCombinations = kSanitized ? 40 : 120;
+
+std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
+
+ProcessResult create_from_stdin(const std::string& input, const Arguments& options,
+                                const fs_std::path& output) {
+  ProcessSettings settings;
+  settings.input = input;
+  return run(Arguments{B2FRAME, "create"} + options + Arguments{"-", "-o", output.string()},
+             settings);
+}
+
+/// The same through a pipe, which cannot be mapped.
+ProcessResult create_from_pipe(const fs_std::path& input, const Arguments& options,
+                               const fs_std::path& output) {
+  std::string words;
+  for (const std::string& option : options) words += " " + option;
+  return run({"sh", "-c",
+              "cat '" + input.string() + "' | " + B2FRAME + " create" + words + " - -o '" +
+                  output.string() + "'"});
+}
+
+void check_verified(const fs_std::path& frame) {
+  const ProcessResult result = b2frame({"verify", frame.string()});
+  BOOST_TEST(result.ok(), result.description());
+}
+
+/// All bytes of a frame, or of the files of a sparse one, by their names.
+std::map<std::string, ByteVector> stored_bytes(const fs_std::path& frame) {
+  if (!fs_std::is_directory(frame)) return {{"", read_file(frame)}};
+  std::map<std::string, ByteVector> files;
+  for (const auto& entry : fs_std::directory_iterator(frame))
+    files[entry.path().filename()] = read_file(entry.path());
+  return files;
+}
+
+std::int64_t file_count(const fs_std::path& directory) {
+  return std::distance(fs_std::directory_iterator(directory), fs_std::directory_iterator());
+}
+
+ByteVector noise(std::size_t size) { return make_contents("noise", 7, size, 1); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(b2frame_create)
+
+BOOST_AUTO_TEST_CASE(gives_back_what_went_in_whatever_the_options) {
+  const std::uint64_t seed = creation_seed();
+  std::mt19937_64 random(seed);
+  const TempDir scratch;
+  const auto input = scratch / "input", frame = scratch / "file", piped = scratch / "piped";
+  for (int i = 0; i < 2 * kCombinations; ++i) {
+    const Creation creation =
+        i % 2 == 0 ? random_flat_creation(random) : random_array_creation(random);
+    BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(creation)) {
+      write_file(input, creation.input);
+      const ProcessResult result =
+          b2frame(Arguments{"create"} + creation.options + Arguments{input, "-o", frame});
+      BOOST_TEST_REQUIRE(result.ok(), result.description());
+      BOOST_TEST((extracted(frame, creation.is_array) == text_of(creation.input)));
+      if (creation.is_array) BOOST_TEST(info_of(frame).at("shape") == json(creation.shape));
+      check_verified(frame);
+      const ProcessResult again = create_from_pipe(input, creation.options, piped);
+      BOOST_TEST_REQUIRE(again.ok(), again.description());
+      BOOST_TEST((stored_bytes(piped) == stored_bytes(frame)));
+    }
+  }
+  BOOST_TEST(file_count(scratch.path()) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(gives_the_same_bytes_whatever_the_threads) {
+  const TempDir scratch;
+  write_file(scratch / "input", make_contents("floats", 3, 3'000'000, 4));
+  for (const Arguments& options :
+       {Arguments{"--codec", "zstd", "--checksum"}, Arguments{"--codec", "lz4", "--sparse"}}) {
+    std::map<std::string, ByteVector> first;
+    for (const char* threads : {"1", "2", "5"}) {
+      const auto frame = scratch / threads;
+      BOOST_TEST(b2frame(Arguments{"create", "--chunk-size", "100K", "--threads", threads} +
+                         options + Arguments{scratch / "input", "-o", frame})
+                     .ok());
+      if (first.empty()) first = stored_bytes(frame);
+      BOOST_TEST((stored_bytes(frame) == first));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(reads_the_file_that_stdin_is) {
+  const TempDir scratch;
+  const std::string contents = text_of(noise(100000));
+  BOOST_TEST(create_from_stdin(contents, {}, scratch / "x.b2frame").ok());
+  BOOST_TEST((extracted(scratch / "x.b2frame") == contents));
+  const std::string npy = npy_header("<i4", {50, 500}) + contents;
+  for (const char* shape : {"50,100", "10,500"}) {
+    BOOST_TEST(create_from_stdin(npy, {"--chunk-shape", shape}, scratch / "a.b2nd").ok());
+    BOOST_TEST((extracted(scratch / "a.b2nd", true) == npy));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(stores_no_bytes_for_zeros_and_nans) {
+  const TempDir scratch;
+  write_file(scratch / "zeros", ByteVector(1 << 20));
+  write_file(scratch / "nans", make_contents("nan", 1, 1 << 20, 4));
+  for (const auto& [name, kind] : {std::pair{"zeros", "zero"}, {"nans", "nan"}}) {
+    BOOST_TEST(b2frame({"create", "--chunk-size", "64K", "--typesize", "4", scratch / name, "-o",
+                        scratch / "x.b2frame"})
+                   .ok());
+    BOOST_TEST(info_of(scratch / "x.b2frame").at("chunks").at("special").at(kind) == 16);
+    BOOST_TEST(fs_std::file_size(scratch / "x.b2frame") < 300U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(guesses_the_size_of_items) {
+  const TempDir scratch;
+  for (const auto& [kind, typesize] : {std::pair{"floats", 8}, {"floats", 4}, {"text", 1}}) {
+    write_file(scratch / "input",
+               make_contents(kind, 5, 500'000, static_cast<std::size_t>(typesize)));
+    BOOST_TEST(b2frame({"create", scratch / "input", "-o", scratch / "x.b2frame"}).ok());
+    BOOST_TEST(info_of(scratch / "x.b2frame").at("typesize") == typesize);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(stores_npy_files_as_they_are_when_told_so) {
+  const TempDir scratch;
+  const std::string npy = npy_header("<i4", {10, 10}) + std::string(400, 'x');
+  write_file(scratch / "a.npy", npy);
+  BOOST_TEST(b2frame({"create", "--flat", scratch / "a.npy", "-o", scratch / "x.b2frame"}).ok());
+  BOOST_TEST((extracted(scratch / "x.b2frame") == npy));
+  BOOST_TEST(!info_of(scratch / "x.b2frame").contains("shape"));
+}
+
+BOOST_AUTO_TEST_CASE(refuses_npy_files_that_cannot_be_arrays_unless_flat) {
+  const TempDir scratch;
+  const std::string data(400, 'x');
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {npy_header("<i4", {10, 10}, true) + data, "Fortran"},
+      {npy_header("|O", {50}) + data, "|O"},
+      {npy_header("<i4", {1, 1, 1, 1, 1, 1, 1, 1, 100}) + data, "9 dimensions"},
+      {npy_header("|S0", {50}), "0 bytes"},
+      {npy_header("<i4", {10, 11}) + data, "400 of 440"},
+      {npy_header("<i4", {10, 9}) + data, "more than its elements"},
+      {npy_header("<i4", {10, 9}).substr(0, 70), "header"},
+  };
+  for (const auto& [npy, word] : cases) {
+    write_file(scratch / "a.npy", npy);
+    const ProcessResult result = b2frame({"create", scratch / "a.npy", "-o", scratch / "a.b2nd"});
+    BOOST_TEST(result.status == 1, result.description());
+    BOOST_TEST(is_message_about(result.err, scratch / "a.npy"), result.err);
+    BOOST_TEST(result.err.find(word) != std::string::npos, result.err);
+    BOOST_TEST(result.err.find("--flat") != std::string::npos, result.err);
+    BOOST_TEST(file_count(scratch.path()) == 1);
+    BOOST_TEST(b2frame({"create", "--flat", scratch / "a.npy", "-o", scratch / "x"}).ok());
+    BOOST_TEST((extracted(scratch / "x") == npy));
+    fs_std::remove(scratch / "x");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_elements_of_another_size_when_they_are_read_out_of_order) {
+  const TempDir scratch;
+  write_file(scratch / "a.npy", npy_header("<i4", {10, 11}) + std::string(400, 'x'));
+  const Arguments options{"--chunk-shape", "5,5"};
+  const ProcessResult file = b2frame(Arguments{"create"} + options +
+                                     Arguments{scratch / "a.npy", "-o", scratch / "a.b2nd"});
+  const ProcessResult pipe = create_from_pipe(scratch / "a.npy", options, scratch / "a.b2nd");
+  for (const ProcessResult& result : {file, pipe}) {
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err.find("400 bytes of elements instead of 440") != std::string::npos,
+               result.err);
+  }
+  BOOST_TEST(file_count(scratch.path()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(stores_metalayers_from_files) {
+  const TempDir scratch;
+  write_file(scratch / "empty", std::string_view());
+  write_file(scratch / "input", noise(1000));
+  write_file(scratch / "a.npy", npy_header("<i4", {10, 10}) + std::string(400, 'x'));
+  write_file(scratch / "facts.json",
+             std::string_view(R"({"unit": "K", "levels": [1, 2.5, null]})"));
+  write_file(scratch / "raw", std::string_view("some text"));
+  const json facts = {{"unit", "K"}, {"levels", {1, 2.5, nullptr}}};
+  for (const char* input : {"empty", "input", "a.npy"})
+    for (const Arguments& kind : {Arguments{}, Arguments{"--sparse"}}) {
+      const auto of = [&](const char* name, const char* file) {
+        return name + ("=" + (scratch / file).string());
+      };
+      const ProcessResult result =
+          b2frame(Arguments{"create", "--meta", of("fixed", "facts.json"), "--vlmeta",
+                            of("one", "raw"), "--vlmeta", of("two", "facts.json"), "--checksum"} +
+                  kind + Arguments{scratch / input, "-o", scratch / "x"});
+      BOOST_TEST_REQUIRE(result.ok(), result.description());
+      const json shown = info_of(scratch / "x");
+      BOOST_TEST(shown.at("metalayers").at("fixed") == facts);
+      BOOST_TEST(shown.at("vlmetalayers").at("one") == "some text");
+      BOOST_TEST(shown.at("vlmetalayers").at("two") == facts);
+      BOOST_TEST(shown.at("vlmetalayers").contains("bloscfs.xxh3"));
+      check_verified(scratch / "x");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(names_the_metalayer_file_that_is_bad) {
+  const TempDir scratch;
+  write_file(scratch / "input", noise(10));
+  write_file(scratch / "bad.json", std::string_view("{\"a\": }"));
+  write_file(scratch / "deep.json", std::string(1000, '[') + std::string(1000, ']'));
+  for (const char* name : {"bad.json", "deep.json", "missing"}) {
+    const std::string file = scratch / name;
+    const ProcessResult result = b2frame(
+        {"create", "--vlmeta", "note=" + file, scratch / "input", "-o", scratch / "x.b2frame"});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(is_message_about(result.err, file), result.err);
+  }
+  BOOST_TEST(file_count(scratch.path()) == 3);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_memory_bounded_however_long_the_stream,
+                     *boost::unit_test::enable_if<!kSanitized>()) {
+  const TempDir scratch;
+  const std::string output = scratch / "x.b2frame";
+  const ProcessResult result =
+      run({"sh", "-c",
+           std::string("head -c 400M /dev/zero | tr '\\0' x | ") + B2FRAME +
+               " create --codec lz4 --threads 2 - -o " + output});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(info_of(output).at("nbytes") == 400 << 20);
+  BOOST_TEST(result.usage.ru_maxrss < 96 << 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

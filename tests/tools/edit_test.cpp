@@ -1,0 +1,126 @@
+// b2frame set-meta and compact.
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/contents.hpp"
+#include "tests/tools/program.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using nlohmann::json;
+
+std::string bloscpack_file() {
+  return BLOSCFS_TEST_SOURCE_ROOT "/tests/data/bloscpack/v2-crc32.blp";
+}
+
+/// A frame with contents, beside files for metalayers.
+class Frame {
+ public:
+  explicit Frame(const Arguments& options = {}) {
+    write_file(scratch_ / "input", make_contents("floats", 1, 300'000, 4));
+    write_file(scratch_ / "raw", make_contents("noise", 2, 5000, 1));
+    write_file(scratch_ / "text", std::string_view("some text"));
+    write_file(scratch_ / "facts.json", std::string_view(R"({"a": [1, 2]})"));
+    const ProcessResult result = b2frame(Arguments{"create", "--chunk-size", "16K"} + options +
+                                         Arguments{scratch_ / "input", "-o", path()});
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+  }
+  std::string path() const { return scratch_ / "x.b2frame"; }
+  std::string file(const char* name) const { return scratch_ / name; }
+  ProcessResult set_meta(const std::vector<std::pair<std::string, std::string>>& layers) const {
+    Arguments arguments{"set-meta", path()};
+    for (const auto& [name, file] : layers)
+      arguments.push_back(name + "=" + (file.empty() ? "" : (scratch_ / file).string()));
+    return b2frame(arguments);
+  }
+  json vlmetalayers() const { return info_of(path()).at("vlmetalayers"); }
+  bool is_sound() const {
+    const ByteVector contents = read_file(scratch_ / "input");
+    return b2frame({"verify", path()}).ok() &&
+           extracted(path()) == std::string(contents.begin(), contents.end());
+  }
+
+ private:
+  TempDir scratch_;
+};
+
+const std::vector<Arguments> kKinds = {{}, {"--sparse"}, {"--checksum"}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(b2frame_set_meta)
+
+BOOST_AUTO_TEST_CASE(sets_replaces_and_removes_vlmetalayers) {
+  for (const Arguments& kind : kKinds) {
+    const Frame frame(kind);
+    BOOST_TEST(frame.set_meta({{"one", "text"}, {"two", "facts.json"}}).ok());
+    BOOST_TEST(frame.vlmetalayers().at("one") == "some text");
+    BOOST_TEST(frame.vlmetalayers().at("two") == json({{"a", {1, 2}}}));
+    BOOST_TEST(frame.set_meta({{"one", "facts.json"}, {"two", ""}, {"three", "raw"}}).ok());
+    BOOST_TEST(frame.vlmetalayers().at("one") == json({{"a", {1, 2}}}));
+    BOOST_TEST(!frame.vlmetalayers().contains("two"));
+    BOOST_TEST(frame.vlmetalayers().contains("three"));
+    BOOST_TEST(frame.is_sound());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(changes_all_layers_or_none) {
+  const Frame frame;
+  const ByteVector before = read_file(frame.path());
+  const ProcessResult missing = frame.set_meta({{"one", "text"}, {"two", ""}});
+  BOOST_TEST(missing.status == 1);
+  BOOST_TEST(missing.err == "b2frame: " + frame.path() + ": no vlmetalayer two\n");
+  const ProcessResult unreadable = frame.set_meta({{"one", "text"}, {"two", "nothing"}});
+  BOOST_TEST(unreadable.status == 1);
+  BOOST_TEST(is_message_about(unreadable.err, frame.file("nothing")), unreadable.err);
+  BOOST_TEST(frame.vlmetalayers().empty());
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_is_no_frame) {
+  const Frame frame;
+  for (const std::string& file : {frame.file("text"), bloscpack_file()}) {
+    const ProcessResult result = b2frame({"set-meta", file, "one=" + frame.file("text")});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(is_message_about(result.err, file), result.err);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(b2frame_compact)
+
+BOOST_AUTO_TEST_CASE(gives_back_unused_space) {
+  for (const Arguments& kind : kKinds) {
+    const Frame frame(kind);
+    const auto stored = [&] {
+      return fs_std::is_directory(frame.path())
+                 ? fs_std::file_size(frame.path() + "/chunks.b2frame")
+                 : fs_std::file_size(frame.path());
+    };
+    const auto before = stored();
+    for (int i = 0; i < 10; ++i) BOOST_TEST(frame.set_meta({{"raw", "raw"}}).ok());
+    BOOST_TEST(frame.set_meta({{"raw", ""}}).ok());
+    const ProcessResult result = b2frame({"compact", frame.path()});
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(stored() <= before + 200);
+    BOOST_TEST(frame.is_sound());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(goes_on_after_a_file_that_is_bad) {
+  const Frame frame;
+  for (int i = 0; i < 3; ++i) BOOST_TEST(frame.set_meta({{"raw", "raw"}}).ok());
+  const auto before = fs_std::file_size(frame.path());
+  const ProcessResult result = b2frame({"compact", bloscpack_file(), "/nonexistent", frame.path()});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 2, result.err);
+  BOOST_TEST(is_message_about(result.err, bloscpack_file()), result.err);
+  BOOST_TEST(result.err.find("b2frame: /nonexistent: No such file") != std::string::npos);
+  BOOST_TEST(fs_std::file_size(frame.path()) < before);
+  BOOST_TEST(frame.is_sound());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

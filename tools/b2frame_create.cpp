@@ -1,0 +1,165 @@
+// b2frame create: compresses bytes or a NPY file to a frame.
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/error.hpp"
+#include "frame/array_cutter.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/chunk_pipeline.hpp"
+#include "tools/create_plan.hpp"
+#include "tools/frame_output.hpp"
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/mapped_input.hpp"
+#include "tools/metalayer_file.hpp"
+#include "tools/progress.hpp"
+#include "tools/raw_input.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+using codec::Bytes;
+using codec::MutableBytes;
+
+/// Compresses the input of one run, chunk by chunk.
+class Creation {
+ public:
+  Creation(const CreateOptions& options, const CreatePlan& plan, RawInput& input, FrameOutput& out)
+      : options_(options),
+        plan_(plan),
+        input_(input),
+        out_(out),
+        progress_("create", plan.npy ? plan.npy->nbytes : input.file_size().value_or(0)),
+        pipeline_(plan.encode, options.threads,
+                  [this](std::int64_t chunk, codec::SpecialValue special, Bytes stored) {
+                    store(chunk, special, stored);
+                  }) {}
+
+  void run() {
+    if (plan_.npy)
+      take_array();
+    else
+      take_stream();
+    pipeline_.finish();
+  }
+
+ private:
+  void take_stream() {
+    const auto chunksize = static_cast<std::size_t>(plan_.frame.chunksize);
+    for (std::size_t got = chunksize; got == chunksize;) {
+      got = input_.read(pipeline_.next(chunksize));
+      taken_ += static_cast<std::int64_t>(got);
+      if (got > 0) pipeline_.add(got);
+    }
+  }
+
+  void take_array() {
+    cutter_.emplace(*plan_.frame.array, plan_.frame.typesize);
+    std::vector<std::uint8_t> header(plan_.npy->header_size);
+    input_.read(header);
+    const bool in_order = cutter_->cuts_runs() || plan_.npy->nbytes == 0;
+    if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, options_.output);
+    for (std::int64_t chunk = 0; chunk < cutter_->chunk_count(); ++chunk) {
+      throw_if_interrupted();
+      if (cutter_->keeps_order())
+        add_contents(chunk);
+      else if (cutter_->cuts_runs())
+        add_run(chunk);
+      else
+        add_pieces(chunk);
+    }
+    if (in_order) require_end();
+  }
+
+  std::size_t chunksize() const { return static_cast<std::size_t>(cutter_->chunksize()); }
+
+  void add_contents(std::int64_t chunk) {
+    const MutableBytes contents = pipeline_.next(chunksize());
+    const std::size_t size = cutter_->range(chunk).size();
+    read_elements(contents.first(size));
+    std::fill(contents.begin() + static_cast<std::ptrdiff_t>(size), contents.end(),
+              std::uint8_t{0});
+    pipeline_.add(chunksize());
+  }
+
+  void add_run(std::int64_t chunk) {
+    std::vector<std::uint8_t> run(cutter_->range(chunk).size());
+    read_elements(run);
+    pipeline_.add(chunksize(), [this, chunk, run = std::move(run)](MutableBytes contents) {
+      cutter_->cut(chunk, run, contents);
+    });
+  }
+
+  void add_pieces(std::int64_t chunk) {
+    const auto range = cutter_->range(chunk);
+    taken_ = range.end;
+    pipeline_.add(chunksize(), [this, chunk, range](MutableBytes contents) {
+      cutter_->cut(chunk, elements_->bytes(range.begin, range.end), contents);
+    });
+  }
+
+  void read_elements(MutableBytes out) {
+    const std::size_t got = input_.read(out);
+    taken_ += static_cast<std::int64_t>(got);
+    if (got < out.size())
+      codec::throw_malformed(
+          fmt::format("NPY file ends after {} of {} bytes of elements; --flat stores it as it is",
+                      taken_, plan_.npy->nbytes));
+  }
+
+  void require_end() {
+    std::uint8_t more = 0;
+    if (input_.read({&more, 1}) > 0)
+      codec::throw_malformed("NPY file has more than its elements; --flat stores it as it is");
+  }
+
+  void store(std::int64_t chunk, codec::SpecialValue special, Bytes stored) {
+    const std::int64_t end = std::min((chunk + 1) * plan_.frame.chunksize, taken_);
+    out_.add_chunk(end, special, stored);
+    progress_.update(taken_);
+  }
+
+  const CreateOptions& options_;
+  const CreatePlan& plan_;
+  RawInput& input_;
+  FrameOutput& out_;
+  std::int64_t taken_ = 0;                    ///< bytes of the input, without a NPY header
+  std::optional<frame::ArrayCutter> cutter_;  ///< of an array
+  std::optional<MappedInput> elements_;       ///< where chunks are no runs of them
+  Progress progress_;
+  ChunkPipeline pipeline_;
+};
+
+void refuse_same_file(const CreateOptions& options) {
+  std::error_code error;
+  if (std::filesystem::equivalent(options.input, options.output, error) && !error)
+    throw UsageError("input and output are the same file");
+}
+
+int create(const CreateOptions& options) {
+  refuse_same_file(options);
+  note_interrupts();
+  RawInput input(options.input);
+  CreatePlan plan = make_plan(options, input.peek(kPlanSample));
+  for (const NamedFile& layer : options.metalayers)
+    plan.frame.metalayers.push_back({layer.name, read_metalayer_file(layer.file)});
+  FrameOutput out(options.output, options.sparse, plan.frame);
+  for (const NamedFile& layer : options.vlmetalayers)
+    out.set_vlmetalayer(layer.name, read_metalayer_file(layer.file));
+  Creation(options, plan, input, out).run();
+  out.commit();
+  return 0;
+}
+
+}  // namespace
+
+int run_create(const CreateOptions& options) {
+  return guarded(options.input == "-" ? "stdin" : options.input, [&] { return create(options); });
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,50 @@
+#pragma once
+// Encodes chunks on workers while the caller's thread gets the next ones and stores finished ones.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "codec/chunk_encoder.hpp"
+#include "fs/chunk_recoder.hpp"
+#include "fs/worker_pool.hpp"
+
+namespace bloscfs::tools {
+
+/// For one thread. Memory: for each worker, and two chunks more, a chunk's contents, its stored
+/// bytes, and a worker's scratch.
+class ChunkPipeline {
+ public:
+  /// A chunk that is complete: zero or NaN, or its stored bytes, valid for the call.
+  using Store =
+      std::function<void(std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored)>;
+  using Fill = std::function<void(codec::MutableBytes contents)>;
+
+  /// `store` is called on this thread, for chunk 0 and so on. Throws Error as check_settings does.
+  ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store);
+
+  /// Room for the next chunk's contents, unspecified bytes, valid until add().
+  codec::MutableBytes next(std::size_t size);
+  /// Encodes the first `size` bytes of it; a worker first calls `fill`, if there is one.
+  /// Throws what `fill` or `store` threw.
+  void add(std::size_t size, Fill fill = nullptr);
+  /// Waits until all chunks are stored.
+  void finish();
+
+ private:
+  struct Slot {
+    std::vector<std::uint8_t> contents, stored;
+    codec::EncodedSize size;
+  };
+  Slot& slot_of(std::int64_t chunk) {
+    return slots_[static_cast<std::size_t>(chunk) % slots_.size()];
+  }
+
+  const Store store_;
+  std::vector<Slot> slots_;  ///< one more than chunks are under way
+  std::int64_t next_ = 0;
+  fs::WorkerPool pool_;
+  fs::ChunkRecoder recoder_;
+};
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,151 @@
+#include "tools/create_plan.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "codec/block_size.hpp"
+#include "codec/error.hpp"
+#include "frame/array_shapes.hpp"
+#include "frame/b2nd.hpp"
+#include "fs/new_frame.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Large enough for good ratios and few index entries, small enough to be held per thread.
+constexpr std::int32_t kChunkSize = 4 << 20;
+/// C-Blosc2 2.x opens no array of more dimensions.
+constexpr std::size_t kMaxDimensions = 8;
+constexpr const char* kUseFlat = "; --flat stores the file as it is";
+
+void require(bool condition, const char* what) {
+  if (!condition) throw UsageError(what);
+}
+
+fs::NpyHeader array_header(codec::Bytes sample) {
+  try {
+    fs::NpyHeader header = fs::parse_npy_header(sample);
+    if (header.dtype.itemsize == 0) codec::throw_unsupported("NPY header: items of 0 bytes");
+    if (header.dtype.itemsize > codec::kMaxBlocksize)
+      codec::throw_unsupported(fmt::format("NPY header: items of {} bytes", header.dtype.itemsize));
+    if (header.fortran_order && fs::is_fortran_only(header.shape))
+      codec::throw_unsupported("NPY header: Fortran order, arrays in frames have C order");
+    if (header.shape.size() > kMaxDimensions)
+      codec::throw_unsupported(fmt::format("NPY header: {} dimensions, at most {} are possible",
+                                           header.shape.size(), kMaxDimensions));
+    return header;
+  } catch (const codec::Error& error) {
+    codec::throw_unsupported(error.what() + std::string(kUseFlat));
+  }
+}
+
+/// An even place well inside, since a file's beginning is often unlike the rest.
+std::int32_t guessed_typesize(codec::Bytes sample) {
+  const std::size_t size = std::min(sample.size(), fs::kSampleSize);
+  return fs::guess_typesize(sample.subspan((sample.size() - size) / 2 / 64 * 64, size));
+}
+
+codec::EncodeSettings encode_settings(const CreateOptions& options, std::int32_t typesize) {
+  codec::EncodeSettings settings;
+  settings.codec = options.codec;
+  settings.clevel = options.clevel;
+  settings.typesize = typesize;
+  settings.use_dictionary = options.dictionary;
+  if (options.filters)
+    settings.filters = *options.filters;
+  else if (typesize > 1)
+    settings.filters.back() = {codec::FilterId::shuffle, 0};
+  try {
+    codec::check_settings(settings);
+  } catch (const codec::Error& error) {
+    throw UsageError(error.what());
+  }
+  return settings;
+}
+
+/// A size in whole items, at least one.
+std::int32_t whole(std::int64_t size, std::int64_t unit) {
+  return static_cast<std::int32_t>(std::max(size - size % unit, unit));
+}
+
+void plan_flat(const CreateOptions& options, CreatePlan& plan) {
+  require(!options.chunk_shape && !options.block_shape,
+          "shapes of chunks and blocks need an array");
+  codec::EncodeSettings& encode = plan.encode;
+  const std::int32_t chunksize = whole(options.chunk_size.value_or(kChunkSize), encode.typesize);
+  encode.blocksize = options.block_size ? whole(*options.block_size, encode.typesize) : 0;
+  encode.blocksize = codec::choose_blocksize(encode, chunksize);
+  plan.frame.chunksize = options.chunk_size ? chunksize : whole(chunksize, encode.blocksize);
+  plan.frame.blocksize = encode.blocksize;
+}
+
+std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int32_t>>& given,
+                                       const std::vector<std::int64_t>& extents,
+                                       std::int64_t typesize, std::int64_t target) {
+  if (!given) return frame::choose_cut(extents, typesize, target);
+  require(given->size() == extents.size(),
+          "shapes of chunks and blocks have the array's dimensions");
+  return *given;
+}
+
+void plan_array(const CreateOptions& options, CreatePlan& plan) {
+  require(!options.chunk_shape || !options.chunk_size,
+          "--chunk-shape and --chunk-size exclude each other");
+  require(!options.block_shape || !options.block_size,
+          "--block-shape and --block-size exclude each other");
+  codec::EncodeSettings& encode = plan.encode;
+  frame::ArrayInfo array;
+  array.shape = plan.npy->shape;
+  array.dtype = plan.npy->dtype.stored;
+  array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode.typesize,
+                                  options.chunk_size.value_or(kChunkSize));
+  const std::vector<std::int64_t> chunk(array.chunkshape.begin(), array.chunkshape.end());
+  const std::int32_t blocksize =
+      options.block_size ? *options.block_size
+                         : codec::choose_blocksize(encode, options.chunk_size.value_or(kChunkSize));
+  array.blockshape = chosen_shape(options.block_shape, chunk, encode.typesize, blocksize);
+  for (std::size_t i = 0; i < chunk.size(); ++i)
+    require(array.blockshape[i] <= chunk[i], "a block is larger than its chunk");
+  try {
+    const frame::ArraySizes sizes = frame::array_sizes(array, encode.typesize);
+    encode.blocksize = static_cast<std::int32_t>(sizes.blocksize);
+  } catch (const codec::Error& error) {
+    throw UsageError(error.what());
+  }
+  plan.frame.array = std::move(array);
+}
+
+void describe_frame(const CreateOptions& options, CreatePlan& plan) {
+  const codec::EncodeSettings& encode = plan.encode;
+  plan.frame.typesize = encode.typesize;
+  plan.frame.codec = encode.codec;
+  plan.frame.clevel = encode.clevel;
+  plan.frame.filters = encode.filters;
+  plan.frame.splitmode = static_cast<int>(encode.split);
+  plan.frame.use_dict = encode.use_dictionary;
+  plan.frame.checksums = options.checksum;
+}
+
+}  // namespace
+
+CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample) {
+  CreatePlan plan;
+  if (!options.flat && fs::npy_header_size(sample)) {
+    plan.npy = array_header(sample);
+    const auto itemsize = static_cast<std::int32_t>(plan.npy->dtype.itemsize);
+    require(!options.typesize || *options.typesize == itemsize, "--typesize is not the array's");
+    plan.encode = encode_settings(options, itemsize);
+    plan_array(options, plan);
+  } else {
+    const std::int32_t typesize = options.typesize ? *options.typesize : guessed_typesize(sample);
+    plan.encode = encode_settings(options, typesize);
+    plan_flat(options, plan);
+  }
+  describe_frame(options, plan);
+  return plan;
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,28 @@
+#pragma once
+// How b2frame create stores an input: frame, chunks and blocks from the command line and the
+// input's first bytes.
+
+#include <cstdint>
+#include <optional>
+
+#include "codec/encode_settings.hpp"
+#include "frame/frame_writer.hpp"
+#include "fs/npy.hpp"
+#include "tools/b2frame_commands.hpp"
+
+namespace bloscfs::tools {
+
+/// Bytes of the input that make_plan() looks at, if there are as many.
+inline constexpr std::size_t kPlanSample = std::size_t{1} << 20;
+
+struct CreatePlan {
+  frame::FrameSettings frame;
+  codec::EncodeSettings encode;
+  std::optional<fs::NpyHeader> npy;  ///< of an array; its elements are stored, not its header
+};
+
+/// Throws UsageError where options contradict each other or the input, Error for a NPY file that
+/// cannot become an array.
+CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample);
+
+}  // namespace bloscfs::tools

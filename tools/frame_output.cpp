@@ -1,0 +1,158 @@
+#include "tools/frame_output.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/local_store.hpp"
+#include "frame/open.hpp"
+#include "frame/sframe_format.hpp"
+#include "tools/input.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+namespace filesystem = std::filesystem;
+
+/// A transaction remembers each chunk; this bounds what that takes.
+constexpr std::int64_t kChunksPerCommit = std::int64_t{1} << 17;
+
+[[noreturn]] void throw_errno(int error) {
+  throw std::system_error(error, std::generic_category());
+}
+
+/// The name itself, or what a symlink of that name leads to.
+std::string follow(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
+                                                        std::free);
+  return resolved ? resolved.get() : path;
+}
+
+bool belongs_to_sframe(const std::string& name) {
+  return name == frame::kSframeIndexName || name == frame::kSframeLockName ||
+         frame::chunk_file_number(name);
+}
+
+/// Throws unless the directory is a sparse frame, and nothing but that.
+void require_sframe(const std::string& path) {
+  frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw_errno(errno);
+  if (!frame::open_directory(std::move(fd), {}))
+    throw std::runtime_error("is a directory, and no sparse frame");
+  for (const auto& entry : filesystem::directory_iterator(path))
+    if (!belongs_to_sframe(entry.path().filename()))
+      throw std::runtime_error("is a sparse frame that holds other files, too: " +
+                               entry.path().filename().string());
+}
+
+}  // namespace
+
+FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings)
+    : shown_name_(path), sparse_(sparse) {
+  const std::string followed = follow(path);
+  const std::size_t start = followed.rfind('/') + 1;
+  directory_path_ = start == 0 ? "./" : followed.substr(0, start);
+  name_ = followed.substr(start);
+  blaming_output([&] {
+    look_at_target();
+    create(settings);
+  });
+}
+
+FrameOutput::~FrameOutput() {
+  transaction_.reset();
+  writer_.reset();
+  if (temporary_.empty()) return;
+  std::error_code ignored;
+  filesystem::remove_all(temporary_path(), ignored);
+}
+
+void FrameOutput::blaming_output(const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const std::exception& error) {
+    throw FileError(shown_name_, reason(error));
+  }
+}
+
+void FrameOutput::look_at_target() {
+  const std::string path = directory_path_ + name_;
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) {
+    if (errno != ENOENT) throw_errno(errno);
+    return;
+  }
+  mode_ = st.st_mode & mode_t{07777};
+  target_ = S_ISDIR(st.st_mode) ? Kind::sparse_frame : Kind::file;
+  if (target_ == Kind::file && !S_ISREG(st.st_mode)) throw std::runtime_error("is no regular file");
+  lock_.emplace(path, fs::kMountLockPatience);
+  if (target_ == Kind::file) return;
+  require_sframe(path);
+  search_mode_ = mode_;
+  if (::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0) throw_errno(errno);
+  mode_ = st.st_mode & mode_t{07777};
+}
+
+void FrameOutput::create(frame::FrameSettings& settings) {
+  frame::UniqueFd fd(::open(directory_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw_errno(errno);
+  directory_ = frame::make_local_store(std::move(fd), nullptr, frame::Syncing::never);
+  if (target_ != Kind::nothing) settings.mode = mode_ & mode_t{0777};
+  const std::string name = frame::temporary_name();
+  writer_ = sparse_ ? frame::create_sframe(directory_, name, settings, {})
+                    : frame::create_cframe(directory_, name, settings, {});
+  temporary_ = name;
+  transaction_ = writer_->begin();
+}
+
+void FrameOutput::set_vlmetalayer(const std::string& name, codec::Bytes content) {
+  blaming_output([&] { transaction_->set_vlmetalayer(name, content); });
+}
+
+void FrameOutput::add_chunk(std::int64_t content_end, codec::SpecialValue special,
+                            codec::Bytes stored) {
+  blaming_output([&] {
+    if (!transaction_->info().array) transaction_->resize(content_end);
+    if (special == codec::SpecialValue::none)
+      transaction_->put_chunk(chunks_, stored);
+    else
+      transaction_->put_special(chunks_, special);
+    if (++chunks_ % kChunksPerCommit != 0) return;
+    transaction_->commit();
+    transaction_ = writer_->begin();
+  });
+}
+
+void FrameOutput::take_over_mode() const {
+  if (target_ == Kind::nothing) return;
+  const std::string path = temporary_path();
+  const std::string file = sparse_ ? path + "/" + frame::kSframeIndexName : path;
+  if (::chmod(file.c_str(), mode_) != 0) throw_errno(errno);
+  if (sparse_ && search_mode_ != 0 && ::chmod(path.c_str(), search_mode_) != 0) throw_errno(errno);
+}
+
+void FrameOutput::swap_names() {
+  const int fd = directory_->descriptor();
+  const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
+  const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
+  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0) throw_errno(errno);
+  // Exchanged, the temporary name is that of what was there before, which the destructor removes.
+  if (over_file) temporary_.clear();
+}
+
+void FrameOutput::commit() {
+  blaming_output([&] {
+    transaction_->commit();
+    take_over_mode();
+    swap_names();
+  });
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,62 @@
+#pragma once
+// Where b2frame create writes to: a new frame that gets its name only when it is complete.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "frame/frame_writer.hpp"
+#include "fs/mount_lock.hpp"
+
+namespace bloscfs::tools {
+
+/// Errors are FileError, which names the output.
+class FrameOutput {
+ public:
+  /// A frame or a sparse frame that is called `path` is replaced and passes on its mode; where that
+  /// is a symlink, what it leads to. Other directories, devices and fifos are refused, and what is
+  /// mounted for writing.
+  FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings);
+  /// Removes what was written unless commit() was reached.
+  ~FrameOutput();
+  FrameOutput(const FrameOutput&) = delete;
+  FrameOutput& operator=(const FrameOutput&) = delete;
+
+  void set_vlmetalayer(const std::string& name, codec::Bytes content);
+  /// Stores the next chunk: zero or NaN, or its stored bytes. `content_end` is the decoded size up
+  /// to its end, which is ignored for arrays.
+  void add_chunk(std::int64_t content_end, codec::SpecialValue special, codec::Bytes stored);
+  /// Completes the frame and gives it its name. It is left to the kernel when the bytes get to the
+  /// disk.
+  void commit();
+
+ private:
+  enum class Kind { nothing, file, sparse_frame };
+
+  void look_at_target();
+  void create(frame::FrameSettings& settings);
+  void blaming_output(const std::function<void()>& work) const;
+  void take_over_mode() const;
+  void swap_names();
+  std::string temporary_path() const { return directory_path_ + temporary_; }
+
+  std::string shown_name_;  ///< as given, for messages
+  bool sparse_;
+  std::string directory_path_;  ///< with a slash at its end
+  std::string name_;
+  Kind target_ = Kind::nothing;
+  std::optional<fs::MountLock> lock_;  ///< on what is there
+  mode_t mode_ = 0;                    ///< of what is there
+  mode_t search_mode_ = 0;             ///< of the directory of a sparse frame that is there
+  std::string temporary_;              ///< empty when there is none
+  std::shared_ptr<frame::StoreDirectory> directory_;
+  std::unique_ptr<frame::FrameWriter> writer_;
+  std::unique_ptr<frame::Transaction> transaction_;
+  std::int64_t chunks_ = 0;
+};
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,43 @@
+#include "tools/metalayer_file.hpp"
+
+#include <cerrno>
+#include <limits>
+#include <system_error>
+
+#include "tools/input.hpp"
+#include "tools/msgpack_json.hpp"
+#include "tools/raw_input.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// The format stores contents' sizes in 31 bits.
+constexpr std::size_t kMaxContent = std::numeric_limits<std::int32_t>::max();
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+std::vector<std::uint8_t> read_all(const std::string& path) {
+  RawInput input(path);
+  std::vector<std::uint8_t> bytes;
+  for (std::size_t got = kPiece; got == kPiece;) {
+    const std::size_t filled = bytes.size();
+    if (filled > kMaxContent) throw FileError(path, std::generic_category().message(EFBIG));
+    bytes.resize(filled + kPiece);
+    got = input.read(codec::MutableBytes(bytes).subspan(filled));
+    bytes.resize(filled + got);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::uint8_t> read_metalayer_file(const std::string& path) {
+  std::vector<std::uint8_t> bytes = read_all(path);
+  if (!path.ends_with(".json")) return bytes;
+  try {
+    return json_to_msgpack(bytes);
+  } catch (const std::exception& error) {
+    throw FileError(path, error.what());
+  }
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,69 @@
+#include "tools/raw_input.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+
+namespace bloscfs::tools {
+
+RawInput::RawInput(const std::string& path) : name_(path == "-" ? "stdin" : path) {
+  fd_.reset(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  throw_if_interrupted();  // while waiting for a fifo's other end
+  struct stat st {};
+  if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw_errno();
+  if (!S_ISREG(st.st_mode)) return;
+  file_offset_ = std::max<off_t>(0, ::lseek(fd_.get(), 0, SEEK_CUR));
+  file_size_ = std::max<std::int64_t>(0, st.st_size - file_offset_);
+  ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
+}
+
+void RawInput::throw_errno() const {
+  throw FileError(name_, std::generic_category().message(errno));
+}
+
+/// Lets a signal end the wait for a pipe's other end.
+void RawInput::wait_for_bytes() const {
+  if (file_size_) return;
+  pollfd descriptors[2] = {{fd_.get(), POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}};
+  while (::poll(descriptors, 2, -1) < 0)
+    if (errno != EINTR) throw_errno();
+}
+
+std::size_t RawInput::read_some(codec::MutableBytes out) {
+  for (;;) {
+    wait_for_bytes();
+    throw_if_interrupted();
+    const ssize_t got = ::read(fd_.get(), out.data(), out.size());
+    if (got >= 0) return static_cast<std::size_t>(got);
+    if (errno != EINTR && errno != EAGAIN) throw_errno();
+  }
+}
+
+codec::Bytes RawInput::peek(std::size_t size) {
+  peeked_.resize(size);
+  std::size_t filled = 0;
+  for (std::size_t got = 1; filled < size && got > 0; filled += got)
+    got = read_some(codec::MutableBytes(peeked_).subspan(filled));
+  peeked_.resize(filled);
+  return peeked_;
+}
+
+std::size_t RawInput::read(codec::MutableBytes out) {
+  const std::int64_t left = std::max<std::int64_t>(0, std::ssize(peeked_) - taken_);
+  std::size_t filled = std::min(out.size(), static_cast<std::size_t>(left));
+  std::copy_n(peeked_.end() - left, filled, out.begin());
+  for (std::size_t got = 1; filled < out.size() && got > 0; filled += got)
+    got = read_some(out.subspan(filled));
+  taken_ += static_cast<std::int64_t>(filled);
+  return filled;
+}
+
+}  // namespace bloscfs::tools

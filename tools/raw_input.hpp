@@ -1,0 +1,46 @@
+#pragma once
+// What b2frame create reads: the bytes of a file, or of whatever stdin is connected to.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "codec/bytes.hpp"
+#include "frame/byte_source.hpp"
+
+namespace bloscfs::tools {
+
+/// Errors are FileError, which names the input, and Interrupted.
+class RawInput {
+ public:
+  /// "-" is stdin.
+  explicit RawInput(const std::string& path);
+
+  const std::string& name() const { return name_; }
+  /// Bytes of a regular file behind the position that it was opened at.
+  std::optional<std::int64_t> file_size() const { return file_size_; }
+
+  /// The next bytes, as many as there are up to `size`; read() gives them again.
+  codec::Bytes peek(std::size_t size);
+  /// Fills `out`, but for what is behind the end of the input. Returns the bytes read.
+  std::size_t read(codec::MutableBytes out);
+
+  int descriptor() const { return fd_.get(); }
+  /// Where in a regular file the next byte is.
+  std::int64_t file_position() const { return file_offset_ + taken_; }
+
+ private:
+  std::size_t read_some(codec::MutableBytes out);
+  void wait_for_bytes() const;
+  [[noreturn]] void throw_errno() const;
+
+  std::string name_;
+  frame::UniqueFd fd_;
+  std::int64_t file_offset_ = 0;  ///< of the input's first byte
+  std::optional<std::int64_t> file_size_;
+  std::vector<std::uint8_t> peeked_;
+  std::int64_t taken_ = 0;  ///< bytes that read() has given
+};
+
+}  // namespace bloscfs::tools
