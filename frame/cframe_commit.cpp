@@ -209,11 +209,12 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
 void CframeCommit::flush() {
   if (rewritten_)
     rewritten_->flush();
-  else if (state_.current || !switching_)
+  else if (state_.current || !published_)
     state_.file->sync();
 }
 
 void CframeCommit::publish() {
+  published_ = true;
   if (!state_.current) return;
   if (!state_.expected->matches(*state_.file, 0))
     throw std::system_error(ESTALE, std::generic_category(),

@@ -48,6 +48,7 @@ class CframeCommit final : public CommitTarget {
   bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
   std::vector<std::uint8_t> old_header_, new_header_;
   bool switching_ = false;  ///< the new header may be in the file
+  bool published_ = false;
   bool finished_ = false;
 };
 

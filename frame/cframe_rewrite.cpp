@@ -70,9 +70,11 @@ std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDeco
   EditedIndex entries(edit, decoder);
   StoreWriter out(file_.get(), state_.header_len);
   out.append(reserve_);
+  const auto uniform = entries.uniform_entry();
+  const std::int64_t count = uniform && *uniform < 0 ? 0 : entries.count();
   std::vector<std::int64_t> some;
-  for (std::int64_t first = 0; first < entries.count(); first += kEntriesAtOnce) {
-    some.resize(static_cast<std::size_t>(std::min(kEntriesAtOnce, entries.count() - first)));
+  for (std::int64_t first = 0; first < count; first += kEntriesAtOnce) {
+    some.resize(static_cast<std::size_t>(std::min(kEntriesAtOnce, count - first)));
     entries.read(first, some);
     for (const std::int64_t entry : some) {
       if (entry < 0) continue;

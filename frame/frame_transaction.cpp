@@ -21,15 +21,19 @@ using codec::SpecialValue;
 }
 
 /// Checks that a chunk may stand in a frame (formats/cframe.md 4.2 and 4.3).
-codec::ChunkHeader check_stored(codec::Bytes stored, std::int32_t typesize) {
-  const codec::ChunkHeader header = codec::parse_chunk_header(
-      stored.first(std::min(stored.size(), codec::kChunkHeaderBytes)), stored.size(), typesize);
+codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
+  const codec::ChunkHeader header =
+      codec::parse_chunk_header(stored.first(std::min(stored.size(), codec::kChunkHeaderBytes)),
+                                stored.size(), frame.typesize);
   if (static_cast<std::size_t>(header.cbytes) != stored.size())
     refuse(fmt::format("a chunk of {} bytes in {}", header.cbytes, stored.size()));
   if (header.header_size != codec::kExtendedHeaderSize || header.vl_blocks)
     refuse("a chunk of Blosc1 or with VL blocks");
   if (header.is_special() && header.special != SpecialValue::value)
     refuse("a special chunk with stored bytes");
+  if (frame.array && !header.is_special() && header.blocksize != frame.blocksize)
+    refuse(fmt::format("blocks of {} bytes in an array of blocks of {}", header.blocksize,
+                       frame.blocksize));
   return header;
 }
 
@@ -81,7 +85,7 @@ void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
 
 void FrameTransaction::put_chunk(std::int64_t number, codec::Bytes stored) {
   changing().check_chunk(number);
-  const codec::ChunkHeader header = check_stored(stored, info().typesize);
+  const codec::ChunkHeader header = check_stored(stored, info());
   const std::int64_t entry = target_->store_chunk(stored);
   put(number, {entry, header.nbytes, header.cbytes, checksum_of(stored)});
 }

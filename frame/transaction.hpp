@@ -39,7 +39,8 @@ class Transaction {
 
   /// Chunk `number` gets these stored bytes, which are written at once. The chunk is a regular one
   /// (version 5, extended header, no zeros, NaNs or uninitialised values without bytes), and its
-  /// decoded size is what write() will find the rules to ask for.
+  /// decoded size is what write() will find the rules to ask for. Arrays: its blocks have the
+  /// frame's size.
   virtual void put_chunk(std::int64_t number, codec::Bytes stored) = 0;
   /// Chunk `number` becomes zero, nan (items of 4 or 8 bytes) or uninit.
   virtual void put_special(std::int64_t number, codec::SpecialValue value) = 0;

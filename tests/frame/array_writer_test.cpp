@@ -163,6 +163,15 @@ BOOST_AUTO_TEST_CASE(refuses_shapes_that_would_renumber_chunks) {
   BOOST_TEST(errno_of([&] { transaction->resize(96); }) == EINVAL);
 }
 
+BOOST_AUTO_TEST_CASE(refuses_chunks_of_other_blocks) {
+  const auto disk = MemoryDisk::make();
+  const auto writer = make_matrix(disk, matrix_settings(6));
+  const auto transaction = writer->begin();
+  const Buffer chunk = make_block_chunk(chunk_of_rows(0), 4, 48);
+  BOOST_TEST(errno_of([&] { transaction->put_chunk(0, chunk); }) == EINVAL);
+  transaction->put_chunk(0, make_block_chunk(chunk_of_rows(0), 4, 24));
+}
+
 BOOST_AUTO_TEST_CASE(refuses_arrays_that_cannot_be) {
   const auto disk = MemoryDisk::make();
   const auto refused = [&](const auto& change) {

@@ -65,7 +65,7 @@ FrameContents contents_on(const std::shared_ptr<MemoryDisk>& disk, const std::st
 void put_content(Transaction& transaction, std::int64_t chunk, const Buffer& content) {
   codec::EncodeSettings settings;
   settings.typesize = transaction.info().typesize;
-  settings.blocksize = 512;
+  settings.blocksize = transaction.info().array ? transaction.info().blocksize : 512;
   settings.clevel = 1;
   const codec::EncodedChunk encoded = codec::ChunkEncoder(settings).encode(content);
   if (encoded.special == codec::SpecialValue::none)
