@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cerrno>
 #include <random>
 #include <stdexcept>
@@ -154,9 +155,11 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.space = FrameSpace(frame_len, state.current->index_at().position, settings.grace);
   state.space.watch(state.current);
   if (known_state) state.space.watch(known_state);
-  const std::uint64_t tail = frame_len - static_cast<std::uint64_t>(info.trailer_len);
-  if (info.nbytes == 0 && tail > state.chunks_at())
-    state.space.give_back({state.chunks_at(), tail - state.chunks_at()});
+  // Without contents, the trailer stands behind the header and perhaps again at the end.
+  const auto trailer_len = static_cast<std::uint64_t>(info.trailer_len);
+  const std::uint64_t first = std::max(state.chunks_at(), state.header_len + trailer_len);
+  if (info.nbytes == 0 && frame_len - trailer_len > first)
+    state.space.give_back({first, frame_len - trailer_len - first});
   state.lengths.add(frame_len);
   return std::make_unique<CframeWriter>(std::move(state));
 }

@@ -184,7 +184,7 @@ void FrameEdit::set_checksums(bool keep) {
   if (!keep) kept_checksums_.reset();
 }
 
-std::int32_t FrameEdit::fixed_nbytes(const FrameInfo& info, std::int64_t number) const {
+std::int32_t FrameEdit::fixed_nbytes(const FrameInfo& info, std::int64_t number) {
   return static_cast<std::int32_t>(
       std::min<std::int64_t>(info.chunksize, info.nbytes - number * info.chunksize));
 }
@@ -203,9 +203,29 @@ std::int32_t FrameEdit::chunk_nbytes(std::int64_t number, codec::BlockDecoder& d
   return info_.variable_chunks ? variable_nbytes(number, decoder) : fixed_nbytes(info_, number);
 }
 
+/// Of a chunk of the base that has not been put.
+bool FrameEdit::keeps_size(std::int64_t number) const {
+  return fixed_nbytes(info_, number) == fixed_nbytes(base_->info(), number);
+}
+
+std::optional<std::int32_t> FrameEdit::partial_zeros(codec::BlockDecoder& decoder) const {
+  if (info_.variable_chunks || info_.nchunks == 0) return std::nullopt;
+  const std::int64_t number = info_.nchunks - 1;
+  const std::int32_t nbytes = fixed_nbytes(info_, number);
+  if (nbytes % info_.typesize == 0) return std::nullopt;
+  std::int64_t entry = special_entry(SpecialValue::zero);
+  if (const auto put = chunks_.find(number); put != chunks_.end())
+    entry = put->second.entry;
+  else if (number < kept_ && keeps_size(number))
+    return std::nullopt;
+  else if (number < kept_)
+    entry = EntryReader(*base_, decoder)[number];
+  if (entry >= 0 || !reads_as_zeros(entry)) return std::nullopt;
+  return nbytes;
+}
+
 void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const {
-  if (number < 0 || number >= kept_ || chunks_.count(number) != 0) return;
-  if (fixed_nbytes(info_, number) == fixed_nbytes(base_->info(), number)) return;
+  if (number < 0 || number >= kept_ || chunks_.count(number) != 0 || keeps_size(number)) return;
   const std::int64_t entry = EntryReader(*base_, decoder)[number];
   if (entry >= 0 || !reads_as_zeros(entry))
     refuse(EINVAL, fmt::format("chunk {} has to be put: its size changes to {}", number,
@@ -214,11 +234,12 @@ void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder
 
 void FrameEdit::check_sizes(codec::BlockDecoder& decoder) const {
   for (const auto& [number, chunk] : chunks_) {
-    if (!chunk.is_stored()) continue;
     const std::int32_t wanted = chunk_nbytes(number, decoder);
-    if (chunk.nbytes != wanted)
+    if (chunk.is_stored() && chunk.nbytes != wanted)
       refuse(info_.variable_chunks ? EOPNOTSUPP : EINVAL,
              fmt::format("chunk {} has {} bytes instead of {}", number, chunk.nbytes, wanted));
+    if (!chunk.is_stored() && !reads_as_zeros(chunk.entry) && wanted % info_.typesize != 0)
+      refuse(EINVAL, fmt::format("chunk {}: {} bytes of NaNs", number, wanted));
   }
   if (!base_ || info_.variable_chunks) return;
   check_boundary(base_->info().nchunks - 1, decoder);

@@ -54,8 +54,11 @@ class FrameEdit {
 
   // --- the outcome
 
+  /// The decoded size of the last chunk if that becomes, as an index entry, one of zeros that end
+  /// within an item; else nothing.
+  std::optional<std::int32_t> partial_zeros(codec::BlockDecoder& decoder) const;
   /// Throws std::system_error(EINVAL), naming the chunk, unless every stored chunk has the size
-  /// that the frame's rules ask for.
+  /// that the frame's rules ask for, and NaNs are whole.
   void check_sizes(codec::BlockDecoder& decoder) const;
   const std::map<std::int64_t, PutChunk>& chunks() const { return chunks_; }
   /// The base's chunks from this number on are gone, whatever has the number now.
@@ -83,7 +86,8 @@ class FrameEdit {
   std::vector<PutChunk> change_size(std::int64_t nbytes);
   void check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const;
   std::int32_t variable_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const;
-  std::int32_t fixed_nbytes(const FrameInfo& info, std::int64_t number) const;
+  static std::int32_t fixed_nbytes(const FrameInfo& info, std::int64_t number);
+  bool keeps_size(std::int64_t number) const;
 
   std::shared_ptr<const FrameSnapshot> base_;
   FrameInfo info_;

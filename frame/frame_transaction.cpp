@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "codec/chunk_encoder.hpp"
-#include "codec/special_value.hpp"
 #include "frame/checksum.hpp"
+#include "frame/special_chunk.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -43,21 +43,6 @@ codec::EncodeSettings vlmetalayer_settings() {
   settings.typesize = 8;
   settings.filters.back().id = codec::FilterId::shuffle;
   return settings;
-}
-
-/// A chunk that repeats the items of a special value, for frames whose index cannot hold it.
-std::vector<std::uint8_t> repeated_chunk(SpecialValue value, std::int32_t nbytes,
-                                         std::int32_t typesize) {
-  const codec::Bytes pattern = codec::special_pattern(value, typesize);
-  codec::EncodeSettings settings;
-  settings.typesize = typesize;
-  codec::ChunkHeader header = codec::plan_chunk(settings, nbytes);
-  header.special = SpecialValue::value;
-  header.cbytes = header.header_size + static_cast<std::int32_t>(pattern.size());
-  const auto head = codec::serialize_chunk_header(header);
-  std::vector<std::uint8_t> chunk(head.begin(), head.end());
-  chunk.insert(chunk.end(), pattern.begin(), pattern.end());
-  return chunk;
 }
 
 }  // namespace
@@ -96,7 +81,13 @@ void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
     refuse(fmt::format("NaNs of {} bytes", info().typesize));
   if (!info().variable_chunks) return put(number, {special_entry(value), 0, 0, 0});
   const std::int32_t nbytes = edit_.chunk_nbytes(number, decoder_);
-  if (nbytes > 0) put_chunk(number, repeated_chunk(value, nbytes, info().typesize));
+  if (nbytes > 0) put_chunk(number, store_special(value, nbytes, info()));
+}
+
+// C-Blosc2 reads special chunks of whole items only.
+void FrameTransaction::store_partial_zeros() {
+  if (const auto nbytes = edit_.partial_zeros(decoder_))
+    put_chunk(info().nchunks - 1, store_special(SpecialValue::zero, *nbytes, info()));
 }
 
 void FrameTransaction::resize(std::int64_t nbytes) { discard(changing().resize(nbytes)); }
@@ -122,7 +113,9 @@ bool FrameTransaction::remove_vlmetalayer(const std::string& name) {
 void FrameTransaction::set_checksums(bool keep) { changing().set_checksums(keep); }
 
 void FrameTransaction::write() {
-  changing().check_sizes(decoder_);
+  expect(Step::changing);
+  store_partial_zeros();
+  edit_.check_sizes(decoder_);
   target_->write(edit_);
   step_ = Step::written;
 }

@@ -52,6 +52,7 @@ class FrameTransaction final : public Transaction {
   void expect(Step step) const;
   void discard(const std::vector<PutChunk>& chunks);
   void put(std::int64_t number, const PutChunk& chunk);
+  void store_partial_zeros();
 
   FrameEdit edit_;
   std::unique_ptr<CommitTarget> target_;

@@ -137,6 +137,23 @@ BOOST_AUTO_TEST_CASE(keeps_vlmetalayers) {
   BOOST_TEST(contents_on(disk, "f").bytes == pattern(5000, 1));
 }
 
+BOOST_AUTO_TEST_CASE(fills_a_frame_that_was_emptied_more_than_once_and_opened_again) {
+  const auto disk = MemoryDisk::make();
+  auto writer = make_frame(disk, "f", pattern(9000, 1));
+  for (unsigned i = 0; i < 3; ++i) {
+    auto transaction = writer->begin();
+    transaction->set_vlmetalayer("a", pattern(700, i));
+    transaction->resize(0);
+    transaction->commit();
+    if (i > 0) writer = open_writer(disk, "f");
+    transaction = writer->begin();
+    put_all(*transaction, pattern(9000, i));
+    transaction->commit();
+    BOOST_TEST(contents_on(disk, "f").bytes == pattern(9000, i));
+    BOOST_CHECK(contents_on(disk, "f").vlmetalayers.at("a") == pattern(700, i));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(refuses_vlmetalayers_that_the_format_cannot_hold) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_frame(disk, "f", pattern(100, 1));

@@ -199,11 +199,15 @@ BOOST_AUTO_TEST_CASE(keeps_old_states_whole_through_random_commits) {
     const auto disk = MemoryDisk::make();
     FrameContents model;
     model.bytes = random_content(random, 30000);
-    const auto writer = make_frame(disk, "f", model.bytes, small_chunks(), kNoGrace);
+    auto writer = make_frame(disk, "f", model.bytes, small_chunks(), kNoGrace);
     std::vector<std::pair<std::shared_ptr<const Snapshot>, FrameContents>> held;
     for (int commit = 0; commit < 60; ++commit) {
       if (random() % 4 == 0) held.emplace_back(writer->snapshot(), model);
       if (random() % 6 == 0 && !held.empty()) held.erase(held.begin());
+      if (random() % 10 == 0) {
+        held.clear();  // a new writer knows of none
+        writer = open_writer(disk, "f", kNoGrace);
+      }
       const auto transaction = writer->begin();
       edit_at_random(*transaction, model, random);
       transaction->commit();

@@ -59,12 +59,13 @@ void check_random_commits(ContainerKind kind) {
     FrameSettings settings = small_chunks();
     settings.checksums = round % 3 == 0;
     const WriterSettings without_grace{.grace = std::chrono::milliseconds(0)};
-    const auto writer = make_frame(disk, "f", model.bytes, settings, without_grace, kind);
+    auto writer = make_frame(disk, "f", model.bytes, settings, without_grace, kind);
     disk->root()->sync();
     const auto before = disk->clone();
     disk->log.clear();
     History history{{model}, {0}};
     for (int commit = 0; commit < 8; ++commit) {
+      if (random() % 3 == 0) writer = open_writer(disk, "f", without_grace);
       const auto transaction = writer->begin();
       edit_at_random(*transaction, model, random);
       transaction->commit();

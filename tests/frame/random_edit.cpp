@@ -31,17 +31,19 @@ void replace_chunk(Transaction& transaction, FrameContents& model, std::mt19937&
   put_content(transaction, chunk, content);
 }
 
-void resize(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+void resize(Transaction& transaction, FrameContents& model, std::mt19937& random,
+            bool whole_items) {
   const std::int64_t chunksize = transaction.info().chunksize;
   const std::int64_t before = std::ssize(model.bytes);
   std::int64_t after = below(random, kMostChunks * chunksize);
   if (below(random, 6) == 0) after = 0;
   if (below(random, 4) == 0) after -= after % chunksize;
-  after -= after % transaction.info().typesize;
+  if (whole_items) after -= after % transaction.info().typesize;
   model.bytes.resize(static_cast<std::size_t>(after));
   transaction.resize(after);
-  // The chunks that end otherwise now.
-  for (const std::int64_t size : {before, after})
+  // The chunks that end otherwise now; a new one may stay zeros.
+  const bool put_last = after < before || below(random, 2) == 0;
+  for (const std::int64_t size : {before, put_last ? after : before})
     if (size > 0 && (size - 1) / chunksize < transaction.info().nchunks)
       put_content(transaction, (size - 1) / chunksize,
                   chunk_of(model, (size - 1) / chunksize, chunksize));
@@ -74,12 +76,13 @@ Buffer random_content(std::mt19937& random, std::int64_t size) {
   return out;
 }
 
-void edit_at_random(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+void edit_at_random(Transaction& transaction, FrameContents& model, std::mt19937& random,
+                    bool whole_items) {
   for (std::int64_t changes = 1 + below(random, 4); changes > 0; --changes) {
     switch (below(random, 8)) {
       case 0:
       case 1:
-        resize(transaction, model, random);
+        resize(transaction, model, random, whole_items);
         break;
       case 2:
         change_layer(transaction, model, random);

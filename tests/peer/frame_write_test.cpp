@@ -54,13 +54,14 @@ class SharedFrame {
     const auto store = store_at(directory_);
     writer_ = kind == frame::ContainerKind::cframe ? frame::create_cframe(store, "f", settings, {})
                                                    : frame::create_sframe(store, "f", settings, {});
+    whole_items_ = below(random, 3) != 0;
     typesize_ = settings.typesize;
     chunksize_ = settings.chunksize;
   }
 
   void commit() {
     const auto transaction = writer_->begin();
-    frame::test::edit_at_random(*transaction, model_, random_);
+    frame::test::edit_at_random(*transaction, model_, random_, whole_items_);
     transaction->commit();
   }
 
@@ -69,7 +70,10 @@ class SharedFrame {
     FrameRequest request = make_request();
     request.actions.push_back({"read", directory_ / "out", "", 0, 0});
     const std::int64_t items = request.nbytes / typesize_;
-    const std::int64_t start = items == 0 ? 0 : below(random_, items);
+    // 2.17 gets a slice wrong that is as long as a block and does not start with one.
+    const std::int64_t start =
+        items == 0 ? 0
+                   : below(random_, items) / (chunksize_ / typesize_) * (chunksize_ / typesize_);
     const std::int64_t count = items == 0 ? 0 : 1 + below(random_, items - start);
     if (count > 0) request.actions.push_back({"slice", directory_ / "slice", "", start, count});
     for (const auto& layer : model_.vlmetalayers) request.layers.push_back(layer.first);
@@ -88,6 +92,7 @@ class SharedFrame {
 
   /// The peer makes changes of its own; then we open the frame again.
   void let_peer_edit() {
+    if (std::ssize(model_.bytes) % typesize_ != 0) return;
     FrameRequest request = make_request();
     for (int i = 0; i < 3; ++i) add_edit(request);
     const auto result = run_editor(request);
@@ -134,11 +139,10 @@ class SharedFrame {
         return;
       }
       case 1: {
-        // 2.17 cannot overwrite a short last chunk of a frame that it has just inserted one into.
-        const std::int64_t end = request.actions.empty() ? size : size - size % chunksize_;
-        if (end == 0) return;
-        const std::int64_t first = below(random_, end / typesize_);
-        const std::int64_t count = 1 + below(random_, end / typesize_ - first);
+        // 2.17 gets sizes wrong where the last chunk is a short one.
+        if (size == 0 || size % chunksize_ != 0) return;
+        const std::int64_t first = below(random_, size / typesize_);
+        const std::int64_t count = 1 + below(random_, size / typesize_ - first);
         const Buffer bytes = frame::test::random_content(random_, count * typesize_);
         std::copy(bytes.begin(), bytes.end(), model_.bytes.begin() + first * typesize_);
         request.actions.push_back({"overwrite", write_bytes(bytes), "", first, 0});
@@ -162,7 +166,9 @@ class SharedFrame {
         return;
       }
       default: {
-        const Buffer content = frame::test::random_content(random_, 1 + below(random_, 900));
+        Buffer content = frame::test::random_content(random_, 1 + below(random_, 900));
+        content[0] =
+            1;  // of zeros that are no whole items of 8 bytes 2.17 makes what it cannot read
         model_.vlmetalayers["b"] = content;
         request.actions.push_back({"layer", write_bytes(content), "b", 0, 0});
       }
@@ -175,8 +181,50 @@ class SharedFrame {
   std::unique_ptr<frame::FrameWriter> writer_;
   FrameContents model_;
   std::int32_t typesize_ = 1, chunksize_ = 1;
+  bool whole_items_ = false;
   int next_file_ = 0;
 };
+
+frame::FrameSettings random_array(std::mt19937& random) {
+  frame::FrameSettings settings;
+  settings.typesize = 4;
+  frame::ArrayInfo array;
+  for (std::int64_t dimensions = 1 + below(random, 3); dimensions > 0; --dimensions) {
+    array.shape.push_back(1 + below(random, 30));
+    array.chunkshape.push_back(static_cast<std::int32_t>(1 + below(random, 12)));
+    array.blockshape.push_back(
+        static_cast<std::int32_t>(1 + below(random, array.chunkshape.back())));
+  }
+  array.dtype = "<i4";
+  settings.array = array;
+  return settings;
+}
+
+/// Puts some chunks, and, if that is wanted, gives the array another number of rows.
+void change_array(frame::FrameWriter& writer, std::mt19937& random, bool resize) {
+  const auto transaction = writer.begin();
+  if (resize) {
+    auto shape = transaction->info().array->shape;
+    shape[0] = below(random, 5) == 0 ? 0 : below(random, 60);
+    transaction->set_shape(shape);
+  }
+  for (std::int64_t i = 0; i < 5 && transaction->info().nchunks > 0; ++i)
+    frame::test::put_content(*transaction, below(random, transaction->info().nchunks),
+                             frame::test::random_content(random, transaction->info().chunksize));
+  transaction->commit();
+}
+
+void check_array_by_peer(const frame::FrameWriter& writer, const TempDir& directory) {
+  const Buffer expected = frame::test::read_all(*writer.snapshot());
+  FrameRequest request;
+  request.path = directory / "f";
+  request.nbytes = std::ssize(expected);
+  request.array = true;
+  request.actions = {{"read", directory / "out", "", 0, 0}};
+  const auto result = run_editor(request);
+  BOOST_REQUIRE_MESSAGE(result.ok(), expected.size() << " bytes: " << result.description());
+  BOOST_TEST(read_file(directory / "out") == expected);
+}
 
 void check_histories(frame::ContainerKind kind) {
   std::mt19937 random(frame::test::random_seed());
@@ -200,6 +248,76 @@ BOOST_AUTO_TEST_CASE(peer_and_we_change_contiguous_frames_by_turns, *preconditio
 
 BOOST_AUTO_TEST_CASE(peer_and_we_change_sparse_frames_by_turns, *precondition(needs_peer)) {
   check_histories(frame::ContainerKind::sframe);
+}
+
+BOOST_AUTO_TEST_CASE(peer_and_we_share_an_index_of_several_blocks, *precondition(needs_peer)) {
+  const TempDir directory;
+  frame::FrameSettings settings;
+  settings.chunksize = 64;
+  Buffer content = frame::test::pattern(64 * 5000, 1);
+  auto writer = frame::create_cframe(store_at(directory), "f", settings, {});
+  auto transaction = writer->begin();
+  frame::test::put_all(*transaction, content);
+  transaction->commit();
+  FrameRequest request;
+  request.path = directory / "f";
+  request.actions.push_back({"append", directory / "more", "", 0, 0});
+  write_file(directory / "more", frame::test::pattern(64, 9));
+  BOOST_REQUIRE(run_editor(request).ok());
+  const Buffer more = frame::test::pattern(64, 9);
+  content.insert(content.end(), more.begin(), more.end());
+  writer = frame::open_cframe_writer(store_at(directory), "f", {});
+  BOOST_TEST(frame::test::read_all(*writer->snapshot()) == content);
+  transaction = writer->begin();
+  transaction->put_special(2500, codec::SpecialValue::zero);
+  transaction->commit();
+  std::fill_n(content.begin() + 2500 * 64, 64, std::uint8_t{0});
+  request.nbytes = std::ssize(content);
+  request.actions = {{"read", directory / "out", "", 0, 0}};
+  BOOST_REQUIRE(run_editor(request).ok());
+  BOOST_TEST(read_file(directory / "out") == content);
+}
+
+BOOST_AUTO_TEST_CASE(peer_reads_a_short_only_chunk, *precondition(needs_peer)) {
+  const TempDir directory;
+  frame::FrameSettings settings;
+  settings.chunksize = 1 << 18;
+  settings.blocksize = 1 << 15;
+  for (const std::size_t size : {1u, 20u, 100u, 5000u, 40000u, 262143u}) {
+    const std::string name = std::to_string(size);
+    const Buffer content = frame::test::pattern(size, 1);
+    const auto writer = frame::create_cframe(store_at(directory), name, settings, {});
+    const auto transaction = writer->begin();
+    frame::test::put_all(*transaction, content);
+    transaction->commit();
+    FrameRequest request;
+    request.path = directory / name;
+    request.nbytes = static_cast<std::int64_t>(size);
+    request.actions = {{"read", directory / "out", "", 0, 0},
+                       {"slice", directory / "slice", "", 0, request.nbytes}};
+    const auto result = run_editor(request);
+    BOOST_REQUIRE_MESSAGE(result.ok(), size << " bytes: " << result.description());
+    BOOST_TEST(read_file(directory / "out") == content);
+    BOOST_TEST(read_file(directory / "slice") == content);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(peer_reads_arrays_that_grow_and_shrink, *precondition(needs_peer)) {
+  std::mt19937 random(frame::test::random_seed());
+  for (const auto kind : {frame::ContainerKind::cframe, frame::ContainerKind::sframe})
+    for (int i = 0; i < 20; ++i) {
+      const TempDir directory;
+      frame::FrameSettings settings = random_array(random);
+      const auto writer = kind == frame::ContainerKind::cframe
+                              ? frame::create_cframe(store_at(directory), "f", settings, {})
+                              : frame::create_sframe(store_at(directory), "f", settings, {});
+      change_array(*writer, random, false);
+      for (int commit = 0; commit < 4; ++commit) {
+        check_array_by_peer(*writer, directory);
+        change_array(*writer, random, true);
+      }
+      check_array_by_peer(*writer, directory);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
