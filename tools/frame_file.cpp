@@ -9,9 +9,16 @@
 #include "codec/error.hpp"
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
+#include "tools/ended_mounts.hpp"
 
 namespace bloscfs::tools {
 namespace {
+
+/// The path, once mounts of directories above it are done, too.
+const std::string& settled(const std::string& path) {
+  wait_for_ended_mounts(path);
+  return path;
+}
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
@@ -34,6 +41,6 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
 }  // namespace
 
 FrameFile::FrameFile(const std::string& path)
-    : lock_(path, fs::kMountLockPatience), writer_(open_writer(path)) {}
+    : lock_(settled(path), fs::kMountLockPatience), writer_(open_writer(path)) {}
 
 }  // namespace bloscfs::tools

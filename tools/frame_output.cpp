@@ -14,6 +14,7 @@
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "frame/sframe_format.hpp"
+#include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
@@ -60,6 +61,8 @@ FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSetti
   const std::size_t start = followed.rfind('/') + 1;
   directory_path_ = start == 0 ? "./" : followed.substr(0, start);
   name_ = followed.substr(start);
+  if (name_.empty() || path == "-")
+    throw UsageError("a frame needs the name of a file to be written to");
   blaming_output([&] {
     look_at_target();
     create(settings);

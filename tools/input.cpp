@@ -10,6 +10,7 @@
 #include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
+#include "tools/ended_mounts.hpp"
 #include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {
@@ -20,6 +21,7 @@ constexpr std::size_t kCacheCapacity = std::size_t{3} << 30;
 constexpr std::size_t kKeptCache = std::size_t{32} << 20;
 
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk) {
+  wait_for_ended_mounts(path);
   if (bare_chunk) return open_bare_chunk(path);
   if (auto snapshot = frame::open_path(path, {})) return snapshot;
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");

@@ -388,6 +388,8 @@ BOOST_AUTO_TEST_CASE(answers_bad_usage_with_status_2) {
       {"create", frame},
       {"create", "-o", "/nonexistent/x"},
       {"create", frame, frame, "-o", "/nonexistent/x"},
+      {"create", frame, "-o", "-"},
+      {"create", frame, "-o", "/nonexistent/"},
       {"create", "--codec", "snappy", frame, "-o", "/nonexistent/x"},
       {"create", "--clevel", "10", frame, "-o", "/nonexistent/x"},
       {"create", "--filters", "shuffle,sharpen", frame, "-o", "/nonexistent/x"},

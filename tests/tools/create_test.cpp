@@ -103,6 +103,18 @@ BOOST_AUTO_TEST_CASE(gives_the_same_bytes_whatever_the_threads) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(stores_more_chunks_than_are_committed_at_once) {
+  const TempDir scratch;
+  const ByteVector contents = noise(150000 * 16);
+  write_file(scratch / "input", contents);
+  BOOST_TEST(b2frame({"create", "--chunk-size", "16", "--checksum", scratch / "input", "-o",
+                      scratch / "x.b2frame"})
+                 .ok());
+  BOOST_TEST(info_of(scratch / "x.b2frame").at("nchunks") == 150000);
+  BOOST_TEST((extracted(scratch / "x.b2frame") == text_of(contents)));
+  check_verified(scratch / "x.b2frame");
+}
+
 BOOST_AUTO_TEST_CASE(reads_the_file_that_stdin_is) {
   const TempDir scratch;
   const std::string contents = text_of(noise(100000));

@@ -1,13 +1,22 @@
 // b2frame set-meta and compact.
 
+#include <chrono>
+#include <thread>
+
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
 
 #include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/tools/program.hpp"
 
 namespace bloscfs::test {
 namespace {
 
+using boost::unit_test::precondition;
 using nlohmann::json;
 
 std::string bloscpack_file() {
@@ -84,6 +93,41 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_no_frame) {
     BOOST_TEST(result.status == 1);
     BOOST_TEST(is_message_about(result.err, file), result.err);
   }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(b2frame_beside_mounts)
+
+// What a daemon does after its mount has ended.
+BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
+  const Frame frame;
+  for (const std::string& locked :
+       {frame.path(), fs_std::path(frame.path()).parent_path().string()})
+    for (const Arguments& command :
+         {Arguments{"info", frame.path()}, Arguments{"verify", frame.path()},
+          Arguments{"list", frame.path()}, Arguments{"extract", frame.path(), "-o", "/dev/null"},
+          Arguments{"set-meta", frame.path(), "note=" + frame.file("text")}}) {
+      Fd fd(::open(locked.c_str(), O_RDONLY | O_CLOEXEC));
+      BOOST_TEST_REQUIRE(::flock(fd.get(), LOCK_EX) == 0);
+      std::thread release([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        ::flock(fd.get(), LOCK_UN);
+      });
+      const ProcessResult result = b2frame(command);
+      release.join();
+      BOOST_TEST(result.ok(), result.description());
+      BOOST_TEST(result.wall.count() > 0.25);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(reads_at_once_what_is_mounted, *precondition(needs_fuse)) {
+  const Frame frame;
+  Mount mount(frame.path());
+  const ProcessResult result = b2frame({"verify", frame.path()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.wall.count() < 20);
+  BOOST_TEST(mount.unmount().ok());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,12 @@
+#pragma once
+// Mounts that have ended, but may not have written everything yet.
+
+#include <string>
+
+namespace bloscfs::tools {
+
+/// umount(8) returns before the daemon is done. Waits, up to 30 s, while some process keeps `path`
+/// or a directory above it locked as a writable mount's SOURCE, unless that is still mounted.
+void wait_for_ended_mounts(const std::string& path);
+
+}  // namespace bloscfs::tools
