@@ -206,7 +206,7 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
   std::string full_name = name;
   if (shown != ShownAs::itself)
     full_name = choose_name(names, directory, name, shown, object->full_name, services_.policy, {});
-  else if (!names.fits(directory, name, name, shown, {}))
+  else if (names.makes_frame(*object, name) || !names.fits(directory, name, name, shown, {}))
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);
   root_.directory(names.path(directory))

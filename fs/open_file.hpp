@@ -15,6 +15,9 @@ struct OpenFile {
   std::shared_ptr<Content> content;
   frame::UniqueFd plain;
   struct stat attributes {};  ///< as shown when it was opened
+
+  /// True while the content knows better than the source file.
+  bool has_changes() const { return content && content->needs_commit(); }
 };
 
 }  // namespace bloscfs::fs

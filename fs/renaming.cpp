@@ -70,7 +70,9 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
                                   const std::string& name, const NamedObject* replaced) {
   const TreeChanges::Without without = {&source_, target_ ? &*target_ : nullptr};
   if (object.entry.shown == ShownAs::itself) {
-    if (names_.fits(directory, name, name, ShownAs::itself, without)) return name;
+    if (!names_.makes_frame(object, name) &&
+        names_.fits(directory, name, name, ShownAs::itself, without))
+      return name;
     throw_errno(EEXIST, name);
   }
   if (replaced != nullptr && replaced->entry.is_container &&

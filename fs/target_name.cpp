@@ -1,20 +1,13 @@
 #include "fs/target_name.hpp"
 
-#include <algorithm>
-#include <array>
 #include <climits>
 
 namespace bloscfs::fs {
 namespace {
 
 constexpr std::string_view kNpySuffix = ".npy";
-constexpr std::array<std::string_view, 4> kFrameSuffixes = {".b2frame", ".b2f", ".b2", ".b2nd"};
 
 }  // namespace
-
-bool is_frame_suffix(std::string_view suffix) {
-  return std::find(kFrameSuffixes.begin(), kFrameSuffixes.end(), suffix) != kFrameSuffixes.end();
-}
 
 bool is_array_name(std::string_view shown_name) { return shown_name.ends_with(kNpySuffix); }
 

@@ -9,13 +9,8 @@
 
 namespace bloscfs::fs {
 
-/// What flat files get that are made by a mount, unless its options say otherwise.
-inline constexpr std::string_view kDefaultSuffix = ".b2frame";
 /// What an array gets that was no array before.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
-
-/// True for suffixes that frames may be given (.b2frame .b2f .b2 .b2nd).
-bool is_frame_suffix(std::string_view suffix);
 
 /// True if an array can be shown under that name.
 bool is_array_name(std::string_view shown_name);

@@ -11,7 +11,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::int64_t kStatBlock = 512;
 /// Entries that are looked at in one go.
 constexpr std::size_t kListBatch = 256;
 
@@ -21,10 +20,6 @@ constexpr std::size_t kListBatch = 256;
 
 mode_t shown_type(const SourceEntry& entry) {
   return entry.is_container ? S_IFREG : entry.entry.st_mode & S_IFMT;
-}
-
-bool has_changes(const OpenFile* file) {
-  return file != nullptr && file->content && file->content->needs_commit();
 }
 
 }  // namespace
@@ -159,7 +154,7 @@ bool Tree::is_live(const SourceEntry& entry) const {
     const Node* node = nodes_.current(identity_of(entry.entry));
     if (node != nullptr) file = node->open_file.lock();
   }
-  return has_changes(file.get());
+  return file && file->has_changes();
 }
 
 Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
@@ -246,7 +241,8 @@ SourceEntry Tree::entry_of(const Known& known) {
     }
     const bool same_object =
         identity_of(entry->entry) == known.identity && entry->is_container == known.is_container;
-    const bool same_state = !known.is_container || has_changes(known.open_file.get()) ||
+    const bool same_state = !known.is_container ||
+                            (known.open_file && known.open_file->has_changes()) ||
                             state_of(entry->source) == known.state;
     if (same_object && same_state) return *entry;
     if (!newest) newest = std::move(entry);
@@ -292,70 +288,6 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
         root_.object(what.is_sframe ? join_path(path, kSframeIndex) : path));
   }
   throw_stale(what.paths.front());
-}
-
-struct stat Tree::attributes(NodeId id) {
-  if (is_virtual(id)) return single_root_attributes();
-  struct stat st {};
-  {
-    const ReadLock names(names_);
-    st = stored_attributes(known(id));
-  }
-  return with_live(st, id);
-}
-
-struct stat Tree::stored_attributes(const Known& known) {
-  try {
-    return shown_attributes(entry_of(known));
-  } catch (const std::system_error& error) {
-    // Whoever has the old state open keeps seeing it.
-    if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
-    return known.open_file->attributes;
-  }
-}
-
-struct stat Tree::shown_attributes(const SourceEntry& entry) const {
-  struct stat st = entry.source;
-  if (entry.is_container) {
-    st.st_ino = entry.entry.st_ino;
-    st.st_size = entry.shown_size;
-    if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
-  }
-  return owned(st);
-}
-
-struct stat Tree::with_live(struct stat st, NodeId id) const {
-  const auto file = opened(id);
-  if (!file || !file->content || !file->content->hides_file()) return st;
-  const LogicalAttributes live = file->content->attributes();
-  st.st_size = live.size;
-  st.st_atim = live.accessed.value_or(st.st_atim);
-  st.st_mtim = live.modified.value_or(st.st_mtim);
-  st.st_ctim = live.changed.value_or(st.st_ctim);
-  return st;
-}
-
-struct stat Tree::owned(struct stat st) const {
-  if (owner_.uid) st.st_uid = *owner_.uid;
-  if (owner_.gid) st.st_gid = *owner_.gid;
-  return st;
-}
-
-struct stat Tree::single_root_attributes() {
-  struct stat st {};
-  st.st_nlink = 2;
-  st.st_ino = kRootId;
-  st.st_mode = S_IFDIR | 0755;
-  const ReadLock names(names_);
-  if (const auto entry = look(single().value())) {
-    const struct stat file = shown_attributes(*entry);
-    st.st_uid = file.st_uid;
-    st.st_gid = file.st_gid;
-    st.st_atim = file.st_atim;
-    st.st_mtim = file.st_mtim;
-    st.st_ctim = file.st_ctim;
-  }
-  return st;
 }
 
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {

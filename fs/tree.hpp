@@ -21,6 +21,9 @@
 
 namespace bloscfs::fs {
 
+/// The unit of st_blocks.
+inline constexpr std::int64_t kStatBlock = 512;
+
 /// Overrides that mount options ask for.
 struct OwnerOverride {
   std::optional<uid_t> uid;

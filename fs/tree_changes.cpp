@@ -1,10 +1,14 @@
 #include "fs/tree_changes.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+
+#include "frame/open.hpp"
 #include "fs/target_name.hpp"
 
 namespace bloscfs::fs {
@@ -127,6 +131,14 @@ bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
   return shows_as(shown_name, full_name, shown, probe(directory, path, without)) &&
          !hides(directory, path, full_name, shown);
+}
+
+bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
+  if (full_name != kSframeIndex || !S_ISREG(object.entry.entry.st_mode)) return false;
+  const frame::FileSource file(tree_.root_.object(object.path()).open(O_RDONLY), nullptr);
+  std::array<std::uint8_t, 32> start{};
+  const std::size_t size = file.read_at(0, start);
+  return frame::recognise(frame::Bytes(start).first(size)).has_value();
 }
 
 std::string TreeChanges::shown_name(const NamedObject& object) {

@@ -55,6 +55,8 @@ class TreeChanges {
   using Without = std::vector<const NamedObject*>;
   bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
             ShownAs shown, const Without& without);
+  /// True if the object under that full name would make its directory a sparse frame.
+  bool makes_frame(const NamedObject& object, const std::string& full_name) const;
   /// The name that the mount shows it by.
   std::string shown_name(const NamedObject& object);
   /// True if the mount shows nothing in it.

@@ -77,6 +77,32 @@ BOOST_AUTO_TEST_CASE(removed_files_stay_for_those_who_have_them_open, *precondit
   BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
 }
 
+BOOST_AUTO_TEST_CASE(a_file_without_a_name_is_written_to, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).plain("plain");
+  Maker(source.path()).flat("flat.b2frame");
+  Mount mount(source.path());
+  for (const char* name : {"new", "plain", "flat"}) {
+    const Fd file(open((mount / name).c_str(), O_CREAT | O_TRUNC | O_RDWR | O_CLOEXEC, 0600));
+    BOOST_TEST(errno_of(unlink((mount / name).c_str())) == 0);
+    const auto bytes = make_contents("text", 1, 100000, 1);
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(pwrite(file.get(), bytes.data(), bytes.size(), 0) == 100000);
+      struct stat st {};
+      BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
+      BOOST_TEST(st.st_size == 100000);
+      BOOST_TEST(st.st_nlink == 0u);
+      BOOST_CHECK(read_all(file, 200000) == bytes);
+      BOOST_TEST(errno_of(ftruncate(file.get(), 500)) == 0);
+      usleep(1100000);  // until the kernel asks again
+      BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
+      BOOST_TEST(st.st_size == 500);
+      BOOST_TEST(errno_of(fsync(file.get())) == 0);
+    }
+  }
+  BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
+}
+
 BOOST_AUTO_TEST_CASE(a_directory_goes_while_its_removed_frame_is_read, *precondition(needs_fuse)) {
   const TempDir source;
   const auto contents = make_contents("noise", 1, 300000, 1);
@@ -127,6 +153,10 @@ BOOST_AUTO_TEST_CASE(names_that_could_not_be_shown_are_refused, *precondition(ne
   maker.flat("m.blp");
   maker.array("t.b2nd");
   maker.plain("x");
+  maker.sparse("s");
+  fs_std::rename(source / "s/chunks.b2frame", source / "index");
+  fs_std::remove_all(source / "s");
+  maker.directory("d");
   Mount mount(source.path());
   BOOST_TEST(errno_of_creating(mount / "p") == EEXIST);
   BOOST_TEST(errno_of_creating(mount / "m") == EEXIST);
@@ -134,6 +164,12 @@ BOOST_AUTO_TEST_CASE(names_that_could_not_be_shown_are_refused, *precondition(ne
   BOOST_TEST(errno_of(mkdir((mount / ".bloscfs-0123456789abcdef.tmp").c_str(), 0700)) == EEXIST);
   BOOST_TEST(errno_of(link((mount / "t.npy").c_str(), (mount / "u").c_str())) == EEXIST);
   BOOST_TEST(errno_of(rename((mount / "x").c_str(), (mount / "t.b2nd").c_str())) == EEXIST);
+  BOOST_TEST(errno_of(rename((mount / "index").c_str(), (mount / "d/chunks.b2frame").c_str())) ==
+             EEXIST);
+  BOOST_TEST(errno_of(rename((mount / "x").c_str(), (mount / "d/chunks.b2frame").c_str())) == 0);
+  BOOST_TEST(errno_of(rename((mount / "d/chunks.b2frame").c_str(), (mount / "x").c_str())) == 0);
+  BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
+  BOOST_TEST(errno_of(unlink((mount / "index").c_str())) == 0);
   BOOST_TEST(errno_of_creating(mount / "t.b2nd") == 0);
   BOOST_TEST(errno_of_creating(mount / std::string(256, 'x')) == ENAMETOOLONG);
   BOOST_TEST(errno_of_creating(mount / std::string(255, 'x')) == 0);

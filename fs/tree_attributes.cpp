@@ -1,0 +1,83 @@
+// What stat shows of a node: the source file's attributes, and over them those of a content that
+// has not been committed.
+
+#include <cerrno>
+#include <system_error>
+
+#include "fs/tree.hpp"
+
+namespace bloscfs::fs {
+
+struct stat Tree::attributes(NodeId id) {
+  if (is_virtual(id)) return single_root_attributes();
+  struct stat st {};
+  {
+    const ReadLock names(names_);
+    st = stored_attributes(known(id));
+  }
+  return with_live(st, id);
+}
+
+struct stat Tree::stored_attributes(const Known& known) {
+  try {
+    return shown_attributes(entry_of(known));
+  } catch (const std::system_error& error) {
+    // Whoever has the old state open keeps seeing it.
+    if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
+    return known.open_file->attributes;
+  }
+}
+
+struct stat Tree::shown_attributes(const SourceEntry& entry) const {
+  struct stat st = entry.source;
+  if (entry.is_container) {
+    st.st_ino = entry.entry.st_ino;
+    st.st_size = entry.shown_size;
+    if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
+  }
+  return owned(st);
+}
+
+struct stat Tree::with_live(struct stat st, NodeId id) const {
+  std::shared_ptr<const OpenFile> file;
+  bool has_name = true;
+  {
+    const MutexLock lock(mutex_);
+    const Node& node = nodes_.node(id);
+    file = node.open_file.lock();
+    has_name = id == kRootId || !node.names.empty();
+  }
+  // What has no name any more is never committed.
+  if (!file || !file->content || (has_name && !file->content->hides_file())) return st;
+  const LogicalAttributes live = file->content->attributes();
+  st.st_size = live.size;
+  st.st_atim = live.accessed.value_or(st.st_atim);
+  st.st_mtim = live.modified.value_or(st.st_mtim);
+  st.st_ctim = live.changed.value_or(st.st_ctim);
+  return st;
+}
+
+struct stat Tree::owned(struct stat st) const {
+  if (owner_.uid) st.st_uid = *owner_.uid;
+  if (owner_.gid) st.st_gid = *owner_.gid;
+  return st;
+}
+
+struct stat Tree::single_root_attributes() {
+  struct stat st {};
+  st.st_nlink = 2;
+  st.st_ino = kRootId;
+  st.st_mode = S_IFDIR | 0755;
+  const ReadLock names(names_);
+  if (const auto entry = look(single().value())) {
+    const struct stat file = shown_attributes(*entry);
+    st.st_uid = file.st_uid;
+    st.st_gid = file.st_gid;
+    st.st_atim = file.st_atim;
+    st.st_mtim = file.st_mtim;
+    st.st_ctim = file.st_ctim;
+  }
+  return st;
+}
+
+}  // namespace bloscfs::fs
