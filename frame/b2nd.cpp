@@ -7,7 +7,7 @@
 #include <string>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/cframe_format.hpp"
@@ -17,8 +17,6 @@ namespace bloscfs::frame {
 namespace {
 
 using codec::throw_malformed;
-
-constexpr int kMaxDimensions = 16;
 
 /// Positional, because the marker in front of 16 dimensions (0x90 + 16) is no msgpack array.
 class MetalayerCursor {
@@ -159,8 +157,9 @@ ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame) {
   MetalayerCursor cursor(metalayer);
   cursor.take(2, "array marker and version");
   const int dimensions = cursor.take(1, "number of dimensions")[0];
-  if (dimensions > kMaxDimensions)
-    throw_malformed(fmt::format("b2nd metalayer: {} dimensions > {}", dimensions, kMaxDimensions));
+  if (dimensions > static_cast<int>(kMaxB2ndDimensions))
+    throw_malformed(fmt::format("b2nd metalayer: {} dimensions > {}", dimensions,
+                                static_cast<int>(kMaxB2ndDimensions)));
   ArrayInfo array;
   array.shape = cursor.take_extents<std::int64_t>(dimensions, "shape");
   array.chunkshape = cursor.take_extents<std::int32_t>(dimensions, "chunkshape");

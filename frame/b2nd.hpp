@@ -10,6 +10,11 @@
 
 namespace bloscfs::frame {
 
+/// What the metalayer can describe (formats/b2nd.md).
+inline constexpr std::size_t kMaxB2ndDimensions = 16;
+/// What every C-Blosc2 opens; new arrays have no more.
+inline constexpr std::size_t kMaxPortableDimensions = 8;
+
 /// Parses a `b2nd` (or `caterva`) metalayer and checks it against the frame that holds it:
 /// typesize, chunksize, blocksize and nbytes must be those that the shapes imply.
 /// Throws Error naming the field.

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/bloscpack_format.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "codec/error.hpp"
@@ -17,7 +17,7 @@ using codec::throw_malformed;
 using Json = nlohmann::json;
 
 constexpr std::size_t kMaxJsonDepth = 64;
-constexpr std::size_t kMaxDimensions = 64;
+constexpr std::size_t kMaxArrayDimensions = 64;
 
 /// Takes what describes an array from the events of a JSON parser and builds nothing of the rest.
 class ArrayTextReader final : public Json::json_sax_t {
@@ -144,8 +144,8 @@ bool ArrayTextReader::integer(std::int64_t value) {
   if (!in_field(Field::shape)) return true;
   if (!shape_ || depth_ != 2 || value < 0)
     bad_shape_ = std::to_string(value);
-  else if (shape_->size() == kMaxDimensions)
-    bad_shape_ = fmt::format("more than {} dimensions", kMaxDimensions);
+  else if (shape_->size() == kMaxArrayDimensions)
+    bad_shape_ = fmt::format("more than {} dimensions", kMaxArrayDimensions);
   else
     shape_->push_back(value);
   return true;

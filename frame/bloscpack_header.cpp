@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/bloscpack_format.hpp"

@@ -1,6 +1,6 @@
 #include "frame/bloscpack_page.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/chunk_format.hpp"
 #include "codec/error.hpp"

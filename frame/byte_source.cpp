@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "codec/error.hpp"

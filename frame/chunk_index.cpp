@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/cframe_format.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <openssl/evp.h>
 #include <zlib.h>
 

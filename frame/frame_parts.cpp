@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/b2nd.hpp"

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/chunk_map.hpp"

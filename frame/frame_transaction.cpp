@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/checksum.hpp"

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "frame/open_regular.hpp"
+#include "frame/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -20,12 +21,8 @@ namespace {
 /// Fifos do not block: a directory may hold anything.
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
-[[noreturn]] void throw_errno(const std::string& what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
-
 void check(int result, const std::string& what) {
-  if (result != 0) throw_errno(what);
+  if (result != 0) throw_errno(errno, what);
 }
 
 off_t checked_offset(std::uint64_t offset) {
@@ -45,7 +42,7 @@ std::vector<std::string> extended_names(int fd) {
   if (size <= 0) return {};
   std::string list(static_cast<std::size_t>(size), '\0');
   const ssize_t got = ::flistxattr(fd, list.data(), list.size());
-  if (got < 0) throw_errno("flistxattr");
+  if (got < 0) throw_errno(errno, "flistxattr");
   list.resize(static_cast<std::size_t>(got));
   std::vector<std::string> names;
   for (std::size_t at = 0; at < list.size(); at += names.back().size() + 1)
@@ -70,7 +67,7 @@ class LocalFile final : public StoreFile {
     while (!bytes.empty()) {
       const ssize_t put = ::pwrite(fd(), bytes.data(), bytes.size(), checked_offset(offset));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) throw_errno("pwrite");
+      if (put < 0) throw_errno(errno, "pwrite");
       offset += static_cast<std::uint64_t>(put);
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
@@ -83,7 +80,7 @@ class LocalFile final : public StoreFile {
   void punch(std::uint64_t offset, std::uint64_t size) override {
     const int result = ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                    checked_offset(offset), checked_offset(size));
-    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno("fallocate");
+    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno(errno, "fallocate");
   }
 
   void sync() override {
@@ -100,7 +97,7 @@ class LocalFile final : public StoreFile {
       std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
       const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());
       if (size < 0 && is_refusal(errno)) continue;
-      if (size < 0) throw_errno("fgetxattr " + name);
+      if (size < 0) throw_errno(errno, "fgetxattr " + name);
       value.resize(static_cast<std::size_t>(size));
       result.extended.push_back({name, std::move(value)});
     }
@@ -108,12 +105,13 @@ class LocalFile final : public StoreFile {
   }
 
   void set_attributes(const FileAttributes& wanted) override {
-    if (::fchown(fd(), wanted.owner, wanted.group) != 0 && errno != EPERM) throw_errno("fchown");
+    if (::fchown(fd(), wanted.owner, wanted.group) != 0 && errno != EPERM)
+      throw_errno(errno, "fchown");
     check(::fchmod(fd(), wanted.mode), "fchmod");
     for (const FileAttributes::Extended& attribute : wanted.extended) {
       const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
                                      attribute.value.size(), 0);
-      if (result != 0 && !is_refusal(errno)) throw_errno("fsetxattr " + attribute.name);
+      if (result != 0 && !is_refusal(errno)) throw_errno(errno, "fsetxattr " + attribute.name);
     }
     set_times(wanted.accessed, wanted.modified);
   }
@@ -158,7 +156,7 @@ class LocalDirectory final : public StoreDirectory {
 
   std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | kOpenFlags, mode));
-    if (!fd) throw_errno(name);
+    if (!fd) throw_errno(errno, name);
     return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
   }
 
@@ -177,7 +175,7 @@ class LocalDirectory final : public StoreDirectory {
 
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
-    if (!fd) throw_errno(name);
+    if (!fd) throw_errno(errno, name);
     return std::make_shared<LocalDirectory>(std::move(fd), counters_, syncing_);
   }
 
@@ -185,20 +183,20 @@ class LocalDirectory final : public StoreDirectory {
     struct stat st {};
     if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
     if (errno == ENOENT) return std::nullopt;
-    throw_errno(name);
+    throw_errno(errno, name);
   }
 
   std::vector<std::string> names() const override {
     // A description of its own: its position is not shared.
     UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) throw_errno("open directory");
+    if (!fd) throw_errno(errno, "open directory");
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
-    if (!stream) throw_errno("fdopendir");
+    if (!stream) throw_errno(errno, "fdopendir");
     fd.release();
     std::vector<std::string> result;
     for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0)
       result.emplace_back(entry->d_name);
-    if (errno != 0) throw_errno("readdir");
+    if (errno != 0) throw_errno(errno, "readdir");
     return result;
   }
 

@@ -6,14 +6,14 @@
 #include <system_error>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "frame/cframe_format.hpp"
+#include "frame/metalayers.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
-constexpr std::size_t kMapHead = 7;       // array(3), uint16, map16
 constexpr std::size_t kEntryRest = 6;     // of a map entry: the name's marker, int32
 constexpr std::size_t kContentsHead = 3;  // array16
 constexpr std::uint8_t kTrailerVersion = 1;

@@ -1,7 +1,7 @@
 #include "frame/metalayers.hpp"
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/cframe_format.hpp"
@@ -14,8 +14,6 @@ using boost::endian::load_big_u16;
 using boost::endian::load_big_u32;
 using codec::throw_malformed;
 
-/// Bytes in front of the map's first entry: array(3), uint16, map16.
-constexpr std::size_t kMapHead = 7;
 constexpr std::size_t kContentHead = 5;
 
 /// Walks the section from a position on.

@@ -9,6 +9,9 @@
 
 namespace bloscfs::frame {
 
+/// Bytes in front of the first entry of a metalayer map: array(3), uint16, map16.
+inline constexpr std::size_t kMapHead = 7;
+
 /// A part of the frame that holds a metalayer map and the contents that it names.
 struct MetalayerSection {
   std::uint64_t start = 0;   ///< in the reader's section; offsets in the map count from here

@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/b2nd.hpp"
@@ -12,8 +12,6 @@
 
 namespace bloscfs::frame {
 namespace {
-
-constexpr std::size_t kMaxDimensions = 16;
 
 void check(bool condition, const char* what, std::int64_t value) {
   if (!condition)
@@ -34,7 +32,7 @@ void check_settings(const FrameSettings& settings) {
 
 void plan_array(const ArrayInfo& array, NewFrame& frame) {
   const std::size_t dimensions = array.shape.size();
-  check(dimensions <= kMaxDimensions && array.chunkshape.size() == dimensions &&
+  check(dimensions <= kMaxB2ndDimensions && array.chunkshape.size() == dimensions &&
             array.blockshape.size() == dimensions,
         "dimensions", static_cast<std::int64_t>(dimensions));
   try {

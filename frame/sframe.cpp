@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/sframe_format.hpp"

@@ -13,7 +13,7 @@ namespace {
 using Buffer = std::vector<std::uint8_t>;
 
 /// Shorter chunks are stored as they are.
-constexpr std::int32_t kMinEncoded = 32;
+constexpr std::int32_t kMinEncodedNbytes = 32;
 
 codec::ChunkHeader plan(std::int32_t nbytes, const FrameInfo& frame) {
   codec::EncodeSettings settings;
@@ -40,7 +40,7 @@ Buffer repeat(const Buffer& item, codec::ChunkHeader header) {
 Buffer blocks_of_zeros(codec::ChunkHeader header) {
   constexpr std::size_t kStart = 4, kEmptyStream = 4;
   const auto blocks = static_cast<std::size_t>(header.block_count);
-  if (header.nbytes < kMinEncoded) {
+  if (header.nbytes < kMinEncodedNbytes) {
     header.memcpyed = true;
     return finish(header, Buffer(static_cast<std::size_t>(header.nbytes)));
   }

@@ -4,7 +4,7 @@
 #include <span>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/cframe_format.hpp"

@@ -5,7 +5,7 @@
 #include <system_error>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/bytes.hpp"
 #include "frame/store_writer.hpp"

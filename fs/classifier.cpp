@@ -5,10 +5,11 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/open_regular.hpp"
+#include "fs/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -116,10 +117,9 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
     verdict.shown_size = shape.file_size();
     verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
   } catch (const codec::Error& error) {
-    spdlog::warn("{}: shown as it is: {}", path, error.what());
-  } catch (const std::system_error& error) {
+    log::warn(fmt::format("{}: shown as it is: {}", path, error.what()));
+  } catch (const std::system_error&) {
     // Unreadable files keep their full names; opening them tells the reader why.
-    spdlog::debug("{}: {}", path, error.what());
   }
   return verdict;
 }

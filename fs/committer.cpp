@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "fs/content_commit.hpp"
+#include "fs/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -106,7 +107,7 @@ void Committer::work() {
 void Committer::settle(const std::shared_ptr<Content>& content, const std::error_code& error) {
   if (error) {
     stats_.commit_failures++;
-    spdlog::error("a commit failed: {}", error.message());
+    log::error(fmt::format("a commit failed: {}", error.message()));
   } else {
     stats_.commits++;
   }
@@ -160,7 +161,7 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
     try {
       ((*commit).*step)();
     } catch (const std::exception& error) {
-      spdlog::warn("{}", error.what());
+      log::warn(error.what());
       give_up(batch, commit, code_of(error));
     }
   }
@@ -205,7 +206,7 @@ void Committer::commit_one(const std::shared_ptr<Content>& content) {
       commit.finish();
     } catch (const std::exception& error) {
       failure = code_of(error);
-      spdlog::warn("{}", error.what());
+      log::warn(error.what());
     }
   }
   settle(content, failure);

@@ -7,8 +7,9 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
+#include "fs/log.hpp"
 #include "fs/source_root.hpp"
 
 namespace bloscfs::fs {
@@ -20,7 +21,7 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
     for (const SourceRoot::Entry& entry : frame.list({})) files.remove_file(entry.name);
     parent.remove_directory(name);
   } catch (const std::exception& error) {
-    spdlog::warn("a removed sparse frame leaves files behind: {}", error.what());
+    log::warn(fmt::format("a removed sparse frame leaves files behind: {}", error.what()));
   }
 }
 

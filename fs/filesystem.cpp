@@ -8,37 +8,36 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "codec/error.hpp"
 #include "frame/open_regular.hpp"
+#include "frame/throw_errno.hpp"
 #include "fs/attributes.hpp"
+#include "fs/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+using frame::throw_errno;
+
 constexpr std::size_t kMaxLogged = 10'000;
 
-[[noreturn]] void throw_errno(int error, const std::string& context) {
-  throw std::system_error(error, std::generic_category(), context);
-}
-
 /// The caller names the path in its message.
-[[noreturn]] void throw_errno() { throw std::system_error(errno, std::generic_category()); }
+[[noreturn]] void throw_last_error() { throw std::system_error(errno, std::generic_category()); }
 
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
-  if (!resolved) throw_errno();
+  if (!resolved) throw_last_error();
   return resolved.get();
 }
 
 frame::UniqueFd open_directory_path(const std::string& path) {
   frame::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw_errno();
+  if (!fd) throw_last_error();
   return fd;
 }
 
@@ -72,7 +71,7 @@ auto retrying_stale(Work work) {
 MountSource open_source(const std::string& path, bool raw) {
   const std::string resolved = real_path(path);
   struct stat st {};
-  if (::stat(resolved.c_str(), &st) != 0) throw_errno();
+  if (::stat(resolved.c_str(), &st) != 0) throw_last_error();
   const auto snapshot = frame::open_path(resolved, {});
   if (!snapshot) {
     if (!S_ISDIR(st.st_mode))
@@ -146,7 +145,8 @@ void Filesystem::close_plain(NodeId node) {
       if (classifier_.is_container(*tree_.object(node)))
         contents_.store_bytes_as_frame(node, names_.home(node));
     } catch (const std::exception& error) {
-      spdlog::error("a file with the bytes of a frame is left as it is: {}", error.what());
+      log::error(
+          fmt::format("a file with the bytes of a frame is left as it is: {}", error.what()));
     }
   }
   tree_.end_plain_writing(node);
@@ -320,7 +320,7 @@ void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
   const std::string path = tree_.path(node);
   const MutexLock lock(log_mutex_);
   if (logged_.size() >= kMaxLogged || !logged_.insert(path + ": " + error.what()).second) return;
-  spdlog::error("{}: {}", path, error.what());
+  log::error(fmt::format("{}: {}", path, error.what()));
 }
 
 std::shared_ptr<const OpenFile> Filesystem::container(NodeId node) {

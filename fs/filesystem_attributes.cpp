@@ -7,17 +7,16 @@
 
 #include <sys/xattr.h>
 
+#include "frame/throw_errno.hpp"
 #include "fs/attributes.hpp"
 #include "fs/filesystem.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
+using frame::throw_errno;
 
-[[noreturn]] void throw_errno(int error, const std::string& context) {
-  throw std::system_error(error, std::generic_category(), context);
-}
+constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
 
 /// True for attributes of the source file that are shown as they are.
 bool passes_through(std::string_view name, bool is_container) {

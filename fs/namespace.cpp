@@ -8,23 +8,23 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
+#include "frame/throw_errno.hpp"
+#include "fs/log.hpp"
 #include "fs/removal.hpp"
 #include "fs/renaming.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+using frame::throw_errno;
+
 constexpr mode_t kPermissions = 07777;
 constexpr timespec kUnchangedTime{0, UTIME_OMIT};
 /// How often others may undo what a rename needs before it gives up.
 constexpr int kRenameTries = 5;
-
-[[noreturn]] void throw_errno(int error, const std::string& what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
 
 timespec now() {
   timespec time{};
@@ -227,7 +227,7 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
       contents_->renamed(node, home(node));
     } catch (const std::exception& error) {
       // It is renamed, and shows the same bytes either way.
-      spdlog::warn("a renamed file keeps its representation: {}", error.what());
+      log::warn(fmt::format("a renamed file keeps its representation: {}", error.what()));
     }
   }
 }

@@ -4,6 +4,7 @@
 
 #include "codec/error.hpp"
 #include "frame/array_shapes.hpp"
+#include "frame/b2nd.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 /// encodes one block.
 constexpr std::int32_t kChunkSize = 256 << 10;
 constexpr std::int32_t kBlockSize = 32 << 10;
-/// C-Blosc2 2.x opens no array of more dimensions.
-constexpr std::size_t kMaxDimensions = 8;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
 constexpr std::size_t kMinSample = 256;
 constexpr int kWorthwhile = 20;
@@ -74,7 +73,8 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
                                                     codec::Bytes header_bytes) {
   const std::int64_t itemsize = header.dtype.itemsize;
-  if (header.shape.size() > kMaxDimensions || itemsize < 1 || itemsize > kMaxItemSize)
+  if (header.shape.size() > frame::kMaxPortableDimensions || itemsize < 1 ||
+      itemsize > kMaxItemSize)
     return std::nullopt;
   frame::FrameSettings frame;
   frame.typesize = static_cast<std::int32_t>(itemsize);

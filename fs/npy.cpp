@@ -5,10 +5,11 @@
 #include <utility>
 
 #include <boost/endian/conversion.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/utf8.hpp"
+#include "fs/numpy_scalar.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -21,7 +22,6 @@ constexpr std::uint8_t kMagic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 constexpr std::size_t kVersion1Prefix = 10;  ///< magic, version, length of 2 bytes
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kMaxVersion1Text = 65535;
-constexpr std::size_t kMaxDimensions = 32;
 /// NumPy leaves room for the growing dimension to become this long.
 constexpr std::size_t kGrowthDigits = 21;
 
@@ -57,7 +57,7 @@ bool parse_fortran_order(const PythonValue* value) {
 std::vector<std::int64_t> parse_shape(const PythonValue* value) {
   if (value == nullptr || value->kind != PythonKind::tuple)
     throw_malformed("NPY header: shape is no tuple");
-  if (value->items.size() > kMaxDimensions)
+  if (value->items.size() > kNumpyMaxDimensions)
     throw_malformed(fmt::format("NPY header: {} dimensions", value->items.size()));
   std::vector<std::int64_t> shape;
   for (const PythonValue& extent : value->items) {
@@ -160,7 +160,8 @@ std::optional<std::vector<std::uint8_t>> npy_view(const frame::FrameInfo& info) 
   if (!info.array || !info.array->dtype) return std::nullopt;
   const frame::ArrayInfo& array = *info.array;
   const std::optional<NumpyDtype> dtype = parse_numpy_dtype(*array.dtype);
-  if (!dtype || dtype->itemsize == 0 || array.shape.size() > kMaxDimensions) return std::nullopt;
+  if (!dtype || dtype->itemsize == 0 || array.shape.size() > kNumpyMaxDimensions)
+    return std::nullopt;
   const std::optional<std::int64_t> nbytes = array_nbytes(array.shape, dtype->itemsize);
   if (!nbytes) return std::nullopt;
   // Bloscpack's item size is one byte, so its contents' size must tell; it has no padding.

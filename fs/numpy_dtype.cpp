@@ -14,9 +14,6 @@ namespace {
 using frame::PythonKind;
 using frame::PythonValue;
 
-constexpr std::int64_t kMaxItemsize = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t kMaxDimensions = 32;
-
 /// A type as descr shows it: scalars are a string, structures a list, sub-arrays have a shape.
 struct Type {
   std::int64_t itemsize = 0;
@@ -57,17 +54,17 @@ std::optional<Type> with_shape(Type base, const PythonValue& shape) {
     if (shape.integer == 1) return base;
     dims = PythonValue::make_sequence(PythonKind::tuple, {shape});
   }
-  if (!dims.is_sequence() || dims.items.size() > kMaxDimensions) return std::nullopt;
+  if (!dims.is_sequence() || dims.items.size() > kNumpyMaxDimensions) return std::nullopt;
   dims.kind = PythonKind::tuple;
   if (dims.items.empty()) return base;
   Type type;
   type.itemsize = base.itemsize;
   type.alignment = base.alignment;
   for (const PythonValue& extent : dims.items) {
-    if (!extent.is_integer() || extent.integer < 0 || extent.integer > kMaxItemsize)
+    if (!extent.is_integer() || extent.integer < 0 || extent.integer > kNumpyMaxItemsize)
       return std::nullopt;
     type.itemsize *= extent.integer;
-    if (type.itemsize > kMaxItemsize) return std::nullopt;
+    if (type.itemsize > kNumpyMaxItemsize) return std::nullopt;
   }
   type.descr = std::move(base.descr);
   if (base.shape)
@@ -125,12 +122,12 @@ std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize,
     if (field.offset < end) return std::nullopt;
     if (field.offset > end) descr.push_back(gap(field.offset - end));
     end = field.offset + field.type.itemsize;
-    if (end > kMaxItemsize) return std::nullopt;
+    if (end > kNumpyMaxItemsize) return std::nullopt;
     std::vector<PythonValue> parts = {std::move(field.name), std::move(field.type.descr)};
     if (field.type.shape) parts.push_back(std::move(*field.type.shape));
     descr.push_back(PythonValue::make_sequence(PythonKind::tuple, std::move(parts)));
   }
-  if (itemsize < end || itemsize > kMaxItemsize) return std::nullopt;
+  if (itemsize < end || itemsize > kNumpyMaxItemsize) return std::nullopt;
   if (itemsize > end) descr.push_back(gap(itemsize - end));
   type.itemsize = itemsize;
   type.alignment = alignment;
@@ -147,7 +144,7 @@ class Layout {
   std::optional<std::int64_t> place(const Type& type, std::optional<std::int64_t> given) {
     const std::int64_t alignment = aligned_ ? type.alignment : 1;
     const std::int64_t offset = given ? *given : round_up(end_, alignment);
-    if (offset % alignment != 0 || offset > kMaxItemsize) return std::nullopt;
+    if (offset % alignment != 0 || offset > kNumpyMaxItemsize) return std::nullopt;
     alignment_ = std::max(alignment_, alignment);
     end_ = offset + type.itemsize;
     return offset;

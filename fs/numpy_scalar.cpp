@@ -8,8 +8,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::int64_t kMaxItemsize = std::numeric_limits<std::int32_t>::max();
-
 struct Spelling {
   std::string_view name;
   std::string_view type;  ///< kind and size
@@ -65,7 +63,7 @@ std::optional<std::int64_t> parse_count(std::string_view digits) {
   std::uint64_t value = 0;
   const char* end = digits.data() + digits.size();
   const std::from_chars_result result = std::from_chars(digits.data(), end, value);
-  if (result.ec != std::errc() || result.ptr != end || value > std::uint64_t{kMaxItemsize})
+  if (result.ec != std::errc() || result.ptr != end || value > std::uint64_t{kNumpyMaxItemsize})
     return std::nullopt;
   return static_cast<std::int64_t>(value);
 }
@@ -99,7 +97,7 @@ std::optional<NumpyScalar> parse_date(char order, std::string_view type) {
 std::optional<NumpyScalar> parse_flexible(char order, char kind, std::string_view digits) {
   const std::optional<std::int64_t> count = parse_count(digits);
   const std::int64_t width = kind == 'U' ? 4 : 1;
-  if (!count || *count > kMaxItemsize / width) return std::nullopt;
+  if (!count || *count > kNumpyMaxItemsize / width) return std::nullopt;
   const std::string text = std::string{kind == 'U' ? order : '|', kind} + std::to_string(*count);
   return NumpyScalar{*count * width, width, text};
 }

@@ -1,12 +1,18 @@
 #pragma once
 // NumPy's type strings and names for items that are not structured.
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace bloscfs::fs {
+
+/// Bounds that NumPy has.
+inline constexpr std::size_t kNumpyMaxDimensions = 32;
+inline constexpr std::int64_t kNumpyMaxItemsize = std::numeric_limits<std::int32_t>::max();
 
 struct NumpyScalar {
   std::int64_t itemsize;   ///< bytes, at most 2^31 - 1

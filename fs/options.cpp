@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/names.hpp"
 

@@ -1,10 +1,8 @@
 #include "fs/printable.hpp"
 
 #include <iterator>
-#include <utility>
 
-#include <fmt/format.h>
-#include <spdlog/pattern_formatter.h>
+#include <fmt/core.h>
 
 #include "frame/utf8.hpp"
 
@@ -12,28 +10,6 @@ namespace bloscfs::fs {
 namespace {
 
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
-
-class PrintableFormatter final : public spdlog::formatter {
- public:
-  PrintableFormatter(std::string pattern, std::string end)
-      : pattern_(std::move(pattern)),
-        end_(std::move(end)),
-        formatter_(pattern_, spdlog::pattern_time_type::local, end_) {}
-
-  void format(const spdlog::details::log_msg& message, spdlog::memory_buf_t& out) override {
-    const std::string text = printable({message.payload.data(), message.payload.size()});
-    spdlog::details::log_msg shown = message;
-    shown.payload = text;
-    formatter_.format(shown, out);
-  }
-  std::unique_ptr<spdlog::formatter> clone() const override {
-    return std::make_unique<PrintableFormatter>(pattern_, end_);
-  }
-
- private:
-  std::string pattern_, end_;
-  spdlog::pattern_formatter formatter_;
-};
 
 }  // namespace
 
@@ -53,11 +29,6 @@ std::string printable(std::string_view text) {
     }
   }
   return out;
-}
-
-std::unique_ptr<spdlog::formatter> printable_formatter(const std::string& pattern,
-                                                       const std::string& end) {
-  return std::make_unique<PrintableFormatter>(pattern, end);
 }
 
 }  // namespace bloscfs::fs

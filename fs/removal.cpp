@@ -4,7 +4,9 @@
 #include <system_error>
 #include <utility>
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
+
+#include "fs/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -98,7 +100,8 @@ void remove_leftovers(const TreeChanges& names, const SourceRoot& root, const st
     const auto st = directory.stat(entry.name);
     if (!st || nanoseconds(st->st_ctim) >= nanoseconds(since)) continue;
     if (names.is_known(*st)) continue;
-    spdlog::info("{}: removing what an earlier mount left behind", join_path(path, entry.name));
+    log::info(
+        fmt::format("{}: removing what an earlier mount left behind", join_path(path, entry.name)));
     remove_leftover(directory, entry.name, *st);
   }
 }

@@ -5,14 +5,13 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/throw_errno.hpp"
 #include "fs/target_name.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-[[noreturn]] void throw_errno(int error, const std::string& what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
+using frame::throw_errno;
 
 NamedObject found_or_throw(std::optional<NamedObject> object, const std::string& name) {
   if (!object) throw_errno(ENOENT, name);

@@ -4,9 +4,10 @@
 #include <new>
 #include <system_error>
 
-#include <spdlog/spdlog.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "fs/log.hpp"
 
 namespace bloscfs::fs {
 
@@ -18,7 +19,7 @@ int errno_of(const std::exception& error, const char* operation) noexcept {
     return system->code().default_error_condition().value();
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ENOMEM;
-  spdlog::error("{}: {}", operation, error.what());
+  log::error(fmt::format("{}: {}", operation, error.what()));
   return EIO;
 }
 

@@ -16,16 +16,13 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <malloc.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/sinks/syslog_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "fs/printable.hpp"
+#include "fs/log.hpp"
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
@@ -213,12 +210,6 @@ bool can_write(const std::string& source) {
   return ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0;
 }
 
-void use_logger(std::shared_ptr<spdlog::logger> logger, const std::string& pattern,
-                const std::string& end) {
-  logger->set_formatter(printable_formatter(pattern, end));
-  spdlog::set_default_logger(std::move(logger));
-}
-
 class Session {
  public:
   Session(const SessionSettings& settings, MountState& state)
@@ -269,7 +260,7 @@ void run_session(SessionSettings settings) {
   require_directory(settings.mountpoint);
   bound_allocator();
   raise_descriptor_limit();
-  use_logger(spdlog::stderr_logger_mt("bloscfs"), "%+", "\n");
+  log::use(log::Target::terminal);
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
   settings.options.read_only |= !can_write(settings.source);
@@ -287,9 +278,7 @@ void run_session(SessionSettings settings) {
   raise_kernel_readahead(settings.mountpoint);
   if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
     throw std::system_error(errno, std::generic_category(), "going into the background");
-  if (!settings.foreground)
-    use_logger(spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID, LOG_USER, true), "%v",
-               "");
+  if (!settings.foreground) log::use(log::Target::system_log);
   // Threads would not survive going into the background, so they start here.
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,

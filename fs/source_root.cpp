@@ -12,12 +12,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "frame/throw_errno.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
-[[noreturn]] void throw_errno(const std::string& path) {
-  throw std::system_error(errno, std::generic_category(), path);
-}
+using frame::throw_errno;
 
 const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
 
@@ -37,7 +37,7 @@ int SourceRoot::try_open(const std::string& path, int flags) const {
 
 frame::UniqueFd SourceRoot::open(const std::string& path, int flags) const {
   frame::UniqueFd fd(try_open(path, flags));
-  if (!fd) throw_errno(path);
+  if (!fd) throw_errno(errno, path);
   return fd;
 }
 
@@ -46,10 +46,10 @@ std::optional<struct stat> SourceRoot::stat(const std::string& path) const {
   if (!fd) {
     if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP)
       return std::nullopt;
-    throw_errno(path);
+    throw_errno(errno, path);
   }
   struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) throw_errno(path);
+  if (::fstat(fd.get(), &st) != 0) throw_errno(errno, path);
   return st;
 }
 
@@ -57,13 +57,13 @@ std::string SourceRoot::read_link(const std::string& path) const {
   const frame::UniqueFd fd = open(path, O_PATH);
   std::array<char, PATH_MAX> text;
   const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
-  if (size < 0) throw_errno(path);
+  if (size < 0) throw_errno(errno, path);
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
 struct statvfs SourceRoot::stat_filesystem() const {
   struct statvfs st {};
-  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno("");
+  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno(errno, "");
   return st;
 }
 
@@ -78,7 +78,7 @@ SourceDirectory SourceRoot::directory(const std::string& path) const {
 std::vector<SourceRoot::Entry> SourceRoot::list(const std::string& path) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
-  if (!directory) throw_errno(path);
+  if (!directory) throw_errno(errno, path);
   fd.release();
   std::vector<Entry> entries;
   for (;;) {
@@ -88,7 +88,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const std::string& path) const {
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
-  if (errno != 0) throw_errno(path);
+  if (errno != 0) throw_errno(errno, path);
   return entries;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 

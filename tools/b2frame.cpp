@@ -9,9 +9,8 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
+#include "fs/log.hpp"
 #include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/interrupt.hpp"
@@ -264,8 +263,7 @@ class CommandLine {
 }  // namespace
 
 int main(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_logger_st("b2frame"));
-  spdlog::default_logger()->set_formatter(bloscfs::fs::printable_formatter("b2frame: %v", "\n"));
+  bloscfs::fs::log::use(bloscfs::fs::log::Target::plain);
   try {
     const int status = CommandLine().run(argc, argv);
     if (std::fflush(stdout) == 0) return status;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/array_cutter.hpp"

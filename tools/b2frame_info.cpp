@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include <fmt/core.h>
 #include <fmt/format.h>
 
 #include "codec/error.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "codec/block_size.hpp"
 #include "codec/error.hpp"
@@ -17,8 +17,6 @@ namespace {
 
 /// Large enough for good ratios and few index entries, small enough to be held per thread.
 constexpr std::int32_t kChunkSize = 4 << 20;
-/// C-Blosc2 2.x opens no array of more dimensions.
-constexpr std::size_t kMaxDimensions = 8;
 constexpr const char* kUseFlat = "; --flat stores the file as it is";
 
 void require(bool condition, const char* what) {
@@ -33,9 +31,9 @@ fs::NpyHeader array_header(codec::Bytes sample) {
       codec::throw_unsupported(fmt::format("NPY header: items of {} bytes", header.dtype.itemsize));
     if (header.fortran_order && fs::is_fortran_only(header.shape))
       codec::throw_unsupported("NPY header: Fortran order, arrays in frames have C order");
-    if (header.shape.size() > kMaxDimensions)
+    if (header.shape.size() > frame::kMaxPortableDimensions)
       codec::throw_unsupported(fmt::format("NPY header: {} dimensions, at most {} are possible",
-                                           header.shape.size(), kMaxDimensions));
+                                           header.shape.size(), frame::kMaxPortableDimensions));
     return header;
   } catch (const codec::Error& error) {
     codec::throw_unsupported(error.what() + std::string(kUseFlat));

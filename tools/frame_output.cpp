@@ -14,8 +14,10 @@
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "frame/sframe_format.hpp"
+#include "frame/throw_errno.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
+#include "tools/output_file.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -25,17 +27,6 @@ namespace filesystem = std::filesystem;
 /// A transaction remembers each chunk; this bounds what that takes.
 constexpr std::int64_t kChunksPerCommit = std::int64_t{1} << 17;
 
-[[noreturn]] void throw_errno(int error) {
-  throw std::system_error(error, std::generic_category());
-}
-
-/// The name itself, or what a symlink of that name leads to.
-std::string follow(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
-                                                        std::free);
-  return resolved ? resolved.get() : path;
-}
-
 bool belongs_to_sframe(const std::string& name) {
   return name == frame::kSframeIndexName || name == frame::kSframeLockName ||
          frame::chunk_file_number(name);
@@ -44,7 +35,7 @@ bool belongs_to_sframe(const std::string& name) {
 /// Throws unless the directory is a sparse frame, and nothing but that.
 void require_sframe(const std::string& path) {
   frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw_errno(errno);
+  if (!fd) frame::throw_errno(errno, {});
   if (!frame::open_directory(std::move(fd), {}))
     throw std::runtime_error("is a directory, and no sparse frame");
   for (const auto& entry : filesystem::directory_iterator(path))
@@ -57,7 +48,7 @@ void require_sframe(const std::string& path) {
 
 FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings)
     : shown_name_(path), sparse_(sparse) {
-  const std::string followed = follow(path);
+  const std::string followed = follow_symlink(path);
   const std::size_t start = followed.rfind('/') + 1;
   directory_path_ = start == 0 ? "./" : followed.substr(0, start);
   name_ = followed.substr(start);
@@ -89,7 +80,7 @@ void FrameOutput::look_at_target() {
   const std::string path = directory_path_ + name_;
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
-    if (errno != ENOENT) throw_errno(errno);
+    if (errno != ENOENT) frame::throw_errno(errno, {});
     return;
   }
   mode_ = st.st_mode & mode_t{07777};
@@ -99,13 +90,14 @@ void FrameOutput::look_at_target() {
   if (target_ == Kind::file) return;
   require_sframe(path);
   search_mode_ = mode_;
-  if (::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0) throw_errno(errno);
+  if (::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0)
+    frame::throw_errno(errno, {});
   mode_ = st.st_mode & mode_t{07777};
 }
 
 void FrameOutput::create(frame::FrameSettings& settings) {
   frame::UniqueFd fd(::open(directory_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw_errno(errno);
+  if (!fd) frame::throw_errno(errno, {});
   directory_ = frame::make_local_store(std::move(fd), nullptr, frame::Syncing::never);
   if (target_ != Kind::nothing) settings.mode = mode_ & mode_t{0777};
   const std::string name = frame::temporary_name();
@@ -137,15 +129,17 @@ void FrameOutput::take_over_mode() const {
   if (target_ == Kind::nothing) return;
   const std::string path = temporary_path();
   const std::string file = sparse_ ? path + "/" + frame::kSframeIndexName : path;
-  if (::chmod(file.c_str(), mode_) != 0) throw_errno(errno);
-  if (sparse_ && search_mode_ != 0 && ::chmod(path.c_str(), search_mode_) != 0) throw_errno(errno);
+  if (::chmod(file.c_str(), mode_) != 0) frame::throw_errno(errno, {});
+  if (sparse_ && search_mode_ != 0 && ::chmod(path.c_str(), search_mode_) != 0)
+    frame::throw_errno(errno, {});
 }
 
 void FrameOutput::swap_names() {
   const int fd = directory_->descriptor();
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
-  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0) throw_errno(errno);
+  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0)
+    frame::throw_errno(errno, {});
   // Exchanged, the temporary name is that of what was there before, which the destructor removes.
   if (over_file) temporary_.clear();
 }

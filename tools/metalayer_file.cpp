@@ -13,15 +13,15 @@ namespace {
 
 /// The format stores contents' sizes in 31 bits.
 constexpr std::size_t kMaxContent = std::numeric_limits<std::int32_t>::max();
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kReadPiece = std::size_t{1} << 20;
 
 std::vector<std::uint8_t> read_all(const std::string& path) {
   RawInput input(path);
   std::vector<std::uint8_t> bytes;
-  for (std::size_t got = kPiece; got == kPiece;) {
+  for (std::size_t got = kReadPiece; got == kReadPiece;) {
     const std::size_t filled = bytes.size();
     if (filled > kMaxContent) throw FileError(path, std::generic_category().message(EFBIG));
-    bytes.resize(filled + kPiece);
+    bytes.resize(filled + kReadPiece);
     got = input.read(codec::MutableBytes(bytes).subspan(filled));
     bytes.resize(filled + got);
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
 #include <random>
 #include <system_error>
 
@@ -15,25 +16,20 @@
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
-namespace {
+namespace {}  // namespace
 
-/// The name itself, or what a symlink of that name leads to, so that it is not replaced.
-std::string follow(const std::string& path) {
-  char* const resolved = realpath(path.c_str(), nullptr);
-  if (resolved == nullptr) return path;
-  std::string result(resolved);
-  std::free(resolved);
-  return result;
+std::string follow_symlink(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
+                                                        std::free);
+  return resolved ? resolved.get() : path;
 }
-
-}  // namespace
 
 OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" : path) {
   struct stat existing {};
   if (path == "-")
     fd_.reset(dup(STDOUT_FILENO));
   else if (stat(path.c_str(), &existing) != 0 || S_ISREG(existing.st_mode))
-    create_temporary(follow(path));
+    create_temporary(follow_symlink(path));
   else
     fd_.reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
   if (!fd_) throw_errno();

@@ -9,6 +9,9 @@
 
 namespace bloscfs::tools {
 
+/// The name itself, or what a symlink of that name leads to, so that it is not replaced.
+std::string follow_symlink(const std::string& path);
+
 /// Errors are FileError, which names the output.
 class OutputFile {
  public:

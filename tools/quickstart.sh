@@ -35,7 +35,7 @@ quietly() {
 }
 echo "building bloscfs in ${build#"$PWD"/} ..." >&2
 [ -f "$build/build.ninja" ] ||
-  quietly meson setup "$build" "$top" --buildtype=release -Dtests=false
+  quietly meson setup "$build" "$top" --buildtype=release --unity=on -Dunity_size=12 -Dtests=false
 quietly ninja -C "$build" tools/bloscfs tools/b2frame
 
 if [ $# -eq 2 ]; then

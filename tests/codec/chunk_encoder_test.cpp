@@ -18,9 +18,7 @@ using codec::EncodeSettings;
 using codec::FilterId;
 using codec::SpecialValue;
 
-constexpr codec::FilterStep kShuffle{FilterId::shuffle, 0};
 constexpr codec::FilterStep kBitshuffle{FilterId::bitshuffle, 0};
-constexpr codec::FilterStep kDelta{FilterId::delta, 0};
 constexpr CodecId kCodecs[] = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, CodecId::zlib,
                                CodecId::zstd};
 

@@ -21,9 +21,6 @@ using codec::EncodeSettings;
 using codec::FilterId;
 using codec::SpecialValue;
 
-constexpr codec::FilterStep kShuffle{FilterId::shuffle, 0};
-constexpr codec::FilterStep kDelta{FilterId::delta, 0};
-
 /// A chunk with what it should contain, and the updates on their way to it.
 struct Case {
   ByteVector stored;

@@ -13,8 +13,8 @@ namespace {
 
 using codec::CodecId;
 
-constexpr CodecId kCodecs[] = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, CodecId::zlib,
-                               CodecId::zstd};
+constexpr CodecId kCompressors[] = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, CodecId::zlib,
+                                    CodecId::zstd};
 
 ByteVector compressed(codec::Compressor& compressor, const ByteVector& in,
                       const ByteVector& dictionary = {}) {
@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_SUITE(compressor)
 
 BOOST_AUTO_TEST_CASE(streams_of_every_level_decode) {
   for (const ByteVector& in : samples()) {
-    for (const CodecId id : kCodecs) {
+    for (const CodecId id : kCompressors) {
       for (int level = 1; level <= 9; level += 2) {
         const ByteVector stream = compressed(*codec::make_compressor(id, level), in);
         if (stream.empty()) continue;  // not worth it
@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(streams_of_every_level_decode) {
 
 BOOST_AUTO_TEST_CASE(writes_as_much_as_there_is_room_for_or_nothing) {
   const ByteVector in = make_contents("text", 3, 20000, 1);
-  for (const CodecId id : kCodecs) {
+  for (const CodecId id : kCompressors) {
     const auto compressor = codec::make_compressor(id, 5);
     const std::size_t size = compressed(*compressor, in).size();
     BOOST_REQUIRE(size > 0);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(writes_as_much_as_there_is_room_for_or_nothing) {
 
 BOOST_AUTO_TEST_CASE(streams_do_not_depend_on_earlier_ones) {
   const ByteVector dictionary = make_contents("text", 9, 4000, 1);
-  for (const CodecId id : kCodecs) {
+  for (const CodecId id : kCompressors) {
     for (const int level : {1, 5, 9}) {
       const auto used = codec::make_compressor(id, level);
       for (const ByteVector& in : samples()) {
@@ -135,7 +135,7 @@ BOOST_AUTO_TEST_CASE(lacks_what_is_only_read) {
     BOOST_TEST(!codec::can_compress(id));
     BOOST_TEST((codec::make_compressor(id, 5) == nullptr));
   }
-  for (const CodecId id : kCodecs) BOOST_TEST(codec::can_compress(id));
+  for (const CodecId id : kCompressors) BOOST_TEST(codec::can_compress(id));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -16,8 +16,6 @@ using codec::FilterId;
 using codec::FilterStep;
 using codec::SplitMode;
 
-constexpr FilterStep kShuffle{FilterId::shuffle, 0};
-constexpr FilterStep kDelta{FilterId::delta, 0};
 constexpr std::int32_t kMi = 1 << 20;
 
 /// The reason why the settings are refused; empty if they are not.

@@ -6,6 +6,7 @@
 
 #include "codec/names.hpp"
 #include "tests/support/contents.hpp"
+#include "tests/support/draw.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -14,16 +15,6 @@ using codec::CodecId;
 using codec::EncodeSettings;
 using codec::FilterId;
 using codec::FilterStep;
-using Random = std::mt19937_64;
-
-int between(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
-
-template <typename T>
-T pick(Random& random, const std::vector<T>& from) {
-  return from[static_cast<std::size_t>(between(random, 0, static_cast<int>(from.size()) - 1))];
-}
 
 /// Delta if at all, then up to two others, in the first slots with gaps.
 void choose_filters(Random& random, EncodeSettings& settings) {

@@ -10,6 +10,9 @@
 
 namespace bloscfs::test {
 
+inline constexpr codec::FilterStep kShuffle{codec::FilterId::shuffle, 0};
+inline constexpr codec::FilterStep kDelta{codec::FilterId::delta, 0};
+
 codec::EncodeSettings make_settings(codec::CodecId codec, int clevel, std::int32_t typesize,
                                     std::initializer_list<codec::FilterStep> filters = {});
 /// Valid settings, and contents of up to 300 000 bytes for them, mostly no whole items.

@@ -12,7 +12,7 @@
 
 using namespace bloscfs::frame;
 using bloscfs::codec::Error;
-using test::Buffer;
+using bloscfs::frame::test::Buffer;
 
 namespace {
 
@@ -29,19 +29,19 @@ struct Layer {
     out.push_back(marker);
     for (const std::int64_t s : shape) {
       out.push_back(0xd3);
-      test::put_big(out, static_cast<std::uint64_t>(s), 8);
+      bloscfs::frame::test::put_big(out, static_cast<std::uint64_t>(s), 8);
     }
     for (const auto* extents : {&chunks, &blocks}) {
       out.push_back(marker);
       for (const std::int32_t extent : *extents) {
         out.push_back(0xd2);
-        test::put_big(out, static_cast<std::uint32_t>(extent), 4);
+        bloscfs::frame::test::put_big(out, static_cast<std::uint32_t>(extent), 4);
       }
     }
     if (!with_dtype) return out;
     out.push_back(0);
     out.push_back(0xdb);
-    test::put_big(out, dtype.size(), 4);
+    bloscfs::frame::test::put_big(out, dtype.size(), 4);
     out.insert(out.end(), dtype.begin(), dtype.end());
     return out;
   }
@@ -181,11 +181,11 @@ BOOST_AUTO_TEST_CASE(reads_an_array_through_its_frame) {
       stored.push_back(real ? static_cast<std::uint8_t>(chunk * 4 + i + 1) : 0xff);
       if (real) expected.push_back(stored.back());
     }
-  auto frame = test::simple_frame(stored, 6, 3);
+  auto frame = bloscfs::frame::test::simple_frame(stored, 6, 3);
   frame.metalayers = {{"b2nd", layer.bytes()}};
-  const auto snapshot = test::open_bytes(frame.build());
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build());
   BOOST_REQUIRE(snapshot->info().array);
-  BOOST_TEST(test::read_all(*snapshot) == expected);
+  BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == expected);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -14,8 +14,6 @@ void put_little(Buffer& out, std::int64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out.push_back(static_cast<std::uint8_t>(bits >> (8 * i)));
 }
 
-void append(Buffer& out, const Buffer& more) { out.insert(out.end(), more.begin(), more.end()); }
-
 Buffer digest_of(DigestKind kind, const Buffer& bytes) {
   Digest digest(kind);
   digest.update(bytes);

@@ -20,8 +20,6 @@ void set_little32(Buffer& out, std::size_t at, std::size_t value) {
   for (std::size_t i = 0; i < 4; ++i) out[at + i] = static_cast<std::uint8_t>(value >> (8 * i));
 }
 
-void append(Buffer& out, const Buffer& more) { out.insert(out.end(), more.begin(), more.end()); }
-
 /// Extended header; cbytes is set by finish().
 Buffer chunk_header(std::uint8_t flags, int typesize, std::size_t nbytes, std::size_t blocksize,
                     std::uint8_t blosc2_flags = 0) {

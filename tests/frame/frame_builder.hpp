@@ -35,6 +35,10 @@ class MemorySource final : public ByteSource {
   mutable std::vector<Read> reads;
 };
 
+inline void append(Buffer& out, const Buffer& more) {
+  out.insert(out.end(), more.begin(), more.end());
+}
+
 /// Numbered bytes, different in each chunk.
 Buffer pattern(std::size_t size, unsigned seed);
 

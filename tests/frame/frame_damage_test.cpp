@@ -10,21 +10,22 @@
 
 using namespace bloscfs::frame;
 using bloscfs::codec::Error;
-using test::Buffer;
-using test::FrameBuilder;
+using bloscfs::frame::test::Buffer;
+using bloscfs::frame::test::FrameBuilder;
 
 namespace {
 
 FrameBuilder sample() {
-  auto frame = test::simple_frame(test::pattern(5500, 5), 1000, 256);
+  auto frame =
+      bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(5500, 5), 1000, 256);
   frame.metalayers = {{"m1", {1, 2, 3}}, {"m2", {4}}};
-  frame.vlmetalayers = {{"v1", test::make_memcpy_chunk({5, 6}, 1)}};
+  frame.vlmetalayers = {{"v1", bloscfs::frame::test::make_memcpy_chunk({5, 6}, 1)}};
   return frame;
 }
 
 Buffer with(Buffer bytes, std::size_t at, std::uint64_t value, int size) {
   Buffer field;
-  test::put_big(field, value, size);
+  bloscfs::frame::test::put_big(field, value, size);
   std::copy(field.begin(), field.end(), bytes.begin() + static_cast<std::ptrdiff_t>(at));
   return bytes;
 }
@@ -32,9 +33,9 @@ Buffer with(Buffer bytes, std::size_t at, std::uint64_t value, int size) {
 /// Opens and reads everything; true if neither complains.
 bool readable(const Buffer& bytes) {
   try {
-    const auto snapshot = test::open_bytes(bytes);
+    const auto snapshot = bloscfs::frame::test::open_bytes(bytes);
     for (const MetalayerEntry& entry : snapshot->metalayers()) snapshot->read_metalayer(entry);
-    test::read_all(*snapshot);
+    bloscfs::frame::test::read_all(*snapshot);
     return true;
   } catch (const Error&) {
     return false;
@@ -42,7 +43,7 @@ bool readable(const Buffer& bytes) {
 }
 
 void check_refused_at_open(const Buffer& bytes) {
-  BOOST_CHECK_THROW(test::open_bytes(bytes), Error);
+  BOOST_CHECK_THROW(bloscfs::frame::test::open_bytes(bytes), Error);
 }
 
 }  // namespace
@@ -129,13 +130,13 @@ BOOST_AUTO_TEST_CASE(refuses_a_frame_cut_short_at_any_byte) {
 }
 
 BOOST_AUTO_TEST_CASE(survives_a_file_that_shrinks_after_open) {
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(sample().build(), 0, &source);
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(sample().build(), 0, &source);
   for (std::size_t size = source->bytes.size(); size-- > 0;) {
     source->bytes.resize(size);
     if (size % 7 != 0) continue;
     try {
-      test::read_all(*snapshot);
+      bloscfs::frame::test::read_all(*snapshot);
     } catch (const Error&) {
       continue;
     }

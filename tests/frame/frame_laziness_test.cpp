@@ -9,8 +9,8 @@
 #include "tests/frame/frame_builder.hpp"
 
 using namespace bloscfs::frame;
-using test::Buffer;
-using test::FrameBuilder;
+using bloscfs::frame::test::Buffer;
+using bloscfs::frame::test::FrameBuilder;
 
 namespace {
 
@@ -22,8 +22,9 @@ FrameBuilder huge_frame() {
   FrameBuilder frame;
   frame.chunksize = 1000;
   frame.blocksize = 100;
-  frame.add(test::make_block_chunk(test::pattern(1000, 8), 1, 100), 1000);
-  frame.entries.assign(kChunks, test::special_entry(0x81));
+  frame.add(bloscfs::frame::test::make_block_chunk(bloscfs::frame::test::pattern(1000, 8), 1, 100),
+            1000);
+  frame.entries.assign(kChunks, bloscfs::frame::test::special_entry(0x81));
   frame.entries[kMiddle] = 0;
   frame.nbytes = kChunks * 1000;
   return frame;
@@ -34,30 +35,33 @@ FrameBuilder huge_frame() {
 BOOST_AUTO_TEST_SUITE(frame_laziness)
 
 BOOST_AUTO_TEST_CASE(opens_a_small_frame_with_one_read) {
-  auto frame = test::simple_frame(test::pattern(2000, 1), 1000, 500);
+  auto frame =
+      bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(2000, 1), 1000, 500);
   frame.metalayers = {{"m", {1}}};
-  frame.vlmetalayers = {{"v", test::make_memcpy_chunk({2}, 1)}};
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(frame.build(), 0, &source);
+  frame.vlmetalayers = {{"v", bloscfs::frame::test::make_memcpy_chunk({2}, 1)}};
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
   BOOST_CHECK_EQUAL(source->reads.size(), 1);
 }
 
 BOOST_AUTO_TEST_CASE(opens_a_large_frame_with_two_reads_and_no_metalayer_contents) {
-  auto frame = test::simple_frame(test::pattern(200'000, 1), 1000, 500);
+  auto frame =
+      bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(200'000, 1), 1000, 500);
   frame.metalayers = {{"big", Buffer(100'000)}};
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(frame.build(), 0, &source);
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
   BOOST_CHECK_LE(source->reads.size(), 2);
   BOOST_CHECK_LE(source->bytes_read(), 8192);
 }
 
 BOOST_AUTO_TEST_CASE(reads_many_vlmetalayers_piecewise) {
-  auto frame = test::simple_frame(test::pattern(2000, 1), 1000, 500);
+  auto frame =
+      bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(2000, 1), 1000, 500);
   for (int i = 0; i < 20; ++i)
     frame.vlmetalayers.emplace_back("v" + std::to_string(i),
-                                    test::make_memcpy_chunk(Buffer(100'000), 1));
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(frame.build(), 0, &source);
+                                    bloscfs::frame::test::make_memcpy_chunk(Buffer(100'000), 1));
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
   BOOST_CHECK_LE(source->bytes_read(), 40'000);
   source->reads.clear();
   BOOST_CHECK_EQUAL(snapshot->vlmetalayers().size(), 20);
@@ -65,17 +69,17 @@ BOOST_AUTO_TEST_CASE(reads_many_vlmetalayers_piecewise) {
 }
 
 BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_ten_million_chunks) {
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(huge_frame().build(), 0, &source);
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(huge_frame().build(), 0, &source);
   BOOST_CHECK_LE(source->bytes_read(), 8192);
   BOOST_CHECK(!snapshot->all_chunks_special());
   source->reads.clear();
   const auto began = std::chrono::steady_clock::now();
-  test::ContentReader reader(*snapshot);
+  bloscfs::frame::test::ContentReader reader(*snapshot);
   Buffer found(10);
   reader.read(kMiddle * 1000 + 345, found);
   const auto took = std::chrono::steady_clock::now() - began;
-  const Buffer expected = test::pattern(1000, 8);
+  const Buffer expected = bloscfs::frame::test::pattern(1000, 8);
   BOOST_TEST(found == Buffer(expected.begin() + 345, expected.begin() + 355));
   // The starts of the index's blocks (20 KB), one of them, one chunk's starts, one block.
   BOOST_CHECK_LE(source->bytes_read(), 60'000);
@@ -84,9 +88,10 @@ BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_ten_million_chunks) {
 }
 
 BOOST_AUTO_TEST_CASE(opens_a_chunk_with_one_read_of_what_it_needs) {
-  const auto frame = test::simple_frame(test::pattern(300'000, 1), 100'000, 1000);
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(frame.build(), 0, &source);
+  const auto frame =
+      bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(300'000, 1), 100'000, 1000);
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
   bloscfs::codec::BlockDecoder decoder;
   const auto page = snapshot->read_page(0, nullptr, decoder);
   source->reads.clear();
@@ -101,12 +106,13 @@ BOOST_AUTO_TEST_CASE(tells_an_all_special_frame_by_the_index_header) {
   frame.chunksize = 1'000'000'000;
   frame.nbytes = std::int64_t{1'000'000'000} * 200'000'000;
   frame.entries = {0};
-  frame.index_chunk = test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0x81}, 8 * 200'000'000);
-  std::shared_ptr<test::MemorySource> source;
-  const auto snapshot = test::open_bytes(frame.build(), 0, &source);
+  frame.index_chunk =
+      bloscfs::frame::test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0x81}, 8 * 200'000'000);
+  std::shared_ptr<bloscfs::frame::test::MemorySource> source;
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
   BOOST_CHECK(snapshot->all_chunks_special() == bloscfs::codec::SpecialValue::zero);
   Buffer found(100, 1);
-  test::ContentReader(*snapshot).read(frame.nbytes - 100, found);
+  bloscfs::frame::test::ContentReader(*snapshot).read(frame.nbytes - 100, found);
   BOOST_TEST(found == Buffer(100));
   bloscfs::codec::BlockDecoder decoder;
   const auto page = snapshot->read_page(50, nullptr, decoder);
@@ -116,8 +122,9 @@ BOOST_AUTO_TEST_CASE(tells_an_all_special_frame_by_the_index_header) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_chunk_that_needs_more_memory_than_allowed) {
-  const auto frame = test::simple_frame(test::pattern(100'000, 1), 100'000, 1);
-  const auto snapshot = test::open_bytes(frame.build());
+  const auto frame =
+      bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(100'000, 1), 100'000, 1);
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build());
   bloscfs::codec::BlockDecoder decoder;
   const auto page = snapshot->read_page(0, nullptr, decoder);
   try {

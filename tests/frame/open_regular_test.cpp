@@ -16,7 +16,7 @@
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;
-using test::ScratchDirectory;
+using bloscfs::frame::test::ScratchDirectory;
 
 namespace {
 

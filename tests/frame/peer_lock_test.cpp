@@ -16,8 +16,8 @@
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;
-using test::Buffer;
-using test::ScratchDirectory;
+using bloscfs::frame::test::Buffer;
+using bloscfs::frame::test::ScratchDirectory;
 
 namespace {
 
@@ -139,11 +139,13 @@ BOOST_AUTO_TEST_CASE(is_held_by_one_writer_at_a_time) {
 
 BOOST_AUTO_TEST_CASE(makes_a_snapshot_notice_a_writer_by_the_counter) {
   const ScratchDirectory directory;
-  directory.write("f", test::simple_frame(test::pattern(3000, 1), 1000, 500).build());
+  directory.write(
+      "f", bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(3000, 1), 1000, 500)
+               .build());
   directory.write("f.b2lock", sidecar(1));
   const auto snapshot = open_path(directory / "f", {});
   BOOST_CHECK(snapshot->unchanged());
-  BOOST_TEST(test::read_all(*snapshot) == test::pattern(3000, 1));
+  BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == bloscfs::frame::test::pattern(3000, 1));
   BOOST_CHECK(can_lock_exclusively(directory / "f.b2lock"));
   directory.write("f.b2lock", sidecar(2));
   BOOST_CHECK(!snapshot->unchanged());
@@ -151,7 +153,7 @@ BOOST_AUTO_TEST_CASE(makes_a_snapshot_notice_a_writer_by_the_counter) {
 
 BOOST_AUTO_TEST_CASE(finds_the_sidecar_in_a_sparse_frame) {
   const ScratchDirectory directory;
-  test::FrameBuilder frame;
+  bloscfs::frame::test::FrameBuilder frame;
   frame.frame_type = 1;
   directory.write("chunks.b2frame", frame.build());
   directory.write(".b2lock", sidecar(1));

@@ -11,15 +11,15 @@
 
 using namespace bloscfs::frame;
 using bloscfs::codec::Error;
-using test::Buffer;
-using test::ScratchDirectory;
+using bloscfs::frame::test::Buffer;
+using bloscfs::frame::test::ScratchDirectory;
 
 namespace {
 
 /// Three stored chunks and a special one, numbered 5, 6, 7.
 struct Sample {
-  Buffer content = test::pattern(3500, 1);
-  test::FrameBuilder frame;
+  Buffer content = bloscfs::frame::test::pattern(3500, 1);
+  bloscfs::frame::test::FrameBuilder frame;
   std::vector<Buffer> chunks;
 
   Sample() {
@@ -30,11 +30,11 @@ struct Sample {
     for (const std::size_t at : {0U, 2000U, 3000U}) {
       const auto begin = content.begin() + static_cast<std::ptrdiff_t>(at);
       const Buffer part(begin, begin + (at == 3000 ? 500 : 1000));
-      chunks.push_back(test::make_block_chunk(part, 1, 250));
+      chunks.push_back(bloscfs::frame::test::make_block_chunk(part, 1, 250));
       frame.chunk_area.resize(frame.chunk_area.size() + chunks.back().size());
     }
     frame.nbytes = 3500;
-    frame.entries = {5, test::special_entry(0x81), 6, 7};
+    frame.entries = {5, bloscfs::frame::test::special_entry(0x81), 6, 7};
   }
 
   void write(const ScratchDirectory& directory) const {
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(reads_back_what_was_built) {
   const auto snapshot = open_path(directory.path(), {});
   BOOST_REQUIRE(snapshot);
   BOOST_CHECK(snapshot->info().kind == ContainerKind::sframe);
-  BOOST_TEST(test::read_all(*snapshot) == sample.content);
+  BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == sample.content);
   BOOST_CHECK(snapshot->unchanged());
 }
 
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(finds_no_frame_where_there_is_none) {
   BOOST_CHECK(!open_path(directory.path(), {}));
   directory.write("chunks.b2frame", {1, 2, 3});
   BOOST_CHECK(!open_path(directory.path(), {}));
-  directory.write("chunks.b2frame", test::FrameBuilder().build());  // of type 0
+  directory.write("chunks.b2frame", bloscfs::frame::test::FrameBuilder().build());  // of type 0
   BOOST_CHECK(!open_path(directory.path(), {}));
   ::unlink((directory / "chunks.b2frame").c_str());
   BOOST_REQUIRE(::mkfifo((directory / "chunks.b2frame").c_str(), 0600) == 0);
@@ -113,7 +113,7 @@ BOOST_AUTO_TEST_CASE(ignores_bytes_behind_a_chunk_and_files_that_no_entry_names)
   sample.write(directory);
   directory.write("00000000.chunk", {});
   directory.write("notes.txt", {1});
-  BOOST_TEST(test::read_all(*open_path(directory.path(), {})) == sample.content);
+  BOOST_TEST(bloscfs::frame::test::read_all(*open_path(directory.path(), {})) == sample.content);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_a_chunk_number_beyond_32_bits) {
@@ -152,27 +152,28 @@ BOOST_AUTO_TEST_CASE(refuses_an_index_file_cut_short_at_any_byte) {
   const Buffer index = Sample().frame.build();
   for (std::size_t size = 0; size < index.size(); ++size) {
     const Buffer cut(index.begin(), index.begin() + static_cast<std::ptrdiff_t>(size));
-    BOOST_CHECK_THROW(open_sframe(std::make_shared<test::MemoryFiles>(cut)), Error);
+    BOOST_CHECK_THROW(open_sframe(std::make_shared<bloscfs::frame::test::MemoryFiles>(cut)), Error);
   }
 }
 
 BOOST_AUTO_TEST_CASE(reads_chunks_of_different_sizes) {
-  test::FrameBuilder frame;
+  bloscfs::frame::test::FrameBuilder frame;
   frame.frame_type = 1;
   frame.general_flags = 0x53;
   frame.chunksize = 0;
   Buffer content;
-  std::map<std::uint32_t, std::shared_ptr<test::MemorySource>> chunks;
+  std::map<std::uint32_t, std::shared_ptr<bloscfs::frame::test::MemorySource>> chunks;
   for (unsigned i = 0; i < 200; ++i) {
-    const Buffer part = test::pattern(1 + i * 7 % 50, i);
+    const Buffer part = bloscfs::frame::test::pattern(1 + i * 7 % 50, i);
     content.insert(content.end(), part.begin(), part.end());
     frame.entries.push_back(i);
     frame.nbytes += static_cast<std::int64_t>(part.size());
-    chunks[i] = std::make_shared<test::MemorySource>(test::make_memcpy_chunk(part, 1), i);
+    chunks[i] = std::make_shared<bloscfs::frame::test::MemorySource>(
+        bloscfs::frame::test::make_memcpy_chunk(part, 1), i);
   }
-  const auto files = std::make_shared<test::MemoryFiles>(frame.build());
+  const auto files = std::make_shared<bloscfs::frame::test::MemoryFiles>(frame.build());
   files->chunks = chunks;
-  BOOST_TEST(test::read_all(*open_sframe(files)) == content);
+  BOOST_TEST(bloscfs::frame::test::read_all(*open_sframe(files)) == content);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,26 +9,26 @@
 
 using namespace bloscfs::frame;
 using bloscfs::codec::Error;
-using test::Buffer;
-using test::FrameBuilder;
+using bloscfs::frame::test::Buffer;
+using bloscfs::frame::test::FrameBuilder;
 
 namespace {
 
-struct Sample {
+struct VariableSample {
   FrameBuilder frame;
   Buffer content;
 
   void add(std::size_t size) {
-    const Buffer part = test::pattern(size, static_cast<unsigned>(size));
+    const Buffer part = bloscfs::frame::test::pattern(size, static_cast<unsigned>(size));
     content.insert(content.end(), part.begin(), part.end());
-    frame.add(
-        size == 0 ? Buffer(test::make_memcpy_chunk({}, 1)) : test::make_block_chunk(part, 1, 100),
-        size);
+    frame.add(size == 0 ? Buffer(bloscfs::frame::test::make_memcpy_chunk({}, 1))
+                        : bloscfs::frame::test::make_block_chunk(part, 1, 100),
+              size);
   }
 };
 
-Sample sample(int chunks) {
-  Sample result;
+VariableSample sample(int chunks) {
+  VariableSample result;
   result.frame.chunksize = 0;
   result.frame.general_flags = 0x53;
   for (int i = 0; i < chunks; ++i) result.add(static_cast<std::size_t>(i * 37 % 301));
@@ -41,18 +41,18 @@ BOOST_AUTO_TEST_SUITE(variable_frame)
 
 BOOST_AUTO_TEST_CASE(reads_chunks_of_different_sizes) {
   for (const int chunks : {1, 2, 63, 64, 65, 1000}) {
-    Sample s = sample(chunks);
+    VariableSample s = sample(chunks);
     if (s.content.empty()) s.add(5);
-    const auto snapshot = test::open_bytes(s.frame.build());
+    const auto snapshot = bloscfs::frame::test::open_bytes(s.frame.build());
     BOOST_CHECK(snapshot->needs_chunk_map());
     BOOST_CHECK_EQUAL(snapshot->info().nchunks, static_cast<std::int64_t>(s.frame.entries.size()));
-    BOOST_TEST(test::read_all(*snapshot) == s.content);
+    BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == s.content);
   }
 }
 
 BOOST_AUTO_TEST_CASE(bounds_its_map_by_wider_strides) {
-  const Sample s = sample(5000);
-  const auto snapshot = test::open_bytes(s.frame.build());
+  const VariableSample s = sample(5000);
+  const auto snapshot = bloscfs::frame::test::open_bytes(s.frame.build());
   bloscfs::codec::BlockDecoder decoder;
   const auto map = snapshot->read_chunk_map(64, decoder);
   BOOST_CHECK_LE(map->memory(), 1000);
@@ -72,25 +72,28 @@ BOOST_AUTO_TEST_CASE(bounds_its_map_by_wider_strides) {
 }
 
 BOOST_AUTO_TEST_CASE(deduces_the_size_of_the_one_special_chunk) {
-  Sample s = sample(200);
-  s.frame.entries[100] = test::special_entry(0x81);
+  VariableSample s = sample(200);
+  s.frame.entries[100] = bloscfs::frame::test::special_entry(0x81);
   std::size_t at = 0;
   for (int i = 0; i < 100; ++i) at += static_cast<std::size_t>(i * 37 % 301);
   std::fill_n(s.content.begin() + static_cast<std::ptrdiff_t>(at), 100 * 37 % 301, std::uint8_t{0});
-  BOOST_TEST(test::read_all(*test::open_bytes(s.frame.build())) == s.content);
+  BOOST_TEST(bloscfs::frame::test::read_all(*bloscfs::frame::test::open_bytes(s.frame.build())) ==
+             s.content);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_two_special_chunks) {
-  Sample s = sample(200);
-  s.frame.entries[100] = s.frame.entries[50] = test::special_entry(0x81);
-  BOOST_CHECK_THROW(test::read_all(*test::open_bytes(s.frame.build())), Error);
+  VariableSample s = sample(200);
+  s.frame.entries[100] = s.frame.entries[50] = bloscfs::frame::test::special_entry(0x81);
+  BOOST_CHECK_THROW(
+      bloscfs::frame::test::read_all(*bloscfs::frame::test::open_bytes(s.frame.build())), Error);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_sizes_that_do_not_add_up) {
   for (const int difference : {-1, 1}) {
-    Sample s = sample(100);
+    VariableSample s = sample(100);
     s.frame.nbytes += difference;
-    BOOST_CHECK_THROW(test::read_all(*test::open_bytes(s.frame.build())), Error);
+    BOOST_CHECK_THROW(
+        bloscfs::frame::test::read_all(*bloscfs::frame::test::open_bytes(s.frame.build())), Error);
   }
 }
 
@@ -98,11 +101,11 @@ BOOST_AUTO_TEST_CASE(refuses_more_chunks_than_the_chunk_area_can_hold) {
   FrameBuilder frame;
   frame.chunksize = 0;
   frame.general_flags = 0x53;
-  frame.add(test::make_memcpy_chunk({1, 2, 3}, 1), 3);
+  frame.add(bloscfs::frame::test::make_memcpy_chunk({1, 2, 3}, 1), 3);
   frame.entries.assign(70'000, 0);
   frame.nbytes = 3 * 70'000;
   bloscfs::codec::BlockDecoder decoder;
-  const auto snapshot = test::open_bytes(frame.build());
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build());
   BOOST_CHECK_THROW(snapshot->read_chunk_map(1 << 20, decoder), Error);
 }
 
@@ -113,8 +116,9 @@ BOOST_AUTO_TEST_CASE(refuses_to_open_too_many_chunk_files) {
   frame.frame_type = 1;
   frame.entries.assign((256 << 10) + 1, 0);
   frame.nbytes = 3 * std::ssize(frame.entries);
-  const auto files = std::make_shared<test::MemoryFiles>(frame.build());
-  files->chunks[0] = std::make_shared<test::MemorySource>(test::make_memcpy_chunk({1, 2, 3}, 1));
+  const auto files = std::make_shared<bloscfs::frame::test::MemoryFiles>(frame.build());
+  files->chunks[0] = std::make_shared<bloscfs::frame::test::MemorySource>(
+      bloscfs::frame::test::make_memcpy_chunk({1, 2, 3}, 1));
   bloscfs::codec::BlockDecoder decoder;
   const auto snapshot = open_sframe(files);
   BOOST_CHECK_EXCEPTION(snapshot->read_chunk_map(1 << 20, decoder), Error, [](const Error& error) {
@@ -132,15 +136,15 @@ BOOST_AUTO_TEST_CASE(reads_blocks_of_different_sizes) {
     std::size_t left = 20'000;
     for (unsigned i = 1; left > 0; ++i) {
       const std::size_t size = std::min<std::size_t>(left, i % 9 == 0 ? 6000 : 11 * i);
-      blocks.push_back(test::pattern(size, chunk * 100 + i));
+      blocks.push_back(bloscfs::frame::test::pattern(size, chunk * 100 + i));
       content.insert(content.end(), blocks.back().begin(), blocks.back().end());
       left -= size;
     }
-    frame.add(test::make_vl_chunk(blocks), 20'000);
+    frame.add(bloscfs::frame::test::make_vl_chunk(blocks), 20'000);
   }
-  const auto snapshot = test::open_bytes(frame.build());
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build());
   BOOST_CHECK(snapshot->info().vl_blocks);
-  BOOST_TEST(test::read_all(*snapshot) == content);
+  BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == content);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

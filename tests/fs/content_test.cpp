@@ -93,9 +93,9 @@ ByteVector reopened(Parts& parts, const test::TempDir& directory, const std::str
 }
 
 /// Changes a content and a model of it alike.
-class Pair {
+class ContentPair {
  public:
-  Pair(std::shared_ptr<Content> content, std::uint64_t seed)
+  ContentPair(std::shared_ptr<Content> content, std::uint64_t seed)
       : content_(std::move(content)), random_(seed) {}
 
   void change(std::int64_t largest) {
@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_model_through_commits_and_reopening) {
     auto content = std::make_shared<Content>(parts.services());
     const auto home = std::make_shared<Home>(directory.path(), "f", true);
     content->make_writable(home);
-    Pair pair(content, seed);
+    ContentPair pair(content, seed);
     for (int step = 0; step < 120; step++) {
       pair.change(1'500'000);
       const bool same = bytes_of(*content) == pair.model;

@@ -71,7 +71,7 @@ Buffer array_layer(const std::vector<std::int64_t>& shape, const std::vector<std
   return out;
 }
 
-struct Fixture {
+struct ReaderFixture {
   FileView view(SharedSnapshot snapshot, bool raw = true) {
     ViewShape shape = view_shape(snapshot->info(), raw);
     content_ += 2;
@@ -112,13 +112,13 @@ bool is_too_large(const codec::Error& error) {
   return error.code() == codec::FormatErrc::too_large;
 }
 
-bool is_malformed(const codec::Error& error) {
+bool is_malformed_frame(const codec::Error& error) {
   return error.code() == codec::FormatErrc::malformed;
 }
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(frame_reader, Fixture)
+BOOST_FIXTURE_TEST_SUITE(frame_reader, ReaderFixture)
 
 BOOST_AUTO_TEST_CASE(keeps_tiny_blocks_together) {
   const Buffer content = pattern(40'000, 1);
@@ -301,7 +301,7 @@ BOOST_AUTO_TEST_CASE(counts_wrong_checksums) {
   }
   frame.vlmetalayers = {{"bloscfs.xxh3", make_memcpy_chunk(sums, 8)}};
   settings.verify_checksums = true;
-  BOOST_CHECK_EXCEPTION(read(view(frame), 0, 10), codec::Error, is_malformed);
+  BOOST_CHECK_EXCEPTION(read(view(frame), 0, 10), codec::Error, is_malformed_frame);
   BOOST_TEST(stats.checksum_failures.load() == 1);
 
   BlpFile packed = simple_blp(pattern(10'000, 1), 5000);
@@ -309,7 +309,7 @@ BOOST_AUTO_TEST_CASE(counts_wrong_checksums) {
   bytes[packed.position(1) + 100] ^= 1;
   const FileView file = view(SharedSnapshot(open_blp(bytes)));
   BOOST_TEST((read(file, 0, 5000) == pattern(5000, 1)));
-  BOOST_CHECK_EXCEPTION(read(file, 5000, 10), codec::Error, is_malformed);
+  BOOST_CHECK_EXCEPTION(read(file, 5000, 10), codec::Error, is_malformed_frame);
   BOOST_TEST(stats.checksum_failures.load() == 2);
 }
 
@@ -323,8 +323,8 @@ BOOST_AUTO_TEST_CASE(chunk_that_shrinks_under_its_reader_is_an_error) {
   const FileView file = view(SharedSnapshot(open_blp(packed.build(), &source)));
   source->bytes[packed.position(0) + 5] = 0;  // nbytes is 16 now; no stamp tells
   source->bytes[packed.position(0) + 4] = 16;
-  BOOST_CHECK_EXCEPTION(read(file, 8192, 100), codec::Error, is_malformed);
-  BOOST_CHECK_EXCEPTION(file.prefetch(8192, 100), codec::Error, is_malformed);
+  BOOST_CHECK_EXCEPTION(read(file, 8192, 100), codec::Error, is_malformed_frame);
+  BOOST_CHECK_EXCEPTION(file.prefetch(8192, 100), codec::Error, is_malformed_frame);
 }
 
 BOOST_AUTO_TEST_CASE(looks_for_data_page_by_page) {

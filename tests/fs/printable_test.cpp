@@ -1,7 +1,6 @@
 #include "fs/printable.hpp"
 
 #include <boost/test/unit_test.hpp>
-#include <spdlog/pattern_formatter.h>
 
 using namespace bloscfs::fs;
 
@@ -21,14 +20,6 @@ BOOST_AUTO_TEST_CASE(writes_control_characters_as_escapes) {
 
 BOOST_AUTO_TEST_CASE(writes_bytes_that_are_no_utf8_as_escapes) {
   BOOST_TEST(printable("a\x9b\xff\xc3") == "a\\x9b\\xff\\xc3");
-}
-
-BOOST_AUTO_TEST_CASE(log_messages_stay_one_line) {
-  const auto formatter = printable_formatter("%n: %v", "|");
-  spdlog::memory_buf_t out;
-  const spdlog::details::log_msg message("name", spdlog::level::err, "x\nbloscfs: y");
-  formatter->clone()->format(message, out);
-  BOOST_TEST(std::string(out.data(), out.size()) == "name: x\\nbloscfs: y|");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -10,6 +10,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tests/mount/errno_of.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -51,8 +52,6 @@ ByteVector rich_frame() {
   bytes[kFilters + 5] = 1;
   return bytes;
 }
-
-int errno_of(int result) { return result < 0 ? errno : 0; }
 
 }  // namespace
 

@@ -25,11 +25,11 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr std::size_t kSize = 1 << 20;
+constexpr std::size_t kChangedSize = 1 << 20;
 
 /// Contents of state `number`: no two states have a page in common.
 ByteVector state(std::uint64_t number) {
-  return make_contents("noise", number + 1, kSize + number * 4096, 1);
+  return make_contents("noise", number + 1, kChangedSize + number * 4096, 1);
 }
 
 void replace(const fs_std::path& path, const ByteVector& bytes) {
@@ -112,10 +112,10 @@ BOOST_AUTO_TEST_CASE(open_handle_keeps_what_rename_replaced, *precondition(needs
   struct stat before {};
   fstat(old.get(), &before);
   replace(source / "a.b2frame", flat_frame(state(1)));
-  ByteVector bytes(kSize);
-  const ssize_t got = pread(old.get(), bytes.data(), kSize, 0);
+  ByteVector bytes(kChangedSize);
+  const ssize_t got = pread(old.get(), bytes.data(), kChangedSize, 0);
   if (got >= 0)
-    BOOST_CHECK(got == static_cast<ssize_t>(kSize) && bytes == state(0));
+    BOOST_CHECK(got == static_cast<ssize_t>(kChangedSize) && bytes == state(0));
   else
     BOOST_TEST(errno == EIO);
   BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(1); }));
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(truncated_source_gives_old_bytes_or_eio, *precondition(need
   BOOST_TEST(pread(old.get(), start.data(), start.size(), 0) == 5000);
   BOOST_REQUIRE(truncate((source / "a.b2frame").c_str(), 200000) == 0);
   ByteVector bytes(4096);
-  for (std::size_t at = 0; at + bytes.size() <= kSize; at += 65536) {
+  for (std::size_t at = 0; at + bytes.size() <= kChangedSize; at += 65536) {
     const ssize_t got = pread(old.get(), bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (got < 0)
       BOOST_TEST(errno == EIO);

@@ -17,20 +17,21 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr std::size_t kChunk = 65536, kBlock = 16384, kChunks = 8, kBadChunk = 3, kBadBlock = 2;
+constexpr std::size_t kDamagedChunk = 65536, kDamagedBlock = 16384, kChunks = 8, kBadChunk = 3,
+                      kBadBlock = 2;
 
 /// A frame of equal chunks, one of which `damage` may change.
 template <typename Damage>
 ByteVector damaged_frame(const ByteVector& contents, Damage damage) {
   FramePlan plan;
-  plan.chunksize = kChunk;
-  plan.blocksize = kBlock;
+  plan.chunksize = kDamagedChunk;
+  plan.blocksize = kDamagedBlock;
   plan.nbytes = static_cast<std::int64_t>(contents.size());
   ByteVector area;
   std::vector<std::int64_t> entries;
   for (std::size_t i = 0; i < kChunks; ++i) {
-    const auto begin = contents.begin() + static_cast<std::ptrdiff_t>(i * kChunk);
-    auto chunk = encode_chunk({begin, begin + kChunk}, 1, kBlock);
+    const auto begin = contents.begin() + static_cast<std::ptrdiff_t>(i * kDamagedChunk);
+    auto chunk = encode_chunk({begin, begin + kDamagedChunk}, 1, kDamagedBlock);
     if (i == kBadChunk) damage(chunk);
     entries.push_back(static_cast<std::int64_t>(area.size()));
     area.insert(area.end(), chunk.begin(), chunk.end());
@@ -65,7 +66,7 @@ void check_pages(const fs_std::path& path, const ByteVector& contents, int expec
     const int result = outcome(fd.get(), contents, at, kPage);
     if (at >= first_bad && at < last_bad)
       BOOST_TEST(result == expected_errno, "at " << at << ": " << result);
-    else if (at / kChunk == kBadChunk)
+    else if (at / kDamagedChunk == kBadChunk)
       BOOST_TEST((result == 0 || result == expected_errno), "at " << at << ": " << result);
     else
       BOOST_TEST(result == 0, "at " << at << ": " << result);
@@ -78,15 +79,15 @@ BOOST_AUTO_TEST_SUITE(damage)
 
 BOOST_AUTO_TEST_CASE(bad_block_gives_eio_for_its_chunk_alone, *precondition(needs_fuse)) {
   const TempDir source;
-  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  const auto contents = make_contents("text", 1, kChunks * kDamagedChunk, 1);
   write_file(source / "a.b2frame", damaged_frame(contents, [](ByteVector& chunk) {
                const auto start = block_extent(chunk, kBadBlock).first;
                chunk[start + 3] = 0x7f;  // a stream longer than the chunk
              }));
   Mount mount(source.path());
-  constexpr std::size_t kFirst = kBadChunk * kChunk + kBadBlock * kBlock;
+  constexpr std::size_t kFirst = kBadChunk * kDamagedChunk + kBadBlock * kDamagedBlock;
   for (int round = 0; round < 2; ++round)
-    check_pages(mount / "a", contents, EIO, kFirst, kFirst + kBlock);
+    check_pages(mount / "a", contents, EIO, kFirst, kFirst + kDamagedBlock);
   BOOST_TEST(mount.counter("io_errors") > 0u);
   BOOST_TEST(mount.unmount().ok());
   BOOST_TEST(count(mount.log(), "a.b2frame") == 1u, "not logged once: " << mount.log());
@@ -98,25 +99,27 @@ BOOST_AUTO_TEST_CASE(bad_block_gives_eio_for_its_chunk_alone, *precondition(need
 
 BOOST_AUTO_TEST_CASE(bad_chunk_header_gives_eio_for_the_chunk, *precondition(needs_fuse)) {
   const TempDir source;
-  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  const auto contents = make_contents("text", 1, kChunks * kDamagedChunk, 1);
   write_file(source / "size.b2frame",
              damaged_frame(contents, [](ByteVector& chunk) { chunk[4] = 1; }));
   write_file(source / "typesize.b2frame",
              damaged_frame(contents, [](ByteVector& chunk) { chunk[3] = 0; }));
   Mount mount(source.path());
   for (const char* name : {"size", "typesize"})
-    check_pages(mount / name, contents, EIO, kBadChunk * kChunk, (kBadChunk + 1) * kChunk);
+    check_pages(mount / name, contents, EIO, kBadChunk * kDamagedChunk,
+                (kBadChunk + 1) * kDamagedChunk);
 }
 
 BOOST_AUTO_TEST_CASE(codec_that_is_missing_gives_eopnotsupp, *precondition(needs_fuse)) {
   const TempDir source;
-  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  const auto contents = make_contents("text", 1, kChunks * kDamagedChunk, 1);
   write_file(source / "a.b2frame", damaged_frame(contents, [](ByteVector& chunk) {
                chunk[2] = static_cast<std::uint8_t>((chunk[2] & 0x1f) | 6 << 5);
                chunk[0x16] = 33;  // ZFP
              }));
   Mount mount(source.path());
-  check_pages(mount / "a", contents, EOPNOTSUPP, kBadChunk * kChunk, (kBadChunk + 1) * kChunk);
+  check_pages(mount / "a", contents, EOPNOTSUPP, kBadChunk * kDamagedChunk,
+              (kBadChunk + 1) * kDamagedChunk);
   BOOST_TEST(mount.unmount().ok());
   auto log = mount.log();
   std::transform(log.begin(), log.end(), log.begin(),
@@ -126,13 +129,14 @@ BOOST_AUTO_TEST_CASE(codec_that_is_missing_gives_eopnotsupp, *precondition(needs
 
 BOOST_AUTO_TEST_CASE(missing_chunk_file_gives_eio_for_the_chunk, *precondition(needs_fuse)) {
   const TempDir source;
-  const auto contents = make_contents("text", 1, kChunks * kChunk, 1);
+  const auto contents = make_contents("text", 1, kChunks * kDamagedChunk, 1);
   Cut cut;
-  cut.chunksize = kChunk;
+  cut.chunksize = kDamagedChunk;
   write_sparse_frame(source / "s.b2frame", contents, cut);
   fs_std::remove(source / "s.b2frame/00000003.chunk");
   Mount mount(source.path());
-  check_pages(mount / "s", contents, EIO, kBadChunk * kChunk, (kBadChunk + 1) * kChunk);
+  check_pages(mount / "s", contents, EIO, kBadChunk * kDamagedChunk,
+              (kBadChunk + 1) * kDamagedChunk);
 }
 
 BOOST_AUTO_TEST_CASE(block_beyond_the_budget_gives_efbig, *precondition(needs_fuse)) {

@@ -9,6 +9,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tests/mount/errno_of.hpp"
 #include "tests/mount/naming_cases.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
@@ -22,8 +23,6 @@ namespace {
 
 using boost::unit_test::precondition;
 
-int errno_of(int result) { return result < 0 ? errno : 0; }
-
 struct stat status_of(const fs_std::path& path) {
   struct stat st {};
   if (lstat(path.c_str(), &st) != 0) throw_errno(path);
@@ -35,7 +34,7 @@ int errno_of_removing_xattr(const fs_std::path& path, const std::string& name) {
 }
 
 /// One file of each kind, shown as these names.
-void fill(const fs_std::path& source) {
+void fill_with_frames(const fs_std::path& source) {
   const Maker maker(source);
   maker.flat("flat.b2frame");
   maker.sparse("sparse.b2frame");
@@ -62,7 +61,7 @@ BOOST_AUTO_TEST_SUITE(describing)
 
 BOOST_AUTO_TEST_CASE(mode_owner_and_times_are_the_source_files, *precondition(needs_fuse_as_root)) {
   const TempDir source;
-  fill(source.path());
+  fill_with_frames(source.path());
   Mount mount(source.path());
   const timespec times[2] = {{1000, 5}, {2000, 7}};
   for (const std::string& name : kNames) {
@@ -186,7 +185,7 @@ BOOST_AUTO_TEST_CASE(an_ordinary_users_mount_makes_files_of_that_user,
 
 BOOST_AUTO_TEST_CASE(attributes_of_source_files_pass_through, *precondition(needs_fuse)) {
   const TempDir source;
-  fill(source.path());
+  fill_with_frames(source.path());
   Mount mount(source.path());
   for (const char* name : {"flat", "sparse", "array.npy", "plain", "directory"}) {
     const fs_std::path path = mount / name;
@@ -206,7 +205,7 @@ BOOST_AUTO_TEST_CASE(attributes_of_source_files_pass_through, *precondition(need
 BOOST_AUTO_TEST_CASE(computed_attributes_take_only_the_value_that_they_have,
                      *precondition(needs_fuse)) {
   const TempDir source;
-  fill(source.path());
+  fill_with_frames(source.path());
   Mount mount(source.path());
   for (const char* name : {"flat", "sparse", "array.npy"}) {
     const fs_std::path path = mount / name;
@@ -224,7 +223,7 @@ BOOST_AUTO_TEST_CASE(computed_attributes_take_only_the_value_that_they_have,
 
 BOOST_AUTO_TEST_CASE(vlmetalayers_are_set_and_removed, *precondition(needs_fuse)) {
   const TempDir source;
-  fill(source.path());
+  fill_with_frames(source.path());
   const std::string name = "user.blosc2.vlmeta.note";
   {
     Mount mount(source.path());
@@ -249,7 +248,7 @@ BOOST_AUTO_TEST_CASE(vlmetalayers_are_set_and_removed, *precondition(needs_fuse)
 
 BOOST_AUTO_TEST_CASE(bloscpack_files_keep_contents_and_attributes, *precondition(needs_fuse)) {
   const TempDir source;
-  fill(source.path());
+  fill_with_frames(source.path());
   Mount mount(source.path());
   const fs_std::path path = mount / "pack";
   BOOST_TEST(errno_of(open(path.c_str(), O_WRONLY)) == EROFS);

@@ -16,6 +16,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "tests/mount/errno_of.hpp"
 #include "tests/mount/naming_cases.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -28,8 +29,6 @@ namespace {
 
 using boost::unit_test::precondition;
 using Names = std::vector<std::string>;
-
-int errno_of(int result) { return result < 0 ? errno : 0; }
 
 void write_text(const fs_std::path& path, const std::string& text) {
   write_file(path, bytes_of(text));

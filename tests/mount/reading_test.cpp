@@ -27,12 +27,12 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr std::size_t kSize = 3000001;
+constexpr std::size_t kReadSize = 3000001;
 constexpr std::size_t kPage = 4096;
 
 /// A mounted frame of several chunks, the last one short, and what must be read from it.
 struct Sample {
-  Sample() : contents(make_contents("islands", 5, kSize, 1)) {
+  Sample() : contents(make_contents("islands", 5, kReadSize, 1)) {
     write_file(source / "a.b2frame", flat_frame(contents));
     mount = std::make_unique<Mount>(source.path());
     fd = open_flags(O_RDONLY);
@@ -60,9 +60,9 @@ bool random_reads_agree(const Sample& sample, std::uint64_t seed, int reads) {
   std::mt19937_64 random(seed);
   ByteVector buffer;
   for (int i = 0; i < reads; ++i) {
-    const std::size_t offset = random() % kSize;
+    const std::size_t offset = random() % kReadSize;
     buffer.assign(1 + random() % 200000, 0xee);
-    const std::size_t expected = std::min(buffer.size(), kSize - offset);
+    const std::size_t expected = std::min(buffer.size(), kReadSize - offset);
     const ssize_t got =
         pread(sample.fd.get(), buffer.data(), buffer.size(), static_cast<off_t>(offset));
     if (got != static_cast<ssize_t>(expected) || !sample.equal(buffer.data(), offset, expected))
@@ -116,17 +116,17 @@ BOOST_AUTO_TEST_CASE(reads_on_several_threads, *precondition(needs_fuse)) {
 BOOST_AUTO_TEST_CASE(reads_nothing_at_and_behind_the_end, *precondition(needs_fuse)) {
   const Sample sample;
   std::uint8_t byte = 0;
-  BOOST_TEST(pread(sample.fd.get(), &byte, 1, kSize) == 0);
-  BOOST_TEST(pread(sample.fd.get(), &byte, 1, kSize + (1LL << 40)) == 0);
-  BOOST_TEST(pread(sample.fd.get(), &byte, 1, kSize - 1) == 1);
+  BOOST_TEST(pread(sample.fd.get(), &byte, 1, kReadSize) == 0);
+  BOOST_TEST(pread(sample.fd.get(), &byte, 1, kReadSize + (1LL << 40)) == 0);
+  BOOST_TEST(pread(sample.fd.get(), &byte, 1, kReadSize - 1) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(direct_reads_agree, *precondition(needs_fuse)) {
   const Sample sample;
   const Fd direct = sample.open_flags(O_RDONLY | O_DIRECT);
   const auto buffer = aligned_bytes(64 * kPage);
-  for (std::size_t offset = 0; offset < kSize; offset += 37 * kPage) {
-    const std::size_t expected = std::min<std::size_t>(64 * kPage, kSize - offset);
+  for (std::size_t offset = 0; offset < kReadSize; offset += 37 * kPage) {
+    const std::size_t expected = std::min<std::size_t>(64 * kPage, kReadSize - offset);
     const ssize_t got = pread(direct.get(), buffer.get(), 64 * kPage, static_cast<off_t>(offset));
     BOOST_TEST(got == static_cast<ssize_t>(expected));
     BOOST_CHECK(sample.equal(buffer.get(), offset, expected));
@@ -135,13 +135,13 @@ BOOST_AUTO_TEST_CASE(direct_reads_agree, *precondition(needs_fuse)) {
 
 BOOST_AUTO_TEST_CASE(mapped_memory_agrees, *precondition(needs_fuse)) {
   const Sample sample;
-  void* const memory = mmap(nullptr, kSize, PROT_READ, MAP_SHARED, sample.fd.get(), 0);
+  void* const memory = mmap(nullptr, kReadSize, PROT_READ, MAP_SHARED, sample.fd.get(), 0);
   BOOST_REQUIRE(memory != MAP_FAILED);
   const auto* bytes = static_cast<const std::uint8_t*>(memory);
-  for (std::size_t at = kSize - 1; at > 50000; at -= 50000)
+  for (std::size_t at = kReadSize - 1; at > 50000; at -= 50000)
     BOOST_CHECK(sample.equal(bytes + at, at, 1));
-  BOOST_CHECK(sample.equal(bytes, 0, kSize));
-  munmap(memory, kSize);
+  BOOST_CHECK(sample.equal(bytes, 0, kReadSize));
+  munmap(memory, kReadSize);
 }
 
 BOOST_AUTO_TEST_CASE(scattered_reads_agree, *precondition(needs_fuse)) {
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(copies_inside_the_kernel_agree, *precondition(needs_fuse)) 
   const auto copy_with = [&](const char* name, auto copy_some) {
     const Fd out(open((target / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
     const Fd in = sample.open_flags(O_RDONLY);
-    std::size_t left = kSize;
+    std::size_t left = kReadSize;
     while (left > 0) {
       const ssize_t got = copy_some(in.get(), out.get(), left);
       if (got < 0 && errno == EXDEV) return;  // kernels differ in what they copy across mounts

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/mount/errno_of.hpp"
 #include "tests/mount/naming_cases.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
@@ -24,8 +25,6 @@ namespace {
 
 using boost::unit_test::precondition;
 using Names = std::vector<std::string>;
-
-int errno_of(int result) { return result < 0 ? errno : 0; }
 
 Names names_in(const fs_std::path& directory) {
   Names names;

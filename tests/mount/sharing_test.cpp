@@ -17,7 +17,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr std::size_t kSize = 24 << 20, kChunk = 1 << 20, kBlock = 32 << 10;
+constexpr std::size_t kSharedSize = 24 << 20, kSharedChunk = 1 << 20, kSharedBlock = 32 << 10;
 
 /// Reads a file in so many processes at once; every other one past the kernel's cache.
 void read_in_processes(const fs_std::path& path, const std::string& expected, int processes,
@@ -44,17 +44,17 @@ BOOST_AUTO_TEST_SUITE(sharing)
 
 BOOST_AUTO_TEST_CASE(eight_processes_decode_each_block_once, *precondition(needs_fuse)) {
   const TempDir source;
-  const auto contents = make_contents("text", 1, kSize, 1);
+  const auto contents = make_contents("text", 1, kSharedSize, 1);
   Cut cut;
-  cut.chunksize = kChunk;
-  cut.blocksize = kBlock;
+  cut.chunksize = kSharedChunk;
+  cut.blocksize = kSharedBlock;
   write_file(source / "a.b2frame", flat_frame(contents, cut));
   for (const bool some_direct : {false, true}) {
     Mount mount(source / "a.b2frame");
     read_in_processes(mount / "a", sha256(contents), 8, some_direct);
     const auto stats = mount.stats();
-    BOOST_TEST(stats.at("blocks_decoded").get<std::size_t>() == kSize / kBlock);
-    BOOST_TEST(stats.at("chunks_opened").get<std::size_t>() == kSize / kChunk);
+    BOOST_TEST(stats.at("blocks_decoded").get<std::size_t>() == kSharedSize / kSharedBlock);
+    BOOST_TEST(stats.at("chunks_opened").get<std::size_t>() == kSharedSize / kSharedChunk);
     BOOST_TEST(stats.at("index_blocks_decoded").get<int>() == 1);
     BOOST_TEST(mount.unmount().ok(), mount.log());
   }
@@ -68,12 +68,12 @@ BOOST_AUTO_TEST_CASE(eight_processes_cost_the_time_of_one,
   request.codec = 4;  // zlib, whose decoding is what takes the time
   request.level = 1;
   request.kind = "text";
-  request.nbytes = kSize;
-  request.chunksize = kChunk;
-  request.blocksize = kBlock;
+  request.nbytes = kSharedSize;
+  request.chunksize = kSharedChunk;
+  request.blocksize = kSharedBlock;
   const auto written = run_peer(request);
   BOOST_REQUIRE_MESSAGE(written.ok(), written.description());
-  const auto expected = sha256(make_contents("text", request.seed, kSize, 1));
+  const auto expected = sha256(make_contents("text", request.seed, kSharedSize, 1));
   Seconds spent[2];
   for (const int processes : {1, 8}) {
     Mount mount(source / "a.b2frame");
@@ -85,10 +85,10 @@ BOOST_AUTO_TEST_CASE(eight_processes_cost_the_time_of_one,
 
 BOOST_AUTO_TEST_CASE(small_cache_still_reads_large_files, *precondition(needs_fuse)) {
   const TempDir source;
-  const auto contents = make_contents("text", 2, kSize, 1);
+  const auto contents = make_contents("text", 2, kSharedSize, 1);
   Cut cut;
-  cut.chunksize = kChunk;
-  cut.blocksize = kBlock;
+  cut.chunksize = kSharedChunk;
+  cut.blocksize = kSharedBlock;
   write_file(source / "a.b2frame", flat_frame(contents, cut));
   MountSettings settings;
   settings.options = {"cache_size=2M"};

@@ -15,12 +15,12 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr std::size_t kChunk = 65536;
+constexpr std::size_t kToolsChunk = 65536;
 
 /// A mounted tree of frames and other files.
 struct Tree {
-  Tree() : text(make_contents("text", 1, 700000, 1)), sparse(40 * kChunk, 0) {
-    sparse[3 * kChunk] = 1;
+  Tree() : text(make_contents("text", 1, 700000, 1)), sparse(40 * kToolsChunk, 0) {
+    sparse[3 * kToolsChunk] = 1;
     Cut cut;
     cut.vlmetalayers = {{"note", bytes_of("kept")}};
     fs_std::create_directory(source / "sub");
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(cp_keeps_holes, *precondition(needs_programs("cp"))) {
       {"cp", "-a", "--sparse=always", tree.mount->path().string() + "/.", copy.path().string()});
   BOOST_TEST(result.ok(), result.description());
   tree.check_copy(copy.path());
-  BOOST_TEST(blocks_of(copy / "sparse") * 512 <= static_cast<std::int64_t>(4 * kChunk));
+  BOOST_TEST(blocks_of(copy / "sparse") * 512 <= static_cast<std::int64_t>(4 * kToolsChunk));
 }
 
 BOOST_AUTO_TEST_CASE(du_tells_stored_and_shown_sizes, *precondition(needs_programs("du"))) {

@@ -1,6 +1,5 @@
 // What C-Blosc2 writes, read by b2frame and through a mount.
 
-#define BOOST_TEST_MODULE peer
 #include "tests/support/peer.hpp"
 
 #include <cstdlib>
@@ -22,7 +21,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr int kCombinations = 210;
+constexpr int kReadCombinations = 210;
 
 /// A frame that the peer made, and what is in it.
 struct PeerFrame {
@@ -53,7 +52,7 @@ class PeerFrames {
     std::mt19937_64 random(seed_);
     BOOST_TEST_MESSAGE("BLOSCFS_SEED=" << seed_);
     std::printf("BLOSCFS_SEED=%llu\n", static_cast<unsigned long long>(seed_));
-    for (int i = 0; i < kCombinations; ++i) add(i, random_request(random));
+    for (int i = 0; i < kReadCombinations; ++i) add(i, random_request(random));
   }
 
   void add(int number, PeerRequest request) {

@@ -4,25 +4,14 @@
 #include <numeric>
 
 #include "tests/support/contents.hpp"
+#include "tests/support/draw.hpp"
 #include "tests/support/hex.hpp"
 
 namespace bloscfs::test {
 
 namespace {
 
-using Random = std::mt19937_64;
-enum Filter { kShuffle = 1, kBitshuffle = 2, kDelta = 3, kTruncate = 4, kByteDelta = 35 };
-
-int between(Random& random, int low, int high) {
-  return std::uniform_int_distribution<int>(low, high)(random);
-}
-
-bool one_in(Random& random, int n) { return between(random, 1, n) == 1; }
-
-template <typename T>
-const T& pick(Random& random, const std::vector<T>& from) {
-  return from[static_cast<std::size_t>(between(random, 0, static_cast<int>(from.size()) - 1))];
-}
+enum PeerFilter { kShuffle = 1, kBitshuffle = 2, kDelta = 3, kTruncate = 4, kByteDelta = 35 };
 
 /// Never delta with bytedelta: 2.17 itself does not read back what it writes with both.
 std::vector<std::pair<int, int>> random_filters(Random& random, int typesize) {

@@ -1,6 +1,5 @@
 // Runs the built b2frame on reference files and on bad command lines.
 
-#define BOOST_TEST_MODULE tools
 #include <algorithm>
 #include <sstream>
 

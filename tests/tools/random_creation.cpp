@@ -4,23 +4,11 @@
 #include <cstdlib>
 
 #include "tests/support/contents.hpp"
+#include "tests/support/draw.hpp"
 #include "tests/support/npy.hpp"
 
 namespace bloscfs::test {
 namespace {
-
-using Random = std::mt19937_64;
-
-int between(Random& random, std::int64_t low, std::int64_t high) {
-  return static_cast<int>(std::uniform_int_distribution<std::int64_t>(low, high)(random));
-}
-
-bool one_in(Random& random, int n) { return between(random, 1, n) == 1; }
-
-template <typename T>
-T pick(Random& random, const std::vector<T>& from) {
-  return from[static_cast<std::size_t>(between(random, 0, std::ssize(from) - 1))];
-}
 
 void add(Arguments& options, const char* name, const std::string& value) {
   options.emplace_back(name);

@@ -1,0 +1,22 @@
+#pragma once
+// What the programs tell beside their results: messages of one printable line each.
+
+#include <string_view>
+
+namespace bloscfs::fs::log {
+
+/// Where messages go, and how they begin.
+enum class Target {
+  terminal,    ///< stderr, as `[time] [bloscfs] [level] text`
+  plain,       ///< stderr, as `b2frame: text`
+  system_log,  ///< syslog, as `bloscfs[pid]: text`
+};
+
+/// To be called before other threads log; until then messages go to spdlog's default.
+void use(Target target);
+
+void info(std::string_view message);
+void warn(std::string_view message);
+void error(std::string_view message);
+
+}  // namespace bloscfs::fs::log
