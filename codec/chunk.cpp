@@ -248,7 +248,7 @@ Chunk open_chunk(Bytes chunk, std::int32_t full_typesize) {
       vl_sizes.push_back(load_int32(stored, static_cast<std::size_t>(start)));
     }
   }
-  return Chunk(header, stored, dictionary, std::move(vl_sizes));
+  return Chunk(header, stored, dictionary, vl_sizes);
 }
 
 }  // namespace bloscfs::codec

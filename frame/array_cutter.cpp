@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include <boost/range/adaptor/reversed.hpp>
+
 namespace bloscfs::frame {
 
 ArrayCutter::ArrayCutter(const ArrayInfo& array, std::int32_t typesize) {
@@ -34,19 +36,19 @@ void ArrayCutter::merge_whole_dimensions() {
 void ArrayCutter::set_strides() {
   std::int64_t array_stride = 1;
   std::int64_t block_stride = 1;
-  for (auto i = dimensions_.rbegin(); i != dimensions_.rend(); ++i) {
-    const std::int64_t block = std::max<std::int64_t>(1, i->block);
-    i->padded = codec::ceil_div(i->chunk, block) * block;
-    i->chunks = codec::ceil_div(i->shape, std::max<std::int64_t>(1, i->chunk));
-    i->array_stride = array_stride;
-    i->block_stride = block_stride;
-    array_stride *= i->shape;
+  for (Dimension& dimension : boost::adaptors::reverse(dimensions_)) {
+    const std::int64_t block = std::max<std::int64_t>(1, dimension.block);
+    dimension.padded = codec::ceil_div(dimension.chunk, block) * block;
+    dimension.chunks = codec::ceil_div(dimension.shape, std::max<std::int64_t>(1, dimension.chunk));
+    dimension.array_stride = array_stride;
+    dimension.block_stride = block_stride;
+    array_stride *= dimension.shape;
     block_stride *= block;
   }
   chunksize_ = block_stride;  // of a block, so far
-  for (auto i = dimensions_.rbegin(); i != dimensions_.rend(); ++i) {
-    i->next_block = chunksize_;
-    chunksize_ *= i->padded / std::max<std::int64_t>(1, i->block);
+  for (Dimension& dimension : boost::adaptors::reverse(dimensions_)) {
+    dimension.next_block = chunksize_;
+    chunksize_ *= dimension.padded / std::max<std::int64_t>(1, dimension.block);
   }
 }
 
@@ -82,31 +84,32 @@ std::vector<ArrayCutter::Span> ArrayCutter::spans(std::int64_t chunk) const {
 }
 
 ArrayCutter::Range ArrayCutter::range(std::int64_t chunk) const {
-  const std::vector<Span> parts = spans(chunk);
+  const std::vector<Span> cut_spans = spans(chunk);
   std::int64_t first = 0;
   std::int64_t last = 0;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    first += parts[i].first * dimensions_[i].array_stride;
-    last += (parts[i].first + parts[i].count - 1) * dimensions_[i].array_stride;
+  for (std::size_t i = 0; i < cut_spans.size(); ++i) {
+    first += cut_spans[i].first * dimensions_[i].array_stride;
+    last += (cut_spans[i].first + cut_spans[i].count - 1) * dimensions_[i].array_stride;
   }
   return {first, last + 1};
 }
 
 void ArrayCutter::cut(std::int64_t chunk, codec::Bytes part, codec::MutableBytes out) const {
-  const std::vector<Span> parts = spans(chunk);
+  const std::vector<Span> cut_spans = spans(chunk);
   bool padded = false;
-  for (std::size_t i = 0; i < parts.size(); ++i) padded |= parts[i].count < dimensions_[i].padded;
+  for (std::size_t i = 0; i < cut_spans.size(); ++i)
+    padded |= cut_spans[i].count < dimensions_[i].padded;
   if (padded) std::fill(out.begin(), out.end(), std::uint8_t{0});
-  copy(0, parts, part.data(), out.data());
+  copy(0, cut_spans, part.data(), out.data());
 }
 
-void ArrayCutter::copy(std::size_t dimension, const std::vector<Span>& parts,
+void ArrayCutter::copy(std::size_t dimension, const std::vector<Span>& spans,
                        const std::uint8_t* from, std::uint8_t* to) const {
   const Dimension& here = dimensions_[dimension];
-  const std::int64_t count = parts[dimension].count;
+  const std::int64_t count = spans[dimension].count;
   if (dimension + 1 == dimensions_.size()) return copy_run(here, count, from, to);
   for (std::int64_t i = 0; i < count; ++i)
-    copy(dimension + 1, parts, from + i * here.array_stride,
+    copy(dimension + 1, spans, from + i * here.array_stride,
          to + i / here.block * here.next_block + i % here.block * here.block_stride);
 }
 

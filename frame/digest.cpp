@@ -33,10 +33,6 @@ const EVP_MD* evp_digest(DigestKind kind) {
   }
 }
 
-struct FreeContext {
-  void operator()(EVP_MD_CTX* context) const { EVP_MD_CTX_free(context); }
-};
-
 [[noreturn]] void throw_unavailable(DigestKind kind) {
   codec::throw_unsupported(fmt::format("digest {}: not available", digest_name(kind)));
 }
@@ -44,6 +40,10 @@ struct FreeContext {
 }  // namespace
 
 struct Digest::State {
+  struct FreeContext {
+    void operator()(EVP_MD_CTX* freed) const { EVP_MD_CTX_free(freed); }
+  };
+
   DigestKind kind;
   uLong sum;
   std::unique_ptr<EVP_MD_CTX, FreeContext> context;

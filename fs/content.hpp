@@ -3,6 +3,7 @@
 // since. One per open container, shared by all its handles.
 
 #include <cstdint>
+#include <ctime>
 #include <limits>
 #include <map>
 #include <memory>
@@ -11,7 +12,6 @@
 #include <vector>
 
 #include <sys/stat.h>
-#include <time.h>
 
 #include "frame/frame_writer.hpp"
 #include "fs/byte_overlay.hpp"

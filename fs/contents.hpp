@@ -2,12 +2,11 @@
 // What changes of names and attributes ask of the contents of writable containers.
 
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <time.h>
 
 #include "fs/content_home.hpp"
 #include "fs/node_table.hpp"

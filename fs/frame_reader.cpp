@@ -86,8 +86,8 @@ FrameReader::FrameReader(std::shared_ptr<const frame::Snapshot> snapshot, std::u
       settings_(settings) {}
 
 CacheKey FrameReader::key(CacheKind kind, std::int64_t item, std::int32_t block) const {
-  const bool is_index = kind == CacheKind::index_page || kind == CacheKind::chunk_map ||
-                        kind == CacheKind::checksums;
+  const bool is_index =
+      kind == CacheKind::index_page || kind == CacheKind::chunk_map || kind == CacheKind::checksums;
   return {is_index ? index_id_ : content_id_, item, block, kind};
 }
 

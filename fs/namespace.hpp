@@ -64,7 +64,7 @@ class Namespace {
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
               unsigned flags);
 
-  void set_attributes(NodeId node, const NewAttributes& attributes);
+  void set_attributes(NodeId node, const NewAttributes& wanted);
   /// Changes the object whose attributes are the node's, so that this counts as no other state.
   void change(NodeId node, const std::function<void(const SourceObject&)>& work);
   void check_access(NodeId node, int mask);

@@ -4,6 +4,8 @@
 #include <cerrno>
 #include <system_error>
 
+#include <boost/range/adaptor/reversed.hpp>
+
 #include "fs/classifier.hpp"
 #include "fs/source_root.hpp"
 
@@ -126,8 +128,8 @@ std::string NodeTable::path(const Node& node) const {
 std::vector<std::string> NodeTable::paths(const Node& node) const {
   if (node.id == kRootId) return {{}};
   std::vector<std::string> result;
-  for (auto name = node.names.rbegin(); name != node.names.rend(); ++name)
-    if (auto path = path_by(*name)) result.push_back(*std::move(path));
+  for (const auto& name : boost::adaptors::reverse(node.names))
+    if (auto path = path_by(name)) result.push_back(*std::move(path));
   return result;
 }
 

@@ -102,7 +102,7 @@ std::optional<NumpyScalar> parse_flexible(char order, char kind, std::string_vie
   return NumpyScalar{*count * width, width, text};
 }
 
-std::optional<NumpyScalar> parse_number(char order, char kind, std::string_view digits) {
+std::optional<NumpyScalar> parse_sized(char order, char kind, std::string_view digits) {
   const auto* number = std::find_if(std::begin(kNumbers), std::end(kNumbers),
                                     [&](const NumberKind& entry) { return entry.kind == kind; });
   const std::optional<std::int64_t> size = parse_count(digits);
@@ -128,7 +128,7 @@ std::optional<NumpyScalar> parse_type(char order, std::string_view type) {
     case 'a':
       return parse_flexible(order, 'S', type.substr(1));
     default:
-      return parse_number(order, type[0], type.substr(1));
+      return parse_sized(order, type[0], type.substr(1));
   }
 }
 

@@ -51,12 +51,12 @@ struct stat type_and_inode(mode_t type, ino_t inode) {
 
 /// Adds "." and ".." as far as `offset` asks for them; false once the buffer is full.
 bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
-  constexpr const char* kNames[] = {".", ".."};
+  constexpr const char* kDotNames[] = {".", ".."};
   for (off_t dot = offset; dot < kDots; dot++) {
     fuse_entry_param entry{};  // inode 0: no reference is taken
     entry.attr = type_and_inode(S_IFDIR, inode);
-    const bool added = plus ? buffer.add_plus(kNames[dot], entry, dot + 1)
-                            : buffer.add(kNames[dot], entry.attr, dot + 1);
+    const bool added = plus ? buffer.add_plus(kDotNames[dot], entry, dot + 1)
+                            : buffer.add(kDotNames[dot], entry.attr, dot + 1);
     if (!added) return false;
   }
   return true;

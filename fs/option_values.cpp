@@ -21,8 +21,7 @@ constexpr std::int64_t kMaxMeta = 255;
 
 std::optional<codec::FilterStep> parse_filter(std::string_view step) {
   const std::size_t colon = step.find(':');
-  const auto meta =
-      colon == std::string_view::npos ? std::int64_t{0} : parse_number(step.substr(colon + 1));
+  const auto meta = colon == std::string_view::npos ? 0 : fs::parse_number(step.substr(colon + 1));
   if (!meta || *meta > kMaxMeta) return std::nullopt;
   for (const FilterId id : kFilters)
     if (codec::filter_name(id) == step.substr(0, colon))

@@ -1,17 +1,14 @@
 #include "fs/options.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <functional>
 #include <limits>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 
 #include <fmt/core.h>
 
-#include "codec/names.hpp"
+#include "fs/option_values.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -23,75 +20,37 @@ constexpr unsigned kMaxThreads = 64;
   throw std::invalid_argument(fmt::format("option {}={}: {}", option, value, wanted));
 }
 
-std::optional<std::uint64_t> parse_number(std::string_view text) {
-  std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-std::uint64_t number_option(std::string_view option, std::string_view value, std::uint64_t min,
-                            std::uint64_t max) {
+std::uint64_t number_option(std::string_view option, std::string_view value, std::int64_t min,
+                            std::int64_t max) {
   const auto number = parse_number(value);
   if (!number || *number < min || *number > max)
     refuse(option, value, fmt::format("wanted a whole number from {} to {}", min, max));
-  return *number;
+  return static_cast<std::uint64_t>(*number);
 }
 
 std::size_t size_option(std::string_view option, std::string_view value, std::size_t min,
-                        std::size_t max = std::numeric_limits<std::size_t>::max() >> 1) {
-  std::string_view digits = value;
-  unsigned shift = 0;
-  if (!digits.empty()) {
-    const std::size_t unit = std::string_view("KMG").find(digits.back());
-    if (unit != std::string_view::npos) {
-      shift = 10 * (static_cast<unsigned>(unit) + 1);
-      digits.remove_suffix(1);
-    }
-  }
-  const auto number = parse_number(digits);
-  if (!number || *number > (std::numeric_limits<std::size_t>::max() >> 1 >> shift) ||
-      (*number << shift) < min || (*number << shift) > max)
+                        std::size_t max = std::numeric_limits<std::int64_t>::max()) {
+  const auto size = parse_size(value);
+  if (!size || static_cast<std::size_t>(*size) < min || static_cast<std::size_t>(*size) > max)
     refuse(option, value,
            fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M and G are known)", min,
                        max));
-  return static_cast<std::size_t>(*number) << shift;
+  return static_cast<std::size_t>(*size);
 }
 
 codec::CodecId codec_option(std::string_view value) {
-  for (const auto id : {codec::CodecId::blosclz, codec::CodecId::lz4, codec::CodecId::lz4hc,
-                        codec::CodecId::zlib, codec::CodecId::zstd})
-    if (codec::codec_name(id) == value) return id;
-  refuse("codec", value, "wanted blosclz, lz4, lz4hc, zlib or zstd");
+  const auto codec = parse_codec(value);
+  if (!codec) refuse("codec", value, "wanted blosclz, lz4, lz4hc, zlib or zstd");
+  return *codec;
 }
 
-codec::FilterStep filter_step(std::string_view value, std::string_view step) {
-  const std::size_t colon = step.find(':');
-  const std::string_view name = step.substr(0, colon);
-  const auto meta = colon == std::string_view::npos ? std::optional<std::uint64_t>(0)
-                                                    : parse_number(step.substr(colon + 1));
-  for (const auto id :
-       {codec::FilterId::shuffle, codec::FilterId::bitshuffle, codec::FilterId::delta,
-        codec::FilterId::trunc_prec, codec::FilterId::bytedelta, codec::FilterId::int_trunc})
-    if (codec::filter_name(id) == name && meta && *meta <= 255)
-      return {id, static_cast<std::uint8_t>(*meta)};
-  refuse("filters", value,
-         "wanted names among shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta and "
-         "int_trunc:BITS, or none");
-}
-
-/// Filters in their order; they end up in the last slots, as C-Blosc2 puts them.
-std::array<codec::FilterStep, codec::kFilterSlots> filters_option(std::string_view value) {
-  std::vector<codec::FilterStep> steps;
-  for (std::string_view rest = value; !rest.empty() && value != "none";) {
-    const std::size_t plus = rest.find('+');
-    steps.push_back(filter_step(value, rest.substr(0, plus)));
-    rest = plus == std::string_view::npos ? std::string_view() : rest.substr(plus + 1);
-  }
-  std::array<codec::FilterStep, codec::kFilterSlots> filters{};
-  if (steps.size() > filters.size()) refuse("filters", value, "wanted at most six");
-  std::copy(steps.begin(), steps.end(), filters.end() - static_cast<std::ptrdiff_t>(steps.size()));
-  return filters;
+FilterSteps filters_option(std::string_view value) {
+  const auto filters = parse_filters(value, '+');
+  if (!filters)
+    refuse("filters", value,
+           "wanted up to six names among shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta "
+           "and int_trunc:BITS, or none");
+  return *filters;
 }
 
 std::string suffix_option(std::string_view value) {

@@ -48,7 +48,7 @@ std::string store_as_frame(const frame::ByteSource& bytes,
                            const std::string& name, const ContentServices& services) {
   const std::int64_t size = bytes.stamp().size;
   const auto sample = read(bytes, 0, std::min<std::int64_t>(size, kSampleSize));
-  const std::string stored_as = frame::temporary_name();
+  std::string stored_as = frame::temporary_name();
   const auto writer =
       frame::create_cframe(directory, stored_as, new_flat_frame(services.options, sample),
                            frame::WriterSettings{services.options.locking});

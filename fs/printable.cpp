@@ -1,7 +1,5 @@
 #include "fs/printable.hpp"
 
-#include <iterator>
-
 #include <fmt/core.h>
 
 #include "frame/utf8.hpp"
@@ -23,8 +21,8 @@ std::string printable(std::string_view text) {
     } else if (c == U'\n') {
       out += "\\n";
     } else {
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}",
-                     c ? static_cast<unsigned>(*c) : static_cast<unsigned char>(before[0]));
+      out += fmt::format("\\x{:02x}",
+                         c ? static_cast<unsigned>(*c) : static_cast<unsigned char>(before[0]));
       if (!c) text.remove_prefix(1);
     }
   }

@@ -144,23 +144,23 @@ void Renaming::move_stored() {
 }
 
 /// Gives the source its full name, in one step also where something has that.
-void Renaming::put(const std::string& full_name, const std::optional<NamedObject>& replaced) {
+void Renaming::put(const std::string& full_name, const std::optional<NamedObject>& occupant) {
   const std::string& stored_name = source_.stored_name;
   const bool carries = has_sidecar(source_) && from_.stat(sidecar_name(stored_name));
-  if (!replaced) {
+  if (!occupant) {
     from_.rename_to_free(stored_name, to_, full_name);
-  } else if (!is_stored_directory(source_) && !is_stored_directory(*replaced)) {
+  } else if (!is_stored_directory(source_) && !is_stored_directory(*occupant)) {
     from_.rename(stored_name, to_, full_name);
-  } else if (source_.is_directory() && replaced->is_directory()) {
-    removal_.clear(*replaced);
+  } else if (source_.is_directory() && occupant->is_directory()) {
+    removal_.clear(*occupant);
     from_.rename(stored_name, to_, full_name);
   } else {
     from_.exchange(stored_name, to_, full_name);
-    removal_.remove_stored(*replaced, from_, stored_name);
+    removal_.remove_stored(*occupant, from_, stored_name);
   }
   if (carries)
     carry_sidecar(from_, stored_name, to_, full_name);
-  else if (replaced && has_sidecar(*replaced) && to_.stat(sidecar_name(full_name)))
+  else if (occupant && has_sidecar(*occupant) && to_.stat(sidecar_name(full_name)))
     to_.remove_file(sidecar_name(full_name));
 }
 

@@ -245,7 +245,7 @@ SourceEntry Tree::entry_of(const Known& known) {
                             (known.open_file && known.open_file->has_changes()) ||
                             state_of(entry->source) == known.state;
     if (same_object && same_state) return *entry;
-    if (!newest) newest = std::move(entry);
+    if (!newest) newest = entry;
   }
   if (!newest || !follow(known.id, *newest)) throw_stale(known.paths.front());
   return *newest;

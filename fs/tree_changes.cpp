@@ -27,7 +27,7 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
                                   const std::string& full_name, SourceEntry entry, bool any_state) {
   const bool live = any_state || tree_.is_live(entry);
-  NamedObject object{directory, path, full_name, full_name, std::move(entry), 0, false, false};
+  NamedObject object{directory, path, full_name, full_name, entry, 0, false, false};
   const MutexLock lock(tree_.mutex_);
   if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
     object.node = pending->id;
@@ -46,14 +46,14 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
   if (!full_name) return std::nullopt;
   auto entry = tree_.visible_entry(directory, path, *full_name);
   if (!entry) return std::nullopt;
-  return describe(directory, path, *full_name, *std::move(entry), false);
+  return describe(directory, path, *full_name, *entry, false);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
   const std::string path = tree_.path(directory);
   auto entry = tree_.look(join_path(path, full_name));
   if (!entry) return std::nullopt;
-  return NamedObject{directory, path, full_name, full_name, *std::move(entry), 0, false, false};
+  return NamedObject{directory, path, full_name, full_name, *entry, 0, false, false};
 }
 
 std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
@@ -72,7 +72,7 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
   const std::string full_name = wanted.value_or(name.name);
   auto entry = tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
-  NamedObject object = describe(directory, path, full_name, *std::move(entry), any_state);
+  NamedObject object = describe(directory, path, full_name, *entry, any_state);
   if (object.node != id) return std::nullopt;
   return object;
 }
@@ -87,12 +87,12 @@ bool TreeChanges::is_known(const struct stat& object) const {
   return tree_.nodes_.current(identity_of(object)) != nullptr;
 }
 
-std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId id) const {
+std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   const MutexLock lock(tree_.mutex_);
-  const Node& node = tree_.nodes_.node(id);
-  if (!node.remains)
-    throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(id));
-  return node.remains;
+  const Node& found = tree_.nodes_.node(node);
+  if (!found.remains)
+    throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(node));
+  return found.remains;
 }
 
 EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const Without& without) {

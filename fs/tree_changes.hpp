@@ -80,9 +80,9 @@ class TreeChanges {
   /// Its source file's attributes have been changed by us: that makes no other state of it.
   void touched(const NamedObject& object);
   /// What stands under that name now is a new state of the node, made by us.
-  void replaced(NodeId node, NodeId directory, const std::string& stored_name);
+  void replaced(NodeId id, NodeId directory, const std::string& stored_name);
   /// Destroyed with the node.
-  void at_end(NodeId node, std::shared_ptr<void> keeper);
+  void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
   EntryProbe probe(NodeId directory, const std::string& path, const Without& without);

@@ -31,7 +31,7 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
     case frame::ContainerKind::cframe:
       return frame::open_cframe_writer(std::move(directory), real.filename(), {});
     case frame::ContainerKind::sframe:
-      return frame::open_sframe_writer(std::move(directory), real.filename(), {});
+      return frame::open_sframe_writer(directory, real.filename(), {});
     case frame::ContainerKind::bloscpack:
       break;
   }

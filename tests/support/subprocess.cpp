@@ -20,7 +20,7 @@ namespace bloscfs::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPoll = std::chrono::milliseconds(1);
+constexpr auto kExitPoll = std::chrono::milliseconds(1);
 constexpr int kNotStarted = 127;
 
 /// Descriptors that become 0, 1 and 2 of the program.
@@ -73,7 +73,7 @@ bool reap(pid_t pid, Seconds limit, ProcessResult& result) {
     }
     if (got < 0 && errno != EINTR) throw_errno("wait4");
     if (Clock::now() >= end) return false;
-    std::this_thread::sleep_for(kPoll);
+    std::this_thread::sleep_for(kExitPoll);
   }
 }
 
