@@ -155,7 +155,8 @@ class LocalDirectory final : public StoreDirectory {
   }
 
   std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
-    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | kOpenFlags, mode));
+    UniqueFd fd(::openat(fd_.get(), name.c_str(),
+                         O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags, mode));
     if (!fd) throw_errno(errno, name);
     return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
   }

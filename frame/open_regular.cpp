@@ -8,6 +8,11 @@
 
 namespace bloscfs::frame {
 
+int open_quietly(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOATIME);
+  return fd < 0 && errno == EPERM ? ::open(path.c_str(), flags | O_CLOEXEC) : fd;
+}
+
 UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   struct stat st {};
   if (::fstat(place.get(), &st) != 0)
@@ -15,7 +20,7 @@ UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   if (!S_ISREG(st.st_mode)) return {};
   // Only so is it sure to be the file that was looked at.
   const std::string path = "/proc/self/fd/" + std::to_string(place.get());
-  UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC));
+  UniqueFd fd(open_quietly(path, flags));
   if (!fd) throw std::system_error(errno, std::generic_category(), "open");
   return fd;
 }

@@ -4,16 +4,18 @@
 #include <cerrno>
 #include <system_error>
 
+#include "frame/orphans.hpp"
 #include "frame/sframe.hpp"
 #include "frame/sframe_format.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
-/// Calls visit(number) for every chunk file that the present index names.
+/// Calls visit(number) for every chunk file that the index names.
 template <typename Visit>
-void for_each_named(const SframeState& state, codec::BlockDecoder& decoder, const Visit& visit) {
-  const auto table = state.current ? state.current->index() : nullptr;
+void for_each_named(const FrameSnapshot* snapshot, codec::BlockDecoder& decoder,
+                    const Visit& visit) {
+  const auto table = snapshot ? snapshot->index() : nullptr;
   for (std::int64_t page = 0; table && page < table->page_count(); ++page)
     for (const std::int64_t entry : table->read_page(page, decoder).entries)
       if (entry >= 0 && entry <= std::int64_t{UINT32_MAX}) visit(static_cast<std::uint32_t>(entry));
@@ -33,7 +35,7 @@ void open_current(SframeState& state) {
 std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder) {
   if (!state.next_number) {
     std::uint64_t next = 0;
-    for_each_named(state, decoder,
+    for_each_named(state.current.get(), decoder,
                    [&](std::uint32_t number) { next = std::max(next, std::uint64_t{number} + 1); });
     for (const std::string& name : state.directory->names())
       if (const auto number = chunk_file_number(name))
@@ -46,13 +48,13 @@ std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder) {
   return static_cast<std::uint32_t>((*state.next_number)++);
 }
 
-std::vector<std::uint32_t> unreferenced(const SframeState& state,
-                                        std::vector<std::uint32_t> numbers,
-                                        codec::BlockDecoder& decoder) {
+std::vector<std::uint32_t> orphan_chunk_files(const Snapshot& snapshot,
+                                              std::vector<std::uint32_t> numbers,
+                                              codec::BlockDecoder& decoder) {
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
   std::vector<bool> named(numbers.size());
-  for_each_named(state, decoder, [&](std::uint32_t number) {
+  for_each_named(&dynamic_cast<const FrameSnapshot&>(snapshot), decoder, [&](std::uint32_t number) {
     const auto found = std::lower_bound(numbers.begin(), numbers.end(), number);
     if (found != numbers.end() && *found == number)
       named[static_cast<std::size_t>(found - numbers.begin())] = true;

@@ -41,9 +41,4 @@ void open_current(SframeState& state);
 /// A number that neither the index nor a file in the directory has.
 std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder);
 
-/// Those of `numbers` that no entry of the present index names.
-std::vector<std::uint32_t> unreferenced(const SframeState& state,
-                                        std::vector<std::uint32_t> numbers,
-                                        codec::BlockDecoder& decoder);
-
 }  // namespace bloscfs::frame

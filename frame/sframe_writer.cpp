@@ -6,6 +6,7 @@
 #include "codec/error.hpp"
 #include "frame/frame_transaction.hpp"
 #include "frame/frame_writer.hpp"
+#include "frame/orphans.hpp"
 #include "frame/sframe_commit.hpp"
 #include "frame/sframe_format.hpp"
 #include "frame/sframe_state.hpp"
@@ -47,7 +48,7 @@ class SframeWriter final : public FrameWriter {
     std::vector<std::uint32_t> present;
     for (const std::string& name : state_.directory->names())
       if (const auto number = chunk_file_number(name)) present.push_back(*number);
-    remove(unreferenced(state_, std::move(present), decoder_));
+    remove(orphan_chunk_files(*state_.current, std::move(present), decoder_));
   }
 
   void moved(std::shared_ptr<StoreDirectory>, std::string) override {}
@@ -82,7 +83,8 @@ class SframeWriter final : public FrameWriter {
     try {
       const std::int64_t doubts = std::ssize(state_.doubtful) * kEntriesPerDoubt;
       if (doubts > 0 && (all || doubts >= state_.current->info().nchunks))
-        state_.superseded.add(unreferenced(state_, std::exchange(state_.doubtful, {}), decoder_));
+        state_.superseded.add(
+            orphan_chunk_files(*state_.current, std::exchange(state_.doubtful, {}), decoder_));
       // Other programs open chunk files by name when they need them: no lease tells of that.
       remove(state_.superseded.release([] { return false; }));
     } catch (const std::system_error&) {

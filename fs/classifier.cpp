@@ -42,7 +42,7 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
 
 bool Classifier::is_container(const SourceObject& file) const {
   try {
-    const auto snapshot = frame::open_file(file.open(O_RDONLY), {});
+    const auto snapshot = frame::open_file(file.open_quietly(O_RDONLY), {});
     return snapshot && shape_of(*snapshot).file_size() >= 0;
   } catch (const codec::Error&) {
     return false;

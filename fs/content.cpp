@@ -46,9 +46,10 @@ Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot
   size_ = view_->size();
 }
 
-Content::Content(ContentServices services) : services_(services), id_(services.next_id++) {
+Content::Content(ContentServices services, const timespec& created)
+    : services_(services), id_(services.next_id++) {
   const WriteLock lock(mutex_);
-  changed_ = modified_ = accessed_ = now();
+  changed_ = modified_ = accessed_ = created;
   view_is_settled_ = false;
 }
 
@@ -95,7 +96,7 @@ void Content::read_committed(const FileView* view, std::int64_t offset, codec::M
     view->read(offset, there, data);
     data.copy_to(out.first(static_cast<std::size_t>(there)));
   }
-  std::memset(out.data() + there, 0, static_cast<std::size_t>(wanted - there));
+  std::fill(out.begin() + there, out.end(), std::uint8_t{0});
 }
 
 void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
@@ -185,16 +186,24 @@ void Content::write(std::int64_t offset, codec::Bytes bytes) {
 
 void Content::resize(std::int64_t size) {
   if (size < 0) fail(EINVAL, "truncate");
-  const WriteLock lock(mutex_);
-  check_writable(size);
-  if (size < size_) {
-    live_.bytes.truncate(size);
-    live_.lower_end = std::min(live_.lower_end, size);
+  bool is_same = false;
+  {
+    const WriteLock lock(mutex_);
+    check_writable(size);
+    is_same = size == size_;
+    if (size < size_) {
+      live_.bytes.truncate(size);
+      live_.lower_end = std::min(live_.lower_end, size);
+    }
+    if (!is_same) view_is_settled_ = false;
+    size_ = size;
+    touch();
+    account();
   }
-  if (size != size_) view_is_settled_ = false;
-  size_ = size;
-  touch();
-  account();
+  if (!is_same) return;
+  // There may be nothing to commit but the time.
+  const MutexLock commit_lock(commit_mutex_);
+  store_times();
 }
 
 void Content::zero(std::int64_t offset, std::int64_t size) {
@@ -242,13 +251,18 @@ bool Content::set_times(const timespec& accessed, const timespec& modified) {
     modified_ = modified;
     changed_ = now();
   }
-  if (writer_) {
-    // Locked before the file changes: else it would be taken for somebody else's change.
-    const auto name_lock = home_->lock_name();
-    writer_->set_times(accessed, modified);
-    name_lock->refresh();
-  }
+  store_times();
   return true;
+}
+
+void Content::store_times() {
+  if (!writer_) return;
+  const LogicalAttributes times = attributes();
+  // Locked before the file changes: else it would be taken for somebody else's change.
+  const auto name_lock = home_->lock_name();
+  writer_->set_times(times.accessed.value_or(kUnchangedTime),
+                     times.modified.value_or(kUnchangedTime));
+  name_lock->refresh();
 }
 
 void Content::add_writer() {

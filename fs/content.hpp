@@ -18,6 +18,7 @@
 #include "fs/content_home.hpp"
 #include "fs/dirty_budget.hpp"
 #include "fs/file_view.hpp"
+#include "fs/source_object.hpp"
 #include "fs/sync.hpp"
 #include "fs/worker_pool.hpp"
 #include "fs/write_options.hpp"
@@ -49,8 +50,8 @@ class Content {
  public:
   /// A container that is there, in this state.
   Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot);
-  /// A new, empty file, whose temporary exists already.
-  explicit Content(ContentServices services);
+  /// A new, empty file, whose temporary exists already and was made at this time.
+  Content(ContentServices services, const timespec& created);
   ~Content();
   Content(const Content&) = delete;
   Content& operator=(const Content&) = delete;
@@ -139,6 +140,8 @@ class Content {
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
   void check_writable(std::int64_t end) const REQUIRES(mutex_);
   void touch() REQUIRES(mutex_);
+  /// Gives the file the times that are shown, if it was committed.
+  void store_times() REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
   void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
 

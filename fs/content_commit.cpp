@@ -15,6 +15,12 @@ namespace {
 
 /// Metalayers that are carried over to a rewritten container are read whole.
 constexpr std::size_t kMaxKeptMetalayer = std::size_t{64} << 20;
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+timespec time_of(std::int64_t nanoseconds) {
+  const std::int64_t rest = (nanoseconds % kNanoseconds + kNanoseconds) % kNanoseconds;
+  return {(nanoseconds - rest) / kNanoseconds, rest};
+}
 
 }  // namespace
 
@@ -32,6 +38,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content) : content_(std::m
                             !look_for_array_ && !must_become_flat);
   if (empty_) return;
   layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
+  // A commit that changes no contents leaves the times as they are, too.
+  if (!c.modified_) c.modified_ = time_of(snapshot_->stamp().mtime_ns);
   accessed_ = c.accessed_;
   modified_ = c.modified_;
   if (look_for_array_) c.view_is_settled_ = true;
@@ -40,7 +48,9 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content) : content_(std::m
 ContentCommit::~ContentCommit() {
   recoder_.reset();
   transaction_.reset();
+  const bool is_abandoned = new_writer_ && !settled_in_ && created_in_;
   new_writer_.reset();
+  if (is_abandoned) remove_created();
   Content& c = *content_;
   if (!empty_ && !finished_) {
     const WriteLock lock(c.mutex_);
@@ -51,6 +61,14 @@ ContentCommit::~ContentCommit() {
     c.account();
   }
   c.commit_mutex_.unlock();
+}
+
+void ContentCommit::remove_created() {
+  try {
+    created_in_->unlink(stored_as_);
+  } catch (const std::system_error&) {
+    // Then the next writable mount removes it.
+  }
 }
 
 void ContentCommit::fail(const std::error_code& error) {
@@ -101,9 +119,12 @@ bool ContentCommit::can_edit() const {
 void ContentCommit::choose(const StoredPlace& place) {
   const bool is_array = view_ != nullptr && view_->shape().is_array;
   const bool shown_as_array = !held_flat_ && (!place.array_name.empty() || content_->services_.raw);
-  if (!is_array && look_for_array_) new_frame_ = as_array(place);
+  if (!is_array && look_for_array_ && !place.has_links) new_frame_ = as_array(place);
   is_array_ = new_frame_.has_value();
   if (new_frame_ || (can_edit() && (!is_array || shown_as_array))) return;
+  if (place.has_links)
+    throw std::system_error(EOPNOTSUPP, std::generic_category(),
+                            place.name + ": has other names, so that it stays an array");
   new_frame_ = new_flat_frame(content_->services_.options, read_start(kSampleSize));
 }
 
@@ -140,6 +161,7 @@ void ContentCommit::create(const StoredPlace& place) {
                                        place.directory->open(stored_as_));
   } else {
     new_writer_ = frame::create_cframe(place.directory, stored_as_, *new_frame_, settings);
+    if (!place.is_unlinked) created_in_ = place.directory;
   }
   if (place.is_unlinked) place.directory->unlink(stored_as_);
   transaction_ = new_writer_->begin();
@@ -193,7 +215,7 @@ void ContentCommit::finish() {
   const auto snapshot = transaction_->finish();
   transaction_.reset();
   if (new_writer_) c.writer_ = std::move(new_writer_);
-  if (modified_) c.writer_->set_times(accessed_.value_or(*modified_), *modified_);
+  c.writer_->set_times(accessed_.value_or(kUnchangedTime), *modified_);
   c.home_->lock_name()->refresh();
   const WriteLock lock(c.mutex_);
   // Blocks of chunks that are gone would be taken for those of chunks that are added later.

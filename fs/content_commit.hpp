@@ -61,6 +61,7 @@ class ContentCommit {
   /// Sets new_frame_ where the container is written anew.
   void choose(const StoredPlace& place);
   void create(const StoredPlace& place);
+  void remove_created();
   void take_over(const StoredPlace& place);
   void copy_vlmetalayers();
 
@@ -86,6 +87,7 @@ class ContentCommit {
   const FileView* view_ = nullptr;
   std::shared_ptr<const frame::Snapshot> snapshot_;
   const Content::Layer* layer_ = nullptr;
+  std::shared_ptr<frame::StoreDirectory> created_in_;  ///< where a temporary of this commit is
   bool empty_ = false;
   bool finished_ = false;
   std::int64_t size_ = 0;  ///< of the file, as it is committed

@@ -20,6 +20,7 @@ struct StoredPlace {
   std::string flat_name;
   std::string array_name;
   bool is_temporary = false;
+  bool has_links = false;    ///< has other names, which would keep what is replaced under this one
   bool is_unlinked = false;  ///< has no name any more: commits stay in the file
 };
 

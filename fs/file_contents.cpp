@@ -59,7 +59,7 @@ void FileContents::changed(const std::shared_ptr<const OpenFile>& file) {
 
 void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home) {
   auto file = std::make_shared<OpenFile>();
-  file->content = std::make_shared<Content>(services_);
+  file->content = std::make_shared<Content>(services_, tree_.attributes(node).st_mtim);
   file->content->make_writable(std::move(home));
   tree_.set_opened(node, file);
   changed(file);
@@ -90,8 +90,8 @@ void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
   auto file = tree_.opened(node);
   const SourceEntry entry = tree_.entry(node);
   const bool is_array = entry.shown == ShownAs::array;
-  const bool may_be_array = !place.array_name.empty();
-  if (entry.is_bloscpack || (!file && is_array == may_be_array)) return;
+  const bool fits = place.has_links || is_array == !place.array_name.empty();
+  if (entry.is_bloscpack || (!file && fits)) return;
   file = open_for_writing(node, std::move(home));
   file->content->look_again();
   if (file->content->needs_commit()) changed(file);
@@ -139,7 +139,7 @@ void FileContents::set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> hom
 void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> home) {
   const auto name_lock = home->lock_name();
   const StoredPlace& place = name_lock->place();
-  if (place.is_unlinked || place.flat_name.empty()) return;
+  if (place.is_unlinked || place.has_links || place.flat_name.empty()) return;
   const auto source = place.directory->open_source(place.name);
   if (!source) return;
   const std::string stored_as = store_as_frame(*source, place.directory, place.name, services_);

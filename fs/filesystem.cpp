@@ -102,12 +102,13 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                 {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
                  next_content_id_}) {
   names_.set_contents(&contents_);
-  if (writable_)
-    committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
-                     [this] {
-                       const auto fd = root_.open({}, O_RDONLY | O_DIRECTORY);
-                       if (::syncfs(fd.get()) != 0) throw_errno(errno, "syncfs");
-                     });
+  if (!writable_) return;
+  committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
+                   [this] {
+                     const auto fd = root_.open({}, O_RDONLY | O_DIRECTORY);
+                     if (::syncfs(fd.get()) != 0) throw_errno(errno, "syncfs");
+                   });
+  sweep_.emplace(root_, tree_, tree_.single());
 }
 
 std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const SourceEntry& entry) {
@@ -216,7 +217,6 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 }
 
 std::uint64_t Filesystem::open_directory(NodeId node) {
-  if (writable_) names_.tidy(node);
   auto handle = std::make_shared<DirectoryHandle>();
   handle->node = node;
   {
@@ -314,7 +314,10 @@ void Filesystem::flush(const FileHandle& handle) {
   if (write_options_.strict && content->needs_commit()) committer_.commit({content});
 }
 
-void Filesystem::commit_all() { committer_.commit_all(); }
+void Filesystem::commit_all() {
+  sweep_.reset();
+  committer_.commit_all();
+}
 
 void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
   const std::string path = tree_.path(node);

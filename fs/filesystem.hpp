@@ -13,6 +13,7 @@
 #include "fs/classifier.hpp"
 #include "fs/file_contents.hpp"
 #include "fs/handle_table.hpp"
+#include "fs/leftover_sweep.hpp"
 #include "fs/namespace.hpp"
 #include "fs/options.hpp"
 #include "fs/plain_file.hpp"
@@ -136,6 +137,7 @@ class Filesystem {
   Committer committer_;
   FileContents contents_;
   Mutex plain_mutex_;  ///< nobody opens a plain file for writing while it becomes a frame
+  std::optional<LeftoverSweep> sweep_;
 };
 
 }  // namespace bloscfs::fs

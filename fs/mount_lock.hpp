@@ -25,6 +25,9 @@ class MountLock {
   frame::UniqueFd locked_;
 };
 
+/// True if somebody else has locked the file or directory as a writable mount's SOURCE.
+bool is_locked_by_other(const std::string& path);
+
 /// How long mounts and tools wait.
 inline constexpr std::chrono::seconds kMountLockPatience{30};
 

@@ -22,20 +22,12 @@ namespace {
 using frame::throw_errno;
 
 constexpr mode_t kPermissions = 07777;
-constexpr timespec kUnchangedTime{0, UTIME_OMIT};
-/// How often others may undo what a rename needs before it gives up.
+/// How often others may undo what a rename or a link needs before it gives up.
 constexpr int kRenameTries = 5;
 
 timespec now() {
   timespec time{};
   ::clock_gettime(CLOCK_REALTIME, &time);
-  return time;
-}
-
-/// By the clock that gives files their times.
-timespec file_time_now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_REALTIME_COARSE, &time);
   return time;
 }
 
@@ -74,8 +66,7 @@ Namespace::Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, Mo
     : root_(root),
       tree_(tree),
       services_{root, tree, std::move(policy), {}, lock},
-      gives_away_(::geteuid() == 0),
-      started_(file_time_now()) {}
+      gives_away_(::geteuid() == 0) {}
 
 Contents& Namespace::contents() const {
   if (contents_ == nullptr) throw_errno(EROFS, "contents");
@@ -185,15 +176,25 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
 
 Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name) {
   check_name(directory, name);
-  bool is_pending = false;
-  {
-    TreeChanges names(tree_);
-    const auto object = names.object(node);
-    is_pending = object && object->is_pending;
+  std::shared_ptr<void> kept_flat;
+  for (int tries = 0; tries < kRenameTries; tries++) {
+    bool is_pending = false;
+    bool must_become_flat = false;
+    {
+      TreeChanges names(tree_);
+      const auto object = names.object(node);
+      is_pending = object && object->is_pending;
+      must_become_flat = object && becomes_flat_as(*object, name);
+    }
+    // A hard link needs a file in SOURCE.
+    if (is_pending)
+      contents().commit({node}, false);
+    else if (must_become_flat)
+      kept_flat = contents().hold_flat(node, home(node));
+    else
+      return found(link(node, directory, name));
   }
-  // A hard link needs a file in SOURCE.
-  if (is_pending) contents().commit({node}, false);
-  return found(link(node, directory, name));
+  throw_errno(EBUSY, name);
 }
 
 NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
@@ -349,12 +350,6 @@ void Namespace::sync_directory(NodeId directory) {
   }
   if (!pending.empty()) contents().commit(pending, true);
   root_.directory(tree_.path(directory)).sync();
-}
-
-void Namespace::tidy(NodeId directory) {
-  if (tree_.is_virtual(directory) || !tree_.is_first_listing(directory)) return;
-  TreeChanges names(tree_);
-  remove_leftovers(names, root_, names.path(directory), started_);
 }
 
 std::shared_ptr<ContentHome> Namespace::home(NodeId node) {

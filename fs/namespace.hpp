@@ -72,9 +72,6 @@ class Namespace {
   /// durable.
   void sync_directory(NodeId directory);
 
-  /// Clears a directory that is read for the first time of what an earlier mount left unfinished.
-  void tidy(NodeId directory);
-
   /// Keeps the node as long as it lives.
   std::shared_ptr<ContentHome> home(NodeId node);
 
@@ -100,7 +97,6 @@ class Namespace {
   Tree& tree_;
   NameServices services_;
   const bool gives_away_;  ///< the daemon may make files of other owners
-  timespec started_{};
   Contents* contents_ = nullptr;
 };
 

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "frame/local_store.hpp"
+#include "fs/directory_times.hpp"
 #include "fs/removal.hpp"
 #include "fs/target_name.hpp"
 
@@ -27,6 +28,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   Lock(NameServices& services, NodeId node)
       : services_(services), node_(node), names_(services.tree) {
     look();
+    // For the mount its directory changed when the file got its name there.
+    if (object_) directory_times_.emplace(services_.root.object(object_->directory_path));
   }
 
   const StoredPlace& place() const override { return place_; }
@@ -45,6 +48,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   NameServices& services_;
   const NodeId node_;
   TreeChanges names_;
+  std::optional<DirectoryTimes> directory_times_;
   std::optional<NamedObject> object_;
   std::string shown_name_;
   StoredPlace place_;
@@ -66,6 +70,7 @@ void NodeHome::Lock::look() {
       services_.root.open(object_->directory_path, O_RDONLY | O_DIRECTORY), nullptr);
   place_.name = object_->stored_name;
   place_.is_temporary = object_->is_pending;
+  place_.has_links = has_links(*object_);
   shown_name_ = names_.shown_name(*object_);
   place_.flat_name = name_as(ShownAs::flat);
   if (!services_.policy.raw && is_array_name(shown_name_))
@@ -89,6 +94,7 @@ void NodeHome::Lock::taken_over(const std::string& stored_as) {
 
 void NodeHome::Lock::settle(const std::string& stored_as, const std::string& full_name) {
   if (place_.is_unlinked) return;
+  require_no_links(*object_);
   const NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
   if (stored_as != full_name) take_name(directory, stored_as, full_name);

@@ -56,7 +56,6 @@ struct Node {
   Identity identity;
   FileState state;
   bool was_opened = false;  ///< the kernel may have pages of this state
-  bool was_listed = false;  ///< directories
   std::uint32_t plain_writers = 0;
   std::weak_ptr<const OpenFile> open_file;
   /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.

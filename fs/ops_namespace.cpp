@@ -89,7 +89,8 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
     Filesystem& fs = filesystem(request);
     const Tree::Found found = fs.names().create_file(parent, name, mode, creator_of(request));
     Reference reference(fs.tree(), found.id);
-    info->fh = fs.open(found.id, info->flags).handle;
+    // There is nothing to truncate, which would count as a change.
+    info->fh = fs.open(found.id, info->flags & ~O_TRUNC).handle;
     info->keep_cache = 1;
     const fuse_entry_param entry = entry_param(found);
     if (fuse_reply_create(request, &entry, info) == 0)

@@ -4,14 +4,8 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/core.h>
-
-#include "fs/log.hpp"
-
 namespace bloscfs::fs {
-namespace {
-
-bool is_hidden_leftover(const std::string& name) {
+bool is_leftover_name(const std::string& name) {
   const auto locked = locked_name(name);
   return is_temporary(name) || (locked && is_temporary(*locked));
 }
@@ -23,8 +17,6 @@ void remove_leftover(const SourceDirectory& directory, const std::string& name,
   else
     directory.remove_file(name);
 }
-
-}  // namespace
 
 std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
 
@@ -86,23 +78,9 @@ void Removal::clear(const NamedObject& directory) {
   const SourceDirectory inside = root_.directory(path);
   for (const SourceRoot::Entry& entry : root_.list(path)) {
     const auto st = inside.stat(entry.name);
-    if (!st || !is_hidden_leftover(entry.name)) continue;
+    if (!st || !is_leftover_name(entry.name)) continue;
     if (doomed_.relocate(entry.name, inside, root_.directory({}))) continue;
     remove_leftover(inside, entry.name, *st);
-  }
-}
-
-void remove_leftovers(const TreeChanges& names, const SourceRoot& root, const std::string& path,
-                      const timespec& since) {
-  const SourceDirectory directory = root.directory(path);
-  for (const SourceRoot::Entry& entry : root.list(path)) {
-    if (!is_hidden_leftover(entry.name)) continue;
-    const auto st = directory.stat(entry.name);
-    if (!st || nanoseconds(st->st_ctim) >= nanoseconds(since)) continue;
-    if (names.is_known(*st)) continue;
-    log::info(
-        fmt::format("{}: removing what an earlier mount left behind", join_path(path, entry.name)));
-    remove_leftover(directory, entry.name, *st);
   }
 }
 

@@ -51,9 +51,10 @@ class Removal {
   std::vector<NodeId> ended_;
 };
 
-/// Removes what an earlier mount has left unfinished in a directory: temporaries that have not been
-/// changed since `since`, when this one began, and are not its own.
-void remove_leftovers(const TreeChanges& names, const SourceRoot& root, const std::string& path,
-                      const timespec& since);
+/// True for names that only unfinished files and frames have, and their lock sidecars.
+bool is_leftover_name(const std::string& full_name);
+/// Removes a file or a frame's directory of such a name.
+void remove_leftover(const SourceDirectory& directory, const std::string& name,
+                     const struct stat& st);
 
 }  // namespace bloscfs::fs

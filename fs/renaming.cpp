@@ -29,14 +29,14 @@ bool has_sidecar(const NamedObject& object) {
   return object.entry.is_container && !object.entry.is_sframe;
 }
 
-/// An array is a NPY file, or it is no array.
-bool must_become_flat(const NamedObject& object, const std::string& name) {
+}  // namespace
+
+bool becomes_flat_as(const NamedObject& object, const std::string& name) {
   if (object.entry.shown != ShownAs::array || is_array_name(name)) return false;
   if (object.entry.is_bloscpack) throw_errno(EROFS, object.full_name);
+  require_no_links(object);
   return true;
 }
-
-}  // namespace
 
 Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request)
     : names_(names),
@@ -53,7 +53,7 @@ std::optional<Renaming::Need> Renaming::run() {
   const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
   if (target_ && is_same(source_, *target_)) return std::nullopt;
-  if (must_become_flat(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
+  if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
   return exchanges ? exchange() : move();
 }
 
@@ -165,7 +165,7 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
 }
 
 std::optional<Renaming::Need> Renaming::exchange() {
-  if (must_become_flat(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
+  if (becomes_flat_as(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return Need{Need::What::commit, object->node};
   const std::string source_name = target_name(source_, request_.to, request_.to_name, &*target_);

@@ -12,6 +12,10 @@
 
 namespace bloscfs::fs {
 
+/// True for an array that is to be called what no NPY file is called: it must be a flat frame
+/// before. Throws EROFS or EOPNOTSUPP where it cannot become one.
+bool becomes_flat_as(const NamedObject& object, const std::string& name);
+
 struct RenameRequest {
   NodeId from = 0;
   std::string from_name;  ///< shown names

@@ -7,6 +7,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "frame/open_regular.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -32,6 +34,12 @@ struct stat SourceObject::stat() const {
 
 frame::UniqueFd SourceObject::open(int flags) const {
   frame::UniqueFd fd(::open(path().c_str(), flags | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) fail();
+  return fd;
+}
+
+frame::UniqueFd SourceObject::open_quietly(int flags) const {
+  frame::UniqueFd fd(frame::open_quietly(path(), flags | O_NONBLOCK));
   if (!fd) fail();
   return fd;
 }

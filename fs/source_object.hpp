@@ -10,6 +10,9 @@
 
 namespace bloscfs::fs {
 
+/// For set_times(): the time stays as it is.
+inline constexpr timespec kUnchangedTime{0, UTIME_OMIT};
+
 /// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Errors are
 /// std::system_error with the errno. Thread-safe.
 class SourceObject {
@@ -21,6 +24,8 @@ class SourceObject {
   struct stat stat() const;
   /// Opens it, with O_CLOEXEC and O_NONBLOCK: a fifo must not stop the daemon.
   frame::UniqueFd open(int flags) const;
+  /// The same without changing the time of access, where that is permitted.
+  frame::UniqueFd open_quietly(int flags) const;
   /// As access(2) with the daemon's effective ids; throws if it is not allowed.
   void check_access(int mask) const;
 

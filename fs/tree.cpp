@@ -322,11 +322,6 @@ std::vector<std::string> Tree::names_in(NodeId directory) {
   return {present.begin(), present.end()};
 }
 
-bool Tree::is_first_listing(NodeId directory) {
-  const MutexLock lock(mutex_);
-  return !std::exchange(nodes_.node(directory).was_listed, true);
-}
-
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);

@@ -71,9 +71,10 @@ class Tree {
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
 
+  /// The name of the container of such a mount.
+  std::optional<std::string> single() const;
+
   std::vector<DirectoryEntry> list(NodeId directory);
-  /// True for the first caller.
-  bool is_first_listing(NodeId directory);
 
   /// Path below SOURCE.
   std::string path(NodeId id) const;
@@ -112,7 +113,6 @@ class Tree {
     std::shared_ptr<const SourceObject> remains;
   };
   Known known(NodeId id) const;
-  std::optional<std::string> single() const;
 
   // Whoever calls these holds names_.
   std::optional<SourceEntry> look(const std::string& path);
@@ -135,7 +135,7 @@ class Tree {
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   bool is_live(const SourceEntry& entry) const;
   struct stat shown_attributes(const SourceEntry& entry) const;
-  struct stat with_live(struct stat st, NodeId id) const;
+  struct stat with_live(struct stat st, NodeId id);
   struct stat single_root_attributes();
 
   const SourceRoot& root_;

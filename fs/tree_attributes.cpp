@@ -38,7 +38,7 @@ struct stat Tree::shown_attributes(const SourceEntry& entry) const {
   return owned(st);
 }
 
-struct stat Tree::with_live(struct stat st, NodeId id) const {
+struct stat Tree::with_live(struct stat st, NodeId id) {
   std::shared_ptr<const OpenFile> file;
   bool has_name = true;
   {
@@ -47,9 +47,16 @@ struct stat Tree::with_live(struct stat st, NodeId id) const {
     file = node.open_file.lock();
     has_name = id == kRootId || !node.names.empty();
   }
+  if (!file || !file->content) return st;
   // What has no name any more is never committed.
-  if (!file || !file->content || (has_name && !file->content->hides_file())) return st;
+  const bool counts = !has_name || file->content->hides_file();
   const LogicalAttributes live = file->content->attributes();
+  if (!counts) {
+    // It may have been read before a commit gave the file its time back.
+    if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
+    const ReadLock names(names_);
+    return stored_attributes(known(id));
+  }
   st.st_size = live.size;
   st.st_atim = live.accessed.value_or(st.st_atim);
   st.st_mtim = live.modified.value_or(st.st_mtim);

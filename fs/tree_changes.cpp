@@ -24,6 +24,18 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 
 }  // namespace
 
+bool has_links(const NamedObject& object) {
+  const struct stat& file = object.entry.source;
+  return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe &&
+         file.st_nlink > 1;
+}
+
+void require_no_links(const NamedObject& object) {
+  if (has_links(object))
+    throw std::system_error(EOPNOTSUPP, std::generic_category(),
+                            object.path() + ": has other names");
+}
+
 NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
                                   const std::string& full_name, SourceEntry entry, bool any_state) {
   const bool live = any_state || tree_.is_live(entry);
@@ -135,7 +147,7 @@ bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
   if (full_name != kSframeIndex || !S_ISREG(object.entry.entry.st_mode)) return false;
-  const frame::FileSource file(tree_.root_.object(object.path()).open(O_RDONLY), nullptr);
+  const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
   std::array<std::uint8_t, 32> start{};
   const std::size_t size = file.read_at(0, start);
   return frame::recognise(frame::Bytes(start).first(size)).has_value();

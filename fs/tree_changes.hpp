@@ -26,6 +26,11 @@ struct NamedObject {
   bool is_directory() const { return !entry.is_container && S_ISDIR(entry.entry.st_mode); }
 };
 
+/// True for a file with names beside this one: they would part if another file took its place.
+bool has_links(const NamedObject& object);
+/// Throws EOPNOTSUPP if it has.
+void require_no_links(const NamedObject& object);
+
 /// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
 /// but SOURCE. Errors as the tree's.
 class TreeChanges {

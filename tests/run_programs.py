@@ -14,12 +14,21 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as xml
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+
+# Programs that look at times and at what the machine has free; the others run side by side.
+ALONE = ("test_mount",)
 
 
 class Totals:
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
+
+    def add(self, other):
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
 
     def __str__(self):
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
@@ -36,7 +45,7 @@ def message_of(element):
     return text[:600] or "no message"
 
 
-def count_cases(report, program, totals):
+def count_cases(report, program, totals, lines):
     """Adds the cases of one JUnit report and returns how many there were."""
     cases = list(xml.parse(report).getroot().iter("testcase"))
     for case in cases:
@@ -46,10 +55,10 @@ def count_cases(report, program, totals):
         if problems:
             totals.failed += 1
             for problem in problems[:5]:
-                print(f"FAILED  {name}: {message_of(problem)}")
+                lines.append(f"FAILED  {name}: {message_of(problem)}")
         elif skip is not None:
             totals.skipped += 1
-            print(f"SKIPPED {name}: {skip_reason(case, skip)}")
+            lines.append(f"SKIPPED {name}: {skip_reason(case, skip)}")
         else:
             totals.passed += 1
     return len(cases)
@@ -73,9 +82,11 @@ def run_with_limit(command, env, output, seconds):
         return None
 
 
-def run_program(program, source_root, build, seconds, totals):
-    print(f"--- {program.name}", flush=True)
+def run_program(program, source_root, build, seconds):
+    """Runs it to its end. Returns its counts and what there is to tell."""
     env = dict(os.environ, BLOSCFS_SOURCE_ROOT=str(source_root), BLOSCFS_BUILD_ROOT=str(build))
+    totals = Totals()
+    lines = []
     with tempfile.TemporaryDirectory(prefix="bloscfs-tests.") as scratch:
         report = Path(scratch) / "report.xml"
         log = Path(scratch) / "output"
@@ -84,30 +95,37 @@ def run_program(program, source_root, build, seconds, totals):
             status = run_with_limit([str(program), f"--logger=JUNIT,warning,{report}:HRF,error,stdout", "--color_output=no"], env, output, seconds)
         problem = None
         counted = 0
-        failed_before = totals.failed
         try:
-            counted = count_cases(report, program.name, totals)
+            counted = count_cases(report, program.name, totals, lines)
         except (OSError, xml.ParseError):
             problem = "left no report"
         if status is None:
             problem = f"still running after {seconds} s"
         elif status < 0:
             problem = f"ended by {signal.Signals(-status).name}"
-        elif status != 0 and totals.failed == failed_before:
+        elif status != 0 and totals.failed == 0:
             problem = f"exit status {status}"
         if problem:
             totals.failed += 1
-            print(f"FAILED  {program.name}: {problem}; the end of its output:")
-        if problem or totals.failed > failed_before:
-            print(log.read_text(errors="replace")[-6000:])
-        print(f"    {counted} cases, {time.monotonic() - begin:.1f} s", flush=True)
+            lines.append(f"FAILED  {program.name}: {problem}; the end of its output:")
+        if totals.failed > 0:
+            lines.append(log.read_text(errors="replace")[-6000:])
+        lines.append(f"    {counted} cases, {time.monotonic() - begin:.1f} s")
+    return totals, lines
 
 
 def main():
     build, source_root, seconds = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), int(sys.argv[3])
     totals = Totals()
-    for program in test_programs(build):
-        run_program(program, source_root, build, seconds, totals)
+    programs = test_programs(build)
+    alone = [p for p in programs if p.name in ALONE]
+    together = [p for p in programs if p.name not in ALONE]
+    for group, at_once in ((together, os.cpu_count() or 1), (alone, 1)):
+        with ThreadPoolExecutor(at_once) as pool:
+            work = lambda program: run_program(program, source_root, build, seconds)
+            for program, (counts, lines) in zip(group, pool.map(work, group)):
+                totals.add(counts)
+                print("\n".join([f"--- {program.name}"] + lines), flush=True)
     print(totals)
     return 0 if totals.failed == 0 and totals.passed > 0 else 1
 

@@ -1,6 +1,5 @@
 #include "tools/ended_mounts.hpp"
 
-#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -9,11 +8,6 @@
 #include <system_error>
 #include <thread>
 
-#include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
-
-#include "frame/byte_source.hpp"
 #include "fs/mount_lock.hpp"
 
 namespace bloscfs::tools {
@@ -23,14 +17,6 @@ namespace filesystem = std::filesystem;
 
 constexpr std::chrono::milliseconds kPoll{20};
 constexpr std::string_view kMountType = " - fuse.bloscfs ";
-
-/// True if somebody else has locked it exclusively.
-bool is_locked(const filesystem::path& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0 || !(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))) return false;
-  const frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
 
 /// A field of /proc/self/mountinfo, which has blanks and the like as \040.
 std::string unescaped(const std::string& field) {
@@ -66,7 +52,8 @@ void wait_for_ended_mounts(const std::string& path) {
   std::error_code error;
   for (filesystem::path place = filesystem::canonical(path, error); !error && !place.empty();
        place = place == place.parent_path() ? "" : place.parent_path()) {
-    while (is_locked(place) && !is_mounted(place) && std::chrono::steady_clock::now() < end)
+    while (fs::is_locked_by_other(place) && !is_mounted(place) &&
+           std::chrono::steady_clock::now() < end)
       std::this_thread::sleep_for(kPoll);
   }
 }

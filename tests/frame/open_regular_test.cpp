@@ -3,6 +3,7 @@
 #include "frame/open_regular.hpp"
 
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 
 #include <boost/test/unit_test.hpp>
@@ -16,6 +17,7 @@
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;
+using namespace std::chrono_literals;
 using bloscfs::frame::test::ScratchDirectory;
 
 namespace {
@@ -39,12 +41,17 @@ class FifoWriter {
     ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
   }
-  bool was_let_go() {
-    ::usleep(30'000);
-    int status = 0;
-    if (::waitpid(process_, &status, WNOHANG) == 0) return false;
-    process_ = 0;
-    return true;
+  /// Waits as long as that for it to happen.
+  bool was_let_go(std::chrono::milliseconds patience) {
+    const auto end = std::chrono::steady_clock::now() + patience;
+    do {
+      if (::waitpid(process_, nullptr, WNOHANG) != 0) {
+        process_ = 0;
+        return true;
+      }
+      ::usleep(1000);
+    } while (std::chrono::steady_clock::now() < end);
+    return false;
   }
 
  private:
@@ -80,16 +87,16 @@ BOOST_AUTO_TEST_CASE(lets_nobody_go_who_waits_at_a_fifo) {
   BOOST_CHECK(!open_regular_at(AT_FDCWD, directory / "fifo", O_RDONLY));
   BOOST_CHECK(!open_path(directory / "fifo", {}));
   BOOST_CHECK(!PeerLock::open(AT_FDCWD, directory / "fifo"));
-  BOOST_CHECK(!writer.was_let_go());
+  BOOST_CHECK(!writer.was_let_go(30ms));
   BOOST_CHECK(UniqueFd(::open((directory / "fifo").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)));
-  BOOST_CHECK(writer.was_let_go());
+  BOOST_CHECK(writer.was_let_go(20s));
 }
 
 BOOST_AUTO_TEST_CASE(takes_no_fifo_for_a_file_of_a_sparse_frame) {
   const ScratchDirectory directory;
   FifoWriter index(directory / "chunks.b2frame");
   BOOST_CHECK(!open_path(directory.path(), {}));
-  BOOST_CHECK(!index.was_let_go());
+  BOOST_CHECK(!index.was_let_go(30ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -150,7 +150,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_model_through_commits_and_reopening) {
   for (std::uint64_t seed = 1; seed <= 12; seed++) {
     const test::TempDir directory;
     Parts parts;
-    auto content = std::make_shared<Content>(parts.services());
+    auto content = std::make_shared<Content>(parts.services(), timespec{});
     const auto home = std::make_shared<Home>(directory.path(), "f", true);
     content->make_writable(home);
     ContentPair pair(content, seed);
@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(agrees_with_a_model_through_commits_and_reopening) {
 BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   const test::TempDir directory;
   Parts parts;
-  auto content = std::make_shared<Content>(parts.services());
+  auto content = std::make_shared<Content>(parts.services(), timespec{});
   const auto home = std::make_shared<Home>(directory.path(), "t.npy", true);
   content->make_writable(home);
   const ByteVector file = npy_file(500, 300);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
 BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   const test::TempDir directory;
   Parts parts;
-  auto content = std::make_shared<Content>(parts.services());
+  auto content = std::make_shared<Content>(parts.services(), timespec{});
   const auto home = std::make_shared<Home>(directory.path(), "f", true);
   content->make_writable(home);
   const ByteVector first(100000, 7);
@@ -223,7 +223,7 @@ BOOST_AUTO_TEST_CASE(small_files_cost_less_than_256_bytes) {
   for (const std::size_t size : {0U, 1U, 100U, 4096U}) {
     const test::TempDir directory;
     Parts parts;
-    auto content = std::make_shared<Content>(parts.services());
+    auto content = std::make_shared<Content>(parts.services(), timespec{});
     content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
     std::mt19937 random(1);
     ByteVector noise(size);

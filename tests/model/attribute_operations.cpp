@@ -10,14 +10,14 @@
 
 namespace bloscfs::test {
 
-namespace {
-
-constexpr std::size_t kAttributeNames = 4;
-
 bool choose_path(Chooser& chooser, Operation& operation) {
   operation.path = chooser.existing_path();
   return true;
 }
+
+namespace {
+
+constexpr std::size_t kAttributeNames = 4;
 
 bool choose_mode(Chooser& chooser, Operation& operation) {
   operation.path = chooser.existing_path();

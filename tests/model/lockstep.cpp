@@ -49,8 +49,15 @@ std::size_t links_of(const std::string& path) {
   return lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) ? st.st_nlink : 0;
 }
 
-/// Such a name may not be shown again as it was asked for.
-bool in_directory_of_container_names(const std::string& path) { return path.starts_with("k/"); }
+/// Where files are called as containers are, a name may not be shown again as it was asked for.
+bool is_among_container_names(const fs_std::path& path) {
+  std::error_code none;
+  for (const auto& entry : fs_std::directory_iterator(path.parent_path(), none)) {
+    const std::string suffix = entry.path().extension();
+    if (suffix == ".b2" || suffix == ".b2frame" || suffix == ".b2nd") return true;
+  }
+  return false;
+}
 
 bool has_sparse_frame(const fs_std::path& source) {
   std::error_code vanished;
@@ -84,8 +91,8 @@ void Lockstep::remember(const Operation& operation, const Outcome& model, const 
 /// What the documentation says that a mount refuses, although a plain directory would not.
 bool Lockstep::may_refuse(const Operation& operation, int error) const {
   if (error == EEXIST)
-    return in_directory_of_container_names(operation.path) ||
-           in_directory_of_container_names(operation.other);
+    return is_among_container_names(model_ / operation.path) ||
+           is_among_container_names(model_ / operation.other);
   if (error == EPERM) return is(operation, "link") && has_sparse_frame(source_);
   if (error == EOPNOTSUPP)
     return links_of(model_ / operation.path) > 1 || links_of(model_ / operation.other) > 1;
@@ -114,8 +121,9 @@ void Lockstep::step(const Operation& operation, bool look) {
 // --- results
 
 void Lockstep::compare(const Operation& operation, const Outcome& model, const Outcome& mount) {
-  // Where an open directory stands is the filesystem's to say.
-  if (std::strncmp(operation.kind->name, "seek", 4) == 0 &&
+  // Where an open directory stands is the filesystem's to say, and thereby why it cannot be read.
+  const bool seeks = std::strncmp(operation.kind->name, "seek", 4) == 0;
+  if ((seeks || (is(operation, "read") && model.error != 0 && mount.error == EISDIR)) &&
       fs_std::is_directory("/proc/self/fd/" +
                            std::to_string(model_.files[operation.slot].fd.get())))
     return;

@@ -13,11 +13,6 @@ namespace bloscfs::test {
 
 namespace {
 
-bool choose_path(Chooser& chooser, Operation& operation) {
-  operation.path = chooser.existing_path();
-  return true;
-}
-
 bool choose_unlink(Chooser& chooser, Operation& operation) {
   operation.path = chooser.chance(95) ? chooser.existing_file() : chooser.directory();
   return true;

@@ -60,6 +60,9 @@ const OperationKinds& attribute_operations();
 /// Making, moving and removing names.
 const OperationKinds& name_operations();
 
+/// The choice for operations on whatever has a name.
+bool choose_path(Chooser& chooser, Operation& operation);
+
 /// One line with everything that is needed to do it by hand.
 std::string describe(const Operation& operation);
 std::string describe(const Outcome& outcome);

@@ -115,7 +115,8 @@ Counts run_writers(const Variant& variant, std::uint64_t seed, std::uint64_t cou
   fs_std::copy_file(*mount / "records", model / "records");
   const auto result = mount->unmount();
   BOOST_TEST(result.ok(), result.description());
-  BOOST_TEST(problem_in_source(source.path(), model.path()) == "", "seed " << seed);
+  const std::string problem = problem_in_source(source.path(), model.path());
+  BOOST_TEST(problem.empty(), "seed " << seed << ": " << problem);
   mount = std::make_unique<Mount>(source.path(), settings);
   BOOST_TEST(problem_in_records(read_file(*mount / "records"), each) == "");
   return counts;

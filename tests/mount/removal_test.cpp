@@ -161,7 +161,6 @@ BOOST_AUTO_TEST_CASE(names_that_could_not_be_shown_are_refused, *precondition(ne
   BOOST_TEST(errno_of_creating(mount / "m") == EEXIST);
   BOOST_TEST(errno_of(mkdir((mount / "m.b2frame.b2lock").c_str(), 0700)) == EEXIST);
   BOOST_TEST(errno_of(mkdir((mount / ".bloscfs-0123456789abcdef.tmp").c_str(), 0700)) == EEXIST);
-  BOOST_TEST(errno_of(link((mount / "t.npy").c_str(), (mount / "u").c_str())) == EEXIST);
   BOOST_TEST(errno_of(rename((mount / "x").c_str(), (mount / "t.b2nd").c_str())) == EEXIST);
   BOOST_TEST(errno_of(rename((mount / "index").c_str(), (mount / "d/chunks.b2frame").c_str())) ==
              EEXIST);

@@ -10,6 +10,7 @@
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/support/peer.hpp"
+#include "tests/support/sanitizers.hpp"
 #include "tests/tools/random_creation.hpp"
 
 namespace bloscfs::test {
@@ -18,7 +19,7 @@ namespace {
 using boost::unit_test::precondition;
 using nlohmann::json;
 
-constexpr int kCombinations = 160;
+constexpr int kCombinations = kSanitized ? 50 : 160;
 
 /// C-Blosc2 2.17 has no dictionaries for LZ4, and fails on those for Zstandard in frames.
 bool peer_reads(const Creation& creation) {

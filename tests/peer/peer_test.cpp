@@ -14,6 +14,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/sanitizers.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -21,7 +22,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr int kReadCombinations = 210;
+constexpr int kReadCombinations = kSanitized ? 70 : 210;
 
 /// A frame that the peer made, and what is in it.
 struct PeerFrame {
