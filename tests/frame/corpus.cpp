@@ -137,7 +137,8 @@ void check_entry(const json& entry, const std::string& path) {
   else
     is_refused(path);
   const auto limit = expect == "valid-lazy" ? std::chrono::seconds(2) : kPatience;
-  BOOST_CHECK(std::chrono::steady_clock::now() - began < (bloscfs::test::kSanitized ? 5 : 1) * limit);
+  BOOST_CHECK(std::chrono::steady_clock::now() - began <
+              (bloscfs::test::kSanitized ? 5 : 1) * limit);
 }
 
 }  // namespace

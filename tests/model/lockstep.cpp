@@ -49,13 +49,17 @@ std::size_t links_of(const std::string& path) {
   return lstat(path.c_str(), &st) == 0 && S_ISREG(st.st_mode) ? st.st_nlink : 0;
 }
 
+bool is_container_name(const fs_std::path& path) {
+  const std::string suffix = path.extension();
+  return suffix == ".b2" || suffix == ".b2frame" || suffix == ".b2nd";
+}
+
 /// Where files are called as containers are, a name may not be shown again as it was asked for.
 bool is_among_container_names(const fs_std::path& path) {
+  if (is_container_name(path)) return true;
   std::error_code none;
-  for (const auto& entry : fs_std::directory_iterator(path.parent_path(), none)) {
-    const std::string suffix = entry.path().extension();
-    if (suffix == ".b2" || suffix == ".b2frame" || suffix == ".b2nd") return true;
-  }
+  for (const auto& entry : fs_std::directory_iterator(path.parent_path(), none))
+    if (is_container_name(entry.path())) return true;
   return false;
 }
 

@@ -262,6 +262,35 @@ BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse
   BOOST_TEST((read_file(mount / "b") == bytes_of(flat_text())));
 }
 
+BOOST_AUTO_TEST_CASE(arrays_with_links_stay_arrays, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Maker maker(source.path());
+  maker.array("a.b2nd");
+  maker.array("x.b2nd");
+  {
+    Mount mount(source.path());
+    BOOST_TEST(errno_of(link((mount / "a.npy").c_str(), (mount / "b.npy").c_str())) == 0);
+    BOOST_TEST(errno_of(rename((mount / "b.npy").c_str(), (mount / "b").c_str())) == EOPNOTSUPP);
+    BOOST_TEST(errno_of(link((mount / "b.npy").c_str(), (mount / "c").c_str())) == EOPNOTSUPP);
+    const Fd file(open((mount / "a.npy").c_str(), O_RDWR | O_CLOEXEC));
+    BOOST_TEST(pwrite(file.get(), "item", 4, 128) == 4);
+    BOOST_TEST(errno_of(fsync(file.get())) == 0);
+    BOOST_CHECK(read_file(mount / "b.npy") == read_all(file, 10000));
+    BOOST_TEST(errno_of(ftruncate(file.get(), 5)) == 0);
+    BOOST_TEST(errno_of(fsync(file.get())) == EOPNOTSUPP);
+    // Without links it becomes a flat frame first.
+    BOOST_TEST(errno_of(link((mount / "x.npy").c_str(), (mount / "y").c_str())) == 0);
+    BOOST_CHECK(read_file(mount / "y") == read_file(mount / "x.npy"));
+  }
+  BOOST_TEST(names_in(source.path()) == (Names{"a.b2nd", "b.b2nd", "x.npy.b2frame", "y.b2frame"}));
+  MountSettings settings;
+  settings.options = {"ro"};
+  Mount mount(source.path(), settings);
+  const ByteVector bytes = read_file(mount / "a.npy");
+  BOOST_CHECK(read_file(mount / "b.npy") == bytes);
+  BOOST_CHECK(std::equal(bytes.begin() + 128, bytes.begin() + 132, "item"));
+}
+
 BOOST_AUTO_TEST_CASE(plain_files_stay_plain_unless_they_become_frames, *precondition(needs_fuse)) {
   const TempDir source;
   const Maker maker(source.path());

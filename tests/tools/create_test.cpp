@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/contents.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/tools/program.hpp"
@@ -244,7 +245,7 @@ BOOST_AUTO_TEST_CASE(names_the_metalayer_file_that_is_bad) {
 }
 
 BOOST_AUTO_TEST_CASE(keeps_memory_bounded_however_long_the_stream,
-                     *boost::unit_test::enable_if<!kSanitized>()) {
+                     *boost::unit_test::precondition(needs_plain_build)) {
   const TempDir scratch;
   const std::string output = scratch / "x.b2frame";
   const ProcessResult result =
