@@ -127,9 +127,10 @@ std::optional<std::int64_t> Content::seek_hole(std::int64_t offset) const {
 std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) const {
   const ReadLock lock(mutex_);
   if (offset < 0 || offset >= size_) return std::nullopt;
-  if (view_ && live_.empty() && !frozen_ && size_ == committed_size())
+  if (view_ && live_.empty() && !frozen_ && size_ == committed_size() && writers_ == 0)
     return want_hole ? view_->seek_hole(offset) : view_->seek_data(offset);
-  // Until it is committed all of a changed file counts as data, which is always allowed.
+  // Until it is committed all of a changed file counts as data, which is always allowed; and the
+  // kernel may have pages of a mapping that it has not written yet.
   return want_hole ? size_ : offset;
 }
 

@@ -130,7 +130,8 @@ void ContentCommit::edit_flat() {
   const std::int64_t old_size = view_->size();
   const std::int64_t kept = std::min({old_size, size_, layer_->lower_end});
   std::set<std::int64_t> touched = touched_chunks();
-  if (kept < old_size) transaction_->resize(kept);
+  drops_chunks_ = kept < old_size;
+  if (drops_chunks_) transaction_->resize(kept);
   if (kept < size_) transaction_->resize(size_);
   std::set<std::int64_t> whole;
   if (kept < old_size || kept < size_) {

@@ -218,10 +218,8 @@ void ContentCommit::finish() {
   c.writer_->set_times(accessed_.value_or(kUnchangedTime), *modified_);
   c.home_->lock_name()->refresh();
   const WriteLock lock(c.mutex_);
-  // Blocks of chunks that are gone would be taken for those of chunks that are added later.
-  const bool drops_chunks =
-      snapshot_ != nullptr && snapshot->info().nchunks < snapshot_->info().nchunks;
-  if (new_frame_ || drops_chunks)
+  // Blocks of chunks that are gone would be taken for those of chunks that came after them.
+  if (new_frame_ || drops_chunks_)
     c.id_ = c.services_.next_id++;
   else
     for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);

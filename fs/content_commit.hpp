@@ -88,6 +88,7 @@ class ContentCommit {
   std::shared_ptr<const frame::Snapshot> snapshot_;
   const Content::Layer* layer_ = nullptr;
   std::shared_ptr<frame::StoreDirectory> created_in_;  ///< where a temporary of this commit is
+  bool drops_chunks_ = false;  ///< cut off, though others may have been added again
   bool empty_ = false;
   bool finished_ = false;
   std::int64_t size_ = 0;  ///< of the file, as it is committed

@@ -14,7 +14,7 @@ namespace bloscfs::test {
 
 namespace {
 
-constexpr std::size_t kHistory = 40;
+constexpr std::size_t kHistory = 4000;
 
 bool is(const Operation& operation, const char* name) {
   return std::strcmp(operation.kind->name, name) == 0;
