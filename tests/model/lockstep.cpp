@@ -14,7 +14,7 @@ namespace bloscfs::test {
 
 namespace {
 
-constexpr std::size_t kHistory = 4000;
+constexpr std::size_t kHistory = 60;
 
 bool is(const Operation& operation, const char* name) {
   return std::strcmp(operation.kind->name, name) == 0;
@@ -104,6 +104,7 @@ bool Lockstep::may_refuse(const Operation& operation, int error) const {
 }
 
 void Lockstep::step(const Operation& operation, bool look) {
+  forget_ended_files();
   note_touched(operation);
   Count& count = counts_[operation.kind->name];
   const Outcome mount = operation.kind->perform(mount_, operation);
@@ -192,6 +193,17 @@ void Lockstep::note_touched(const Operation& operation) {
     note_changed(st);
   if (!operation.other.empty() && lstat((model_ / operation.other).c_str(), &st) == 0)
     note_changed(st);
+}
+
+/// A new file may get the inode number of one that is gone.
+void Lockstep::forget_ended_files() {
+  std::set<ino_t> present;
+  struct stat st {};
+  for (const auto& entry : fs_std::recursive_directory_iterator(model_.root()))
+    if (lstat(entry.path().c_str(), &st) == 0) present.insert(st.st_ino);
+  for (const OpenFile& file : model_.files)
+    if (file.fd && fstat(file.fd.get(), &st) == 0) present.insert(st.st_ino);
+  std::erase_if(times_, [&](const auto& known) { return present.count(known.first) == 0; });
 }
 
 void Lockstep::note_times(const Operation& operation) {
