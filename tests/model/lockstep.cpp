@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <iomanip>
 #include <sstream>
@@ -74,7 +75,10 @@ bool has_sparse_frame(const fs_std::path& source) {
 }  // namespace
 
 Lockstep::Lockstep(const fs_std::path& model, const fs_std::path& mount, const fs_std::path& source)
-    : model_(model, true), mount_(mount, false), source_(source) {}
+    : model_(model, true), mount_(mount, false), source_(source) {
+  // What is written to a fifo that nobody reads any more shall fail alike.
+  ::signal(SIGPIPE, SIG_IGN);
+}
 
 void Lockstep::differ(const std::string& text) const { throw Difference(text + "\n" + history()); }
 
