@@ -346,6 +346,8 @@ void Namespace::sync_directory(NodeId directory) {
   std::vector<NodeId> pending;
   {
     TreeChanges names(tree_);
+    // One that was removed while it was open has no entries any more.
+    if (names.is_unlinked(directory)) return;
     pending = names.pending_in(directory);
   }
   if (!pending.empty()) contents().commit(pending, true);
