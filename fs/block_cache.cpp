@@ -174,6 +174,13 @@ BlockCache::Held::~Held() {
   cache_.release(bytes_);
 }
 
+void BlockCache::charge(std::size_t before, std::size_t after) {
+  if (after > before)
+    reserve(after - before);
+  else
+    release(before - after);
+}
+
 void BlockCache::reserve(std::size_t bytes) {
   used_ += bytes;
   while (used_ > capacity_ && evict_one()) {

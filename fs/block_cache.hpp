@@ -93,6 +93,9 @@ class BlockCache {
     std::size_t bytes_;
   };
 
+  /// Takes from the budget what uncommitted bytes outside of the cache have become, in bytes.
+  void charge(std::size_t before, std::size_t after);
+
   /// True if the value is there or being made. Counts neither as hit nor as miss.
   bool contains(const CacheKey& key);
 

@@ -53,7 +53,10 @@ Content::Content(ContentServices services, const timespec& created)
   view_is_settled_ = false;
 }
 
-Content::~Content() { services_.budget.change(accounted_, 0); }
+Content::~Content() {
+  services_.budget.change(accounted_, 0);
+  services_.cache.charge(charged_, 0);
+}
 
 void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
   snapshot_ = std::move(snapshot);
@@ -154,6 +157,7 @@ void Content::touch() { changed_ = modified_ = now(); }
 
 void Content::account() {
   const std::size_t memory = live_.bytes.memory() + (frozen_ ? frozen_->bytes.memory() : 0);
+  services_.cache.charge(std::exchange(charged_, memory), memory);
   // Orphans are never committed, so nobody may wait for that.
   const std::size_t waiting = is_orphan_ ? 0 : memory;
   services_.budget.change(accounted_, waiting);

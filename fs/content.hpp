@@ -156,7 +156,8 @@ class Content {
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
-  std::size_t accounted_ GUARDED_BY(mutex_) = 0;
+  std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
+  std::size_t charged_ GUARDED_BY(mutex_) = 0;    ///< to the cache's budget
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;

@@ -54,6 +54,15 @@ BOOST_AUTO_TEST_CASE(stays_within_its_budget) {
   BOOST_TEST(stats.cache_evictions.load() > 4000);
 }
 
+BOOST_AUTO_TEST_CASE(gives_way_to_uncommitted_bytes) {
+  for (int i = 0; i < 200; i++) get(i, 10'000);
+  cache.charge(0, cache.capacity() - 100'000);
+  BOOST_TEST(stats.cache_bytes.load() <= 100'000);
+  cache.charge(cache.capacity() - 100'000, 0);
+  for (int i = 0; i < 200; i++) get(i, 10'000);
+  BOOST_TEST(stats.cache_bytes.load() > 500'000);
+}
+
 BOOST_AUTO_TEST_CASE(keeps_what_is_used_again_while_a_scan_passes) {
   int scanned = 1000;
   for (int round = 0; round < 3; round++) {
