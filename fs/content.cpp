@@ -130,10 +130,9 @@ std::optional<std::int64_t> Content::seek_hole(std::int64_t offset) const {
 std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) const {
   const ReadLock lock(mutex_);
   if (offset < 0 || offset >= size_) return std::nullopt;
-  if (view_ && live_.empty() && !frozen_ && size_ == committed_size() && writers_ == 0)
+  if (view_ && live_.empty() && !frozen_ && size_ == committed_size())
     return want_hole ? view_->seek_hole(offset) : view_->seek_data(offset);
-  // Until it is committed all of a changed file counts as data, which is always allowed; and the
-  // kernel may have pages of a mapping that it has not written yet.
+  // Until it is committed all of a changed file counts as data, which is always allowed.
   return want_hole ? size_ : offset;
 }
 
@@ -153,7 +152,10 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
                 : frame::open_cframe_writer(place.directory, place.name, settings, known);
 }
 
-void Content::touch() { changed_ = modified_ = now(); }
+void Content::touch() {
+  // With its writeback cache the kernel says when a file was changed.
+  if (!services_.options.writeback) changed_ = modified_ = now();
+}
 
 void Content::account() {
   const std::size_t memory = live_.bytes.memory() + (frozen_ ? frozen_->bytes.memory() : 0);

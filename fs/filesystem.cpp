@@ -126,7 +126,9 @@ void Filesystem::open_plain(FileHandle& handle, int flags) {
   tree_.begin_plain_writing(handle.node);
   try {
     const auto object = tree_.object(handle.node);
-    handle.plain = std::make_unique<const PlainFile>(*object, flags);
+    // With its writeback cache the kernel itself says where the end is.
+    const int ignored = write_options_.writeback ? O_APPEND : 0;
+    handle.plain = std::make_unique<const PlainFile>(*object, flags & ~ignored);
     if (handle.file) return;
     auto file = std::make_shared<OpenFile>();
     file->attributes = object->stat();
@@ -208,6 +210,11 @@ struct stat Filesystem::handle_attributes(std::uint64_t number) {
   } catch (const std::system_error&) {
     return open->file->attributes;
   }
+}
+
+bool Filesystem::has_writers(const FileHandle& handle) const {
+  return handle.file->content ? handle.file->content->has_writers()
+                              : tree_.has_plain_writers(handle.node);
 }
 
 std::chrono::steady_clock::duration Filesystem::idle_time() const {

@@ -79,6 +79,9 @@ class Filesystem {
   /// Reads from a container's view.
   void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
 
+  /// True if somebody has the file open for writing, so that the kernel may know more of it.
+  bool has_writers(const FileHandle& handle) const;
+
   // --- writing: containers, and plain files where nothing else is said
 
   /// To containers.

@@ -64,20 +64,30 @@ off_t seek_plain(int fd, off_t offset, int whence) {
   return found;
 }
 
-void op_lseek(fuse_req_t request, fuse_ino_t, off_t offset, int whence, fuse_file_info* info) {
+void reply_lseek(fuse_req_t request, const Filesystem::FileHandle& handle, off_t offset,
+                 int whence) {
+  if (handle.file->plain) {
+    fuse_reply_lseek(request, seek_plain(handle.file->plain.get(), offset, whence));
+    return;
+  }
+  const Content& content = *handle.file->content;
+  const auto found = whence == SEEK_DATA ? content.seek_data(offset) : content.seek_hole(offset);
+  if (!found) {
+    fuse_reply_err(request, ENXIO);
+    return;
+  }
+  fuse_reply_lseek(request, *found);
+}
+
+void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
+              fuse_file_info* info) {
   guarded(request, "lseek", [&] {
     const auto handle = filesystem(request).handle(info->fh);
-    if (handle->file->plain) {
-      fuse_reply_lseek(request, seek_plain(handle->file->plain.get(), offset, whence));
-      return;
-    }
-    const Content& content = *handle->file->content;
-    const auto found = whence == SEEK_DATA ? content.seek_data(offset) : content.seek_hole(offset);
-    if (!found) {
-      fuse_reply_err(request, ENXIO);
-      return;
-    }
-    fuse_reply_lseek(request, *found);
+    if (!filesystem(request).has_writers(*handle))
+      return reply_lseek(request, *handle, offset, whence);
+    mount_state(request).kernel_flush->before(inode, [=] {
+      guarded(request, "lseek", [&] { reply_lseek(request, *handle, offset, whence); });
+    });
   });
 }
 

@@ -7,6 +7,7 @@
 #include <fuse_lowlevel.h>
 
 #include "fs/filesystem.hpp"
+#include "fs/kernel_flush.hpp"
 
 namespace bloscfs::fs {
 
@@ -28,6 +29,8 @@ void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
 struct MountState {
   Filesystem* filesystem = nullptr;
   fuse_session* session = nullptr;
+  KernelFlush* kernel_flush = nullptr;
+  bool writeback = false;  ///< the kernel's writeback cache is wanted
 };
 
 inline MountState& mount_state(fuse_req_t request) {

@@ -38,12 +38,14 @@ constexpr auto kWantedCapabilities = static_cast<unsigned>(
     FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT |
     FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
 
-void op_init(void*, fuse_conn_info* connection) {
+void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
   connection->want |= connection->capable & kWantedCapabilities;
   // The daemon's own writes would leave set-user-ID bits where they are, so the kernel clears them.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
+  if (static_cast<const MountState*>(state)->writeback)
+    connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
 }
 
 fuse_lowlevel_ops operations() {
@@ -274,6 +276,7 @@ void run_session(SessionSettings settings) {
   }
 
   MountState state;
+  state.writeback = settings.options.write.writeback && !settings.options.read_only;
   Session session(settings, state);
   raise_kernel_readahead(settings.mountpoint);
   if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
@@ -284,6 +287,8 @@ void run_session(SessionSettings settings) {
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);
   state.filesystem = &filesystem;
+  KernelFlush kernel_flush(state.session);
+  state.kernel_flush = &kernel_flush;
   const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
   session.serve(threads.requests);
   filesystem.commit_all();

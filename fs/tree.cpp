@@ -346,6 +346,11 @@ void Tree::begin_plain_writing(NodeId id) {
   nodes_.node(id).plain_writers++;
 }
 
+bool Tree::has_plain_writers(NodeId id) const {
+  const MutexLock lock(mutex_);
+  return nodes_.node(id).plain_writers > 0;
+}
+
 void Tree::end_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);

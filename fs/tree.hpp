@@ -95,6 +95,7 @@ class Tree {
   /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
   void begin_plain_writing(NodeId id);
   void end_plain_writing(NodeId id);
+  bool has_plain_writers(NodeId id) const;
   bool is_last_plain_writer(NodeId id) const;
 
  private:
