@@ -5,6 +5,7 @@
 #include <system_error>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
 
@@ -91,13 +92,21 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
   });
 }
 
-void write_plain(fuse_req_t request, int fd, fuse_bufvec* in, off_t offset) {
+/// `keeps_time`: the kernel has collected the bytes, and tells by itself when they were written.
+void write_plain(fuse_req_t request, int fd, fuse_bufvec* in, off_t offset, bool keeps_time) {
+  struct stat before {};
+  if (keeps_time && ::fstat(fd, &before) != 0)
+    throw std::system_error(errno, std::generic_category(), "fstat");
   fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
   out.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
   out.buf[0].fd = fd;
   out.buf[0].pos = offset;
   const ssize_t written = fuse_buf_copy(&out, in, static_cast<fuse_buf_copy_flags>(0));
   if (written < 0) throw std::system_error(static_cast<int>(-written), std::generic_category());
+  if (keeps_time) {
+    const timespec times[2] = {kUnchangedTime, before.st_mtim};
+    ::futimens(fd, times);  // who may not set times has none to keep
+  }
   fuse_reply_write(request, static_cast<std::size_t>(written));
 }
 
@@ -106,7 +115,9 @@ void op_write_buf(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset,
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(info->fh);
-    if (handle->plain) return write_plain(request, handle->plain->fd(), in, offset);
+    if (handle->plain)
+      return write_plain(request, handle->plain->fd(), in, offset,
+                         mount_state(request).writeback && info->writepage);
     const std::size_t size = fuse_buf_size(in);
     const fuse_buf& first = in->buf[in->idx];
     if (in->count == in->idx + 1 && (first.flags & FUSE_BUF_IS_FD) == 0) {
