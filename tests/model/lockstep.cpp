@@ -111,6 +111,7 @@ void Lockstep::step(const Operation& operation, bool look) {
     ++count.refused;
     if (is(operation, "open")) model_.files[operation.slot] = OpenFile();
     remember(operation, mount, mount);
+    if (mount.is_half_done) do_first_half(operation);
     return;
   }
   const Outcome model = operation.kind->perform(model_, operation);
@@ -120,6 +121,15 @@ void Lockstep::step(const Operation& operation, bool look) {
   note_touched(operation);
   if (operation.kind->touches == Touches::times && model.error == 0) note_times(operation);
   if (look) look_at(operation);
+}
+
+/// Saves the file on the model's side, too, after the mount has refused to rename it.
+void Lockstep::do_first_half(const Operation& operation) {
+  Operation saving = operation;
+  saving.other.clear();
+  const Outcome model = operation.kind->perform(model_, saving);
+  if (model.error != 0) differ(describe(saving) + ": " + describe(model) + ", in the mount done");
+  note_touched(operation);
 }
 
 // --- results
