@@ -149,6 +149,9 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
   const bool carries = has_sidecar(source_) && from_.stat(sidecar_name(stored_name));
   if (!occupant) {
     from_.rename_to_free(stored_name, to_, full_name);
+  } else if (is_same(source_, *occupant)) {
+    // A hard link that a waiting file has replaced: rename(2) would leave both names.
+    from_.remove_file(stored_name);
   } else if (!is_stored_directory(source_) && !is_stored_directory(*occupant)) {
     from_.rename(stored_name, to_, full_name);
   } else if (source_.is_directory() && occupant->is_directory()) {

@@ -239,6 +239,22 @@ BOOST_AUTO_TEST_CASE(names_are_exchanged_where_both_fit, *precondition(needs_fus
   check_nothing_is_left_over(source.path());
 }
 
+BOOST_AUTO_TEST_CASE(hard_link_takes_the_name_that_a_new_file_took_from_another,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).flat("a.b2frame");
+  fs_std::create_hard_link(source / "a.b2frame", source / "b.b2frame");
+  Mount mount(source.path());
+  write_text(mount / "new", "other text");
+  BOOST_TEST(errno_of(rename((mount / "new").c_str(), (mount / "a").c_str())) == 0);
+  BOOST_TEST(errno_of(rename((mount / "b").c_str(), (mount / "a").c_str())) == 0);
+  BOOST_TEST(
+      (shown(mount.path()) == std::map<std::string, std::string>{{"a", "file " + flat_text()}}));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  check_nothing_is_left_over(source.path());
+  BOOST_TEST(!fs_std::exists(source / "b.b2frame"));
+}
+
 BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
                      *precondition(needs_fuse)) {
   const TempDir source;
