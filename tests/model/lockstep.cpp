@@ -54,6 +54,15 @@ bool is_container_name(const fs_std::path& path) {
   return suffix == ".b2" || suffix == ".b2frame" || suffix == ".b2nd";
 }
 
+/// Where a file is made that is opened by that name.
+fs_std::path behind_symlinks(fs_std::path path) {
+  constexpr int kMaxSymlinks = 40;
+  std::error_code none;
+  for (int i = 0; i < kMaxSymlinks && fs_std::is_symlink(path, none); ++i)
+    path = path.parent_path() / fs_std::read_symlink(path);
+  return path;
+}
+
 /// Where files are called as containers are, a name may not be shown again as it was asked for.
 bool is_among_container_names(const fs_std::path& path) {
   if (is_container_name(path)) return true;
@@ -96,7 +105,9 @@ void Lockstep::remember(const Operation& operation, const Outcome& model, const 
 bool Lockstep::may_refuse(const Operation& operation, int error) const {
   if (error == EEXIST)
     return is_among_container_names(model_ / operation.path) ||
-           is_among_container_names(model_ / operation.other);
+           is_among_container_names(model_ / operation.other) ||
+           (operation.kind->touches == Touches::contents &&
+            is_among_container_names(behind_symlinks(model_ / operation.path)));
   if (error == EPERM) return is(operation, "link") && has_sparse_frame(source_);
   if (error == EOPNOTSUPP)
     return links_of(model_ / operation.path) > 1 || links_of(model_ / operation.other) > 1;
