@@ -346,6 +346,7 @@ void Namespace::sync_directory(NodeId directory) {
   std::vector<NodeId> pending;
   {
     TreeChanges names(tree_);
+    if (names.is_unlinked(directory)) return;  // it is empty, and nobody will find it again
     pending = names.pending_in(directory);
   }
   if (!pending.empty()) contents().commit(pending, true);

@@ -118,6 +118,16 @@ BOOST_AUTO_TEST_CASE(a_directory_goes_while_its_removed_frame_is_read, *precondi
   BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
 }
 
+BOOST_AUTO_TEST_CASE(a_removed_directory_is_synced, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).directory("d");
+  Mount mount(source.path());
+  const Fd directory(open((mount / "d").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
+  BOOST_TEST(errno_of(fsync(directory.get())) == 0);
+  BOOST_TEST(errno_of(fdatasync(directory.get())) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(lock_sidecars_follow_their_frames, *precondition(needs_fuse)) {
   const TempDir source;
   fs_std::create_directory(source / "d");
