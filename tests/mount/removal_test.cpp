@@ -71,6 +71,10 @@ BOOST_AUTO_TEST_CASE(removed_files_stay_for_those_who_have_them_open, *precondit
     BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
     BOOST_TEST(st.st_size == static_cast<off_t>(contents.size()));
     BOOST_TEST(errno_of(fchmod(file.get(), 0600)) == 0);
+    const timespec times[2] = {{1'000'000'000, 0}, {1'100'000'000, 0}};
+    BOOST_TEST(errno_of(futimens(file.get(), times)) == 0);
+    BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
+    BOOST_TEST(st.st_mtime == 1'100'000'000);
     BOOST_CHECK(read_all(file, contents.size()) == contents);
   }
   BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
