@@ -276,6 +276,23 @@ BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse
   BOOST_TEST((read_file(mount / "b") == bytes_of(flat_text())));
 }
 
+BOOST_AUTO_TEST_CASE(a_frame_with_links_that_was_empty_before_is_emptied,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  MountSettings settings;
+  settings.options = {"checksum"};
+  const auto resize = [&](off_t size, bool has_link) {
+    Mount mount(source.path(), settings);
+    const Fd file(open((mount / "a").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+    if (has_link) BOOST_TEST(errno_of(link((mount / "a").c_str(), (mount / "b").c_str())) == 0);
+    BOOST_TEST(errno_of(ftruncate(file.get(), size)) == 0);
+    BOOST_TEST(errno_of(fsync(file.get())) == 0);
+  };
+  resize(0, false);
+  resize(5000, false);
+  resize(0, true);
+}
+
 BOOST_AUTO_TEST_CASE(arrays_with_links_stay_arrays, *precondition(needs_fuse)) {
   const TempDir source;
   const Maker maker(source.path());
