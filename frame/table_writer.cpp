@@ -144,6 +144,8 @@ std::int64_t TableWriter::write(TableContent& table, StoreFile* file, std::uint6
     to_bytes(entries, plain_);
     header.memcpyed = true;
     header.filters = {};
+    // As ChunkEncoder has it: the trailer of an empty frame is recognised by its bytes.
+    header.dont_split = false;
     return put_chunk(header, plain_, file, position);
   }
   if (const auto entry = table.uniform_entry()) {

@@ -251,7 +251,7 @@ std::optional<std::optional<std::vector<std::uint8_t>>> Content::uncommitted_vlm
 
 bool Content::set_times(const timespec& accessed, const timespec& modified) {
   const MutexLock commit_lock(commit_mutex_);
-  if (!home_) return false;
+  if (!home_ && !is_orphan()) return false;
   {
     const WriteLock lock(mutex_);
     accessed_ = accessed;

@@ -115,8 +115,9 @@ bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
   const auto file = tree_.opened(node);
   if (!file || !file->content) return false;
   try {
-    // Readers would take new times for a change by somebody else.
-    file->content->make_writable(std::move(home));
+    // Readers would take new times for a change by somebody else. Those of a removed file are in
+    // its content alone.
+    if (!file->content->is_orphan()) file->content->make_writable(std::move(home));
   } catch (const std::system_error&) {
     return false;
   }

@@ -16,10 +16,10 @@ namespace bloscfs::fs {
 
 std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::Without& without) {
+                        const TreeChanges::Ahead& ahead) {
   const std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
   for (std::string& name : container_names(shown_name, shown, previous, suffix))
-    if (names.fits(directory, shown_name, name, shown, without)) return std::move(name);
+    if (names.fits(directory, shown_name, name, shown, ahead)) return std::move(name);
   return {};
 }
 
@@ -82,7 +82,8 @@ std::string NodeHome::Lock::name_as(ShownAs shown) {
   // The representation decides on the suffix; a plain file keeps its name where that will do.
   const bool was_plain = object_->entry.shown == ShownAs::itself;
   return choose_name(names_, object_->directory, shown_name_, shown,
-                     was_plain ? object_->full_name : std::string(), services_.policy, {&*object_});
+                     was_plain ? object_->full_name : std::string(), services_.policy,
+                     {{&*object_}});
 }
 
 void NodeHome::Lock::taken_over(const std::string& stored_as) {

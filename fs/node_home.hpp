@@ -28,11 +28,11 @@ struct NameServices {
   MountLock* lock = nullptr;  ///< of a writable mount
 };
 
-/// The first full name under which a container would be shown as asked, once those of `without` are
-/// gone; `previous` is its full name until now, empty for a new one. Empty if there is none.
+/// The first full name under which a container would be shown as asked; `previous` is its full name
+/// until now, empty for a new one. Empty if there is none.
 std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::Without& without);
+                        const TreeChanges::Ahead& ahead);
 
 class NodeHome final : public ContentHome {
  public:

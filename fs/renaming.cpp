@@ -46,7 +46,8 @@ Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameReque
       source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
       target_(names.find(request.to, request.to_name)),
       from_(services.root.directory(names.path(request.from))),
-      to_(services.root.directory(names.path(request.to))) {}
+      to_(services.root.directory(names.path(request.to))),
+      ahead_{{&source_, target_ ? &*target_ : nullptr}} {}
 
 std::optional<Renaming::Need> Renaming::run() {
   if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
@@ -67,19 +68,18 @@ void Renaming::check_types() {
 
 std::string Renaming::target_name(const NamedObject& object, NodeId directory,
                                   const std::string& name, const NamedObject* replaced) {
-  const TreeChanges::Without without = {&source_, target_ ? &*target_ : nullptr};
   if (object.entry.shown == ShownAs::itself) {
     if (!names_.makes_frame(object, name) &&
-        names_.fits(directory, name, name, ShownAs::itself, without))
+        names_.fits(directory, name, name, ShownAs::itself, ahead_))
       return name;
     throw_errno(EEXIST, name);
   }
   if (replaced != nullptr && replaced->entry.is_container &&
-      names_.fits(directory, name, replaced->full_name, object.entry.shown, without))
+      names_.fits(directory, name, replaced->full_name, object.entry.shown, ahead_))
     return replaced->full_name;
   std::string chosen =
       choose_name(names_, directory, name, object.entry.shown,
-                  object.is_pending ? std::string() : object.full_name, services_.policy, without);
+                  object.is_pending ? std::string() : object.full_name, services_.policy, ahead_);
   if (chosen.empty()) throw_errno(EEXIST, name);
   return chosen;
 }
@@ -149,6 +149,9 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
   const bool carries = has_sidecar(source_) && from_.stat(sidecar_name(stored_name));
   if (!occupant) {
     from_.rename_to_free(stored_name, to_, full_name);
+  } else if (is_same(source_, *occupant)) {
+    // A hard link that a waiting file has replaced: rename(2) would leave both names.
+    from_.remove_file(stored_name);
   } else if (!is_stored_directory(source_) && !is_stored_directory(*occupant)) {
     from_.rename(stored_name, to_, full_name);
   } else if (source_.is_directory() && occupant->is_directory()) {
@@ -168,8 +171,18 @@ std::optional<Renaming::Need> Renaming::exchange() {
   if (becomes_flat_as(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return Need{Need::What::commit, object->node};
-  const std::string source_name = target_name(source_, request_.to, request_.to_name, &*target_);
-  const std::string old_name = target_name(*target_, request_.from, request_.from_name, &source_);
+  // One may want the very name that the other must have: what is shown as itself has no choice.
+  const bool target_is_first = target_->entry.shown == ShownAs::itself;
+  const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
+                          const NamedObject& replaced) {
+    std::string chosen = target_name(object, directory, name, &replaced);
+    ahead_.arrived.push_back({directory, chosen, object.entry.shown});
+    return chosen;
+  };
+  std::string old_name;
+  if (target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
+  const std::string source_name = choose(source_, request_.to, request_.to_name, *target_);
+  if (!target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);

@@ -65,6 +65,7 @@ class Renaming {
   NamedObject source_;
   std::optional<NamedObject> target_;
   SourceDirectory from_, to_;
+  TreeChanges::Ahead ahead_;
   std::vector<NodeId> renamed_;
 };
 

@@ -107,9 +107,11 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   return found.remains;
 }
 
-EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const Without& without) {
-  return [this, directory, path, without](const std::string& name) -> std::optional<ShownAs> {
-    for (const NamedObject* gone : without)
+EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const Ahead& ahead) {
+  return [this, directory, path, ahead](const std::string& name) -> std::optional<ShownAs> {
+    for (const Ahead::Arrival& arrival : ahead.arrived)
+      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
+    for (const NamedObject* gone : ahead.gone)
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
     const auto entry = tree_.visible_entry(directory, path, name);
@@ -131,17 +133,17 @@ bool TreeChanges::hides(NodeId directory, const std::string& path, const std::st
 }
 
 bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
-                       const std::string& full_name, ShownAs shown, const Without& without) {
+                       const std::string& full_name, ShownAs shown, const Ahead& ahead) {
   const std::string path = tree_.path(directory);
   const auto is_there = [&](const NamedObject* gone) {
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
   };
-  if (std::none_of(without.begin(), without.end(), is_there) &&
+  if (std::none_of(ahead.gone.begin(), ahead.gone.end(), is_there) &&
       tree_.root_.stat(join_path(path, full_name)))
     return false;
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
-  return shows_as(shown_name, full_name, shown, probe(directory, path, without)) &&
+  return shows_as(shown_name, full_name, shown, probe(directory, path, ahead)) &&
          !hides(directory, path, full_name, shown);
 }
 

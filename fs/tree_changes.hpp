@@ -55,11 +55,20 @@ class TreeChanges {
   bool is_known(const struct stat& object) const;
   /// What is left of a node without names; throws ESTALE if nothing is.
   std::shared_ptr<const SourceObject> remains(NodeId node) const;
+  /// In what the names differ from those of now once a change is done.
+  struct Ahead {
+    std::vector<const NamedObject*> gone;  ///< null ones aside
+    struct Arrival {
+      NodeId directory;
+      std::string full_name;
+      ShownAs shown;
+    };
+    std::vector<Arrival> arrived = {};
+  };
   /// True if a new entry could have that full name, and would be shown as asked without a change
-  /// for any other, once those of `without` (null ones aside) are gone.
-  using Without = std::vector<const NamedObject*>;
+  /// for any other.
   bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
-            ShownAs shown, const Without& without);
+            ShownAs shown, const Ahead& ahead);
   /// True if the object under that full name would make its directory a sparse frame.
   bool makes_frame(const NamedObject& object, const std::string& full_name) const;
   /// The name that the mount shows it by.
@@ -90,7 +99,7 @@ class TreeChanges {
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
-  EntryProbe probe(NodeId directory, const std::string& path, const Without& without);
+  EntryProbe probe(NodeId directory, const std::string& path, const Ahead& ahead);
   bool hides(NodeId directory, const std::string& path, const std::string& full_name,
              ShownAs shown);
   NamedObject describe(NodeId directory, const std::string& path, const std::string& full_name,

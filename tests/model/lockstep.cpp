@@ -55,6 +55,15 @@ bool is_container_name(const fs_std::path& path) {
   return suffix == ".b2" || suffix == ".b2frame" || suffix == ".b2nd";
 }
 
+/// Where a file is made that is opened by that name.
+fs_std::path behind_symlinks(fs_std::path path) {
+  constexpr int kMaxSymlinks = 40;
+  std::error_code none;
+  for (int i = 0; i < kMaxSymlinks && fs_std::is_symlink(path, none); ++i)
+    path = path.parent_path() / fs_std::read_symlink(path);
+  return path;
+}
+
 /// Where files are called as containers are, a name may not be shown again as it was asked for.
 bool is_among_container_names(const fs_std::path& path) {
   if (is_container_name(path)) return true;
@@ -100,7 +109,9 @@ void Lockstep::remember(const Operation& operation, const Outcome& model, const 
 bool Lockstep::may_refuse(const Operation& operation, int error) const {
   if (error == EEXIST)
     return is_among_container_names(model_ / operation.path) ||
-           is_among_container_names(model_ / operation.other);
+           is_among_container_names(model_ / operation.other) ||
+           (operation.kind->touches == Touches::contents &&
+            is_among_container_names(behind_symlinks(model_ / operation.path)));
   if (error == EPERM) return is(operation, "link") && has_sparse_frame(source_);
   if (error == EOPNOTSUPP)
     return links_of(model_ / operation.path) > 1 || links_of(model_ / operation.other) > 1;
@@ -116,6 +127,7 @@ void Lockstep::step(const Operation& operation, bool look) {
     ++count.refused;
     if (is(operation, "open")) model_.files[operation.slot] = OpenFile();
     remember(operation, mount, mount);
+    if (mount.is_half_done) do_first_half(operation);
     return;
   }
   const Outcome model = operation.kind->perform(model_, operation);
@@ -125,6 +137,15 @@ void Lockstep::step(const Operation& operation, bool look) {
   note_touched(operation);
   if (operation.kind->touches == Touches::times && model.error == 0) note_times(operation);
   if (look) look_at(operation);
+}
+
+/// Saves the file on the model's side, too, after the mount has refused to rename it.
+void Lockstep::do_first_half(const Operation& operation) {
+  Operation saving = operation;
+  saving.other.clear();
+  const Outcome model = operation.kind->perform(model_, saving);
+  if (model.error != 0) differ(describe(saving) + ": " + describe(model) + ", in the mount done");
+  note_touched(operation);
 }
 
 // --- results

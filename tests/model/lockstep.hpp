@@ -49,6 +49,7 @@ class Lockstep {
   Outcome perform(const Operation& operation);
   void remember(const Operation& operation, const Outcome& model, const Outcome& mount);
   bool may_refuse(const Operation& operation, int error) const;
+  void do_first_half(const Operation& operation);
   void compare(const Operation& operation, const Outcome& model, const Outcome& mount);
   void compare_holes(const Operation& operation, const Outcome& model, const Outcome& mount);
   void check_hole(const ByteVector& contents, std::int64_t begin, std::int64_t end);

@@ -89,13 +89,17 @@ Outcome perform_save(Side& side, const Operation& operation) {
   return write_all(fd.get(), operation);
 }
 
-/// Written under one name, made durable, and renamed over another.
+/// Written under one name, made durable, and renamed over another if there is one.
 Outcome perform_replace(Side& side, const Operation& operation) {
   const Outcome written = perform_save(side, operation);
   if (written.error != 0) return written;
   const Fd fd(open((side / operation.path).c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
   if (!fd || fsync(fd.get()) != 0) return outcome_of(-1);
-  return outcome_of(rename((side / operation.path).c_str(), (side / operation.other).c_str()));
+  if (operation.other.empty()) return {};
+  Outcome renamed =
+      outcome_of(rename((side / operation.path).c_str(), (side / operation.other).c_str()));
+  renamed.is_half_done = renamed.error != 0;
+  return renamed;
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Outcome {
   std::int64_t value = 0;  ///< what the call returned
   ByteVector bytes;        ///< what was read
   std::vector<std::string> names;
+  bool is_half_done = false;  ///< a file was saved, but not given its name
 };
 
 /// An outcome from what a system call returned.

@@ -207,6 +207,54 @@ BOOST_AUTO_TEST_CASE(rename_of_everything_onto_everything, *precondition(needs_f
   BOOST_TEST((shown(again / what.directory) == shown(model / what.directory)));
 }
 
+BOOST_AUTO_TEST_CASE(names_are_exchanged_where_both_fit, *precondition(needs_fuse)) {
+  const TempDir source;
+  for (const char* name : {"one", "two"}) {
+    const Maker maker(source / name);
+    maker.plain("a");
+    maker.flat(std::string("a.b2frame") + (name[0] == 'o' ? ".b2frame" : ""));
+  }
+  Maker(source / "three").plain("a");
+  Maker(source / "three").flat("a.b2");
+  Mount mount(source.path());
+  const auto exchange = [&](const fs_std::path& one, const fs_std::path& other) {
+    return errno_of(renameat2(AT_FDCWD, (mount / one).c_str(), AT_FDCWD, (mount / other).c_str(),
+                              RENAME_EXCHANGE));
+  };
+  // A frame shown as "a" would have to have the name that the plain file gets.
+  const auto before = shown(mount.path());
+  for (const char* directory : {"one", "two"}) {
+    BOOST_TEST(exchange(fs_std::path(directory) / "a", fs_std::path(directory) / "a.b2frame") ==
+               EEXIST);
+    BOOST_TEST(exchange(fs_std::path(directory) / "a.b2frame", fs_std::path(directory) / "a") ==
+               EEXIST);
+  }
+  BOOST_TEST((shown(mount.path()) == before));
+  // This one has another suffix to choose.
+  const auto in_three = shown(mount / "three");
+  BOOST_TEST(exchange("three/a", "three/a.b2") == 0);
+  BOOST_TEST(shown(mount / "three").at("a") == in_three.at("a.b2"));
+  BOOST_TEST(shown(mount / "three").at("a.b2") == in_three.at("a"));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  check_nothing_is_left_over(source.path());
+}
+
+BOOST_AUTO_TEST_CASE(hard_link_takes_the_name_that_a_new_file_took_from_another,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).flat("a.b2frame");
+  fs_std::create_hard_link(source / "a.b2frame", source / "b.b2frame");
+  Mount mount(source.path());
+  write_text(mount / "new", "other text");
+  BOOST_TEST(errno_of(rename((mount / "new").c_str(), (mount / "a").c_str())) == 0);
+  BOOST_TEST(errno_of(rename((mount / "b").c_str(), (mount / "a").c_str())) == 0);
+  BOOST_TEST(
+      (shown(mount.path()) == std::map<std::string, std::string>{{"a", "file " + flat_text()}}));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  check_nothing_is_left_over(source.path());
+  BOOST_TEST(!fs_std::exists(source / "b.b2frame"));
+}
+
 BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
                      *precondition(needs_fuse)) {
   const TempDir source;

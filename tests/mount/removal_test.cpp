@@ -71,6 +71,10 @@ BOOST_AUTO_TEST_CASE(removed_files_stay_for_those_who_have_them_open, *precondit
     BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
     BOOST_TEST(st.st_size == static_cast<off_t>(contents.size()));
     BOOST_TEST(errno_of(fchmod(file.get(), 0600)) == 0);
+    const timespec times[2] = {{1'000'000'000, 0}, {1'100'000'000, 0}};
+    BOOST_TEST(errno_of(futimens(file.get(), times)) == 0);
+    BOOST_TEST(errno_of(fstat(file.get(), &st)) == 0);
+    BOOST_TEST(st.st_mtime == 1'100'000'000);
     BOOST_CHECK(read_all(file, contents.size()) == contents);
   }
   BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
@@ -116,6 +120,16 @@ BOOST_AUTO_TEST_CASE(a_directory_goes_while_its_removed_frame_is_read, *precondi
     BOOST_CHECK(read_all(file, contents.size()) == contents);
   }
   BOOST_CHECK(soon([&] { return names_in(source.path()).empty(); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_removed_directory_is_synced, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).directory("d");
+  Mount mount(source.path());
+  const Fd directory(open((mount / "d").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_TEST(errno_of(rmdir((mount / "d").c_str())) == 0);
+  BOOST_TEST(errno_of(fsync(directory.get())) == 0);
+  BOOST_TEST(errno_of(fdatasync(directory.get())) == 0);
 }
 
 BOOST_AUTO_TEST_CASE(lock_sidecars_follow_their_frames, *precondition(needs_fuse)) {
@@ -260,6 +274,23 @@ BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse
   BOOST_TEST(st.st_nlink == 2u);
   BOOST_TEST(errno_of(unlink((mount / "a").c_str())) == 0);
   BOOST_TEST((read_file(mount / "b") == bytes_of(flat_text())));
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_with_links_that_was_empty_before_is_emptied,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  MountSettings settings;
+  settings.options = {"checksum"};
+  const auto resize = [&](off_t size, bool has_link) {
+    Mount mount(source.path(), settings);
+    const Fd file(open((mount / "a").c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0600));
+    if (has_link) BOOST_TEST(errno_of(link((mount / "a").c_str(), (mount / "b").c_str())) == 0);
+    BOOST_TEST(errno_of(ftruncate(file.get(), size)) == 0);
+    BOOST_TEST(errno_of(fsync(file.get())) == 0);
+  };
+  resize(0, false);
+  resize(5000, false);
+  resize(0, true);
 }
 
 BOOST_AUTO_TEST_CASE(arrays_with_links_stay_arrays, *precondition(needs_fuse)) {
