@@ -5,7 +5,6 @@
 //   BLOSCFS_MODEL_SEED=SEED BLOSCFS_MODEL_OPERATIONS=4000 test_model --run_test=model/VARIANT
 
 #include <algorithm>
-#include <csignal>
 
 #include <boost/test/unit_test.hpp>
 
