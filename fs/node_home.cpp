@@ -123,6 +123,7 @@ void NodeHome::Lock::take_name(const SourceDirectory& directory, const std::stri
     directory.rename_to_free(stored_as, directory, full_name);
   } else if (!occupant->entry.is_sframe) {
     directory.rename(stored_as, directory, full_name);
+    names_.link_lost(*occupant);
   } else {
     directory.exchange(stored_as, directory, full_name);
     Removal(names_, services_.root, services_.doomed)

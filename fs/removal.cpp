@@ -55,6 +55,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     directory.remove_file(stored_name);
     if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
       directory.remove_file(sidecar_name(stored_name));
+    names_.link_lost(object);
     return;
   }
   // Readers open its chunks by name, so they stay together under another one.

@@ -154,6 +154,7 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
     from_.remove_file(stored_name);
   } else if (!is_stored_directory(source_) && !is_stored_directory(*occupant)) {
     from_.rename(stored_name, to_, full_name);
+    names_.link_lost(*occupant);
   } else if (source_.is_directory() && occupant->is_directory()) {
     removal_.clear(*occupant);
     from_.rename(stored_name, to_, full_name);

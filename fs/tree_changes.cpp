@@ -271,6 +271,16 @@ void TreeChanges::touched(const NamedObject& object) {
   take_state(tree_.nodes_.node(object.node), object.path());
 }
 
+void TreeChanges::link_lost(const NamedObject& object) {
+  const Identity identity = identity_of(object.entry.entry);
+  const MutexLock lock(tree_.mutex_);
+  Node* node = tree_.nodes_.current(identity);
+  if (node == nullptr || !(node->state == state_of(object.entry.source))) return;
+  for (const std::string& path : tree_.nodes_.paths(*node))
+    if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
+      return take_state(*node, path);
+}
+
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name) {
   const std::string path = join_path(tree_.path(directory), stored_name);
   const auto entry = tree_.look(path);

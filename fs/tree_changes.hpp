@@ -93,6 +93,8 @@ class TreeChanges {
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
   /// Its source file's attributes have been changed by us: that makes no other state of it.
   void touched(const NamedObject& object);
+  /// A name that it had in SOURCE is gone; its file may have others, and is in no other state.
+  void link_lost(const NamedObject& object);
   /// What stands under that name now is a new state of the node, made by us.
   void replaced(NodeId id, NodeId directory, const std::string& stored_name);
   /// Destroyed with the node.

@@ -255,6 +255,23 @@ BOOST_AUTO_TEST_CASE(hard_link_takes_the_name_that_a_new_file_took_from_another,
   BOOST_TEST(!fs_std::exists(source / "b.b2frame"));
 }
 
+BOOST_AUTO_TEST_CASE(file_stays_what_it_is_when_a_new_one_takes_one_of_its_names,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).flat("a.b2frame");
+  fs_std::create_hard_link(source / "a.b2frame", source / "b.b2frame");
+  Mount mount(source.path());
+  const Fd open_file(open((mount / "b").c_str(), O_PATH | O_CLOEXEC));
+  write_text(mount / "new", "other text");
+  BOOST_TEST(errno_of(rename((mount / "new").c_str(), (mount / "a").c_str())) == 0);
+  const Fd directory(open(mount.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_TEST(errno_of(fsync(directory.get())) == 0);
+  const std::string path = "/proc/self/fd/" + std::to_string(open_file.get());
+  BOOST_TEST(errno_of(linkat(AT_FDCWD, path.c_str(), AT_FDCWD, (mount / "c").c_str(),
+                             AT_SYMLINK_FOLLOW)) == 0);
+  BOOST_TEST(shown(mount.path()).at("c") == "file " + flat_text());
+}
+
 BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
                      *precondition(needs_fuse)) {
   const TempDir source;
