@@ -1,8 +1,12 @@
 #include "tests/model/variant.hpp"
 
+#include <stdexcept>
+
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/subprocess.hpp"
 
 namespace bloscfs::test {
 
@@ -70,11 +74,11 @@ void make_directories(const fs_std::path& root, const std::vector<std::string>& 
 
 fs_std::path prepare_tree(const fs_std::path& source, const fs_std::path& model) {
   for (const auto& root : {source, model}) make_directories(root, plain_names().directories);
-  // A frame without room for its trailer behind the header cannot be emptied while it has links.
-  Cut cut;
-  cut.spare = 64;
-  write_file(source / "a.b2frame", flat_frame(first_contents(), cut));
   write_file(model / "a", first_contents());
+  // A frame that keeps no trailer behind its header could not be emptied while it has links.
+  const auto made = run(
+      {b2frame_program(), "create", (model / "a").string(), "-o", (source / "a.b2frame").string()});
+  if (!made.ok()) throw std::runtime_error(made.description());
   write_sparse_frame(source / "s.b2frame", first_contents());
   write_file(model / "s", first_contents());
   write_file(source / "plain", first_contents());

@@ -222,7 +222,7 @@ ByteVector encode_frame(const FramePlan& plan, const ByteVector& chunk_area,
 }
 
 ByteVector flat_frame(const ByteVector& contents, const Cut& cut) {
-  ByteVector area(cut.spare);
+  ByteVector area;
   std::vector<std::int64_t> entries;
   for (const auto& chunk : cut_chunks(contents, cut)) {
     entries.push_back(chunk ? static_cast<std::int64_t>(area.size()) : kZeroChunk);

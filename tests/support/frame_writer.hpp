@@ -52,7 +52,6 @@ struct Cut {
   std::size_t typesize = 1;
   Metalayers metalayers;
   Metalayers vlmetalayers;
-  std::size_t spare = 0;  ///< contiguous: unused bytes in front of the first chunk
 };
 
 /// A contiguous frame; all-zero chunks get special index entries.
