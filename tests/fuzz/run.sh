@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of a clang build for an equal share of SECONDS, from the files of tests/data and,
-# where it is present, the larger corpus beside the source tree. What breaks one is left in the
-# current directory as crash-*.
+# Runs every fuzzer of a clang build for an equal share of SECONDS of processor time, as many at once
+# as there are processors, from the files of tests/data and, where it is present, the larger corpus
+# beside the source tree. What breaks one is left in the current directory as crash-*.
 set -euo pipefail
 
 [ $# -eq 2 ] || { echo "usage: tests/fuzz/run.sh SECONDS BUILD_DIR" >&2; exit 2; }
@@ -33,22 +33,30 @@ for target in "$build"/fuzz_*; do
 done
 [ ${#targets[@]} -gt 0 ] || { echo "tests/fuzz/run.sh: no fuzzers in $build" >&2; exit 1; }
 
-status=0
 share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+
+# run_target TARGET: its directory gets a report, and a file "failed" if it broke.
+run_target() {
+  local name=$1 place=$scratch/$1 number=0
+  while IFS= read -r -d '' file; do
+    cp "$file" "$place/seeds/$((number += 1))"
+  done < <(seeds "$name")
+  echo "$name: $share s from $number seeds" >"$place/report"
+  "$build/$name" -max_total_time="$share" -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
+    -print_final_stats=1 "$place/new" "$place/seeds" >"$place/log" 2>&1 || {
+    touch "$place/failed"
+    echo "$name failed:"
+    tail -n 60 "$place/log"
+  } >>"$place/report"
+  grep -E 'number_of_executed_units|peak_rss_mb' "$place/log" >>"$place/report" || true
+}
+
 for target in "${targets[@]}"; do
   name=$(basename "$target")
   mkdir -p "$scratch/$name/seeds" "$scratch/$name/new"
-  number=0
-  while IFS= read -r -d '' file; do
-    cp "$file" "$scratch/$name/seeds/$((number += 1))"
-  done < <(seeds "$name")
-  echo "$name: $share s from $number seeds"
-  "$target" -max_total_time="$share" -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
-    -print_final_stats=1 "$scratch/$name/new" "$scratch/$name/seeds" >"$scratch/log" 2>&1 || {
-    status=1
-    echo "$name failed:"
-    tail -n 60 "$scratch/log"
-  }
-  grep -E 'number_of_executed_units|peak_rss_mb' "$scratch/log" || true
+  while [ "$(jobs -rp | wc -l)" -ge "$(nproc)" ]; do wait -n || true; done
+  run_target "$name" &
 done
-exit $status
+wait
+cat "$scratch"/*/report
+[ -z "$(find "$scratch" -name failed)" ]
