@@ -98,7 +98,8 @@ BOOST_AUTO_TEST_CASE(evicts_quickly_beside_many_values_in_use) {
   std::vector<std::shared_ptr<const Thing>> held;
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 20'000; i++) held.push_back(get(i, 1000));
-  BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(bloscfs::test::kSanitized ? 30 : 3)));
+  BOOST_TEST((std::chrono::steady_clock::now() - begin <
+              std::chrono::seconds(bloscfs::test::kSanitized ? 30 : 3)));
   held.clear();
   get(200'000);
   BOOST_TEST(stats.cache_bytes.load() <= cache.capacity());
