@@ -24,6 +24,7 @@ int guarded_copy(void* to, const void* from, std::size_t size) {
   ours.sa_flags = SA_NODEFER;
   static const int installed = sigaction(SIGBUS, &ours, &before);
   if (installed != 0) return EINVAL;
+  if (size == 0) return 0;
   if (sigsetjmp(copy_failed, 1) != 0) return EFAULT;
   std::memcpy(to, from, size);
   return 0;
