@@ -7,6 +7,7 @@
 #include "frame/frame_snapshot.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/writing.hpp"
+#include "tests/support/needs.hpp"
 
 using namespace bloscfs;
 using namespace bloscfs::frame;
@@ -154,7 +155,8 @@ BOOST_AUTO_TEST_CASE(fills_a_frame_that_was_emptied_more_than_once_and_opened_ag
   }
 }
 
-BOOST_AUTO_TEST_CASE(refuses_vlmetalayers_that_the_format_cannot_hold) {
+BOOST_AUTO_TEST_CASE(refuses_vlmetalayers_that_the_format_cannot_hold,
+                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_frame(disk, "f", pattern(100, 1));
   const auto transaction = writer->begin();

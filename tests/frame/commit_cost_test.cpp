@@ -9,6 +9,7 @@
 #include "frame/local_store.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/scratch_directory.hpp"
+#include "tests/support/needs.hpp"
 
 using namespace bloscfs;
 using namespace bloscfs::frame;
@@ -122,7 +123,8 @@ class Overwriter {
 
 BOOST_AUTO_TEST_SUITE(commit_costs)
 
-BOOST_AUTO_TEST_CASE(grow_with_the_index_and_not_with_the_contents) {
+BOOST_AUTO_TEST_CASE(grow_with_the_index_and_not_with_the_contents,
+                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const auto disk = MemoryDisk::make();
   auto writer = make_long_frame(disk);
   // Offsets of chunks of equal size take few bytes each.
