@@ -32,4 +32,4 @@ build=${build:-$top/build-tests}
 [ -f "$build/build.ninja" ] || meson setup "$build" "$top" "${options[@]}" >/dev/null
 ninja -C "$build" --quiet
 
-exec python3 "$top/tests/run_programs.py" "$build" "$top" "$timeout"
+exec python3 "$top/tests/run_programs.py" "$build" "$top" "$timeout" ${sanitize:+--sanitized}

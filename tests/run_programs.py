@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the Boost.Test programs of a build directory and sums up their cases.
 
-usage: run_programs.py BUILD_DIR SOURCE_ROOT SECONDS_PER_PROGRAM
+usage: run_programs.py BUILD_DIR SOURCE_ROOT SECONDS_PER_PROGRAM [--sanitized]
 
 A program that crashes or runs out of time counts as one failed case more, and does not stop the
 others. Prints why cases failed or were skipped, then "N passed, N failed, N skipped".
@@ -17,7 +17,8 @@ import xml.etree.ElementTree as xml
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-# Programs that look at times and at what the machine has free; the others run side by side.
+# Programs that look at times and at what the machine has free, except under sanitizers; the others
+# run side by side.
 ALONE = ("test_mount",)
 
 
@@ -118,8 +119,9 @@ def main():
     build, source_root, seconds = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), int(sys.argv[3])
     totals = Totals()
     programs = test_programs(build)
-    alone = [p for p in programs if p.name in ALONE]
-    together = [p for p in programs if p.name not in ALONE]
+    sanitized = "--sanitized" in sys.argv[4:]
+    alone = [p for p in programs if p.name in ALONE and not sanitized]
+    together = [p for p in programs if p not in alone]
     for group, at_once in ((together, os.cpu_count() or 1), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda program: run_program(program, source_root, build, seconds)
