@@ -27,7 +27,7 @@ if [ -n "$sanitize" ]; then
   export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   # A group commit holds the locks of more files than TSan's deadlock detector can follow.
-  export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:detect_deadlocks=0}
+  export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:detect_deadlocks=0:suppressions=$top/tests/tsan.supp}
 fi
 build=${build:-$top/build-tests}
 [ -f "$build/build.ninja" ] || meson setup "$build" "$top" "${options[@]}" >/dev/null
