@@ -219,6 +219,23 @@ BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   BOOST_TEST((reopened(parts, directory, "f.b2frame") == expected));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_cut_off_does_not_come_back) {
+  const test::TempDir directory;
+  Parts parts;
+  auto content = std::make_shared<Content>(parts.services(), timespec{});
+  content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
+  ByteVector expected(1 << 20, 7);
+  content->write(0, expected);
+  parts.commit(content);
+  BOOST_TEST((bytes_of(*content) == expected));  // its blocks are in the cache now
+  content->resize(1000);
+  content->resize(1 << 20);
+  parts.commit(content);
+  std::fill(expected.begin() + 1000, expected.end(), std::uint8_t{0});
+  BOOST_TEST((bytes_of(*content) == expected));
+  BOOST_TEST((reopened(parts, directory, "f.b2frame") == expected));
+}
+
 BOOST_AUTO_TEST_CASE(small_files_cost_less_than_256_bytes) {
   for (const std::size_t size : {0U, 1U, 100U, 4096U}) {
     const test::TempDir directory;

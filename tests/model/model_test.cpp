@@ -28,7 +28,8 @@ void run_variant(const Variant& variant) {
       BOOST_FAIL(variant.name << ", seed " << seed << ": " << difference.what());
     }
   }
-  report_counts(variant.name, variant.kinds, counts);
+  print_counts(variant.name, counts);
+  require_all_kinds(variant.kinds, counts);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ void add_counts(Counts& sum, const Counts& more) {
   }
 }
 
-void report_counts(const std::string& variant, const OperationKinds& kinds, const Counts& counts) {
+void print_counts(const std::string& variant, const Counts& counts) {
   const RunSize size = run_size();
   std::cout << variant << ": " << size.operations << " operations from seed " << size.seed << "\n";
   for (const auto& [name, count] : counts)
@@ -46,7 +46,10 @@ void report_counts(const std::string& variant, const OperationKinds& kinds, cons
               << count.worked << " worked" << std::setw(7) << count.failed << " failed alike"
               << std::setw(6) << count.refused << " refused\n";
   std::cout << std::flush;
-  if (size.operations < kEnough) return;
+}
+
+void require_all_kinds(const OperationKinds& kinds, const Counts& counts) {
+  if (run_size().operations < kEnough) return;
   for (const auto& kind : kinds) {
     const auto count = counts.find(kind.name);
     BOOST_TEST((count != counts.end() && count->second.worked > 0), kind.name << " never worked");

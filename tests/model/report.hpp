@@ -23,7 +23,8 @@ struct Count {
 using Counts = std::map<std::string, Count>;
 void add_counts(Counts& sum, const Counts& more);
 
-/// Prints them. In a long run, each of `kinds` must have worked.
-void report_counts(const std::string& variant, const OperationKinds& kinds, const Counts& counts);
+void print_counts(const std::string& variant, const Counts& counts);
+/// Of a long run: a kind of operation that never worked would have tested nothing.
+void require_all_kinds(const OperationKinds& kinds, const Counts& counts);
 
 }  // namespace bloscfs::test

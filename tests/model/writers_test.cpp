@@ -134,7 +134,7 @@ BOOST_AUTO_TEST_CASE(writers_do_not_disturb_each_other, *precondition(needs_fuse
   for (std::uint64_t done = 0; done < size.operations; done += kWriters * kRound, ++seed)
     add_counts(counts,
                run_writers(variant, seed, std::min(kWriters * kRound, size.operations - done)));
-  report_counts("writers", variant.kinds, counts);
+  print_counts("writers", counts);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
