@@ -16,6 +16,8 @@ namespace bloscfs::fs {
 
 void remove_frame_directory(const SourceDirectory& parent, const std::string& name) noexcept {
   try {
+    // Its old name must not come back when parts of it are gone.
+    parent.sync();
     const SourceRoot frame(parent.open(name, O_RDONLY | O_DIRECTORY));
     const SourceDirectory files = frame.directory({});
     for (const SourceRoot::Entry& entry : frame.list({})) files.remove_file(entry.name);

@@ -104,10 +104,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
   names_.set_contents(&contents_);
   if (!writable_) return;
   committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
-                   [this] {
-                     const auto fd = root_.open({}, O_RDONLY | O_DIRECTORY);
-                     if (::syncfs(fd.get()) != 0) throw_errno(errno, "syncfs");
-                   });
+                   [this] { root_.sync_all(); });
   sweep_.emplace(root_, tree_, tree_.single());
 }
 

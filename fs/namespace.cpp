@@ -15,6 +15,7 @@
 #include "fs/log.hpp"
 #include "fs/removal.hpp"
 #include "fs/renaming.hpp"
+#include "fs/succession.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -65,7 +66,7 @@ class Undo {
 Namespace::Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock)
     : root_(root),
       tree_(tree),
-      services_{root, tree, std::move(policy), {}, lock},
+      services_{root, tree, std::move(policy), lock},
       gives_away_(::geteuid() == 0) {}
 
 Contents& Namespace::contents() const {
@@ -243,6 +244,9 @@ void Namespace::remove_file(NodeId directory, const std::string& name) {
     if (object->is_directory()) throw_errno(EISDIR, name);
     Removal removal(names, root_, services_.doomed);
     removal.remove(*object);
+    if (is_stored(*object))
+      services_.freed.note(root_.directory(object->directory_path), visible_name(*object),
+                           object->entry.shown);
     ended = removal.ended();
   }
   tell_removed(ended);

@@ -10,6 +10,7 @@
 #include "frame/local_store.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/removal.hpp"
+#include "fs/succession.hpp"
 #include "fs/target_name.hpp"
 
 namespace bloscfs::fs {
@@ -42,8 +43,10 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void look();
   void taken_over(const std::string& stored_as);
   std::string name_as(ShownAs shown);
-  void take_name(const SourceDirectory& directory, const std::string& stored_as,
-                 const std::string& full_name);
+  void take_place(NamedObject& old, const SourceDirectory& directory, const std::string& stored_as,
+                  const std::string& full_name);
+  void take_name(const NamedObject& old, const SourceDirectory& directory,
+                 const std::string& stored_as, const std::string& full_name);
 
   NameServices& services_;
   const NodeId node_;
@@ -96,9 +99,9 @@ void NodeHome::Lock::taken_over(const std::string& stored_as) {
 void NodeHome::Lock::settle(const std::string& stored_as, const std::string& full_name) {
   if (place_.is_unlinked) return;
   require_no_links(*object_);
-  const NamedObject before = *object_;
+  NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
-  if (stored_as != full_name) take_name(directory, stored_as, full_name);
+  if (stored_as != full_name) take_place(before, directory, stored_as, full_name);
   carry_sidecar(directory, stored_as, directory, full_name);
   if (before.stored_name != full_name) {
     names_.moved(before, before.directory, full_name);
@@ -106,20 +109,32 @@ void NodeHome::Lock::settle(const std::string& stored_as, const std::string& ful
   }
   taken_over(full_name);
   Removal removal(names_, services_.root, services_.doomed);
-  if (before.stored_name != full_name && before.stored_name != stored_as)
+  if (before.stored_name != stored_as && directory.stat(before.stored_name) &&
+      before.stored_name != full_name)
     removal.remove_stored(before, directory, before.stored_name);
   if (!before.replaces || before.full_name == full_name) return;
   if (const auto shadowed = names_.stored(before.directory, before.full_name))
     removal.remove_stored(*shadowed, directory, before.full_name);
 }
 
+void NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
+                                const std::string& stored_as, const std::string& full_name) {
+  meet_successor(names_, old, directory, shown_name_, full_name);
+  const ShownAs shown = full_name == place_.array_name ? ShownAs::array : ShownAs::flat;
+  services_.freed.before_taking(directory, full_name, shown);
+  const std::string meeting = visible_name(old);
+  if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}}))
+    return take_name(old, directory, stored_as, full_name);
+  take_name(old, directory, stored_as, meeting);
+  directory.sync();
+  directory.rename_to_free(meeting, directory, full_name);
+}
+
 /// Only what the file is, or has replaced already, gives way to it.
-void NodeHome::Lock::take_name(const SourceDirectory& directory, const std::string& stored_as,
-                               const std::string& full_name) {
-  const bool is_own = full_name == place_.name;
-  const bool is_shadowed = object_->replaces && full_name == object_->full_name;
-  const auto occupant = names_.stored(object_->directory, full_name);
-  if (!occupant || !(is_own || is_shadowed)) {
+void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& directory,
+                               const std::string& stored_as, const std::string& full_name) {
+  const auto occupant = names_.stored(old.directory, full_name);
+  if (!occupant || !is_stored(old) || full_name != visible_name(old)) {
     directory.rename_to_free(stored_as, directory, full_name);
   } else if (!occupant->entry.is_sframe) {
     directory.rename(stored_as, directory, full_name);

@@ -6,6 +6,7 @@
 
 #include "fs/content_home.hpp"
 #include "fs/doomed_frames.hpp"
+#include "fs/freed_names.hpp"
 #include "fs/mount_lock.hpp"
 #include "fs/source_root.hpp"
 #include "fs/tree.hpp"
@@ -24,8 +25,9 @@ struct NameServices {
   const SourceRoot& root;
   Tree& tree;
   NamingPolicy policy;
-  DoomedFrames doomed = {};
   MountLock* lock = nullptr;  ///< of a writable mount
+  DoomedFrames doomed = {};
+  FreedNames freed = {root, policy.suffix};
 };
 
 /// The first full name under which a container would be shown as asked; `previous` is its full name

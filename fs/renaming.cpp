@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frame/throw_errno.hpp"
+#include "fs/succession.hpp"
 #include "fs/target_name.hpp"
 
 namespace bloscfs::fs {
@@ -129,9 +130,20 @@ std::optional<NamedObject> Renaming::occupant(const std::string& full_name) {
 void Renaming::move_stored() {
   const std::string full_name =
       target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
-  const auto replaced = occupant(full_name);
+  if (target_) meet_successor(names_, *target_, to_, request_.to_name, full_name);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  put(full_name, replaced);
+  const std::string meeting = target_ ? visible_name(*target_) : full_name;
+  const bool meets = meeting != full_name && can_succeed_there(names_, *target_, request_.to_name,
+                                                               source_.entry.shown, ahead_);
+  const auto replaced = occupant(meets ? meeting : full_name);
+  services_.freed.before_taking(to_, full_name, source_.entry.shown);
+  put(meets ? meeting : full_name, replaced);
+  services_.freed.note(from_, source_.stored_name, source_.entry.shown);
+  if (meets) {
+    to_.sync();
+    to_.rename_to_free(meeting, to_, full_name);
+    if (has_sidecar(source_)) carry_sidecar(to_, meeting, to_, full_name);
+  }
   // The old one goes when the new one is there: between the steps SOURCE has both.
   const bool is_replaced = replaced && target_ && !target_->is_pending;
   if (target_ && !is_replaced) removal_.remove_stored(*target_, to_, target_->stored_name);
@@ -184,6 +196,8 @@ std::optional<Renaming::Need> Renaming::exchange() {
   if (target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
   const std::string source_name = choose(source_, request_.to, request_.to_name, *target_);
   if (!target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
+  meet_successor(names_, *target_, to_, request_.to_name, source_name);
+  meet_successor(names_, source_, from_, request_.from_name, old_name);
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);

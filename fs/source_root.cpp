@@ -67,6 +67,11 @@ struct statvfs SourceRoot::stat_filesystem() const {
   return st;
 }
 
+void SourceRoot::sync_all() const {
+  const frame::UniqueFd root = open({}, O_RDONLY | O_DIRECTORY);
+  if (::syncfs(root.get()) != 0) throw_errno(errno, "syncfs");
+}
+
 SourceObject SourceRoot::object(const std::string& path) const {
   return {open(path, O_PATH), path};
 }

@@ -29,6 +29,8 @@ class SourceRoot {
   std::optional<struct stat> stat(const std::string& path) const;
   std::string read_link(const std::string& path) const;
   struct statvfs stat_filesystem() const;
+  /// Makes all that was done in the filesystem of SOURCE durable.
+  void sync_all() const;
   SourceObject object(const std::string& path) const;
   SourceDirectory directory(const std::string& path) const;
 

@@ -98,12 +98,15 @@ class MemoryDirectory final : public StoreDirectory {
     StoreOperation rename = operation(Kind::rename, node_);
     rename.name = from;
     rename.to = to;
+    rename.to_node = node_;
+    rename.target = disk_->find(node_, from);
     disk_->perform(std::move(rename));
   }
   void unlink(const std::string& name) override {
     if (disk_->find(node_, name) == 0) fail(ENOENT, name);
     StoreOperation unlink = operation(Kind::unlink, node_);
     unlink.name = name;
+    unlink.target = disk_->find(node_, name);
     disk_->perform(std::move(unlink));
   }
   void make_directory(const std::string& name, mode_t mode) override {
@@ -144,38 +147,6 @@ class MemoryDirectory final : public StoreDirectory {
   std::shared_ptr<MemoryDisk> disk_;
   std::uint64_t node_;
 };
-
-bool covers(const StoreOperation& sync, const StoreOperation& earlier) {
-  if (sync.node != earlier.node) return false;
-  const bool of_file = earlier.kind < Kind::create;
-  return sync.kind == (of_file ? Kind::sync_file : Kind::sync_directory);
-}
-
-bool is_synced(const std::vector<StoreOperation>& log, std::size_t number, std::size_t count) {
-  for (std::size_t i = number + 1; i < count; ++i)
-    if (covers(log[i], log[number])) return true;
-  return false;
-}
-
-/// The sectors of a write that a coin keeps.
-std::vector<StoreOperation> torn(const StoreOperation& write, std::mt19937& random) {
-  constexpr std::uint64_t kSector = 512;
-  std::vector<StoreOperation> pieces;
-  for (std::uint64_t at = 0; at < write.bytes.size();) {
-    const std::uint64_t sector_end = ((write.offset + at) / kSector + 1) * kSector;
-    const auto size =
-        std::min<std::uint64_t>(write.bytes.size() - at, sector_end - (write.offset + at));
-    if (random() % 2 == 0) {
-      StoreOperation piece = operation(Kind::write, write.node);
-      piece.offset = write.offset + at;
-      const auto begin = write.bytes.begin() + static_cast<std::ptrdiff_t>(at);
-      piece.bytes.assign(begin, begin + static_cast<std::ptrdiff_t>(size));
-      pieces.push_back(std::move(piece));
-    }
-    at += size;
-  }
-  return pieces;
-}
 
 }  // namespace
 
@@ -251,6 +222,16 @@ void MemoryDisk::perform(StoreOperation operation) {
   log.push_back(std::move(operation));
 }
 
+namespace {
+
+void remove_entry(MemoryNode& directory, const StoreOperation& operation) {
+  const auto entry = directory.entries.find(operation.name);
+  if (entry != directory.entries.end() && entry->second == operation.target)
+    directory.entries.erase(entry);
+}
+
+}  // namespace
+
 void MemoryDisk::apply(const StoreOperation& operation) {
   MemoryNode& node = nodes.at(operation.node);
   node.mtime_ns = ++clock_;
@@ -278,45 +259,22 @@ void MemoryDisk::apply(const StoreOperation& operation) {
       node.entries[operation.name] = operation.target;
       return;
     case Kind::rename:
-      node.entries[operation.to] = node.entries.at(operation.name);
-      node.entries.erase(operation.name);
+      remove_entry(node, operation);
+      nodes.at(operation.to_node).entries[operation.to] = operation.target;
+      return;
+    case Kind::exchange:
+      node.entries[operation.name] = operation.other;
+      nodes.at(operation.to_node).entries[operation.to] = operation.target;
       return;
     case Kind::unlink:
-      node.entries.erase(operation.name);
+      remove_entry(node, operation);
       return;
     case Kind::sync_file:
     case Kind::attributes:
     case Kind::sync_directory:
+    case Kind::sync_all:
       return;
   }
-}
-
-std::shared_ptr<MemoryDisk> MemoryDisk::after_cut(const MemoryDisk& before,
-                                                  const std::vector<StoreOperation>& log,
-                                                  std::size_t count, std::mt19937* random) {
-  auto disk = before.clone();
-  for (const StoreOperation& operation : log) {
-    if (operation.target == 0) continue;
-    disk->nodes[operation.target].is_directory = operation.kind == Kind::make_directory;
-    disk->next_node_ = std::max(disk->next_node_, operation.target + 1);
-  }
-  // Directories lose a tail of their unsynced operations, files any of them.
-  std::map<std::uint64_t, bool> directory_lost;
-  for (std::size_t i = 0; i < count; ++i) {
-    const bool certain = random == nullptr || is_synced(log, i, count);
-    if (certain) {
-      disk->apply(log[i]);
-    } else if (log[i].kind == Kind::write) {
-      for (const StoreOperation& piece : torn(log[i], *random)) disk->apply(piece);
-    } else if (log[i].kind >= Kind::create) {
-      bool& lost = directory_lost[log[i].node];
-      lost = lost || (*random)() % 2 == 0;
-      if (!lost) disk->apply(log[i]);
-    } else if ((*random)() % 2 == 0) {
-      disk->apply(log[i]);
-    }
-  }
-  return disk;
 }
 
 void fail_from(MemoryDisk& disk, std::size_t number, int error) {

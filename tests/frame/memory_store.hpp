@@ -24,9 +24,11 @@ struct StoreOperation {
     attributes,
     create,
     rename,
+    exchange,
     unlink,
     make_directory,
     sync_directory,
+    sync_all,
   };
   Kind kind;
   std::uint64_t node = 0;  ///< the file, or the directory that is changed
@@ -34,7 +36,9 @@ struct StoreOperation {
   std::uint64_t size = 0;
   Buffer bytes;
   std::string name, to;
-  std::uint64_t target = 0;  ///< what is created
+  std::uint64_t to_node = 0;  ///< directory of `to`
+  std::uint64_t target = 0;   ///< what is created, renamed or unlinked
+  std::uint64_t other = 0;    ///< what it is exchanged with
 };
 
 struct MemoryNode {
@@ -65,12 +69,8 @@ class MemoryDisk : public std::enable_shared_from_this<MemoryDisk> {
   std::uint64_t add_node(MemoryNode node);
   std::uint64_t find(std::uint64_t directory, const std::string& name) const;
 
-  /// What is on the disk if the power goes after `count` operations of the log, which began with
-  /// this disk's present state being `before`: what was not synced is there or not, in pieces of
-  /// 512 bytes, as `random` has it; with null, all of it is there.
-  static std::shared_ptr<MemoryDisk> after_cut(const MemoryDisk& before,
-                                               const std::vector<StoreOperation>& log,
-                                               std::size_t count, std::mt19937* random);
+  /// Applies an operation. What it names need not be there any more, or not yet.
+  void apply(const StoreOperation& operation);
   std::shared_ptr<MemoryDisk> clone() const;
 
   std::vector<StoreOperation> log;
@@ -80,8 +80,6 @@ class MemoryDisk : public std::enable_shared_from_this<MemoryDisk> {
   std::map<std::uint64_t, MemoryNode> nodes;
 
  private:
-  void apply(const StoreOperation& operation);
-
   std::uint64_t next_node_ = kRoot + 1;
   std::int64_t clock_ = 0;
 };

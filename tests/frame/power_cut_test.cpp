@@ -5,6 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/frame/random_edit.hpp"
+#include "tests/frame/volatile_disk.hpp"
 
 using namespace bloscfs;
 using namespace bloscfs::frame;
@@ -27,12 +28,11 @@ bool is_allowed(const History& history, std::size_t cut, const FrameContents& fo
          (least + 1 < history.states.size() && found == history.states[least + 1]);
 }
 
-void check_cut(const MemoryDisk& before, const MemoryDisk& disk, const History& history,
-               std::size_t cut, std::mt19937* random) {
-  const auto left = MemoryDisk::after_cut(before, disk.log, cut, random);
+void check_cut(const VolatileDisk& disk, const History& history, std::size_t cut,
+               std::mt19937* random) {
   FrameContents found;
   try {
-    found = contents_on(left, "f");
+    found = contents_on(disk.after_cut(random), "f");
   } catch (const std::exception& error) {
     BOOST_ERROR("cut after operation " << cut << ": " << error.what());
     return;
@@ -44,9 +44,11 @@ void check_cut(const MemoryDisk& before, const MemoryDisk& disk, const History& 
 
 void check_every_cut(const MemoryDisk& before, const MemoryDisk& disk, const History& history,
                      std::mt19937& random) {
+  VolatileDisk replayed(before);
   for (std::size_t cut = 0; cut <= disk.log.size(); ++cut) {
-    check_cut(before, disk, history, cut, nullptr);
-    for (int i = 0; i < kLossesPerCut; ++i) check_cut(before, disk, history, cut, &random);
+    if (cut > 0) replayed.perform(disk.log[cut - 1]);
+    check_cut(replayed, history, cut, nullptr);
+    for (int i = 0; i < kLossesPerCut; ++i) check_cut(replayed, history, cut, &random);
   }
 }
 
@@ -124,8 +126,10 @@ BOOST_AUTO_TEST_CASE(leave_a_new_frame_or_none) {
     make_frame(disk, name, content, small_chunks(), {}, kind);
     disk->root()->rename(name, "f", RenameMode::no_replace);
     const std::size_t renamed = disk->log.size();
-    for (std::size_t cut = 0; cut <= renamed; ++cut) {
-      const auto left = MemoryDisk::after_cut(*before, disk->log, cut, &random);
+    VolatileDisk replayed(*before);
+    for (std::size_t done = 0; done < renamed; ++done) {
+      replayed.perform(disk->log[done]);
+      const auto left = replayed.after_cut(&random);
       if (left->exists("f")) BOOST_TEST(contents_on(left, "f").bytes == content);
     }
   }

@@ -74,6 +74,7 @@ Mount::Mount(const fs_std::path& source, MountSettings settings) : point_(home_ 
   ProcessSettings process;
   process.uid = settings.uid;
   process.own_group = false;
+  process.environment = settings.environment;
   daemon_ = Child(daemon_command(source, point_, settings), (home_ / "log").string(), process);
   wait_until_mounted(settings.limit);
 }

@@ -13,10 +13,11 @@
 namespace bloscfs::test {
 
 struct MountSettings {
-  std::vector<std::string> options;  ///< each given as -o OPTION
-  std::optional<uid_t> uid;          ///< who runs the daemon
-  Seconds limit{20};                 ///< for the mount to appear
-  std::string program;               ///< the built one when empty
+  std::vector<std::string> options;      ///< each given as -o OPTION
+  std::optional<uid_t> uid;              ///< who runs the daemon
+  Seconds limit{20};                     ///< for the mount to appear
+  std::string program;                   ///< the built one when empty
+  std::vector<std::string> environment;  ///< NAME=value, added to ours
 };
 
 /// The daemon ended, or hung, before its mount appeared.
