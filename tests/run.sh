@@ -24,7 +24,8 @@ options=(--buildtype=debugoptimized --unity=on -Dunity_size=12)
 if [ -n "$sanitize" ]; then
   build=${build:-$top/build-${sanitize//,/-}}
   options+=("-Db_sanitize=$sanitize" -Db_lundef=false)
-  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1}
+  # A large quarantine costs a third of the time: every allocation is of memory never touched.
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   # A group commit holds the locks of more files than TSan's deadlock detector can follow.
   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:detect_deadlocks=0:suppressions=$top/tests/tsan.supp}

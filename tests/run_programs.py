@@ -36,9 +36,10 @@ class Totals:
 
 
 def test_programs(build):
-    """Executables called test_*, fuzzers left out."""
+    """Executables called test_*, fuzzers left out; the largest first, which take the longest."""
     found = [p for p in (build / "tests").glob("**/test_*") if p.is_file() and os.access(p, os.X_OK)]
-    return sorted(p for p in found if ".p/" not in str(p) and p.suffix == "")
+    found = [p for p in found if ".p/" not in str(p) and p.suffix == ""]
+    return sorted(found, key=lambda p: p.stat().st_size, reverse=True)
 
 
 def message_of(element):
@@ -122,7 +123,8 @@ def main():
     sanitized = "--sanitized" in sys.argv[4:]
     alone = [p for p in programs if p.name in ALONE and not sanitized]
     together = [p for p in programs if p not in alone]
-    for group, at_once in ((together, os.cpu_count() or 1), (alone, 1)):
+    # One more than there are processors: tests often wait for the programs that they have started.
+    for group, at_once in ((together, (os.cpu_count() or 1) + 1), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda program: run_program(program, source_root, build, seconds)
             for program, (counts, lines) in zip(group, pool.map(work, group)):

@@ -6,6 +6,7 @@
 
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/volatile_disk.hpp"
+#include "tests/support/sanitizers.hpp"
 
 using namespace bloscfs;
 using namespace bloscfs::frame;
@@ -14,6 +15,7 @@ using namespace bloscfs::frame::test;
 namespace {
 
 constexpr int kLossesPerCut = 6;
+constexpr int kRounds = bloscfs::test::kSanitized ? 4 : 12;
 
 /// States as they were committed, and from which operation on each is the least that must be there.
 struct History {
@@ -54,7 +56,7 @@ void check_every_cut(const MemoryDisk& before, const MemoryDisk& disk, const His
 
 void check_random_commits(ContainerKind kind) {
   std::mt19937 random(random_seed());
-  for (int round = 0; round < 12; ++round) {
+  for (int round = 0; round < kRounds; ++round) {
     const auto disk = MemoryDisk::make();
     FrameContents model;
     model.bytes = random_content(random, 30000);

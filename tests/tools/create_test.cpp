@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kCombinations = kSanitized ? 40 : 120;
+constexpr int kCombinations = kSanitized ? 20 : 120;
 
 std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
 
