@@ -68,7 +68,7 @@ class CframeWriter final : public FrameWriter {
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
-    if (lock) announce_change(lock.lock(), *state_.directory, sidecar(), *state_.expected);
+    if (lock) lock.lock().announce_change(*state_.directory->open(sidecar()));
     state_.expected->begin_writing();
     reclaim(false);
     return std::make_unique<FrameTransaction>(

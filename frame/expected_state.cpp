@@ -18,9 +18,8 @@ bool is_recent(std::int64_t mtime_ns) {
 
 }  // namespace
 
-ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header,
-                             std::uint64_t generation)
-    : stamp_(stamp), header_(std::move(header)), generation_(generation) {}
+ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header)
+    : stamp_(stamp), header_(std::move(header)) {}
 
 bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset) const {
   const std::lock_guard guard(mutex_);
@@ -35,16 +34,6 @@ bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset
 bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
   const std::lock_guard guard(mutex_);
   return stamp == stamp_;
-}
-
-bool ExpectedState::matches_generation(std::uint64_t generation) const {
-  const std::lock_guard guard(mutex_);
-  return generation == generation_;
-}
-
-void ExpectedState::set_generation(std::uint64_t generation) {
-  const std::lock_guard guard(mutex_);
-  generation_ = generation;
 }
 
 void ExpectedState::begin_writing() {

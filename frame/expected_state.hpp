@@ -14,19 +14,16 @@ namespace bloscfs::frame {
 /// Thread-safe.
 class ExpectedState {
  public:
-  /// `header` is the start of the file that holds the header, `generation` the counter of its lock
-  /// sidecar.
-  ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header, std::uint64_t generation);
+  /// `header` is the start of the file that holds the header.
+  ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header);
 
   /// True if the file at `source` is as expected, as far as its stamp, or where that cannot tell,
   /// its header says.
   bool matches(const ByteSource& source, std::uint64_t frame_offset) const;
   bool matches_stamp(const FileStamp& stamp) const;
-  bool matches_generation(std::uint64_t generation) const;
 
   // --- for the one writer
 
-  void set_generation(std::uint64_t generation);
   /// From now on until settle() only the header tells whether somebody else changed the file.
   void begin_writing();
   void settle(const FileStamp& stamp);
@@ -40,7 +37,6 @@ class ExpectedState {
   mutable std::mutex mutex_;
   FileStamp stamp_;
   std::vector<std::uint8_t> header_;
-  std::uint64_t generation_;
   bool writing_ = false;
 };
 

@@ -84,13 +84,12 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
       first_read_(guess_first_read(info_)),
       header_bytes_(std::move(parts.header_bytes)),
       peer_lock_(std::move(lock)),
+      foreign_changes_(peer_lock_ ? peer_lock_->foreign_changes() : 0),
       expected_(std::move(expected)) {
   metalayers_ = std::move(parts.metalayers);
   for (const MetalayerEntry& entry : parts.vlmetalayers)
     if (entry.name == kChecksumLayerName && !checksum_layer_) checksum_layer_ = entry;
-  if (!expected_)
-    expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_,
-                                                peer_lock_ ? peer_lock_->generation() : 0);
+  if (!expected_) expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_);
   if (!info_.variable_chunks || info_.nbytes == 0) return;
   // Only the index tells how many chunks there are.
   info_.nchunks = read_chunk_header(*source_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
@@ -98,7 +97,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
 
 bool FrameSnapshot::unchanged() const {
   const PeerLock::Shared shared(peer_lock_);
-  return generation_as_expected() && expected_->matches(*source_, frame_offset_);
+  return is_left_alone() && expected_->matches(*source_, frame_offset_);
 }
 
 IndexRules FrameSnapshot::rules() const {

@@ -72,8 +72,9 @@ class FrameSnapshot : public Snapshot {
   FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
                 std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
                 std::shared_ptr<PeerLock> lock);
-  bool generation_as_expected() const {
-    return !peer_lock_ || expected_->matches_generation(peer_lock_->generation());
+  /// False if another program has said that it changes the frame.
+  bool is_left_alone() const {
+    return !peer_lock_ || peer_lock_->foreign_changes() == foreign_changes_;
   }
   PeerLock::Shared lock_shared() const { return PeerLock::Shared(peer_lock_); }
 
@@ -93,6 +94,7 @@ class FrameSnapshot : public Snapshot {
   std::size_t first_read_;  ///< guess of what a chunk's header and block starts take
   std::vector<std::uint8_t> header_bytes_;
   std::shared_ptr<PeerLock> peer_lock_;
+  std::uint64_t foreign_changes_;
   std::shared_ptr<ExpectedState> expected_;
   std::optional<MetalayerEntry> checksum_layer_;
 };

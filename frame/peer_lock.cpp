@@ -192,12 +192,18 @@ std::uint64_t PeerLock::generation() const {
   return got == sizeof(value) ? value : 0;
 }
 
-std::uint64_t raise_generation(const PeerLock& lock, StoreFile& sidecar) {
-  const std::uint64_t next = lock.generation() + 1;
+std::uint64_t PeerLock::foreign_changes() const {
+  const std::lock_guard guard(mutex_);
+  return generation() - own_changes_;
+}
+
+void PeerLock::announce_change(StoreFile& sidecar) {
+  const std::lock_guard guard(mutex_);
+  const std::uint64_t next = generation() + 1;
   std::uint8_t bytes[sizeof(next)];
   std::memcpy(bytes, &next, sizeof(next));  // host byte order, as above
   sidecar.write_at(kGenerationAt, bytes);
-  return next;
+  ++own_changes_;
 }
 
 }  // namespace bloscfs::frame

@@ -58,6 +58,11 @@ class PeerLock {
 
   /// The generation counter, which writers raise before each change; 0 in a new sidecar.
   std::uint64_t generation() const;
+  /// How often writers have raised the generation counter, which they do before each change, those
+  /// of this process aside. Only differences mean something.
+  std::uint64_t foreign_changes() const;
+  /// Raises the counter, as a writer does that has just locked the sidecar, the file `sidecar`.
+  void announce_change(StoreFile& sidecar);
 
  private:
   enum class Writer { none, waiting, active };
@@ -69,14 +74,11 @@ class PeerLock {
   void release_exclusive() noexcept;
 
   UniqueFd fd_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
+  std::uint64_t own_changes_ = 0;
   std::condition_variable changed_;
   int readers_ = 0;
   Writer writer_ = Writer::none;
 };
-
-/// Stores the counter's next value, as a writer does that has just locked the sidecar, and returns
-/// it. `sidecar` is the locked file.
-std::uint64_t raise_generation(const PeerLock& lock, StoreFile& sidecar);
 
 }  // namespace bloscfs::frame

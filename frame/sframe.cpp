@@ -55,7 +55,7 @@ class SframeSnapshot final : public FrameSnapshot {
   /// says doubtful.
   bool unchanged() const override {
     const PeerLock::Shared shared = lock_shared();
-    if (!generation_as_expected()) return false;
+    if (!is_left_alone()) return false;
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;
     // A writer that shares `expected` replaces the file: that of an earlier state stays as it was.

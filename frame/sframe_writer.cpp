@@ -30,7 +30,7 @@ class SframeWriter final : public FrameWriter {
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<SframeCommit>(state_, std::move(lock)));
-    if (lock) announce_change(lock.lock(), *state_.directory, kSframeLockName, *state_.expected);
+    if (lock) lock.lock().announce_change(*state_.directory->open(kSframeLockName));
     reclaim(false);
     return std::make_unique<FrameTransaction>(
         FrameEdit(state_.current), std::make_unique<SframeCommit>(state_, std::move(lock)));

@@ -17,9 +17,4 @@ PeerLock::Exclusive lock_exclusively(StoreDirectory& directory, const std::strin
   return PeerLock::Exclusive(PeerLock::open(directory.descriptor(), name));
 }
 
-void announce_change(const PeerLock& lock, StoreDirectory& directory, const std::string& name,
-                     ExpectedState& expected) {
-  expected.set_generation(raise_generation(lock, *directory.open(name)));
-}
-
 }  // namespace bloscfs::frame

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "frame/byte_store.hpp"
-#include "frame/expected_state.hpp"
 #include "frame/peer_lock.hpp"
 
 namespace bloscfs::frame {
@@ -13,9 +12,5 @@ namespace bloscfs::frame {
 /// std::system_error, ETIMEDOUT when another program keeps it locked.
 PeerLock::Exclusive lock_exclusively(StoreDirectory& directory, const std::string& name,
                                      bool create);
-
-/// Raises the counter of the sidecar that `lock` holds, and expects that from now on.
-void announce_change(const PeerLock& lock, StoreDirectory& directory, const std::string& name,
-                     ExpectedState& expected);
 
 }  // namespace bloscfs::frame

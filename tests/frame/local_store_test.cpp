@@ -196,6 +196,26 @@ BOOST_AUTO_TEST_CASE(raises_the_generation_of_a_sidecar) {
   BOOST_TEST(writer->snapshot()->unchanged());
 }
 
+BOOST_AUTO_TEST_CASE(follows_a_frame_to_a_name_with_another_sidecar) {
+  const ScratchDirectory directory;
+  const auto writer = make_local(directory, pattern(8192, 1));
+  directory.write("f.b2lock", {});
+  replace_first(*writer, 2);
+  replace_first(*writer, 3);
+  std::filesystem::create_hard_link(directory / "f", directory / "g");
+  directory.write("g.b2lock", {});
+  writer->moved(store_at(directory), "g");
+  {
+    const auto transaction = writer->begin();
+    BOOST_TEST(writer->snapshot()->unchanged());
+    put_content(*transaction, 0, pattern(4096, 4));
+    transaction->commit();
+  }
+  BOOST_TEST(writer->snapshot()->unchanged());
+  BOOST_TEST(generation(directory / "f.b2lock") == 2u);
+  BOOST_TEST(generation(directory / "g.b2lock") == 1u);
+}
+
 BOOST_AUTO_TEST_CASE(makes_a_sidecar_when_asked_to) {
   const ScratchDirectory directory;
   const auto writer = make_local(directory, pattern(8192, 1), {.locking = true});

@@ -44,6 +44,11 @@ const std::string& Chooser::existing_file() {
   return file();
 }
 
+bool Chooser::has_links(const std::string& path) const {
+  struct stat st {};
+  return stat((model_ / path).c_str(), &st) == 0 && st.st_nlink > 1;
+}
+
 bool Chooser::open_slot(std::size_t& slot) {
   const std::size_t first = below(kSlots);
   for (std::size_t i = 0; i < kSlots; ++i) {

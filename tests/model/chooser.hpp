@@ -37,6 +37,7 @@ class Chooser {
   /// A name that is there, if one is found quickly.
   const std::string& existing_path();
   const std::string& existing_file();
+  bool has_links(const std::string& path) const;
 
   bool open_slot(std::size_t& slot);
   bool open_mapping(std::size_t& slot);

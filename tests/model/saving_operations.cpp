@@ -61,7 +61,8 @@ bool choose_save_npy(Chooser& chooser, Operation& operation) {
 }
 
 bool choose_save_frame(Chooser& chooser, Operation& operation) {
-  if (!choose_save(chooser, operation)) return false;
+  // A plain file that becomes a frame would part from its other names.
+  if (!choose_save(chooser, operation) || chooser.has_links(operation.path)) return false;
   operation.bytes = frame_bytes(chooser);
   return true;
 }
