@@ -115,9 +115,11 @@ void op_write_buf(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset,
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(info->fh);
-    if (handle->plain)
-      return write_plain(request, handle->plain->fd(), in, offset,
+    if (handle->plain) {
+      const int fd = info->writepage ? handle->plain->paging_fd() : handle->plain->fd();
+      return write_plain(request, fd, in, offset,
                          mount_state(request).writeback && info->writepage);
+    }
     const std::size_t size = fuse_buf_size(in);
     const fuse_buf& first = in->buf[in->idx];
     if (in->count == in->idx + 1 && (first.flags & FUSE_BUF_IS_FD) == 0) {

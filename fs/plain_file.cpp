@@ -26,8 +26,9 @@ frame::UniqueFd open_for_writing(const SourceObject& object, int flags) {
 
 }  // namespace
 
-PlainFile::PlainFile(const SourceObject& object, int flags)
-    : fd_(open_for_writing(object, flags)) {}
+PlainFile::PlainFile(const SourceObject& object, int flags) : fd_(open_for_writing(object, flags)) {
+  if ((flags & O_APPEND) != 0) paging_fd_ = open_for_writing(object, flags & ~(O_APPEND | O_TRUNC));
+}
 
 void PlainFile::truncate(std::int64_t size) const {
   if (::ftruncate(fd(), size) != 0) fail("ftruncate");

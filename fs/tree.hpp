@@ -137,6 +137,9 @@ class Tree {
   bool is_live(const SourceEntry& entry) const;
   struct stat shown_attributes(const SourceEntry& entry) const;
   struct stat with_live(struct stat st, NodeId id);
+  /// The file that a node is open as, if it has a content; else null.
+  std::shared_ptr<const OpenFile> file_with_content(NodeId id) const;
+  bool has_name(NodeId id) const;
   struct stat single_root_attributes();
 
   const SourceRoot& root_;

@@ -2,11 +2,19 @@
 // has not been committed.
 
 #include <cerrno>
+#include <ctime>
 #include <system_error>
 
 #include "fs/tree.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+constexpr std::time_t kRecentSeconds = 60;
+
+bool is_recent(const timespec& time) { return std::time(nullptr) - time.tv_sec < kRecentSeconds; }
+
+}  // namespace
 
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
@@ -38,18 +46,30 @@ struct stat Tree::shown_attributes(const SourceEntry& entry) const {
   return owned(st);
 }
 
+std::shared_ptr<const OpenFile> Tree::file_with_content(NodeId id) const {
+  const MutexLock lock(mutex_);
+  auto file = nodes_.node(id).open_file.lock();
+  return file && file->content ? file : nullptr;
+}
+
+bool Tree::has_name(NodeId id) const {
+  const MutexLock lock(mutex_);
+  return id == kRootId || !nodes_.node(id).names.empty();
+}
+
 struct stat Tree::with_live(struct stat st, NodeId id) {
-  std::shared_ptr<const OpenFile> file;
-  bool has_name = true;
-  {
-    const MutexLock lock(mutex_);
-    const Node& node = nodes_.node(id);
-    file = node.open_file.lock();
-    has_name = id == kRootId || !node.names.empty();
+  auto file = file_with_content(id);
+  if (!file && is_recent(st.st_mtim)) {
+    // A content that is gone since may have been at its last commit then.
+    {
+      const ReadLock names(names_);
+      st = stored_attributes(known(id));
+    }
+    file = file_with_content(id);
   }
-  if (!file || !file->content) return st;
+  if (!file) return st;
   // What has no name any more is never committed.
-  const bool counts = !has_name || file->content->hides_file();
+  const bool counts = !has_name(id) || file->content->hides_file();
   const LogicalAttributes live = file->content->attributes();
   if (!counts) {
     // It may have been read before a commit gave the file its time back.

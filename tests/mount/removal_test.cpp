@@ -8,6 +8,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -344,6 +345,28 @@ BOOST_AUTO_TEST_CASE(plain_files_stay_plain_unless_they_become_frames, *precondi
   BOOST_TEST((read_file(source / "p") == bytes_of("other text")));
   Mount again(source.path());
   BOOST_CHECK(read_file(again / "q") == frame);
+}
+
+BOOST_AUTO_TEST_CASE(mapped_pages_of_a_plain_file_stay_in_place_when_it_is_appended_to,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  ByteVector expected = make_contents("text", 5, 10000, 1);
+  write_file(source / "plain", expected);
+  Mount mount(source.path());
+  {
+    const Fd fd(open((mount / "plain").c_str(), O_RDWR | O_APPEND | O_CLOEXEC));
+    BOOST_REQUIRE(fd);
+    void* const mapped =
+        mmap(nullptr, expected.size(), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+    BOOST_REQUIRE(mapped != MAP_FAILED);
+    expected[5000] = static_cast<std::uint8_t*>(mapped)[5000] = 0xee;
+    BOOST_TEST(write(fd.get(), "end", 3) == 3);
+    BOOST_TEST(msync(mapped, expected.size(), MS_SYNC) == 0);
+    munmap(mapped, expected.size());
+  }
+  for (const char byte : {'e', 'n', 'd'}) expected.push_back(static_cast<std::uint8_t>(byte));
+  BOOST_CHECK(read_file(source / "plain") == expected);
+  BOOST_CHECK(read_file(mount / "plain") == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_second_writable_mount_waits_and_is_refused, *precondition(needs_fuse)) {
