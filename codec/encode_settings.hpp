@@ -26,6 +26,7 @@ struct EncodeSettings {
   SplitMode split = SplitMode::forward_compatible;
   bool use_dictionary = false;  ///< Zstandard and LZ4 only; C-Blosc2 2.17 reads it with the former
   bool blosc1_header = false;   ///< chunks that Blosc1 reads too
+  bool operator==(const EncodeSettings&) const = default;
 };
 
 /// Throws Error (unwritable, with the reason in words) unless chunks can be written so: a codec

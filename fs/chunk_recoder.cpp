@@ -1,35 +1,37 @@
 #include "fs/chunk_recoder.hpp"
 
+#include <optional>
 #include <utility>
 
 namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kKeptEncoder = std::size_t{1} << 20;
+
+}  // namespace
 
 ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool,
                            std::size_t at_once, Put put)
     : settings_(settings), pool_(pool), at_once_(at_once), put_(std::move(put)) {}
 
 ChunkRecoder::~ChunkRecoder() {
-  for (const auto& job : jobs_) wait_for(*job);
-}
-
-std::unique_ptr<codec::ChunkEncoder> ChunkRecoder::take_encoder() {
-  const MutexLock lock(mutex_);
-  if (idle_.empty()) return std::make_unique<codec::ChunkEncoder>(settings_);
-  auto encoder = std::move(idle_.back());
-  idle_.pop_back();
-  return encoder;
+  for (const auto& job : jobs_)
+    if (job != last_) wait_for(*job);
 }
 
 void ChunkRecoder::run(Job& job) {
-  std::unique_ptr<codec::ChunkEncoder> encoder;
+  // Kept from one commit to the next: its buffers and contexts take longer to make than a small
+  // chunk to encode.
+  static thread_local std::optional<codec::ChunkEncoder> encoder;
   try {
-    encoder = take_encoder();
+    if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
     job.result = job.encode(*encoder);
+    if (encoder->scratch_memory() > kKeptEncoder) encoder.reset();
   } catch (...) {
     job.error = std::current_exception();
+    encoder.reset();
   }
   const MutexLock lock(mutex_);
-  if (encoder) idle_.push_back(std::move(encoder));
   job.done = true;
   done_.notify_all();
 }
@@ -40,7 +42,8 @@ void ChunkRecoder::add(std::int64_t chunk, Encode encode) {
   job->chunk = chunk;
   job->encode = std::move(encode);
   jobs_.push_back(job);
-  pool_.post([this, job] { run(*job); });
+  if (last_) pool_.post([this, begun = last_] { run(*begun); });
+  last_ = std::move(job);
 }
 
 void ChunkRecoder::wait_for(const Job& job) {
@@ -50,7 +53,10 @@ void ChunkRecoder::wait_for(const Job& job) {
 
 void ChunkRecoder::hand_over_first() {
   const std::shared_ptr<Job> job = jobs_.front();
-  wait_for(*job);
+  if (job == last_)
+    run(*std::exchange(last_, nullptr));
+  else
+    wait_for(*job);
   jobs_.pop_front();
   if (job->error) std::rethrow_exception(job->error);
   put_(job->chunk, job->result);

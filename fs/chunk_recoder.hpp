@@ -6,7 +6,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <vector>
 
 #include "codec/chunk_encoder.hpp"
 #include "fs/sync.hpp"
@@ -29,8 +28,8 @@ class ChunkRecoder {
   ChunkRecoder(const ChunkRecoder&) = delete;
   ChunkRecoder& operator=(const ChunkRecoder&) = delete;
 
-  /// Has `encode` run; hands over finished chunks while there are too many. Throws what any of them
-  /// threw.
+  /// Has `encode` run, on a worker or later on the calling thread; hands over finished chunks while
+  /// there are too many. Throws what any of them threw.
   void add(std::int64_t chunk, Encode encode);
   /// Hands over the rest.
   void finish();
@@ -43,7 +42,6 @@ class ChunkRecoder {
     std::exception_ptr error;
     bool done = false;
   };
-  std::unique_ptr<codec::ChunkEncoder> take_encoder();
   void run(Job& job);
   void hand_over_first();
   void wait_for(const Job& job);
@@ -53,9 +51,9 @@ class ChunkRecoder {
   const std::size_t at_once_;
   const Put put_;
   std::deque<std::shared_ptr<Job>> jobs_;
+  std::shared_ptr<Job> last_;  ///< not begun: the calling thread would only wait for a worker
   Mutex mutex_;
   CondVar done_;
-  std::vector<std::unique_ptr<codec::ChunkEncoder>> idle_ GUARDED_BY(mutex_);
 };
 
 }  // namespace bloscfs::fs

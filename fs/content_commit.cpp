@@ -89,8 +89,7 @@ std::vector<std::uint8_t> ContentCommit::read_start(std::size_t size) const {
 
 // --- representation
 
-std::optional<frame::FrameSettings> ContentCommit::as_array(const StoredPlace& place) const {
-  if (place.array_name.empty() || content_->services_.raw) return std::nullopt;
+std::optional<frame::FrameSettings> ContentCommit::as_array() const {
   const auto header_size = npy_header_size(read_start(kNpyPrefix));
   if (!header_size || static_cast<std::int64_t>(*header_size) > size_) return std::nullopt;
   const std::vector<std::uint8_t> header_bytes = read_start(*header_size);
@@ -116,12 +115,16 @@ bool ContentCommit::can_edit() const {
   return !snapshot_->info().variable_chunks || size_ == view_->size();
 }
 
-void ContentCommit::choose(const StoredPlace& place) {
+void ContentCommit::choose(ContentHome::NameLock& name_lock) {
+  const StoredPlace& place = name_lock.place();
   const bool is_array = view_ != nullptr && view_->shape().is_array;
-  const bool shown_as_array = !held_flat_ && (!place.array_name.empty() || content_->services_.raw);
-  if (!is_array && look_for_array_ && !place.has_links) new_frame_ = as_array(place);
+  const bool raw = content_->services_.raw;
+  const auto can_be_array = [&] { return !name_lock.names().array.empty(); };
+  if (!is_array && look_for_array_ && !place.has_links && !raw && can_be_array())
+    new_frame_ = as_array();
   is_array_ = new_frame_.has_value();
-  if (new_frame_ || (can_edit() && (!is_array || shown_as_array))) return;
+  if (new_frame_) return;
+  if (can_edit() && (!is_array || (!held_flat_ && (raw || can_be_array())))) return;
   if (place.has_links)
     throw std::system_error(EOPNOTSUPP, std::generic_category(),
                             place.name + ": has other names, so that it stays an array");
@@ -134,7 +137,7 @@ void ContentCommit::write() {
   {
     const auto name_lock = content_->home_->lock_name();
     const StoredPlace& place = name_lock->place();
-    choose(place);
+    choose(*name_lock);
     if (new_frame_)
       create(place);
     else if (!place.is_unlinked)
@@ -202,8 +205,8 @@ void ContentCommit::publish() {
   // The frame may have been replaced by rename; the tree must not take that for another file.
   if (!new_writer_) return name_lock->refresh();
   if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
-  const bool as_array = is_array_ && !place.array_name.empty();
-  const std::string name = as_array ? place.array_name : place.flat_name;
+  const RepresentationNames& names = name_lock->names();
+  const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
   name_lock->settle(stored_as_, name);
   new_writer_->moved(place.directory, name);

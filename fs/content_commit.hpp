@@ -54,12 +54,12 @@ class ContentCommit {
   std::vector<std::uint8_t> read_start(std::size_t size) const;
 
   /// How the contents can be stored as an array under the name that they shall have.
-  std::optional<frame::FrameSettings> as_array(const StoredPlace& place) const;
+  std::optional<frame::FrameSettings> as_array() const;
   /// True if the committed array still stands for the same NPY file but for elements.
   bool keeps_array() const;
   bool can_edit() const;
   /// Sets new_frame_ where the container is written anew.
-  void choose(const StoredPlace& place);
+  void choose(ContentHome::NameLock& name_lock);
   void create(const StoredPlace& place);
   void remove_created();
   void take_over(const StoredPlace& place);

@@ -15,13 +15,16 @@ namespace bloscfs::fs {
 struct StoredPlace {
   std::shared_ptr<frame::StoreDirectory> directory;  ///< where its files are, or were
   std::string name;  ///< what it has now; a temporary's until its first commit
-  /// What it is called as a flat frame (a new one: NAME + suffix), and as an array. Empty where it
-  /// cannot be one: no array unless shown as NAME.npy, and none where another file is in the way.
-  std::string flat_name;
-  std::string array_name;
   bool is_temporary = false;
   bool has_links = false;    ///< has other names, which would keep what is replaced under this one
   bool is_unlinked = false;  ///< has no name any more: commits stay in the file
+};
+
+/// What a container is called as a flat frame (a new one: NAME + suffix), and as an array. Empty
+/// where it cannot be one: no array unless shown as NAME.npy, and none where another file is in the
+/// way.
+struct RepresentationNames {
+  std::string flat, array;
 };
 
 /// Thread-safe. Lives at least as long as the content, and keeps its node.
@@ -35,11 +38,11 @@ class ContentHome {
    public:
     virtual ~NameLock() = default;
     virtual const StoredPlace& place() const = 0;
+    /// Found out when first asked for.
+    virtual const RepresentationNames& names() = 0;
     /// Gives the complete container `stored_as` of place().directory the name `full_name` (one of
-    /// place().name, flat_name and array_name) in one step (rename(2), replacing what has it), and
-    /// tells the tree that this is the content's file now. Where place().name is neither, what has
-    /// that name is removed afterwards: a crash between the two steps leaves both files, each with
-    /// all its bytes, which are then shown under their full names.
+    /// place().name and names()), where it replaces what the content was until now, and tells the
+    /// tree that this is the content's file now. A sudden end leaves one of the two in sight.
     virtual void settle(const std::string& stored_as, const std::string& full_name) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.

@@ -86,11 +86,15 @@ std::shared_ptr<void> FileContents::hold_flat(NodeId node, std::shared_ptr<Conte
 }
 
 void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
-  const auto place = home->lock_name()->place();
+  bool has_links = false, can_be_array = false;
+  {
+    const auto name_lock = home->lock_name();
+    has_links = name_lock->place().has_links;
+    can_be_array = !name_lock->names().array.empty();
+  }
   auto file = tree_.opened(node);
   const SourceEntry entry = tree_.entry(node);
-  const bool is_array = entry.shown == ShownAs::array;
-  const bool fits = place.has_links || is_array == !place.array_name.empty();
+  const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
   if (entry.is_bloscpack || (!file && fits)) return;
   file = open_for_writing(node, std::move(home));
   file->content->look_again();
@@ -140,11 +144,11 @@ void FileContents::set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> hom
 void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> home) {
   const auto name_lock = home->lock_name();
   const StoredPlace& place = name_lock->place();
-  if (place.is_unlinked || place.has_links || place.flat_name.empty()) return;
+  if (place.is_unlinked || place.has_links || name_lock->names().flat.empty()) return;
   const auto source = place.directory->open_source(place.name);
   if (!source) return;
   const std::string stored_as = store_as_frame(*source, place.directory, place.name, services_);
-  name_lock->settle(stored_as, place.flat_name);
+  name_lock->settle(stored_as, name_lock->names().flat);
 }
 
 }  // namespace bloscfs::fs

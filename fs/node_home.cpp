@@ -34,6 +34,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   }
 
   const StoredPlace& place() const override { return place_; }
+  const RepresentationNames& names() override;
   void settle(const std::string& stored_as, const std::string& full_name) override;
   void refresh() override {
     if (!place_.is_unlinked) taken_over(place_.name);
@@ -55,6 +56,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   std::optional<NamedObject> object_;
   std::string shown_name_;
   StoredPlace place_;
+  std::optional<RepresentationNames> representations_;
 };
 
 void NodeHome::Lock::look() {
@@ -74,10 +76,17 @@ void NodeHome::Lock::look() {
   place_.name = object_->stored_name;
   place_.is_temporary = object_->is_pending;
   place_.has_links = has_links(*object_);
+}
+
+const RepresentationNames& NodeHome::Lock::names() {
+  if (representations_) return *representations_;
+  representations_.emplace();
+  if (!object_) return *representations_;
   shown_name_ = names_.shown_name(*object_);
-  place_.flat_name = name_as(ShownAs::flat);
+  representations_->flat = name_as(ShownAs::flat);
   if (!services_.policy.raw && is_array_name(shown_name_))
-    place_.array_name = name_as(ShownAs::array);
+    representations_->array = name_as(ShownAs::array);
+  return *representations_;
 }
 
 std::string NodeHome::Lock::name_as(ShownAs shown) {
@@ -93,12 +102,12 @@ void NodeHome::Lock::taken_over(const std::string& stored_as) {
   names_.replaced(node_, object_->directory, stored_as);
   if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
-  look();
 }
 
 void NodeHome::Lock::settle(const std::string& stored_as, const std::string& full_name) {
   if (place_.is_unlinked) return;
   require_no_links(*object_);
+  names();
   NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
   if (stored_as != full_name) take_place(before, directory, stored_as, full_name);
@@ -108,6 +117,7 @@ void NodeHome::Lock::settle(const std::string& stored_as, const std::string& ful
     carry_sidecar(directory, before.stored_name, directory, full_name);
   }
   taken_over(full_name);
+  look();
   Removal removal(names_, services_.root, services_.doomed);
   if (before.stored_name != stored_as && directory.stat(before.stored_name) &&
       before.stored_name != full_name)
@@ -120,7 +130,7 @@ void NodeHome::Lock::settle(const std::string& stored_as, const std::string& ful
 void NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
                                 const std::string& stored_as, const std::string& full_name) {
   meet_successor(names_, old, directory, shown_name_, full_name);
-  const ShownAs shown = full_name == place_.array_name ? ShownAs::array : ShownAs::flat;
+  const ShownAs shown = full_name == names().array ? ShownAs::array : ShownAs::flat;
   services_.freed.before_taking(directory, full_name, shown);
   const std::string meeting = visible_name(old);
   if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}}))

@@ -26,9 +26,9 @@ class Home : public ContentHome {
   Home(const std::filesystem::path& directory, std::string name, bool is_new) {
     place_.directory = frame::make_local_store(
         frame::UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), nullptr);
-    place_.flat_name = name + ".b2frame";
-    if (name.ends_with(".npy")) place_.array_name = name.substr(0, name.size() - 4) + ".b2nd";
-    place_.name = place_.flat_name;
+    names_.flat = name + ".b2frame";
+    if (name.ends_with(".npy")) names_.array = name.substr(0, name.size() - 4) + ".b2nd";
+    place_.name = names_.flat;
     if (!is_new) return;
     place_.name = frame::temporary_name();
     place_.is_temporary = true;
@@ -43,6 +43,7 @@ class Home : public ContentHome {
    public:
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
+    const RepresentationNames& names() override { return home_.names_; }
     void settle(const std::string& stored_as, const std::string& full_name) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
@@ -56,6 +57,7 @@ class Home : public ContentHome {
     Home& home_;
   };
   StoredPlace place_;
+  RepresentationNames names_;
 };
 
 /// A mount's parts without a mount.

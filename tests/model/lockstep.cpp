@@ -119,7 +119,7 @@ bool Lockstep::may_refuse(const Operation& operation, int error) const {
 }
 
 void Lockstep::step(const Operation& operation, bool look) {
-  forget_ended_files();
+  forget_ended_files(operation);
   note_touched(operation);
   Count& count = counts_[operation.kind->name];
   const Outcome mount = operation.kind->perform(mount_, operation);
@@ -220,14 +220,16 @@ void Lockstep::note_touched(const Operation& operation) {
     note_changed(st);
 }
 
-/// A new file may get the inode number of one that is gone.
-void Lockstep::forget_ended_files() {
+/// A new file may get the inode number of one that is gone, or goes when its slot is used again.
+void Lockstep::forget_ended_files(const Operation& operation) {
   std::set<ino_t> present;
   struct stat st {};
   for (const auto& entry : fs_std::recursive_directory_iterator(model_.root()))
     if (lstat(entry.path().c_str(), &st) == 0) present.insert(st.st_ino);
   for (const OpenFile& file : model_.files)
-    if (file.fd && fstat(file.fd.get(), &st) == 0) present.insert(st.st_ino);
+    if (file.fd && !(is(operation, "open") && &file == &model_.files[operation.slot]) &&
+        fstat(file.fd.get(), &st) == 0)
+      present.insert(st.st_ino);
   std::erase_if(times_, [&](const auto& known) { return present.count(known.first) == 0; });
 }
 

@@ -55,7 +55,7 @@ class Lockstep {
   void check_hole(const ByteVector& contents, std::int64_t begin, std::int64_t end);
   void note_touched(const Operation& operation);
   void note_changed(const struct stat& model);
-  void forget_ended_files();
+  void forget_ended_files(const Operation& operation);
   void note_times(const Operation& operation);
   void look_at(const Operation& operation);
   void compare_attributes(const std::string& what, const struct stat& model,
