@@ -1,17 +1,12 @@
 // What b2frame create makes, read by C-Blosc2.
 
-#include <algorithm>
-
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
-#include "tests/support/hex.hpp"
+#include "tests/peer/created_frame.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
-#include "tests/support/npy.hpp"
-#include "tests/support/peer.hpp"
 #include "tests/support/sanitizers.hpp"
-#include "tests/tools/random_creation.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -19,20 +14,7 @@ namespace {
 using boost::unit_test::precondition;
 using nlohmann::json;
 
-constexpr int kCombinations = kSanitized ? 50 : 160;
-
-/// C-Blosc2 2.17 has no dictionaries for LZ4, and fails on those for Zstandard in frames.
-bool peer_reads(const Creation& creation) {
-  return std::none_of(creation.options.begin(), creation.options.end(),
-                      [](const std::string& option) { return option == "--dict"; });
-}
-
-Creation random_creation(std::mt19937_64& random, bool array) {
-  for (;;) {
-    Creation creation = array ? random_array_creation(random) : random_flat_creation(random);
-    if (peer_reads(creation)) return creation;
-  }
-}
+constexpr int kCombinations = kSanitized ? 50 : 300;
 
 /// Files for metalayers, and what they must become.
 class Layers {
@@ -56,25 +38,6 @@ class Layers {
   Arguments options_;
 };
 
-/// Without a NPY header.
-ByteVector stored_contents(const Creation& creation) {
-  if (!creation.is_array) return creation.input;
-  constexpr int kPrefix = 10;
-  const int text = creation.input[8] + 256 * creation.input[9];
-  return {creation.input.begin() + kPrefix + text, creation.input.end()};
-}
-
-json read_by_peer(const fs_std::path& frame, const fs_std::path& out) {
-  ProcessSettings settings;
-  settings.limit = Seconds(20);
-  settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};
-  const ProcessResult result = run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/create_reader",
-                                    peer().library, frame.string(), out.string()},
-                                   settings);
-  if (!result.ok()) throw std::runtime_error(result.description());
-  return json::parse(result.out);
-}
-
 json info_of(const fs_std::path& frame) {
   const ProcessResult result = run({b2frame_program(), "info", "--json", frame.string()});
   if (!result.ok()) throw std::runtime_error(result.description());
@@ -91,15 +54,10 @@ void check_facts(const json& facts, const json& info) {
 
 void check_creation(const Creation& creation, const TempDir& scratch) {
   const Layers layers(scratch);
-  const auto input = scratch / "input", frame = scratch / "frame", out = scratch / "out";
-  write_file(input, creation.input);
-  Arguments command{b2frame_program(), "create"};
-  for (const Arguments& some : {creation.options, layers.options(), Arguments{input, "-o", frame}})
-    command.insert(command.end(), some.begin(), some.end());
-  const ProcessResult result = run(command);
-  BOOST_TEST_REQUIRE(result.ok(), result.description());
+  const auto frame = scratch / "frame", out = scratch / "out";
+  create_frame(creation, frame, scratch / "input", layers.options());
   const json facts = read_by_peer(frame, out);
-  BOOST_TEST((read_file(out) == stored_contents(creation)));
+  BOOST_TEST((read_file(out) == contents_in_frame(creation)));
   Layers::check(facts.at("meta"));
   Layers::check(facts.at("vlmeta"));
   check_facts(facts, info_of(frame));
@@ -114,7 +72,7 @@ BOOST_AUTO_TEST_CASE(blosc2_opens_what_create_made, *precondition(needs_peer)) {
   std::mt19937_64 random(seed);
   for (int i = 0; i < kCombinations; ++i) {
     const TempDir scratch;
-    const Creation creation = random_creation(random, i % 2 != 0);
+    const Creation creation = creation_for_peer(random, i % 2 != 0);
     BOOST_TEST_CONTEXT("seed " << seed << ": " << describe(creation)) {
       try {
         check_creation(creation, scratch);
