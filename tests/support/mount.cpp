@@ -8,6 +8,7 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include "tests/support/sanitizers.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -15,7 +16,8 @@ namespace bloscfs::test {
 namespace {
 
 constexpr auto kPoll = std::chrono::milliseconds(1);
-constexpr Seconds kEndLimit{20};
+/// What is not committed yet is committed first.
+constexpr Seconds kEndLimit{kSanitized ? 60 : 20};
 using Clock = std::chrono::steady_clock;
 
 bool unmount_once(const fs_std::path& point) {
