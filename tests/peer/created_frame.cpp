@@ -47,7 +47,7 @@ nlohmann::json read_by_peer(const fs_std::path& frame, const fs_std::path& out) 
   settings.limit = Seconds(20);
   settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};
   const ProcessResult result = run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/create_reader",
-                                    peer().library, frame.string(), out.string()},
+                                    peer().shared_object, frame.string(), out.string()},
                                    settings);
   if (!result.ok()) throw std::runtime_error(result.description());
   return nlohmann::json::parse(result.out);

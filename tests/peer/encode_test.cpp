@@ -108,20 +108,20 @@ const Peer& blosc1_peer() {
 }
 
 Precondition needs_blosc1(boost::unit_test::test_unit_id) {
-  return blosc1_peer().library.empty() ? skip(blosc1_peer().reason) : Precondition(true);
+  return blosc1_peer().shared_object.empty() ? skip(blosc1_peer().reason) : Precondition(true);
 }
 
 BOOST_AUTO_TEST_SUITE(peer_chunks)
 
 BOOST_AUTO_TEST_CASE(blosc2_decodes_what_we_encode, *precondition(needs_peer)) {
   const std::uint64_t seed = test_seed();
-  const auto result = check("blosc2", peer().library, random_records(seed, false));
+  const auto result = check("blosc2", peer().shared_object, random_records(seed, false));
   BOOST_TEST(result.ok(), "seed " << seed << ": " << result.out << result.description());
 }
 
 BOOST_AUTO_TEST_CASE(blosc1_decodes_what_we_encode_for_it, *precondition(needs_blosc1)) {
   const std::uint64_t seed = test_seed();
-  const auto result = check("blosc1", blosc1_peer().library, random_records(seed, true));
+  const auto result = check("blosc1", blosc1_peer().shared_object, random_records(seed, true));
   BOOST_TEST(result.ok(), "seed " << seed << ": " << result.out << result.description());
 }
 

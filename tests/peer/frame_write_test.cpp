@@ -31,7 +31,7 @@ ProcessResult run_editor(const FrameRequest& request) {
   ProcessSettings settings;
   settings.limit = Seconds(20);
   settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
-  return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/frame_editor", peer().library,
+  return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/frame_editor", peer().shared_object,
               nlohmann::json(request).dump()},
              settings);
 }

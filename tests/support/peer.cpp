@@ -19,8 +19,9 @@ ProcessResult run_with_peer(const std::string& program, const nlohmann::json& re
   ProcessSettings settings;
   settings.limit = Seconds(20);
   settings.environment = {"ASAN_OPTIONS=detect_leaks=0"};  // its leaks are not ours
-  return run({BLOSCFS_TEST_BUILD_ROOT "/tests/peer/" + program, peer().library, request.dump()},
-             settings);
+  return run(
+      {BLOSCFS_TEST_BUILD_ROOT "/tests/peer/" + program, peer().shared_object, request.dump()},
+      settings);
 }
 
 }  // namespace

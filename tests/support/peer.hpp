@@ -11,8 +11,8 @@
 namespace bloscfs::test {
 
 struct Peer {
-  std::string library;  ///< path of the shared object
-  std::string reason;   ///< why there is none; empty when there is one
+  std::string shared_object;  ///< its path
+  std::string reason;         ///< why there is none; empty when there is one
 };
 
 /// Looks for the library, or fetches it into the build directory, once.
