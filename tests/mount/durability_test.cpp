@@ -31,7 +31,7 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr int kRounds = kSanitized ? 2 : 5;
+constexpr int kRounds = kSanitized ? 2 : 20;
 constexpr int kAcknowledged = 50;  ///< in each round, at least
 constexpr std::size_t kBlock = 4096;
 constexpr std::uint64_t kBlocks = 128;
