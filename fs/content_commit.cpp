@@ -208,8 +208,7 @@ void ContentCommit::publish() {
   const RepresentationNames& names = name_lock->names();
   const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
-  name_lock->settle(stored_as_, name);
-  new_writer_->moved(place.directory, name);
+  new_writer_->moved(place.directory, name_lock->settle(stored_as_, name));
   settled_in_ = place.directory;
 }
 

@@ -43,7 +43,8 @@ class ContentHome {
     /// Gives the complete container `stored_as` of place().directory the name `full_name` (one of
     /// place().name and names()), where it replaces what the content was until now, and tells the
     /// tree that this is the content's file now. A sudden end leaves one of the two in sight.
-    virtual void settle(const std::string& stored_as, const std::string& full_name) = 0;
+    /// Returns the name that it has then: another one where the last step failed.
+    virtual std::string settle(const std::string& stored_as, const std::string& full_name) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
     virtual void refresh() = 0;

@@ -18,6 +18,7 @@ class FreedNames {
   FreedNames(const SourceRoot& root, std::string usual_suffix)
       : root_(root), usual_suffix_(std::move(usual_suffix)) {}
 
+  /// Before a container's name goes: failing must leave it as it is.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
   /// Before a container gets a name: makes it durable that others, shown alike, have left.
   void before_taking(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);

@@ -243,10 +243,10 @@ void Namespace::remove_file(NodeId directory, const std::string& name) {
     if (!object) throw_errno(ENOENT, name);
     if (object->is_directory()) throw_errno(EISDIR, name);
     Removal removal(names, root_, services_.doomed);
-    removal.remove(*object);
     if (is_stored(*object))
       services_.freed.note(root_.directory(object->directory_path), visible_name(*object),
                            object->entry.shown);
+    removal.remove(*object);
     ended = removal.ended();
   }
   tell_removed(ended);

@@ -35,7 +35,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
-  void settle(const std::string& stored_as, const std::string& full_name) override;
+  std::string settle(const std::string& stored_as, const std::string& wanted_name) override;
   void refresh() override {
     if (!place_.is_unlinked) taken_over(place_.name);
   }
@@ -44,8 +44,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void look();
   void taken_over(const std::string& stored_as);
   std::string name_as(ShownAs shown);
-  void take_place(NamedObject& old, const SourceDirectory& directory, const std::string& stored_as,
-                  const std::string& full_name);
+  std::string take_place(NamedObject& old, const SourceDirectory& directory,
+                         const std::string& stored_as, const std::string& full_name);
   void take_name(const NamedObject& old, const SourceDirectory& directory,
                  const std::string& stored_as, const std::string& full_name);
 
@@ -104,13 +104,15 @@ void NodeHome::Lock::taken_over(const std::string& stored_as) {
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
 
-void NodeHome::Lock::settle(const std::string& stored_as, const std::string& full_name) {
-  if (place_.is_unlinked) return;
+std::string NodeHome::Lock::settle(const std::string& stored_as, const std::string& wanted_name) {
+  if (place_.is_unlinked) return stored_as;
   require_no_links(*object_);
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
-  if (stored_as != full_name) take_place(before, directory, stored_as, full_name);
+  const std::string full_name = stored_as == wanted_name
+                                    ? wanted_name
+                                    : take_place(before, directory, stored_as, wanted_name);
   carry_sidecar(directory, stored_as, directory, full_name);
   if (before.stored_name != full_name) {
     names_.moved(before, before.directory, full_name);
@@ -122,22 +124,24 @@ void NodeHome::Lock::settle(const std::string& stored_as, const std::string& ful
   if (before.stored_name != stored_as && directory.stat(before.stored_name) &&
       before.stored_name != full_name)
     removal.remove_stored(before, directory, before.stored_name);
-  if (!before.replaces || before.full_name == full_name) return;
-  if (const auto shadowed = names_.stored(before.directory, before.full_name))
-    removal.remove_stored(*shadowed, directory, before.full_name);
+  if (before.replaces && before.full_name != full_name)
+    if (const auto shadowed = names_.stored(before.directory, before.full_name))
+      removal.remove_stored(*shadowed, directory, before.full_name);
+  return full_name;
 }
 
-void NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
-                                const std::string& stored_as, const std::string& full_name) {
+std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
+                                       const std::string& stored_as, const std::string& full_name) {
   meet_successor(names_, old, directory, shown_name_, full_name);
   const ShownAs shown = full_name == names().array ? ShownAs::array : ShownAs::flat;
   services_.freed.before_taking(directory, full_name, shown);
   const std::string meeting = visible_name(old);
-  if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}}))
-    return take_name(old, directory, stored_as, full_name);
+  if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}})) {
+    take_name(old, directory, stored_as, full_name);
+    return full_name;
+  }
   take_name(old, directory, stored_as, meeting);
-  directory.sync();
-  directory.rename_to_free(meeting, directory, full_name);
+  return move_on(directory, meeting, full_name) ? full_name : meeting;
 }
 
 /// Only what the file is, or has replaced already, gives way to it.

@@ -136,12 +136,12 @@ void Renaming::move_stored() {
   const bool meets = meeting != full_name && can_succeed_there(names_, *target_, request_.to_name,
                                                                source_.entry.shown, ahead_);
   const auto replaced = occupant(meets ? meeting : full_name);
-  services_.freed.before_taking(to_, full_name, source_.entry.shown);
-  put(meets ? meeting : full_name, replaced);
   services_.freed.note(from_, source_.stored_name, source_.entry.shown);
-  if (meets) {
-    to_.sync();
-    to_.rename_to_free(meeting, to_, full_name);
+  services_.freed.before_taking(to_, full_name, source_.entry.shown);
+  std::string placed = meets ? meeting : full_name;
+  put(placed, replaced);
+  if (meets && move_on(to_, meeting, full_name)) {
+    placed = full_name;
     if (has_sidecar(source_)) carry_sidecar(to_, meeting, to_, full_name);
   }
   // The old one goes when the new one is there: between the steps SOURCE has both.
@@ -151,7 +151,7 @@ void Renaming::move_stored() {
   if (target_ && target_->replaces && !replaced)
     if (const auto old = names_.stored(request_.to, target_->full_name))
       removal_.remove_stored(*old, to_, old->full_name);
-  names_.moved(source_, request_.to, full_name);
+  names_.moved(source_, request_.to, placed);
   note_renamed(source_);
 }
 

@@ -1,5 +1,8 @@
 #include "fs/succession.hpp"
 
+#include <exception>
+
+#include "fs/log.hpp"
 #include "fs/removal.hpp"
 
 namespace bloscfs::fs {
@@ -22,18 +25,30 @@ void meet_successor(TreeChanges& names, NamedObject& object, const SourceDirecto
   directory.rename_to_free(stored->stored_name, directory, full_name);
   if (stored->entry.is_container)
     carry_sidecar(directory, stored->stored_name, directory, full_name);
-  directory.sync();
   if (!object.is_pending) {
     names.moved(object, object.directory, full_name);
     object.stored_name = full_name;
   }
   object.full_name = full_name;
+  directory.sync();
 }
 
 bool can_succeed_there(TreeChanges& names, const NamedObject& object, const std::string& shown_name,
                        ShownAs successor, const TreeChanges::Ahead& ahead) {
   return is_stored(object) &&
          names.fits(object.directory, shown_name, visible_name(object), successor, ahead);
+}
+
+bool move_on(const SourceDirectory& directory, const std::string& meeting,
+             const std::string& full_name) noexcept {
+  try {
+    directory.sync();
+    directory.rename_to_free(meeting, directory, full_name);
+    return true;
+  } catch (const std::exception& error) {
+    log::warn(error.what());
+    return false;
+  }
 }
 
 }  // namespace bloscfs::fs

@@ -24,4 +24,9 @@ void meet_successor(TreeChanges& names, NamedObject& object, const SourceDirecto
 bool can_succeed_there(TreeChanges& names, const NamedObject& object, const std::string& shown_name,
                        ShownAs successor, const TreeChanges::Ahead& ahead);
 
+/// Durably leaves what was replaced behind, and gives the successor its own name. False if that
+/// fails: then it stays where it is, which shows it as well.
+bool move_on(const SourceDirectory& directory, const std::string& meeting,
+             const std::string& full_name) noexcept;
+
 }  // namespace bloscfs::fs

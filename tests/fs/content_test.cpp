@@ -44,12 +44,13 @@ class Home : public ContentHome {
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
-    void settle(const std::string& stored_as, const std::string& full_name) override {
+    std::string settle(const std::string& stored_as, const std::string& full_name) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
       if (place.name != stored_as && place.name != full_name) place.directory->unlink(place.name);
       place.name = full_name;
       place.is_temporary = false;
+      return full_name;
     }
     void refresh() override {}
 
