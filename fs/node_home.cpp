@@ -110,9 +110,9 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
-  const std::string full_name = stored_as == wanted_name
-                                    ? wanted_name
-                                    : take_place(before, directory, stored_as, wanted_name);
+  std::string full_name = stored_as == wanted_name
+                              ? wanted_name
+                              : take_place(before, directory, stored_as, wanted_name);
   carry_sidecar(directory, stored_as, directory, full_name);
   if (before.stored_name != full_name) {
     names_.moved(before, before.directory, full_name);
