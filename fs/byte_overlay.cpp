@@ -11,9 +11,7 @@ namespace {
 /// What an extent or a range of zeros costs beside its bytes: tree node, vector, allocator.
 constexpr std::size_t kEntryCost = 112;
 
-std::int64_t length(const std::vector<std::uint8_t>& bytes) {
-  return static_cast<std::int64_t>(bytes.size());
-}
+std::int64_t length(const CellBytes& bytes) { return static_cast<std::int64_t>(bytes.size()); }
 
 }  // namespace
 
@@ -37,13 +35,15 @@ ByteOverlay::Extents::iterator ByteOverlay::extent_to_grow(std::int64_t offset,
       return before;
   }
   memory_ += kEntryCost;
-  return extents_.emplace_hint(after, offset, std::vector<std::uint8_t>());
+  return extents_.emplace_hint(after, offset, CellBytes());
 }
 
-void ByteOverlay::grow(std::vector<std::uint8_t>& bytes, std::size_t size, std::size_t limit) {
+void ByteOverlay::grow(CellBytes& bytes, std::size_t size, std::size_t limit) {
   if (size <= bytes.size()) return;
   memory_ -= bytes.capacity();
-  if (size > bytes.capacity()) bytes.reserve(std::min(std::max(size, 2 * bytes.size()), limit));
+  // Who has written a good part of a cell goes on to its end.
+  const std::size_t ahead = size >= limit / 4 ? limit : 2 * bytes.size();
+  bytes.reserve(std::min(std::max(size, ahead), limit));
   bytes.resize(size);
   memory_ += bytes.capacity();
 }
@@ -55,7 +55,7 @@ ByteOverlay::Extents::iterator ByteOverlay::erase(Extents::iterator extent) {
 
 void ByteOverlay::write_in_cell(std::int64_t offset, codec::Bytes bytes, std::int64_t cell_end) {
   const auto extent = extent_to_grow(offset, cell_end - cell_size_);
-  std::vector<std::uint8_t>& target = extent->second;
+  CellBytes& target = extent->second;
   const auto from = static_cast<std::size_t>(offset - extent->first);
   const auto limit = static_cast<std::size_t>(cell_end - extent->first);
   grow(target, from + bytes.size(), limit);
@@ -86,8 +86,7 @@ void ByteOverlay::remove_extents(std::int64_t begin, std::int64_t end) {
     }
     if (extent_end > end) {  // its end survives
       const auto rest = static_cast<std::size_t>(end - extent->first);
-      std::vector<std::uint8_t> tail(extent->second.begin() + static_cast<std::ptrdiff_t>(rest),
-                                     extent->second.end());
+      CellBytes tail(codec::Bytes(extent->second).subspan(rest));
       memory_ += kEntryCost + tail.capacity();
       extents_.emplace(end, std::move(tail));
     }

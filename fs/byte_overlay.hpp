@@ -8,6 +8,7 @@
 
 #include "codec/bytes.hpp"
 #include "codec/chunk.hpp"
+#include "fs/cell_memory.hpp"
 
 namespace bloscfs::fs {
 
@@ -47,13 +48,13 @@ class ByteOverlay {
                 const std::function<void(const Part&)>& visit) const;
 
  private:
-  using Extents = std::map<std::int64_t, std::vector<std::uint8_t>>;
+  using Extents = std::map<std::int64_t, CellBytes>;
   using Zeros = std::map<std::int64_t, std::int64_t>;  ///< begin to end; disjoint, not adjacent
 
   void write_in_cell(std::int64_t offset, codec::Bytes bytes, std::int64_t cell_end);
   Extents::iterator extent_to_grow(std::int64_t offset, std::int64_t cell_begin);
   void remove_extents(std::int64_t begin, std::int64_t end);
-  void grow(std::vector<std::uint8_t>& bytes, std::size_t size, std::size_t limit);
+  void grow(CellBytes& bytes, std::size_t size, std::size_t limit);
   Extents::iterator erase(Extents::iterator extent);
   Extents::const_iterator first_extent(std::int64_t offset) const;
   Zeros::const_iterator first_zeros(std::int64_t offset) const;

@@ -10,6 +10,22 @@ constexpr std::size_t kKeptEncoder = std::size_t{1} << 20;
 
 }  // namespace
 
+codec::EncodedSize encode_whole(codec::ChunkEncoder& encoder, codec::Bytes contents,
+                                CellBytes& out) {
+  const std::size_t room = codec::ChunkEncoder::max_stored_size(contents.size());
+  out.reserve(room);
+  out.resize(room);
+  return encoder.encode_into(contents, {out.data(), room});
+}
+
+void put_encoded(frame::Transaction& transaction, std::int64_t chunk, codec::SpecialValue special,
+                 codec::Bytes stored) {
+  if (special != codec::SpecialValue::none)
+    transaction.put_special(chunk, special);
+  else
+    transaction.put_chunk(chunk, stored);
+}
+
 ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool,
                            std::size_t at_once, Put put)
     : settings_(settings), pool_(pool), at_once_(at_once), put_(std::move(put)) {}
@@ -25,7 +41,7 @@ void ChunkRecoder::run(Job& job) {
   static thread_local std::optional<codec::ChunkEncoder> encoder;
   try {
     if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
-    job.result = job.encode(*encoder);
+    job.result = job.encode(*encoder, job.stored);
     if (encoder->scratch_memory() > kKeptEncoder) encoder.reset();
   } catch (...) {
     job.error = std::current_exception();
@@ -41,6 +57,10 @@ void ChunkRecoder::add(std::int64_t chunk, Encode encode) {
   auto job = std::make_shared<Job>();
   job->chunk = chunk;
   job->encode = std::move(encode);
+  if (!spare_.empty()) {
+    job->stored = std::move(spare_.back());
+    spare_.pop_back();
+  }
   jobs_.push_back(job);
   if (last_) pool_.post([this, begun = last_] { run(*begun); });
   last_ = std::move(job);
@@ -59,7 +79,8 @@ void ChunkRecoder::hand_over_first() {
     wait_for(*job);
   jobs_.pop_front();
   if (job->error) std::rethrow_exception(job->error);
-  put_(job->chunk, job->result);
+  put_(job->chunk, job->result.special, codec::Bytes(job->stored).first(job->result.stored));
+  spare_.push_back(std::move(job->stored));
 }
 
 void ChunkRecoder::finish() {

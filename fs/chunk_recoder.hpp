@@ -8,16 +8,28 @@
 #include <memory>
 
 #include "codec/chunk_encoder.hpp"
+#include "frame/transaction.hpp"
+#include "fs/cell_memory.hpp"
 #include "fs/sync.hpp"
 #include "fs/worker_pool.hpp"
 
 namespace bloscfs::fs {
 
+/// Encodes a chunk of all `contents` into `out`.
+codec::EncodedSize encode_whole(codec::ChunkEncoder& encoder, codec::Bytes contents,
+                                CellBytes& out);
+
+/// Puts what an encoder made into a transaction.
+void put_encoded(frame::Transaction& transaction, std::int64_t chunk, codec::SpecialValue special,
+                 codec::Bytes stored);
+
 /// For one thread, which is none of the pool's.
 class ChunkRecoder {
  public:
-  using Encode = std::function<codec::EncodedChunk(codec::ChunkEncoder&)>;
-  using Put = std::function<void(std::int64_t chunk, const codec::EncodedChunk&)>;
+  /// Encodes into `out`, whose size it sets.
+  using Encode = std::function<codec::EncodedSize(codec::ChunkEncoder&, CellBytes& out)>;
+  /// Takes a chunk's stored bytes, of which a special one has none.
+  using Put = std::function<void(std::int64_t chunk, codec::SpecialValue, codec::Bytes stored)>;
 
   /// `at_once` chunks are in memory at a time; `put` takes each on the calling thread, in the order
   /// of add().
@@ -38,7 +50,8 @@ class ChunkRecoder {
   struct Job {
     std::int64_t chunk;
     Encode encode;
-    codec::EncodedChunk result;
+    codec::EncodedSize result;
+    CellBytes stored;
     std::exception_ptr error;
     bool done = false;
   };
@@ -46,6 +59,7 @@ class ChunkRecoder {
   void hand_over_first();
   void wait_for(const Job& job);
 
+  std::vector<CellBytes> spare_;  ///< room for stored bytes, whose pages are there already
   const codec::EncodeSettings settings_;
   WorkerPool& pool_;
   const std::size_t at_once_;

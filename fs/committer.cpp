@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "fs/cell_memory.hpp"
 #include "fs/content_commit.hpp"
 #include "fs/log.hpp"
 
@@ -19,6 +20,9 @@ constexpr std::chrono::milliseconds kPoll{500};
 constexpr std::size_t kBatch = 256;
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 4;
+
+/// Dirty bytes of a file for which it pays to write another index behind them.
+constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
 std::error_code code_of(const std::exception& error) {
   if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
@@ -61,9 +65,9 @@ void Committer::queue(const std::shared_ptr<Content>& content) {
   if (entry != dirty_.end() && !entry->second.due) entry->second.due = Clock::now() + kGroupDelay;
 }
 
-void Committer::press() {
+void Committer::press(bool all) {
   const MutexLock lock(mutex_);
-  pressed_ = true;
+  pressure_ = std::max(pressure_, all ? Pressure::all : Pressure::staging);
   wake_.notify_all();
 }
 
@@ -76,14 +80,37 @@ void Committer::drop(const Content& content) {
   dirty_.erase(entry);
 }
 
-Committer::Contents Committer::due_contents() {
+Committer::Contents Committer::due_contents(Pressure pressure) {
   const MutexLock lock(mutex_);
-  const bool all = std::exchange(pressed_, false);
   const auto now = Clock::now();
   Contents due;
   for (const auto& [content, entry] : dirty_)
-    if (all || (entry.due && *entry.due <= now)) due.push_back(entry.content);
+    if ((entry.due && *entry.due <= now) ||
+        (pressure == Pressure::all && !content->can_be_staged(0)))
+      due.push_back(entry.content);
   return due;
+}
+
+void Committer::stage(std::size_t least_dirty) {
+  for (const auto& content : all_contents()) {
+    if (!content->can_be_staged(least_dirty)) continue;
+    std::error_code failure;
+    {
+      ContentCommit commit(content, CommitKind::staged);
+      if (commit.empty()) continue;
+      try {
+        commit.stage();
+      } catch (const std::exception& error) {
+        log::warn(error.what());
+        failure = code_of(error);
+        commit.fail(failure);
+      }
+    }
+    if (failure)
+      settle(content, failure);
+    else if (ended_)
+      ended_({});
+  }
 }
 
 Committer::Contents Committer::all_contents() {
@@ -95,12 +122,16 @@ Committer::Contents Committer::all_contents() {
 
 void Committer::work() {
   while (true) {
+    Pressure pressure = Pressure::none;
     {
       const MutexLock lock(mutex_);
-      if (!pressed_ && !stopping_) wake_.wait_for(mutex_, kPoll);
+      if (pressure_ == Pressure::none && !stopping_) wake_.wait_for(mutex_, kPoll);
       if (stopping_) return;
+      pressure = std::exchange(pressure_, Pressure::none);
+      if (dirty_.empty()) trim_cells();
     }
-    commit_in_batches(due_contents());
+    if (pressure != Pressure::none) stage(pressure == Pressure::all ? 1 : kWorthStaging);
+    commit_in_batches(due_contents(pressure));
   }
 }
 

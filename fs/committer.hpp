@@ -35,8 +35,9 @@ class Committer {
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
   /// Its file was closed: it is committed within a few seconds.
   void queue(const std::shared_ptr<Content>& content);
-  /// Everything is committed as soon as possible.
-  void press();
+  /// Makes room in memory as soon as possible: new files that are being written are staged, and if
+  /// `all`, everything else is committed.
+  void press(bool all);
   /// Forgets a content that nobody will ask for any more.
   void drop(const Content& content);
 
@@ -56,7 +57,9 @@ class Committer {
   };
 
   void work();
-  Contents due_contents() EXCLUDES(mutex_);
+  enum class Pressure { none, staging, all };
+  Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
+  void stage(std::size_t least_dirty) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
   struct Batch {
     std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
@@ -78,7 +81,7 @@ class Committer {
   Mutex mutex_;
   CondVar wake_;
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
-  bool pressed_ GUARDED_BY(mutex_) = false;
+  Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 

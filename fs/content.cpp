@@ -51,6 +51,7 @@ Content::Content(ContentServices services, const timespec& created)
   const WriteLock lock(mutex_);
   changed_ = modified_ = accessed_ = created;
   view_is_settled_ = false;
+  is_new_ = true;
 }
 
 Content::~Content() {
@@ -309,10 +310,15 @@ bool Content::is_orphan() const {
   return is_orphan_;
 }
 
+bool Content::can_be_staged(std::size_t least_dirty) const {
+  const ReadLock lock(mutex_);
+  return is_new_ && writers_ > 0 && !is_orphan_ && live_.bytes.memory() >= least_dirty;
+}
+
 bool Content::needs_commit() const {
   const ReadLock lock(mutex_);
   if (is_orphan_) return false;
-  return !view_ || !live_.empty() || frozen_ || size_ != committed_size() ||
+  return is_new_ || !live_.empty() || frozen_ || size_ != committed_size() ||
          (!view_is_settled_ && writers_ == 0);
 }
 

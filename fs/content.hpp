@@ -102,6 +102,9 @@ class Content {
   void orphan();
   bool is_orphan() const;
 
+  /// True for a new file that somebody is writing and that holds at least this much: it can be
+  /// staged, since SOURCE has it under a temporary name only.
+  bool can_be_staged(std::size_t least_dirty) const;
   /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
   bool needs_commit() const;
   /// True if attributes() counts, and not what stat says of the file.
@@ -112,12 +115,9 @@ class Content {
  private:
   friend class ContentCommit;
 
-  /// Uncommitted bytes are kept in pieces of this size, that of most chunks.
-  static constexpr std::int64_t kCell = 256 << 10;
-
   /// What was written at one time, over what is below.
   struct Layer {
-    ByteOverlay bytes{kCell};
+    ByteOverlay bytes{kCellSize};
     /// From there on what is below reads as zeros.
     std::int64_t lower_end = std::numeric_limits<std::int64_t>::max();
     std::map<std::string, std::optional<std::vector<std::uint8_t>>> vlmetalayers;
@@ -161,6 +161,7 @@ class Content {
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
+  bool is_new_ GUARDED_BY(mutex_) = false;          ///< never committed, though perhaps staged
   bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
   std::error_code error_ GUARDED_BY(mutex_);
 

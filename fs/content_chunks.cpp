@@ -43,8 +43,9 @@ std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize, 
 void ContentCommit::fill() {
   recoder_ = std::make_unique<ChunkRecoder>(
       encode_settings(transaction_->info(), content_->services_.options), content_->services_.pool,
-      kChunksAtOnce,
-      [this](std::int64_t chunk, const codec::EncodedChunk& encoded) { put(chunk, encoded); });
+      kChunksAtOnce, [this](std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored) {
+        put(chunk, special, stored);
+      });
   if (new_frame_)
     new_frame_->array ? fill_array(*new_frame_->array) : fill_flat();
   else
@@ -74,8 +75,8 @@ void ContentCommit::fill_array(const frame::ArrayInfo& array) {
   const std::int64_t header = size_ - geometry.nbytes();
   for (std::int64_t begin = 0, chunk = 0; begin < geometry.nbytes(); chunk++) {
     const std::int64_t end = end_of_chunk(array, typesize, begin, geometry.nbytes());
-    const auto encode = [this, &geometry, begin, end, chunksize,
-                         header](codec::ChunkEncoder& encoder) {
+    const auto encode = [this, &geometry, begin, end, chunksize, header](
+                            codec::ChunkEncoder& encoder, CellBytes& out) {
       std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
       read(begin + header, bytes);
       std::vector<std::uint8_t> padded(static_cast<std::size_t>(chunksize));
@@ -86,7 +87,7 @@ void ContentCommit::fill_array(const frame::ArrayInfo& array) {
                                               bytes.data() + (run.array_offset - begin),
                                               static_cast<std::size_t>(run.length));
                               });
-      return encoder.encode(padded);
+      return encode_whole(encoder, padded, out);
     };
     recoder_->add(chunk, encode);
     begin = end;
@@ -182,12 +183,12 @@ void ContentCommit::edit_array() {
 
 void ContentCommit::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range) {
   if (range.size <= 0) return;
-  recoder_->add(chunk, [this, range](codec::ChunkEncoder& encoder) {
+  recoder_->add(chunk, [this, range](codec::ChunkEncoder& encoder, CellBytes& out) {
     const codec::Bytes written = layer_->bytes.extent(range.offset, range.size);
-    if (!written.empty()) return encoder.encode(written);
+    if (!written.empty()) return encode_whole(encoder, written, out);
     std::vector<std::uint8_t> contents(static_cast<std::size_t>(range.size));
     read(range.offset, contents);
-    return encoder.encode(contents);
+    return encode_whole(encoder, contents, out);
   });
 }
 
@@ -195,14 +196,14 @@ void ContentCommit::add_changed_chunk(std::int64_t chunk, std::int64_t size, Cha
   const bool covered = changes.size() == 1 && changes.front().size == size;
   const bool whole_items = size % transaction_->info().typesize == 0;
   if (covered && changes.front().bytes == nullptr && whole_items) {
-    put(chunk, {codec::SpecialValue::zero, {}});
+    put(chunk, codec::SpecialValue::zero, {});
     return;
   }
-  recoder_->add(chunk, [this, chunk, size, covered,
-                        changes = std::move(changes)](codec::ChunkEncoder& encoder) {
+  recoder_->add(chunk, [this, chunk, size, covered, changes = std::move(changes)](
+                           codec::ChunkEncoder& encoder, CellBytes& out) {
     if (covered && changes.front().bytes != nullptr)
-      return encoder.encode({changes.front().bytes, static_cast<std::size_t>(size)});
-    return encode_changed(encoder, chunk, size, changes);
+      return encode_whole(encoder, {changes.front().bytes, static_cast<std::size_t>(size)}, out);
+    return encode_changed(encoder, chunk, size, changes, out);
   });
 }
 
@@ -229,22 +230,23 @@ std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec:
   return out;
 }
 
-codec::EncodedChunk ContentCommit::encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
-                                                  std::int64_t size, const Changes& changes) const {
-  const codec::ByteRange all{0, size};
-  if (chunk >= snapshot_->info().nchunks) return encoder.encode(merged(chunk, all, changes));
+codec::EncodedSize ContentCommit::encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
+                                                 std::int64_t size, const Changes& changes,
+                                                 CellBytes& out) const {
+  const auto encode_all = [&] {
+    return encode_whole(encoder, merged(chunk, {0, size}, changes), out);
+  };
+  if (chunk >= snapshot_->info().nchunks) return encode_all();
   const auto opened = view_->reader().open_chunk(chunk);
   const codec::Chunk& old = opened->chunk;
-  if (!old.header().has_block_starts() || old.header().vl_blocks)
-    return encoder.encode(merged(chunk, all, changes));
+  if (!old.header().has_block_starts() || old.header().vl_blocks) return encode_all();
   std::set<std::int32_t> blocks;
   for (const Change& change : changes) {
     const std::int32_t last = old.block_at(change.chunk_offset + change.size - 1);
     for (std::int32_t block = old.block_at(change.chunk_offset); block <= last; block++)
       blocks.insert(block);
   }
-  if (blocks.size() == static_cast<std::size_t>(old.block_count()))
-    return encoder.encode(merged(chunk, all, changes));
+  if (blocks.size() == static_cast<std::size_t>(old.block_count())) return encode_all();
   std::vector<std::vector<std::uint8_t>> contents;
   std::vector<codec::BlockUpdate> updates;
   for (const std::int32_t block : blocks) {
@@ -253,7 +255,9 @@ codec::EncodedChunk ContentCommit::encode_changed(codec::ChunkEncoder& encoder, 
   }
   std::vector<std::uint8_t> stored(static_cast<std::size_t>(old.header().cbytes));
   snapshot_->read_stored(*opened, {0, old.header().cbytes}, stored);
-  return encoder.update(old, stored, updates);
+  const codec::EncodedChunk updated = encoder.update(old, stored, updates);
+  out = CellBytes(updated.bytes);
+  return {updated.special, updated.bytes.size()};
 }
 
 }  // namespace bloscfs::fs

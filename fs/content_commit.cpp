@@ -24,18 +24,22 @@ timespec time_of(std::int64_t nanoseconds) {
 
 }  // namespace
 
-ContentCommit::ContentCommit(std::shared_ptr<Content> content) : content_(std::move(content)) {
+ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
+    : content_(std::move(content)), kind_(kind) {
   Content& c = *content_;
   c.commit_mutex_.lock();
   const WriteLock lock(c.mutex_);
-  look_for_array_ = c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
+  look_for_array_ =
+      kind_ == CommitKind::durable && c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
   held_flat_ = c.held_flat_ > 0;
   view_ = c.view_.get();
   snapshot_ = c.snapshot_;
   size_ = c.size_;
+  was_staged_ = c.is_new_ && view_ != nullptr;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
+  const bool needs_name = c.is_new_ && kind_ == CommitKind::durable;
   empty_ = c.is_orphan_ || (view_ != nullptr && c.live_.empty() && size_ == view_->size() &&
-                            !look_for_array_ && !must_become_flat);
+                            !needs_name && !look_for_array_ && !must_become_flat);
   if (empty_) return;
   layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
   // A commit that changes no contents leaves the times as they are, too.
@@ -152,13 +156,28 @@ void ContentCommit::write() {
       transaction_->remove_vlmetalayer(name);
   }
   transaction_->write();
+  if (!was_staged_ || new_writer_) return;
+  // Nobody sees the temporary before it is renamed, so its header needs no flush of its own.
+  transaction_->flushed();
+  transaction_->publish();
+  is_temporary_ready_ = true;
+}
+
+void ContentCommit::stage() {
+  write();
+  flushed();
+  if (!is_temporary_ready_) {
+    transaction_->publish();
+    flushed();
+  }
+  finish();
 }
 
 void ContentCommit::create(const StoredPlace& place) {
   stored_as_ = frame::temporary_name();
   if (snapshot_) take_over(place);
   const frame::WriterSettings settings{content_->services_.options.locking};
-  if (place.is_temporary && !place.is_unlinked) {
+  if (place.is_temporary && !place.is_unlinked && !was_staged_) {
     stored_as_ = place.name;
     new_writer_ = frame::create_cframe(place.directory, stored_as_, *new_frame_, settings,
                                        place.directory->open(stored_as_));
@@ -190,25 +209,33 @@ void ContentCommit::copy_vlmetalayers() {
 }
 
 void ContentCommit::flush() {
-  if (!settled_in_) return transaction_->flush();
-  settled_in_->sync();
-  transaction_->flushed();
+  if (settled_in_) {
+    settled_in_->sync();
+    return flushed();
+  }
+  if (!is_settled_) transaction_->flush();
+  is_settled_ = is_temporary_ready_;
 }
 
-void ContentCommit::flushed() { transaction_->flushed(); }
+void ContentCommit::flushed() {
+  if (!is_settled_) transaction_->flushed();
+  is_settled_ = is_temporary_ready_;
+}
 
 void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
-  transaction_->publish();
+  if (!is_temporary_ready_) transaction_->publish();
   if (place.is_unlinked) return;
   // The frame may have been replaced by rename; the tree must not take that for another file.
-  if (!new_writer_) return name_lock->refresh();
+  if (!new_writer_ && !place.is_temporary) return name_lock->refresh();
   if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
   const RepresentationNames& names = name_lock->names();
   const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
-  new_writer_->moved(place.directory, name_lock->settle(stored_as_, name));
+  frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
+  if (!new_writer_) stored_as_ = place.name;
+  writer.moved(place.directory, name_lock->settle(stored_as_, name));
   settled_in_ = place.directory;
 }
 
@@ -228,15 +255,13 @@ void ContentCommit::finish() {
   c.set_view(snapshot);
   c.frozen_.reset();
   c.account();
+  if (kind_ == CommitKind::durable) c.is_new_ = false;
   finished_ = true;
 }
 
-void ContentCommit::put(std::int64_t chunk, const codec::EncodedChunk& encoded) {
+void ContentCommit::put(std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored) {
   changed_chunks_.push_back(chunk);
-  if (encoded.special != codec::SpecialValue::none)
-    transaction_->put_special(chunk, encoded.special);
-  else
-    transaction_->put_chunk(chunk, encoded.bytes);
+  put_encoded(*transaction_, chunk, special, stored);
 }
 
 }  // namespace bloscfs::fs

@@ -13,12 +13,19 @@
 
 namespace bloscfs::fs {
 
+enum class CommitKind {
+  durable,
+  /// Encodes what a new file holds into its temporary, which nothing but a later durable commit
+  /// makes a file of SOURCE: needs no flush, and makes room in memory.
+  staged,
+};
+
 /// A commit that ends early, by an exception or by destruction, leaves what was written dirty.
 /// All calls on one thread.
 class ContentCommit {
  public:
   /// Waits for another commit of the content, and takes what has been written until now.
-  explicit ContentCommit(std::shared_ptr<Content> content);
+  explicit ContentCommit(std::shared_ptr<Content> content, CommitKind kind = CommitKind::durable);
   ~ContentCommit();
   ContentCommit(const ContentCommit&) = delete;
   ContentCommit& operator=(const ContentCommit&) = delete;
@@ -27,6 +34,8 @@ class ContentCommit {
   /// True if there is nothing to commit; then no further call is needed.
   bool empty() const { return empty_; }
 
+  /// All of a commit that is staged.
+  void stage();
   /// Encodes and writes everything to where no committed state reaches.
   void write();
   /// Makes durable what write(), and later what publish() did.
@@ -76,13 +85,15 @@ class ContentCommit {
   /// A chunk that is a range of the file.
   void add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range);
   void add_changed_chunk(std::int64_t chunk, std::int64_t size, Changes changes);
-  codec::EncodedChunk encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
-                                     std::int64_t size, const Changes& changes) const;
+  codec::EncodedSize encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
+                                    std::int64_t size, const Changes& changes,
+                                    CellBytes& out) const;
   std::vector<std::uint8_t> merged(std::int64_t chunk, const codec::ByteRange& range,
                                    const Changes& changes) const;
-  void put(std::int64_t chunk, const codec::EncodedChunk& encoded);
+  void put(std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored);
 
   std::shared_ptr<Content> content_;
+  const CommitKind kind_;
   // What is below the changes. Only a commit replaces it, so this one reads it without a lock.
   const FileView* view_ = nullptr;
   std::shared_ptr<const frame::Snapshot> snapshot_;
@@ -91,7 +102,10 @@ class ContentCommit {
   bool drops_chunks_ = false;  ///< cut off, though others may have been added again
   bool empty_ = false;
   bool finished_ = false;
-  std::int64_t size_ = 0;  ///< of the file, as it is committed
+  bool was_staged_ = false;          ///< the file's temporary holds a state already
+  bool is_temporary_ready_ = false;  ///< it has got this commit's state, and not yet its name
+  bool is_settled_ = false;          ///< what the temporary got is durable
+  std::int64_t size_ = 0;            ///< of the file, as it is committed
   std::optional<timespec> accessed_, modified_;
   bool held_flat_ = false;
   bool look_for_array_ = false;                    ///< nobody has the file open for writing

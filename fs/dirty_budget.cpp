@@ -3,11 +3,13 @@
 namespace bloscfs::fs {
 
 void DirtyBudget::wait_for_room() {
+  bool much = false;
   {
     const MutexLock lock(mutex_);
-    if (taken_ < limit_ / 2) return;
+    if (taken_ < limit_ / 8) return;
+    much = taken_ >= limit_ / 2;
   }
-  press_();
+  press_(much);
   const MutexLock lock(mutex_);
   const std::uint64_t failures = failures_;
   while (taken_ >= limit_) {

@@ -13,9 +13,10 @@ namespace bloscfs::fs {
 /// Thread-safe.
 class DirtyBudget {
  public:
-  /// `limit` in bytes. `press` is called, without a lock, whenever more than half of it is taken:
-  /// it has the dirty files committed, soon.
-  DirtyBudget(std::size_t limit, Stats& stats, std::function<void()> press)
+  /// `limit` in bytes. `press` is called, without a lock, whenever an eighth of it is taken, to
+  /// make room soon by what costs little, or if half of it is (`all`), by committing the dirty
+  /// files.
+  DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
       : limit_(limit), stats_(stats), press_(std::move(press)) {}
 
   std::size_t limit() const { return limit_; }
@@ -30,7 +31,7 @@ class DirtyBudget {
  private:
   const std::size_t limit_;
   Stats& stats_;
-  const std::function<void()> press_;
+  const std::function<void(bool all)> press_;
   Mutex mutex_;
   CondVar changed_;
   std::size_t taken_ GUARDED_BY(mutex_) = 0;

@@ -95,7 +95,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       write_options_(options.write),
       writable_(!options.read_only),
-      budget_(dirty_limit(options), stats_, [this] { committer_.press(); }),
+      budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
       pool_(workers),
       committer_(stats_),
       contents_(tree_, classifier_, committer_,

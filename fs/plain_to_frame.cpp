@@ -25,17 +25,16 @@ void commit_all(const frame::ByteSource& bytes, std::int64_t size, frame::FrameW
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
   ChunkRecoder recoder(encode_settings(transaction->info(), services.options), services.pool,
-                       kChunksAtOnce, [&](std::int64_t chunk, const codec::EncodedChunk& encoded) {
-                         if (encoded.special != codec::SpecialValue::none)
-                           transaction->put_special(chunk, encoded.special);
-                         else
-                           transaction->put_chunk(chunk, encoded.bytes);
+                       kChunksAtOnce,
+                       [&](std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored) {
+                         put_encoded(*transaction, chunk, special, stored);
                        });
   for (std::int64_t begin = 0; begin < size; begin += chunksize) {
     const std::int64_t part = std::min(chunksize, size - begin);
-    recoder.add(begin / chunksize, [&bytes, begin, part](codec::ChunkEncoder& encoder) {
-      return encoder.encode(read(bytes, begin, part));
-    });
+    recoder.add(begin / chunksize,
+                [&bytes, begin, part](codec::ChunkEncoder& encoder, CellBytes& out) {
+                  return encode_whole(encoder, read(bytes, begin, part), out);
+                });
   }
   recoder.finish();
   transaction->commit();

@@ -11,32 +11,24 @@ constexpr std::size_t kSpareChunks = 1;
 }  // namespace
 
 ChunkPipeline::ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store)
-    : store_(std::move(store)),
-      slots_(workers + kSpareChunks + 1),
+    : slots_(workers + kSpareChunks + 1),
       pool_(workers),
-      recoder_(settings, pool_, workers + kSpareChunks,
-               [this](std::int64_t chunk, const codec::EncodedChunk&) {
-                 const Slot& slot = slot_of(chunk);
-                 store_(chunk, slot.size.special,
-                        codec::Bytes(slot.stored).first(slot.size.stored));
-               }) {}
+      recoder_(settings, pool_, workers + kSpareChunks, std::move(store)) {}
 
 codec::MutableBytes ChunkPipeline::next(std::size_t size) {
-  Slot& slot = slot_of(next_);
-  if (slot.contents.size() < size) slot.contents.resize(size);
-  return codec::MutableBytes(slot.contents).first(size);
+  std::vector<std::uint8_t>& contents = slots_[next_ % slots_.size()];
+  if (contents.size() < size) contents.resize(size);
+  return codec::MutableBytes(contents).first(size);
 }
 
 void ChunkPipeline::add(std::size_t size, Fill fill) {
-  Slot& slot = slot_of(next_);
   const codec::MutableBytes contents = next(size);
-  const std::size_t most = codec::ChunkEncoder::max_stored_size(size);
-  if (slot.stored.size() < most) slot.stored.resize(most);
-  recoder_.add(next_++, [&slot, contents, fill = std::move(fill)](codec::ChunkEncoder& encoder) {
-    if (fill) fill(contents);
-    slot.size = encoder.encode_into(contents, slot.stored);
-    return codec::EncodedChunk();
-  });
+  recoder_.add(
+      static_cast<std::int64_t>(next_++),
+      [contents, fill = std::move(fill)](codec::ChunkEncoder& encoder, fs::CellBytes& out) {
+        if (fill) fill(contents);
+        return fs::encode_whole(encoder, contents, out);
+      });
 }
 
 void ChunkPipeline::finish() { recoder_.finish(); }

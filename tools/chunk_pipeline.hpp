@@ -16,8 +16,7 @@ namespace bloscfs::tools {
 class ChunkPipeline {
  public:
   /// A chunk that is complete: zero or NaN, or its stored bytes, valid for the call.
-  using Store =
-      std::function<void(std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored)>;
+  using Store = fs::ChunkRecoder::Put;
   using Fill = std::function<void(codec::MutableBytes contents)>;
 
   /// `store` is called on this thread, for chunk 0 and so on. Throws Error as check_settings does.
@@ -32,17 +31,8 @@ class ChunkPipeline {
   void finish();
 
  private:
-  struct Slot {
-    std::vector<std::uint8_t> contents, stored;
-    codec::EncodedSize size;
-  };
-  Slot& slot_of(std::int64_t chunk) {
-    return slots_[static_cast<std::size_t>(chunk) % slots_.size()];
-  }
-
-  const Store store_;
-  std::vector<Slot> slots_;  ///< one more than chunks are under way
-  std::int64_t next_ = 0;
+  std::vector<std::vector<std::uint8_t>> slots_;  ///< contents; one more than are under way
+  std::size_t next_ = 0;
   fs::WorkerPool pool_;
   fs::ChunkRecoder recoder_;
 };

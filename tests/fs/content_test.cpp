@@ -75,7 +75,7 @@ struct Parts {
   WriteOptions options;
   bool raw;
   std::atomic<std::uint64_t> next_id{1};
-  DirtyBudget budget{8 << 20, stats, [this] { committer.press(); }};
+  DirtyBudget budget{8 << 20, stats, [this](bool all) { committer.press(all); }};
   WorkerPool pool{2};
   Committer committer{stats};
 };

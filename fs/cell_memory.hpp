@@ -1,0 +1,53 @@
+#pragma once
+// Memory of dirty bytes: taken and given back by the thousand while somebody writes, which would
+// cost a page fault for every 4 KiB if each piece went back to the system.
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "codec/bytes.hpp"
+
+namespace bloscfs::fs {
+
+/// Bytes of dirty data are kept in pieces of at most this size, that of most chunks.
+inline constexpr std::size_t kCellSize = 256 << 10;
+
+/// Bytes that grow at their end. New ones are not set. Whole cells are kept for the next who wants
+/// one, up to 12 MiB in the process.
+class CellBytes {
+ public:
+  CellBytes() = default;
+  explicit CellBytes(codec::Bytes bytes);
+  CellBytes(CellBytes&& other) noexcept
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
+  CellBytes& operator=(CellBytes&& other) noexcept {
+    std::swap(data_, other.data_);
+    std::swap(size_, other.size_);
+    std::swap(capacity_, other.capacity_);
+    return *this;
+  }
+  ~CellBytes();
+
+  std::uint8_t* data() { return data_; }
+  const std::uint8_t* data() const { return data_; }
+  std::size_t size() const { return size_; }
+  std::size_t capacity() const { return capacity_; }
+  operator codec::Bytes() const { return {data_, size_}; }
+
+  void reserve(std::size_t capacity);
+  /// At most capacity().
+  void resize(std::size_t size) { size_ = size; }
+
+ private:
+  std::uint8_t* data_ = nullptr;
+  std::size_t size_ = 0;
+  std::size_t capacity_ = 0;
+};
+
+/// Gives the cells that are kept back to the system.
+void trim_cells();
+
+}  // namespace bloscfs::fs
