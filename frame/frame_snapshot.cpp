@@ -36,10 +36,10 @@ std::size_t guess_first_read(const FrameInfo& info) {
 /// The index chunk and, in variable-size frames, where the chunks begin.
 struct FrameMap final : ChunkMap {
   std::size_t memory() const override {
-    return sizeof(*this) + table->memory() + (chunks ? chunks->memory() : 0);
+    return sizeof(*this) + (table ? table->memory() : 0) + (chunks ? chunks->memory() : 0);
   }
 
-  std::shared_ptr<const PagedTable> table;
+  std::shared_ptr<const TableChunk> table;  ///< null: no chunks
   std::optional<VariableChunkMap> chunks;
 };
 
@@ -123,7 +123,8 @@ std::shared_ptr<const PagedTable> FrameSnapshot::index() const {
 
 std::shared_ptr<const PagedTable> FrameSnapshot::table_of(const ChunkMap* map) const {
   const auto* known = dynamic_cast<const FrameMap*>(map);
-  return known != nullptr ? known->table : index();
+  if (known == nullptr || !known->table) return index();
+  return std::make_shared<const PagedTable>(source_, known->table);
 }
 
 std::optional<codec::SpecialValue> FrameSnapshot::all_chunks_special() const {
@@ -190,10 +191,11 @@ std::unique_ptr<const ChunkMap> FrameSnapshot::read_chunk_map(std::size_t max_me
                                                               codec::BlockDecoder& decoder) const {
   const PeerLock::Shared shared(peer_lock_);
   auto map = std::make_unique<FrameMap>();
-  map->table = index();
+  const auto table = index();
+  if (table) map->table = table->chunk();
   if (needs_chunk_map())
     map->chunks = build_chunk_map(
-        rules(), *map->table, max_mapped_chunks(), max_memory,
+        rules(), *table, max_mapped_chunks(), max_memory,
         [&](const ChunkPlace& place) { return read_header(place).nbytes; }, decoder);
   return map;
 }

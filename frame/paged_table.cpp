@@ -32,25 +32,24 @@ std::int64_t load_entry(const std::uint8_t* bytes, int entry_size) {
 
 }  // namespace
 
-PagedTable::PagedTable(std::shared_ptr<const ByteSource> source, const StoredAt& at, int entry_size)
-    : source_(std::move(source)),
-      position_(at.position),
-      entry_size_(entry_size),
-      chunk_(open_stored_chunk(*source_, at,
-                               {.first_read = kFirstRead, .max_memory = kMaxTableMemory})) {
-  const codec::ChunkHeader& header = chunk_.header();
+TableChunk::TableChunk(const ByteSource& source, const StoredAt& at, int size_of_entry)
+    : position(at.position),
+      entry_size(size_of_entry),
+      chunk(open_stored_chunk(source, at,
+                              {.first_read = kFirstRead, .max_memory = kMaxTableMemory})) {
+  const codec::ChunkHeader& header = chunk.header();
   if (header.typesize != entry_size || header.nbytes % entry_size != 0 || header.vl_blocks)
     throw_malformed(fmt::format("table chunk at {}: {} bytes in items of {}, entries have {}",
-                                position_, header.nbytes, header.typesize, entry_size));
+                                position, header.nbytes, header.typesize, entry_size));
   if (!is_virtual() && header.blocksize % entry_size != 0 && header.block_count > 1)
-    throw_malformed(fmt::format("table chunk at {}: blocks of {} bytes for entries of {}",
-                                position_, header.blocksize, entry_size));
-  entry_count_ = header.nbytes / entry_size;
-  entries_per_page_ = is_virtual() ? kVirtualPage : std::max(1, header.blocksize / entry_size);
+    throw_malformed(fmt::format("table chunk at {}: blocks of {} bytes for entries of {}", position,
+                                header.blocksize, entry_size));
+  entry_count = header.nbytes / entry_size;
+  entries_per_page = is_virtual() ? kVirtualPage : std::max(1, header.blocksize / entry_size);
 }
 
 std::int64_t PagedTable::page_count() const {
-  return codec::ceil_div(entry_count_, entries_per_page_);
+  return codec::ceil_div(table_->entry_count, table_->entries_per_page);
 }
 
 std::int64_t PagedTable::page_memory(const codec::ChunkHeader& header, int entry_size) {
@@ -62,8 +61,9 @@ std::int64_t PagedTable::page_memory(const codec::ChunkHeader& header, int entry
 }
 
 std::int64_t PagedTable::page_memory() const {
-  const std::int64_t count = std::min(entry_count_, entries_per_page_);
-  const std::int64_t bytes = is_virtual() ? count * entry_size_ : chunk_.decode_memory();
+  const std::int64_t count = std::min(table_->entry_count, table_->entries_per_page);
+  const std::int64_t bytes =
+      table_->is_virtual() ? count * table_->entry_size : table_->chunk.decode_memory();
   return bytes + count * std::int64_t{sizeof(std::int64_t)} +
          static_cast<std::int64_t>(sizeof(TablePage));
 }
@@ -71,52 +71,55 @@ std::int64_t PagedTable::page_memory() const {
 std::vector<std::uint8_t> PagedTable::read_bytes(std::int64_t page, std::int64_t size,
                                                  codec::BlockDecoder& decoder) const {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(size));
-  const std::int64_t offset = page * entries_per_page_ * entry_size_;
-  if (chunk_.header().is_special())
-    chunk_.fill_special(offset, bytes);
-  else if (chunk_.header().memcpyed)
+  const std::int64_t offset = page * table_->entries_per_page * table_->entry_size;
+  if (table_->chunk.header().is_special())
+    table_->chunk.fill_special(offset, bytes);
+  else if (table_->chunk.header().memcpyed)
     source_->read_exactly_at(
-        position_ + static_cast<std::uint64_t>(chunk_.header().header_size + offset), bytes,
-        "table chunk");
+        table_->position + static_cast<std::uint64_t>(table_->chunk.header().header_size + offset),
+        bytes, "table chunk");
   else
-    decode_stored_block(*source_, position_, chunk_, static_cast<std::int32_t>(page), decoder,
-                        bytes);
+    decode_stored_block(*source_, table_->position, table_->chunk, static_cast<std::int32_t>(page),
+                        decoder, bytes);
   return bytes;
 }
 
 TablePage PagedTable::read_page(std::int64_t page, codec::BlockDecoder& decoder) const {
   if (page < 0 || page >= page_count())
-    throw_malformed(fmt::format("table chunk at {}: page {} of {}", position_, page, page_count()));
+    throw_malformed(
+        fmt::format("table chunk at {}: page {} of {}", table_->position, page, page_count()));
   TablePage result;
-  result.first = page * entries_per_page_;
-  const std::int64_t count = std::min(entries_per_page_, entry_count_ - result.first);
-  const std::vector<std::uint8_t> bytes = read_bytes(page, count * entry_size_, decoder);
+  result.first = page * table_->entries_per_page;
+  const std::int64_t count = std::min(table_->entries_per_page, table_->entry_count - result.first);
+  const std::vector<std::uint8_t> bytes = read_bytes(page, count * table_->entry_size, decoder);
   result.entries.reserve(static_cast<std::size_t>(count));
-  for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(entry_size_))
-    result.entries.push_back(load_entry(bytes.data() + at, entry_size_));
+  for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(table_->entry_size))
+    result.entries.push_back(load_entry(bytes.data() + at, table_->entry_size));
   return result;
 }
 
 std::optional<std::vector<std::uint8_t>> PagedTable::read_stored(std::int64_t first,
                                                                  std::int64_t last) const {
   const std::int64_t page = page_of(first);
-  if (first != page * entries_per_page_ ||
-      last != std::min(first + entries_per_page_, entry_count_))
+  if (first != page * table_->entries_per_page ||
+      last != std::min(first + table_->entries_per_page, table_->entry_count))
     return std::nullopt;
-  const codec::ByteRange range = chunk_.block_stored(static_cast<std::int32_t>(page));
+  const codec::ByteRange range = table_->chunk.block_stored(static_cast<std::int32_t>(page));
   std::vector<std::uint8_t> stored(static_cast<std::size_t>(range.size));
-  source_->read_exactly_at(position_ + static_cast<std::uint64_t>(range.offset), stored,
+  source_->read_exactly_at(table_->position + static_cast<std::uint64_t>(range.offset), stored,
                            "table block");
   return stored;
 }
 
 std::optional<std::int64_t> PagedTable::uniform_entry() const {
-  const bool repeats_entry = chunk_.header().special != codec::SpecialValue::value ||
-                             entry_size_ % std::max(1, chunk_.header().value_size) == 0;
-  if (!chunk_.header().is_special() || !repeats_entry || entry_count_ == 0) return std::nullopt;
+  const bool repeats_entry =
+      table_->chunk.header().special != codec::SpecialValue::value ||
+      table_->entry_size % std::max(1, table_->chunk.header().value_size) == 0;
+  if (!table_->chunk.header().is_special() || !repeats_entry || table_->entry_count == 0)
+    return std::nullopt;
   std::uint8_t bytes[8] = {};
-  chunk_.fill_special(0, MutableBytes(bytes, static_cast<std::size_t>(entry_size_)));
-  return load_entry(bytes, entry_size_);
+  table_->chunk.fill_special(0, MutableBytes(bytes, static_cast<std::size_t>(table_->entry_size)));
+  return load_entry(bytes, table_->entry_size);
 }
 
 }  // namespace bloscfs::frame

@@ -1,9 +1,11 @@
 // A reader pays for what it reads.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <random>
+#include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -196,6 +198,36 @@ BOOST_AUTO_TEST_CASE(second_read_comes_from_the_kernel, *precondition(needs_fuse
   const auto after = mount.stats();
   for (const char* counter : {"cache_hits", "cache_misses", "blocks_decoded"})
     BOOST_TEST(after.at(counter).get<int>() == before.at(counter).get<int>(), counter);
+}
+
+BOOST_AUTO_TEST_CASE(closed_files_are_not_kept_open, *precondition(needs_fuse)) {
+  const TempDir source;
+  for (const char* name : {"read", "written"})
+    write_file(source / (name + std::string(".b2frame")),
+               flat_frame(make_contents("noise", 1, 500000, 1)));
+  Mount mount(source.path());
+  const auto open_frames = [&] {
+    std::vector<std::string> names;
+    for (const auto& entry :
+         fs_std::directory_iterator("/proc/" + std::to_string(mount.pid()) + "/fd")) {
+      std::error_code gone;
+      const auto target = fs_std::read_symlink(entry.path(), gone);
+      if (target.extension() == ".b2frame") names.push_back(target.filename());
+    }
+    return names;
+  };
+  {
+    const Fd file(open((mount / "written").c_str(), O_RDWR));
+    BOOST_TEST(pwrite(file.get(), "x", 1, 100000) == 1);
+    BOOST_TEST(fsync(file.get()) == 0);
+    BOOST_TEST(open_frames().size() == 1u);
+  }
+  BOOST_TEST(read_file(mount / "read").size() == 500000u);
+  // The kernel tells the daemon of a close a moment later, and the last commit is soon.
+  const auto end = std::chrono::steady_clock::now() + Seconds(10);
+  while (!open_frames().empty() && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  BOOST_TEST(open_frames().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
