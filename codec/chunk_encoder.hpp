@@ -58,6 +58,9 @@ class ChunkEncoder {
   /// or block 0 is and others refer to it, or the result would outgrow max_stored_size()), all is
   /// decoded and encoded afresh by the settings; that throws Error for blocks that don't decode.
   EncodedChunk update(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed);
+  /// The same into the front of `out`, which has max_stored_size() bytes and overlaps nothing.
+  EncodedSize update_into(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed,
+                          MutableBytes out);
 
   /// Bytes of scratch held now, codec contexts not counted.
   std::size_t scratch_memory() const;

@@ -128,24 +128,29 @@ EncodedSize ChunkEncoder::replace_blocks(const Chunk& old, Bytes old_stored, Cha
   return {SpecialValue::none, layout.finish()};
 }
 
-EncodedChunk ChunkEncoder::update(const Chunk& old, Bytes old_stored,
-                                  std::span<const BlockUpdate> changed) {
+EncodedSize ChunkEncoder::update_into(const Chunk& old, Bytes old_stored,
+                                      std::span<const BlockUpdate> changed, MutableBytes out) {
   check_changes(old, old_stored, changed);
   if (old.header().has_block_starts()) {
     const std::vector<const BlockUpdate*> changes = by_block(old, changed);
     if (keeps_layout(old.header(), changes)) {
-      const MutableBytes out = buffer_of(static_cast<std::size_t>(old.nbytes()));
       const EncodedSize size = replace_blocks(old, old_stored, changes, out);
-      if (size.special != SpecialValue::none || size.stored > 0) return to_chunk(size);
+      if (size.special != SpecialValue::none || size.stored > 0) return size;
     }
-    return encode(merged_contents(old, old_stored, changes));
+    return encode_into(merged_contents(old, old_stored, changes), out);
   }
   std::vector<std::uint8_t> contents = plain_contents(old, old_stored);
   for (const BlockUpdate& change : changed) {
-    const MutableBytes out = part_of(contents, old.block_content(change.block));
-    std::memcpy(out.data(), change.contents.data(), out.size());
+    const MutableBytes part = part_of(contents, old.block_content(change.block));
+    std::memcpy(part.data(), change.contents.data(), part.size());
   }
-  return encode(contents);
+  return encode_into(contents, out);
+}
+
+EncodedChunk ChunkEncoder::update(const Chunk& old, Bytes old_stored,
+                                  std::span<const BlockUpdate> changed) {
+  const MutableBytes out = buffer_of(static_cast<std::size_t>(old.nbytes()));
+  return to_chunk(update_into(old, old_stored, changed, out));
 }
 
 }  // namespace bloscfs::codec

@@ -40,6 +40,13 @@ class CellBytes {
   void reserve(std::size_t capacity);
   /// At most capacity().
   void resize(std::size_t size) { size_ = size; }
+  /// That many bytes, not set, in place of what is there.
+  codec::MutableBytes room_for(std::size_t size) {
+    size_ = 0;
+    reserve(size);
+    size_ = size;
+    return {data_, size};
+  }
 
  private:
   std::uint8_t* data_ = nullptr;

@@ -12,10 +12,7 @@ constexpr std::size_t kKeptEncoder = std::size_t{1} << 20;
 
 codec::EncodedSize encode_whole(codec::ChunkEncoder& encoder, codec::Bytes contents,
                                 CellBytes& out) {
-  const std::size_t room = codec::ChunkEncoder::max_stored_size(contents.size());
-  out.reserve(room);
-  out.resize(room);
-  return encoder.encode_into(contents, {out.data(), room});
+  return encoder.encode_into(contents, room_for_chunk(out, contents.size()));
 }
 
 void put_encoded(frame::Transaction& transaction, std::int64_t chunk, codec::SpecialValue special,

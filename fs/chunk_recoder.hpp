@@ -15,6 +15,11 @@
 
 namespace bloscfs::fs {
 
+/// Room for a chunk of `nbytes`, however badly it compresses.
+inline codec::MutableBytes room_for_chunk(CellBytes& out, std::size_t nbytes) {
+  return out.room_for(codec::ChunkEncoder::max_stored_size(nbytes));
+}
+
 /// Encodes a chunk of all `contents` into `out`.
 codec::EncodedSize encode_whole(codec::ChunkEncoder& encoder, codec::Bytes contents,
                                 CellBytes& out);

@@ -62,6 +62,14 @@ std::optional<struct stat> Classifier::stat_index(const std::string& directory) 
 }
 
 std::optional<SourceEntry> Classifier::look(const std::string& path) {
+  return look(path, Trust::same_state);
+}
+
+std::optional<SourceEntry> Classifier::look_at_own(const std::string& path) {
+  return look(path, Trust::any_state);
+}
+
+std::optional<SourceEntry> Classifier::look(const std::string& path, Trust trust) {
   const auto st = root_.stat(path);
   if (!st) return std::nullopt;
   SourceEntry entry;
@@ -75,12 +83,12 @@ std::optional<SourceEntry> Classifier::look(const std::string& path) {
   } else if (!S_ISREG(st->st_mode)) {
     return entry;
   }
-  look_inside(path, entry);
+  look_inside(path, entry, trust);
   return entry;
 }
 
-void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
-  auto verdict = recall(entry);
+void Classifier::look_inside(const std::string& path, SourceEntry& entry, Trust trust) {
+  auto verdict = recall(entry, trust);
   if (!verdict) {
     verdict = judge(path, entry);
     remember(entry, *verdict);
@@ -124,12 +132,13 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
   return verdict;
 }
 
-std::optional<Classifier::Verdict> Classifier::recall(const SourceEntry& entry) const {
+std::optional<Classifier::Verdict> Classifier::recall(const SourceEntry& entry, Trust trust) const {
   const struct stat& source = entry.source;
   const MutexLock lock(mutex_);
   const auto found = verdicts_.find({source.st_dev, source.st_ino, entry.is_sframe});
   if (found == verdicts_.end()) return std::nullopt;
   const Verdict& verdict = found->second;
+  if (trust == Trust::any_state && verdict.is_container) return verdict;
   if (verdict.size != source.st_size || verdict.mtime_ns != nanoseconds(source.st_mtim) ||
       verdict.ctime_ns != nanoseconds(source.st_ctim))
     return std::nullopt;

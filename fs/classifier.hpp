@@ -42,6 +42,9 @@ class Classifier {
   /// count as themselves; so do files that may not be read, and anything that is no regular file
   /// or directory, which is never opened.
   std::optional<SourceEntry> look(const std::string& path);
+  /// The same for a container that only this mount writes to, which does not make another kind of
+  /// file of it: what it was judged to be last holds, all but the sizes.
+  std::optional<SourceEntry> look_at_own(const std::string& path);
 
   /// True if a regular file holds a container now; nothing is remembered.
   bool is_container(const SourceObject& file) const;
@@ -75,9 +78,11 @@ class Classifier {
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
                                              const std::string& path, bool is_sframe) const;
   std::optional<struct stat> stat_index(const std::string& directory) const;
-  void look_inside(const std::string& path, SourceEntry& entry);
+  enum class Trust { same_state, any_state };
+  void look_inside(const std::string& path, SourceEntry& entry, Trust trust);
   Verdict judge(const std::string& path, const SourceEntry& entry);
-  std::optional<Verdict> recall(const SourceEntry& entry) const;
+  std::optional<SourceEntry> look(const std::string& path, Trust trust);
+  std::optional<Verdict> recall(const SourceEntry& entry, Trust trust) const;
   void remember(const SourceEntry& entry, const Verdict& verdict);
 
   const SourceRoot& root_;

@@ -253,11 +253,11 @@ codec::EncodedSize ContentCommit::encode_changed(codec::ChunkEncoder& encoder, s
     contents.push_back(merged(chunk, old.block_content(block), changes));
     updates.push_back({block, contents.back()});
   }
-  std::vector<std::uint8_t> stored(static_cast<std::size_t>(old.header().cbytes));
-  snapshot_->read_stored(*opened, {0, old.header().cbytes}, stored);
-  const codec::EncodedChunk updated = encoder.update(old, stored, updates);
-  out = CellBytes(updated.bytes);
-  return {updated.special, updated.bytes.size()};
+  CellBytes stored;
+  snapshot_->read_stored(*opened, {0, old.header().cbytes},
+                         stored.room_for(static_cast<std::size_t>(old.header().cbytes)));
+  return encoder.update_into(old, stored, updates,
+                             room_for_chunk(out, static_cast<std::size_t>(old.nbytes())));
 }
 
 }  // namespace bloscfs::fs

@@ -37,12 +37,14 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const RepresentationNames& names() override;
   std::string settle(const std::string& stored_as, const std::string& wanted_name) override;
   void refresh() override {
-    if (!place_.is_unlinked) taken_over(place_.name);
+    if (place_.is_unlinked) return;
+    names_.rewritten(*object_);
+    follow_mount_lock(place_.name);
   }
 
  private:
   void look();
-  void taken_over(const std::string& stored_as);
+  void follow_mount_lock(const std::string& stored_as);
   std::string name_as(ShownAs shown);
   std::string take_place(NamedObject& old, const SourceDirectory& directory,
                          const std::string& stored_as, const std::string& full_name);
@@ -98,8 +100,7 @@ std::string NodeHome::Lock::name_as(ShownAs shown) {
                      {{&*object_}});
 }
 
-void NodeHome::Lock::taken_over(const std::string& stored_as) {
-  names_.replaced(node_, object_->directory, stored_as);
+void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
   if (services_.lock != nullptr && services_.tree.is_virtual(object_->directory))
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
@@ -118,7 +119,8 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
     names_.moved(before, before.directory, full_name);
     carry_sidecar(directory, before.stored_name, directory, full_name);
   }
-  taken_over(full_name);
+  names_.replaced(node_, object_->directory, full_name);
+  follow_mount_lock(full_name);
   look();
   Removal removal(names_, services_.root, services_.doomed);
   if (before.stored_name != stored_as && directory.stat(before.stored_name) &&

@@ -82,7 +82,8 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
   }
   const std::string path = tree_.path(directory);
   const std::string full_name = wanted.value_or(name.name);
-  auto entry = tree_.visible_entry(directory, path, full_name);
+  auto entry = any_state && !wanted ? tree_.classifier_.look_at_own(join_path(path, full_name))
+                                    : tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
   if (object.node != id) return std::nullopt;
@@ -286,12 +287,22 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   const auto entry = tree_.look(path);
   if (!entry) throw std::system_error(ESTALE, std::generic_category(), path);
   const MutexLock lock(tree_.mutex_);
-  Node& node = tree_.nodes_.node(id);
-  tree_.nodes_.set_identity(node, identity_of(entry->entry));
-  node.is_sframe = entry->is_sframe;
-  if (!node.wanted_name) node.is_container = entry->is_container;
+  take_entry(tree_.nodes_.node(id), *entry);
+}
+
+void TreeChanges::rewritten(const NamedObject& object) {
+  const auto entry = tree_.classifier_.look_at_own(object.path());
+  if (!entry) throw std::system_error(ESTALE, std::generic_category(), object.path());
+  const MutexLock lock(tree_.mutex_);
+  take_entry(tree_.nodes_.node(object.node), *entry);
+}
+
+void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
+  tree_.nodes_.set_identity(node, identity_of(entry.entry));
+  node.is_sframe = entry.is_sframe;
+  if (!node.wanted_name) node.is_container = entry.is_container;
   if (node.is_container) node.plain_writers = 0;
-  node.state = state_of(entry->source);
+  node.state = state_of(entry.source);
 }
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {

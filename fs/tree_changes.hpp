@@ -97,6 +97,8 @@ class TreeChanges {
   void link_lost(const NamedObject& object);
   /// What stands under that name now is a new state of the node, made by us.
   void replaced(NodeId id, NodeId directory, const std::string& stored_name);
+  /// The same after a commit to a container that leaves it what it is, under its name.
+  void rewritten(const NamedObject& object);
   /// Destroyed with the node.
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
@@ -110,6 +112,7 @@ class TreeChanges {
   NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
                                  const std::string& name) REQUIRES(tree_.mutex_);
   void take_state(Node& node, const std::string& path) REQUIRES(tree_.mutex_);
+  void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
 
   Tree& tree_;
 };
