@@ -41,6 +41,8 @@ class StoreFile : public ByteSource {
   /// Makes contents and size durable. After a failure what was written since the last success may
   /// be lost, whatever a later call says.
   virtual void sync() = 0;
+  /// Has the disk begin to write what sync() would wait for; promises nothing.
+  virtual void begin_sync() {}
   virtual std::uint64_t link_count() const = 0;
   virtual FileAttributes attributes() const = 0;
   /// Owner and group are set where that is permitted, extended attributes where they are supported.

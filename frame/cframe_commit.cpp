@@ -206,6 +206,8 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   info_.frame_len = static_cast<std::int64_t>(end);
 }
 
+void CframeCommit::begin_flush() { state_.file->begin_sync(); }
+
 void CframeCommit::flush() {
   if (rewritten_)
     rewritten_->flush();

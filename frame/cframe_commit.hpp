@@ -22,6 +22,7 @@ class CframeCommit final : public CommitTarget {
   std::int64_t store_chunk(codec::Bytes stored) override;
   void discard_chunk(const PutChunk& chunk) override;
   void write(const FrameEdit& edit) override;
+  void begin_flush() override;
   void flush() override;
   void publish() override;
   std::shared_ptr<const Snapshot> finish() override;

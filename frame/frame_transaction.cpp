@@ -120,6 +120,11 @@ void FrameTransaction::write() {
   step_ = Step::written;
 }
 
+void FrameTransaction::begin_flush() {
+  expect(Step::changing);
+  target_->begin_flush();
+}
+
 void FrameTransaction::flush() {
   if (step_ != Step::written) expect(Step::published);
   const Step next = step_ == Step::written ? Step::flushed : Step::settled;

@@ -20,6 +20,7 @@ class CommitTarget {
   /// That chunk is not needed after all.
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.
+  virtual void begin_flush() {}
   virtual void write(const FrameEdit& edit) = 0;
   virtual void flush() = 0;
   virtual void publish() = 0;
@@ -39,6 +40,7 @@ class FrameTransaction final : public Transaction {
   void set_vlmetalayer(const std::string& name, codec::Bytes content) override;
   bool remove_vlmetalayer(const std::string& name) override;
   void set_checksums(bool keep) override;
+  void begin_flush() override;
   void write() override;
   void flush() override;
   void flushed() override;

@@ -83,6 +83,10 @@ class LocalFile final : public StoreFile {
     if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno(errno, "fallocate");
   }
 
+  void begin_sync() override {
+    if (syncing_ == Syncing::at_once) ::sync_file_range(fd(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  }
+
   void sync() override {
     if (syncing_ == Syncing::at_once) check(::fdatasync(fd()), "fdatasync");
   }

@@ -64,6 +64,8 @@ class Transaction {
 
   // --- commit, in steps, so that many containers can share the two flushes between them
 
+  /// For a caller who has put all chunks and will flush soon: the disk begins with them.
+  virtual void begin_flush() = 0;
   /// Writes what is left to be written to where no committed state reaches.
   virtual void write() = 0;
   /// Makes durable what write() wrote, and then what publish() did.

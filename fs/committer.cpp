@@ -164,7 +164,7 @@ std::error_code Committer::commit_batch(const Contents& contents) {
   const MutexLock batch_lock(batch_mutex_);
   Batch batch;
   for (const auto& content : contents) {
-    auto commit = std::make_unique<ContentCommit>(content);
+    auto commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
     if (!commit->empty()) {
       batch.commits.push_back(std::move(commit));
       continue;
@@ -227,7 +227,7 @@ void Committer::commit(const Contents& contents) {
 void Committer::commit_one(const std::shared_ptr<Content>& content) {
   std::error_code failure;
   {
-    ContentCommit commit(content);
+    ContentCommit commit(content, CommitKind::alone);
     if (commit.empty()) return;
     try {
       commit.write();

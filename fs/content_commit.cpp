@@ -30,14 +30,14 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   c.commit_mutex_.lock();
   const WriteLock lock(c.mutex_);
   look_for_array_ =
-      kind_ == CommitKind::durable && c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
+      kind_ != CommitKind::staged && c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
   held_flat_ = c.held_flat_ > 0;
   view_ = c.view_.get();
   snapshot_ = c.snapshot_;
   size_ = c.size_;
   was_staged_ = c.is_new_ && view_ != nullptr;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
-  const bool needs_name = c.is_new_ && kind_ == CommitKind::durable;
+  const bool needs_name = c.is_new_ && kind_ != CommitKind::staged;
   empty_ = c.is_orphan_ || (view_ != nullptr && c.live_.empty() && size_ == view_->size() &&
                             !needs_name && !look_for_array_ && !must_become_flat);
   if (empty_) return;
@@ -155,6 +155,7 @@ void ContentCommit::write() {
     else
       transaction_->remove_vlmetalayer(name);
   }
+  if (kind_ != CommitKind::grouped) transaction_->begin_flush();
   transaction_->write();
   if (!was_staged_ || new_writer_) return;
   // Nobody sees the temporary before it is renamed, so its header needs no flush of its own.
@@ -255,7 +256,7 @@ void ContentCommit::finish() {
   c.set_view(snapshot);
   c.frozen_.reset();
   c.account();
-  if (kind_ == CommitKind::durable) c.is_new_ = false;
+  if (kind_ != CommitKind::staged) c.is_new_ = false;
   finished_ = true;
 }
 

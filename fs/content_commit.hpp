@@ -14,7 +14,10 @@
 namespace bloscfs::fs {
 
 enum class CommitKind {
-  durable,
+  /// Durable, by flushes of its own.
+  alone,
+  /// Durable, by flushes that many files share.
+  grouped,
   /// Encodes what a new file holds into its temporary, which nothing but a later durable commit
   /// makes a file of SOURCE: needs no flush, and makes room in memory.
   staged,
@@ -25,7 +28,7 @@ enum class CommitKind {
 class ContentCommit {
  public:
   /// Waits for another commit of the content, and takes what has been written until now.
-  explicit ContentCommit(std::shared_ptr<Content> content, CommitKind kind = CommitKind::durable);
+  explicit ContentCommit(std::shared_ptr<Content> content, CommitKind kind);
   ~ContentCommit();
   ContentCommit(const ContentCommit&) = delete;
   ContentCommit& operator=(const ContentCommit&) = delete;

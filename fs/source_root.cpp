@@ -42,15 +42,17 @@ frame::UniqueFd SourceRoot::open(const std::string& path, int flags) const {
 }
 
 std::optional<struct stat> SourceRoot::stat(const std::string& path) const {
-  const frame::UniqueFd fd(try_open(path, O_PATH));
-  if (!fd) {
-    if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP)
-      return std::nullopt;
-    throw_errno(errno, path);
-  }
   struct stat st {};
-  if (::fstat(fd.get(), &st) != 0) throw_errno(errno, path);
-  return st;
+  // No directory on the way that could have become a symlink: one call tells.
+  const bool is_direct = !path.empty() && path.find('/') == std::string::npos;
+  const frame::UniqueFd fd(is_direct ? -1 : try_open(path, O_PATH));
+  const int result = is_direct ? ::fstatat(directory_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW)
+                     : fd      ? ::fstat(fd.get(), &st)
+                               : -1;
+  if (result == 0) return st;
+  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP)
+    return std::nullopt;
+  throw_errno(errno, path);
 }
 
 std::string SourceRoot::read_link(const std::string& path) const {
