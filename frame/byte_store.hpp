@@ -29,6 +29,10 @@ struct FileAttributes {
   std::vector<Extended> extended;
 };
 
+struct FileTimes {
+  timespec accessed, modified;  ///< as utimensat(2) takes them
+};
+
 /// A regular file open for reading and writing. Reads may run beside one writer.
 /// Errors are std::system_error with the errno.
 class StoreFile : public ByteSource {

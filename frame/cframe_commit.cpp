@@ -215,19 +215,23 @@ void CframeCommit::flush() {
     state_.file->sync();
 }
 
-void CframeCommit::publish() {
+void CframeCommit::publish(const std::optional<FileTimes>& times) {
   published_ = true;
-  if (!state_.current) return;
+  const auto set_times = [&] {
+    if (times) state_.file->set_times(times->accessed, times->modified);
+  };
+  if (!state_.current) return set_times();
   if (!state_.expected->matches(*state_.file, 0))
     throw std::system_error(ESTALE, std::generic_category(),
                             state_.name + ": changed by another program");
-  if (rewritten_) return rewritten_->publish();
+  if (rewritten_) return rewritten_->publish(times);
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
   // Even if it fails: somebody may have seen it.
   state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   state_.expected->replace_header(new_header_, [&] {
     switching_ = true;
     state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
+    set_times();
   });
 }
 

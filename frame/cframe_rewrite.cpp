@@ -124,7 +124,8 @@ void CframeRewrite::flush() {
     file_->sync();
 }
 
-void CframeRewrite::publish() {
+void CframeRewrite::publish(const std::optional<FileTimes>& times) {
+  if (times) file_->set_times(times->accessed, times->modified);
   state_.directory->rename(name_, state_.name, RenameMode::replace);
   published_ = true;
 }

@@ -112,6 +112,11 @@ bool FrameTransaction::remove_vlmetalayer(const std::string& name) {
 
 void FrameTransaction::set_checksums(bool keep) { changing().set_checksums(keep); }
 
+void FrameTransaction::set_times(const FileTimes& times) {
+  expect(Step::changing);
+  times_ = times;
+}
+
 void FrameTransaction::write() {
   expect(Step::changing);
   store_partial_zeros();
@@ -141,7 +146,7 @@ void FrameTransaction::flushed() {
 void FrameTransaction::publish() {
   expect(Step::flushed);
   step_ = Step::failed;
-  target_->publish();
+  target_->publish(times_);
   step_ = Step::published;
 }
 

@@ -23,7 +23,8 @@ class CommitTarget {
   virtual void begin_flush() {}
   virtual void write(const FrameEdit& edit) = 0;
   virtual void flush() = 0;
-  virtual void publish() = 0;
+  /// Sets the times, if there are any, with the same step.
+  virtual void publish(const std::optional<FileTimes>& times) = 0;
   virtual std::shared_ptr<const Snapshot> finish() = 0;
 };
 
@@ -40,6 +41,7 @@ class FrameTransaction final : public Transaction {
   void set_vlmetalayer(const std::string& name, codec::Bytes content) override;
   bool remove_vlmetalayer(const std::string& name) override;
   void set_checksums(bool keep) override;
+  void set_times(const FileTimes& times) override;
   void begin_flush() override;
   void write() override;
   void flush() override;
@@ -58,6 +60,7 @@ class FrameTransaction final : public Transaction {
 
   FrameEdit edit_;
   std::unique_ptr<CommitTarget> target_;
+  std::optional<FileTimes> times_;
   codec::BlockDecoder decoder_;
   Step step_ = Step::changing;
 };

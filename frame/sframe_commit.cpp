@@ -168,7 +168,8 @@ void SframeCommit::flush() {
   state_.directory->sync();
 }
 
-void SframeCommit::publish() {
+void SframeCommit::publish(const std::optional<FileTimes>& times) {
+  if (times) index_->set_times(times->accessed, times->modified);
   if (state_.current) {
     if (!state_.current->unchanged())
       throw std::system_error(ESTALE, std::generic_category(), "changed by another program");

@@ -9,6 +9,7 @@
 
 #include "codec/bytes.hpp"
 #include "codec/chunk_format.hpp"
+#include "frame/byte_store.hpp"
 #include "frame/frame_info.hpp"
 #include "frame/snapshot.hpp"
 
@@ -61,6 +62,8 @@ class Transaction {
   /// Keeps, from now on, the XXH3-64 of each chunk's stored bytes in the vlmetalayer bloscfs.xxh3
   /// (0 for special chunks), or drops it. Those of chunks that are there are computed by write().
   virtual void set_checksums(bool keep) = 0;
+  /// Times that the container's file is to have as soon as it is published.
+  virtual void set_times(const FileTimes& times) = 0;
 
   // --- commit, in steps, so that many containers can share the two flushes between them
 

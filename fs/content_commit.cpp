@@ -155,6 +155,7 @@ void ContentCommit::write() {
     else
       transaction_->remove_vlmetalayer(name);
   }
+  transaction_->set_times({accessed_.value_or(kUnchangedTime), *modified_});
   if (kind_ != CommitKind::grouped) transaction_->begin_flush();
   transaction_->write();
   if (!was_staged_ || new_writer_) return;
@@ -171,6 +172,7 @@ void ContentCommit::stage() {
     transaction_->publish();
     flushed();
   }
+  content_->home_->lock_name()->refresh();
   finish();
 }
 
@@ -226,11 +228,12 @@ void ContentCommit::flushed() {
 void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
+  if (attributes_ && !place.is_unlinked)
+    place.directory->open(stored_as_)->set_attributes(*attributes_);
   if (!is_temporary_ready_) transaction_->publish();
   if (place.is_unlinked) return;
   // The frame may have been replaced by rename; the tree must not take that for another file.
   if (!new_writer_ && !place.is_temporary) return name_lock->refresh();
-  if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
   const RepresentationNames& names = name_lock->names();
   const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
@@ -245,8 +248,6 @@ void ContentCommit::finish() {
   const auto snapshot = transaction_->finish();
   transaction_.reset();
   if (new_writer_) c.writer_ = std::move(new_writer_);
-  c.writer_->set_times(accessed_.value_or(kUnchangedTime), *modified_);
-  c.home_->lock_name()->refresh();
   const WriteLock lock(c.mutex_);
   // Blocks of chunks that are gone would be taken for those of chunks that came after them.
   if (new_frame_ || drops_chunks_)
