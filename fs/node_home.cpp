@@ -120,7 +120,7 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
   }
   taken_over(full_name);
   look();
-  Removal removal(names_, services_.root, services_.doomed);
+  Removal removal(names_, services_);
   if (before.stored_name != stored_as && directory.stat(before.stored_name) &&
       before.stored_name != full_name)
     removal.remove_stored(before, directory, before.stored_name);
@@ -155,8 +155,7 @@ void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& di
     names_.link_lost(*occupant);
   } else {
     directory.exchange(stored_as, directory, full_name);
-    Removal(names_, services_.root, services_.doomed)
-        .remove_stored(*occupant, directory, stored_as);
+    Removal(names_, services_).remove_stored(*occupant, directory, stored_as);
   }
 }
 
