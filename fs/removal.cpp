@@ -81,10 +81,9 @@ void Removal::clear(const NamedObject& directory) {
   const std::string path = directory.path();
   const SourceDirectory inside = services_.root.directory(path);
   for (const SourceRoot::Entry& entry : services_.root.list(path)) {
-    const auto st = inside.stat(entry.name);
-    if (!st || !is_leftover_name(entry.name)) continue;
+    if (!is_leftover_name(entry.name)) continue;
     if (services_.doomed.relocate(entry.name, inside, services_.root.directory({}))) continue;
-    remove_leftover(inside, entry.name, *st);
+    if (const auto st = inside.stat(entry.name)) remove_leftover(inside, entry.name, *st);
   }
 }
 
