@@ -34,8 +34,9 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content) : content_(std::m
   snapshot_ = c.snapshot_;
   size_ = c.size_;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
-  empty_ = c.is_orphan_ || (view_ != nullptr && c.live_.empty() && size_ == view_->size() &&
-                            !look_for_array_ && !must_become_flat);
+  reopens_ = c.is_unsettled_;
+  empty_ = c.is_orphan_ || (view_ != nullptr && !reopens_ && c.live_.empty() &&
+                            size_ == view_->size() && !look_for_array_ && !must_become_flat);
   if (empty_) return;
   layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
   // A commit that changes no contents leaves the times as they are, too.
@@ -58,6 +59,7 @@ ContentCommit::~ContentCommit() {
     c.live_ = std::move(*c.frozen_);
     c.frozen_.reset();
     if (look_for_array_) c.view_is_settled_ = false;
+    c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
     c.account();
   }
   c.commit_mutex_.unlock();
@@ -137,6 +139,7 @@ void ContentCommit::write() {
   {
     const auto name_lock = content_->home_->lock_name();
     const StoredPlace& place = name_lock->place();
+    if (reopens_ && !place.is_temporary && !place.is_unlinked) reopen(place);
     choose(*name_lock);
     if (new_frame_)
       create(place);
@@ -152,6 +155,16 @@ void ContentCommit::write() {
       transaction_->remove_vlmetalayer(name);
   }
   transaction_->write();
+}
+
+void ContentCommit::reopen(const StoredPlace& place) {
+  Content& c = *content_;
+  c.writer_ = c.open_writer(place, place.is_sparse, nullptr);
+  const WriteLock lock(c.mutex_);
+  c.id_ = c.services_.next_id++;
+  c.set_view(c.writer_->snapshot());
+  view_ = c.view_.get();
+  snapshot_ = c.snapshot_;
 }
 
 void ContentCommit::create(const StoredPlace& place) {
@@ -190,9 +203,9 @@ void ContentCommit::copy_vlmetalayers() {
 }
 
 void ContentCommit::flush() {
-  if (!settled_in_) return transaction_->flush();
-  settled_in_->sync();
-  transaction_->flushed();
+  if (settled_in_) settled_in_->sync();
+  if (settled_in_ && new_writer_) return transaction_->flushed();
+  transaction_->flush();
 }
 
 void ContentCommit::flushed() { transaction_->flushed(); }
@@ -203,11 +216,15 @@ void ContentCommit::publish() {
   transaction_->publish();
   if (place.is_unlinked) return;
   // The frame may have been replaced by rename; the tree must not take that for another file.
-  if (!new_writer_) return name_lock->refresh();
+  if (!new_writer_) {
+    if (reopens_) settled_in_ = place.directory;
+    return name_lock->refresh();
+  }
   if (attributes_) place.directory->open(stored_as_)->set_attributes(*attributes_);
   const RepresentationNames& names = name_lock->names();
   const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
+  is_named_ = true;
   new_writer_->moved(place.directory, name_lock->settle(stored_as_, name));
   settled_in_ = place.directory;
 }
@@ -227,6 +244,7 @@ void ContentCommit::finish() {
     for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);
   c.set_view(snapshot);
   c.frozen_.reset();
+  c.is_unsettled_ = false;
   c.account();
   finished_ = true;
 }

@@ -75,6 +75,7 @@ void NodeHome::Lock::look() {
       services_.root.open(object_->directory_path, O_RDONLY | O_DIRECTORY), nullptr);
   place_.name = object_->stored_name;
   place_.is_temporary = object_->is_pending;
+  place_.is_sparse = object_->entry.is_sframe;
   place_.has_links = has_links(*object_);
 }
 
