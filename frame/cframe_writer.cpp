@@ -37,6 +37,8 @@ class CframeWriter final : public FrameWriter {
 
   std::unique_ptr<Transaction> begin() override { return begin_transaction(false); }
 
+  bool is_broken() const override { return state_.broken; }
+
   void tidy() override {
     if (!state_.current) return;
     const PeerLock::Exclusive lock = lock_container();

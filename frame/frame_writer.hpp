@@ -56,6 +56,10 @@ class FrameWriter {
   /// changed the container, ETIMEDOUT when somebody else holds its lock.
   virtual std::unique_ptr<Transaction> begin() = 0;
 
+  /// True after a commit that failed when the new state was in place already: begin() gives EIO
+  /// then, and the container can be opened again.
+  virtual bool is_broken() const = 0;
+
   /// Gives back the space of earlier states that nobody can be reading any more. begin() does the
   /// same in passing, without spending much time on it.
   virtual void tidy() = 0;

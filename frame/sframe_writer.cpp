@@ -36,6 +36,8 @@ class SframeWriter final : public FrameWriter {
         FrameEdit(state_.current), std::make_unique<SframeCommit>(state_, std::move(lock)));
   }
 
+  bool is_broken() const override { return state_.broken; }
+
   void tidy() override {
     if (!state_.current) return;
     const PeerLock::Exclusive lock = lock_container();

@@ -147,10 +147,15 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   if (known->info().kind == frame::ContainerKind::bloscpack) fail(EROFS, "Bloscpack file");
   const auto name_lock = home_->lock_name();
   const StoredPlace& place = name_lock->place();
+  writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
+}
+
+std::unique_ptr<frame::FrameWriter> Content::open_writer(
+    const StoredPlace& place, bool is_sparse,
+    const std::shared_ptr<const frame::Snapshot>& known) const {
   const frame::WriterSettings settings{services_.options.locking};
-  writer_ = known->info().kind == frame::ContainerKind::sframe
-                ? frame::open_sframe_writer(place.directory, place.name, settings, known)
-                : frame::open_cframe_writer(place.directory, place.name, settings, known);
+  return is_sparse ? frame::open_sframe_writer(place.directory, place.name, settings, known)
+                   : frame::open_cframe_writer(place.directory, place.name, settings, known);
 }
 
 void Content::touch() {
@@ -312,13 +317,14 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
-  return is_new_ && writers_ > 0 && !is_orphan_ && live_.bytes.memory() >= least_dirty;
+  return is_new_ && writers_ > 0 && !is_orphan_ && !is_unsettled_ &&
+         live_.bytes.memory() >= least_dirty;
 }
 
 bool Content::needs_commit() const {
   const ReadLock lock(mutex_);
   if (is_orphan_) return false;
-  return is_new_ || !live_.empty() || frozen_ || size_ != committed_size() ||
+  return is_new_ || is_unsettled_ || !live_.empty() || frozen_ || size_ != committed_size() ||
          (!view_is_settled_ && writers_ == 0);
 }
 

@@ -143,6 +143,9 @@ class Content {
   /// Gives the file the times that are shown, if it was committed.
   void store_times() REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
+  std::unique_ptr<frame::FrameWriter> open_writer(
+      const StoredPlace& place, bool is_sparse,
+      const std::shared_ptr<const frame::Snapshot>& known) const;
   void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
 
   const ContentServices services_;
@@ -163,6 +166,8 @@ class Content {
   bool is_orphan_ GUARDED_BY(mutex_) = false;
   bool is_new_ GUARDED_BY(mutex_) = false;          ///< never committed, though perhaps staged
   bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
+  /// A commit failed when its file had the name already.
+  bool is_unsettled_ GUARDED_BY(mutex_) = false;
   std::error_code error_ GUARDED_BY(mutex_);
 
   Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_

@@ -8,6 +8,7 @@
 #include "codec/error.hpp"
 #include "frame/b2nd.hpp"
 #include "frame/cframe_format.hpp"
+#include "fs/log.hpp"
 #include "fs/new_frame.hpp"
 
 namespace bloscfs::fs {
@@ -38,8 +39,9 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   was_staged_ = c.is_new_ && view_ != nullptr;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
   const bool needs_name = c.is_new_ && kind_ != CommitKind::staged;
-  empty_ = c.is_orphan_ || (view_ != nullptr && c.live_.empty() && size_ == view_->size() &&
-                            !needs_name && !look_for_array_ && !must_become_flat);
+  reopens_ = c.is_unsettled_;
+  empty_ = c.is_orphan_ || (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
+                            size_ == view_->size() && !look_for_array_ && !must_become_flat);
   if (empty_) return;
   layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
   // A commit that changes no contents leaves the times as they are, too.
@@ -51,6 +53,7 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
 
 ContentCommit::~ContentCommit() {
   recoder_.reset();
+  keep_named_state();
   transaction_.reset();
   const bool is_abandoned = new_writer_ && !settled_in_ && created_in_;
   new_writer_.reset();
@@ -62,9 +65,20 @@ ContentCommit::~ContentCommit() {
     c.live_ = std::move(*c.frozen_);
     c.frozen_.reset();
     if (look_for_array_) c.view_is_settled_ = false;
+    c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
     c.account();
   }
   c.commit_mutex_.unlock();
+}
+
+/// A temporary that may have got its name already keeps the state that it was given it for.
+void ContentCommit::keep_named_state() noexcept {
+  if (!is_named_ || !is_settled_ || !transaction_) return;
+  try {
+    transaction_->finish();
+  } catch (const std::exception& error) {
+    log::warn(error.what());
+  }
 }
 
 void ContentCommit::remove_created() {
@@ -141,6 +155,7 @@ void ContentCommit::write() {
   {
     const auto name_lock = content_->home_->lock_name();
     const StoredPlace& place = name_lock->place();
+    if (reopens_ && !place.is_unlinked && (was_staged_ || !place.is_temporary)) reopen(place);
     choose(*name_lock);
     if (new_frame_)
       create(place);
@@ -174,6 +189,17 @@ void ContentCommit::stage() {
   }
   content_->home_->lock_name()->refresh();
   finish();
+}
+
+void ContentCommit::reopen(const StoredPlace& place) {
+  Content& c = *content_;
+  c.writer_ = c.open_writer(place, place.is_sparse, nullptr);
+  const WriteLock lock(c.mutex_);
+  c.id_ = c.services_.next_id++;
+  c.set_view(c.writer_->snapshot());
+  view_ = c.view_.get();
+  snapshot_ = c.snapshot_;
+  was_staged_ = place.is_temporary;
 }
 
 void ContentCommit::create(const StoredPlace& place) {
@@ -212,10 +238,8 @@ void ContentCommit::copy_vlmetalayers() {
 }
 
 void ContentCommit::flush() {
-  if (settled_in_) {
-    settled_in_->sync();
-    return flushed();
-  }
+  if (settled_in_) settled_in_->sync();
+  if (settled_in_ && new_writer_) return flushed();
   if (!is_settled_) transaction_->flush();
   is_settled_ = is_temporary_ready_;
 }
@@ -233,10 +257,14 @@ void ContentCommit::publish() {
   if (!is_temporary_ready_) transaction_->publish();
   if (place.is_unlinked) return;
   // The frame may have been replaced by rename; the tree must not take that for another file.
-  if (!new_writer_ && !place.is_temporary) return name_lock->refresh();
+  if (!new_writer_ && !place.is_temporary) {
+    if (reopens_) settled_in_ = place.directory;
+    return name_lock->refresh();
+  }
   const RepresentationNames& names = name_lock->names();
   const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
+  is_named_ = true;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
   writer.moved(place.directory, name_lock->settle(stored_as_, name));
@@ -256,6 +284,7 @@ void ContentCommit::finish() {
     for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);
   c.set_view(snapshot);
   c.frozen_.reset();
+  c.is_unsettled_ = false;
   c.account();
   if (kind_ != CommitKind::staged) c.is_new_ = false;
   finished_ = true;

@@ -72,7 +72,10 @@ class ContentCommit {
   bool can_edit() const;
   /// Sets new_frame_ where the container is written anew.
   void choose(ContentHome::NameLock& name_lock);
+  /// After a commit that failed half-way: goes on from what is stored, which it may have replaced.
+  void reopen(const StoredPlace& place);
   void create(const StoredPlace& place);
+  void keep_named_state() noexcept;
   void remove_created();
   void take_over(const StoredPlace& place);
   void copy_vlmetalayers();
@@ -104,6 +107,8 @@ class ContentCommit {
   std::shared_ptr<frame::StoreDirectory> created_in_;  ///< where a temporary of this commit is
   bool drops_chunks_ = false;  ///< cut off, though others may have been added again
   bool empty_ = false;
+  bool reopens_ = false;   ///< an earlier commit failed when its file had the name already
+  bool is_named_ = false;  ///< this one may have given its file the name
   bool finished_ = false;
   bool was_staged_ = false;          ///< the file's temporary holds a state already
   bool is_temporary_ready_ = false;  ///< it has got this commit's state, and not yet its name

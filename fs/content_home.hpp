@@ -16,6 +16,7 @@ struct StoredPlace {
   std::shared_ptr<frame::StoreDirectory> directory;  ///< where its files are, or were
   std::string name;  ///< what it has now; a temporary's until its first commit
   bool is_temporary = false;
+  bool is_sparse = false;
   bool has_links = false;    ///< has other names, which would keep what is replaced under this one
   bool is_unlinked = false;  ///< has no name any more: commits stay in the file
 };

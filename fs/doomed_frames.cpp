@@ -31,11 +31,10 @@ struct DoomedFrames::Frame {
   Frame(std::shared_ptr<Registry> in, SourceDirectory where, std::string named)
       : registry(std::move(in)), parent(std::move(where)), name(std::move(named)) {}
   ~Frame() {
-    {
-      const MutexLock lock(registry->mutex);
-      registry->frames.erase(name);
-    }
     remove_frame_directory(parent, name);
+    const MutexLock lock(registry->mutex);
+    registry->frames.erase(name);
+    registry->ended.notify_all();
   }
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
@@ -56,10 +55,13 @@ bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from
                             SourceDirectory to) {
   std::shared_ptr<Frame> frame;  // destroyed behind the lock
   const MutexLock lock(registry_->mutex);
-  const auto found = registry_->frames.find(name);
-  if (found == registry_->frames.end()) return false;
-  frame = found->second.lock();
-  if (!frame) return false;
+  for (;;) {
+    const auto found = registry_->frames.find(name);
+    if (found == registry_->frames.end()) return false;
+    frame = found->second.lock();
+    if (frame) break;
+    registry_->ended.wait(registry_->mutex);
+  }
   from.rename(name, to, name);
   frame->parent = std::move(to);
   return true;

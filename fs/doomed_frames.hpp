@@ -21,13 +21,14 @@ class DoomedFrames {
   /// its copies, are gone.
   std::shared_ptr<void> add(SourceDirectory parent, const std::string& name);
   /// Takes a doomed frame out of the directory that it is in, which is to be removed. False if
-  /// there is none of that name.
+  /// there is none of that name, or not any more: one that is just being removed is waited for.
   bool relocate(const std::string& name, const SourceDirectory& from, SourceDirectory to);
 
  private:
   struct Frame;
   struct Registry {
     Mutex mutex;
+    CondVar ended;  ///< a frame is gone
     std::map<std::string, std::weak_ptr<Frame>> frames GUARDED_BY(mutex);
   };
   std::shared_ptr<Registry> registry_ = std::make_shared<Registry>();

@@ -1,8 +1,8 @@
 #include "fs/freed_names.hpp"
 
-#include <algorithm>
+#include <system_error>
 
-#include "fs/target_name.hpp"
+#include "fs/log.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -11,33 +11,35 @@ constexpr std::size_t kMaxNames = 4096;
 
 }  // namespace
 
-FreedNames::Shown FreedNames::key(const SourceDirectory& directory, const std::string& shown_name) {
+FreedNames::Shown FreedNames::key(const SourceDirectory& directory, const std::string& full_name,
+                                  ShownAs shown) {
   const struct stat st = directory.stat();
-  return {st.st_dev, st.st_ino, shown_name};
+  return {st.st_dev, st.st_ino, preferred_name(full_name, shown)};
 }
 
 void FreedNames::note(const SourceDirectory& directory, const std::string& full_name,
                       ShownAs shown) {
-  if (shown == ShownAs::itself) return;
-  const std::string shown_name = preferred_name(full_name, shown);
-  // Whatever comes after a flat frame gets its very name, unless it can become an array.
-  if (full_name == shown_name + usual_suffix_ && !is_array_name(shown_name)) return;
-  if (names_.size() == kMaxNames) {
+  if (names_.size() >= kMaxNames) forget_all();
+  names_[key(directory, full_name, shown)].insert(full_name);
+}
+
+void FreedNames::forget_all() {
+  try {
     root_.sync_all();
     names_.clear();
+  } catch (const std::system_error& error) {
+    // A change that has begun goes on, and the next one tries again.
+    log::warn(error.what());
   }
-  names_.emplace(key(directory, shown_name), full_name);
 }
 
 void FreedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,
                                ShownAs shown) {
   if (names_.empty()) return;
-  const Shown wanted = key(directory, preferred_name(full_name, shown));
-  const auto [first, last] = names_.equal_range(wanted);
-  if (std::all_of(first, last, [&](const auto& freed) { return freed.second == full_name; }))
-    return;
+  const auto freed = names_.find(key(directory, full_name, shown));
+  if (freed == names_.end() || freed->second == std::set<std::string>{full_name}) return;
   directory.sync();
-  names_.erase(first, last);
+  names_.erase(freed);
 }
 
 }  // namespace bloscfs::fs

@@ -110,7 +110,9 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name,
   {
     TreeChanges names(tree_);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
-    make(root_.directory(names.path(directory)));
+    const SourceDirectory in = root_.directory(names.path(directory));
+    services_.freed.before_taking(in, name, ShownAs::itself);
+    make(in);
     made = names.entered(directory, name);
   }
   return found(made);
@@ -178,22 +180,27 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
 Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name) {
   check_name(directory, name);
   std::shared_ptr<void> kept_flat;
+  bool is_committed = false;
   for (int tries = 0; tries < kRenameTries; tries++) {
-    bool is_pending = false;
+    bool must_commit = false;
     bool must_become_flat = false;
     {
       TreeChanges names(tree_);
       const auto object = names.object(node);
-      is_pending = object && object->is_pending;
+      const bool is_array = object && object->entry.shown == ShownAs::array;
+      must_commit = object && (object->is_pending || (is_array && !is_committed));
       must_become_flat = object && becomes_flat_as(*object, name);
     }
-    // A hard link needs a file in SOURCE.
-    if (is_pending)
+    // A hard link needs a file in SOURCE, and what was written to an array may be no array any
+    // more: with links it could become nothing else.
+    if (must_commit) {
       contents().commit({node}, false);
-    else if (must_become_flat)
+      is_committed = true;
+    } else if (must_become_flat) {
       kept_flat = contents().hold_flat(node, home(node));
-    else
+    } else {
       return found(link(node, directory, name));
+    }
   }
   throw_errno(EBUSY, name);
 }
@@ -211,8 +218,9 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
   else if (names.makes_frame(*object, name) || !names.fits(directory, name, name, shown, {}))
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);
-  root_.directory(names.path(directory))
-      .make_link(full_name, root_.directory(object->directory_path), object->stored_name);
+  const SourceDirectory in = root_.directory(names.path(directory));
+  services_.freed.before_taking(in, full_name, shown);
+  in.make_link(full_name, root_.directory(object->directory_path), object->stored_name);
   names.touched(*object);
   return names.entered(directory, full_name);
 }
@@ -242,10 +250,7 @@ void Namespace::remove_file(NodeId directory, const std::string& name) {
     const auto object = names.find(directory, name);
     if (!object) throw_errno(ENOENT, name);
     if (object->is_directory()) throw_errno(EISDIR, name);
-    Removal removal(names, root_, services_.doomed);
-    if (is_stored(*object))
-      services_.freed.note(root_.directory(object->directory_path), visible_name(*object),
-                           object->entry.shown);
+    Removal removal(names, services_);
     removal.remove(*object);
     ended = removal.ended();
   }
@@ -258,7 +263,7 @@ void Namespace::remove_directory(NodeId directory, const std::string& name) {
   const auto object = names.find(directory, name);
   if (!object) throw_errno(ENOENT, name);
   if (!object->is_directory()) throw_errno(ENOTDIR, name);
-  Removal(names, root_, services_.doomed).remove_directory(*object);
+  Removal(names, services_).remove_directory(*object);
 }
 
 void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
@@ -336,7 +341,7 @@ void Namespace::change_with(NodeId node, const Change& work) {
   if (names.is_unlinked(node)) return work(*names.remains(node), nullptr);
   const auto object = names.object(node);
   if (!object) throw_errno(ESTALE, "inode " + std::to_string(node));
-  work(*Removal(names, root_, services_.doomed).keep(*object), &*object);
+  work(*Removal(names, services_).keep(*object), &*object);
   names.touched(*object);
 }
 

@@ -77,6 +77,7 @@ void NodeHome::Lock::look() {
       services_.root.open(object_->directory_path, O_RDONLY | O_DIRECTORY), nullptr);
   place_.name = object_->stored_name;
   place_.is_temporary = object_->is_pending;
+  place_.is_sparse = object_->entry.is_sframe;
   place_.has_links = has_links(*object_);
 }
 
@@ -122,7 +123,7 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
   names_.replaced(node_, object_->directory, full_name);
   follow_mount_lock(full_name);
   look();
-  Removal removal(names_, services_.root, services_.doomed);
+  Removal removal(names_, services_);
   if (before.stored_name != stored_as && directory.stat(before.stored_name) &&
       before.stored_name != full_name)
     removal.remove_stored(before, directory, before.stored_name);
@@ -157,8 +158,7 @@ void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& di
     names_.link_lost(*occupant);
   } else {
     directory.exchange(stored_as, directory, full_name);
-    Removal(names_, services_.root, services_.doomed)
-        .remove_stored(*occupant, directory, stored_as);
+    Removal(names_, services_).remove_stored(*occupant, directory, stored_as);
   }
 }
 

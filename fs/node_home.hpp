@@ -27,7 +27,7 @@ struct NameServices {
   NamingPolicy policy;
   MountLock* lock = nullptr;  ///< of a writable mount
   DoomedFrames doomed = {};
-  FreedNames freed = {root, policy.suffix};
+  FreedNames freed{root};
 };
 
 /// The first full name under which a container would be shown as asked; `previous` is its full name

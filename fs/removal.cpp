@@ -31,7 +31,7 @@ std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) con
   if (object.node == 0) return nullptr;
   const std::string path = object.path();
   return std::make_shared<SourceObject>(
-      root_.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
+      services_.root.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
@@ -40,7 +40,7 @@ void Removal::remove_name(const NamedObject& object, std::shared_ptr<const Sourc
 }
 
 void Removal::remove(const NamedObject& object) {
-  const SourceDirectory directory = root_.directory(object.directory_path);
+  const SourceDirectory directory = services_.root.directory(object.directory_path);
   auto remains = keep(object);
   remove_stored(object, directory, object.stored_name);
   remove_name(object, std::move(remains));
@@ -51,6 +51,7 @@ void Removal::remove(const NamedObject& object) {
 
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
+  if (!is_temporary(stored_name)) services_.freed.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe) {
     directory.remove_file(stored_name);
     if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
@@ -61,7 +62,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   // Readers open its chunks by name, so they stay together under another one.
   const std::string aside = new_temporary_name();
   directory.rename(stored_name, directory, aside);
-  auto doomed = doomed_.add(directory.again(), aside);
+  auto doomed = services_.doomed.add(directory.again(), aside);
   if (object.node != 0) names_.at_end(object.node, std::move(doomed));
 }
 
@@ -70,18 +71,19 @@ void Removal::remove_directory(const NamedObject& object) {
     throw std::system_error(ENOTEMPTY, std::generic_category(), object.path());
   clear(object);
   auto remains = keep(object);
-  root_.directory(object.directory_path).remove_directory(object.stored_name);
+  const SourceDirectory parent = services_.root.directory(object.directory_path);
+  services_.freed.note(parent, object.stored_name, object.entry.shown);
+  parent.remove_directory(object.stored_name);
   remove_name(object, std::move(remains));
 }
 
 void Removal::clear(const NamedObject& directory) {
   const std::string path = directory.path();
-  const SourceDirectory inside = root_.directory(path);
-  for (const SourceRoot::Entry& entry : root_.list(path)) {
-    const auto st = inside.stat(entry.name);
-    if (!st || !is_leftover_name(entry.name)) continue;
-    if (doomed_.relocate(entry.name, inside, root_.directory({}))) continue;
-    remove_leftover(inside, entry.name, *st);
+  const SourceDirectory inside = services_.root.directory(path);
+  for (const SourceRoot::Entry& entry : services_.root.list(path)) {
+    if (!is_leftover_name(entry.name)) continue;
+    if (services_.doomed.relocate(entry.name, inside, services_.root.directory({}))) continue;
+    if (const auto st = inside.stat(entry.name)) remove_leftover(inside, entry.name, *st);
   }
 }
 

@@ -4,8 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/doomed_frames.hpp"
-#include "fs/source_root.hpp"
+#include "fs/node_home.hpp"
 #include "fs/tree_changes.hpp"
 
 namespace bloscfs::fs {
@@ -20,8 +19,7 @@ void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
 /// One change of names, or a part of it. Errors are std::system_error with the errno.
 class Removal {
  public:
-  Removal(TreeChanges& names, const SourceRoot& root, DoomedFrames& doomed)
-      : names_(names), root_(root), doomed_(doomed) {}
+  Removal(TreeChanges& names, NameServices& services) : names_(names), services_(services) {}
 
   /// Removes an object that is no directory. Whoever has it open keeps it. What a pending file
   /// stands in front of goes with it.
@@ -46,8 +44,7 @@ class Removal {
 
  private:
   TreeChanges& names_;
-  const SourceRoot& root_;
-  DoomedFrames& doomed_;
+  NameServices& services_;
   std::vector<NodeId> ended_;
 };
 

@@ -43,7 +43,7 @@ Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameReque
     : names_(names),
       services_(services),
       request_(request),
-      removal_(names, services.root, services.doomed),
+      removal_(names, services),
       source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
       target_(names.find(request.to, request.to_name)),
       from_(services.root.directory(names.path(request.from))),

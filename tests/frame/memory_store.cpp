@@ -255,6 +255,7 @@ void MemoryDisk::apply(const StoreOperation& operation) {
       return;
     }
     case Kind::create:
+    case Kind::link:
     case Kind::make_directory:
       node.entries[operation.name] = operation.target;
       return;

@@ -23,6 +23,7 @@ struct StoreOperation {
     sync_file,
     attributes,
     create,
+    link,
     rename,
     exchange,
     unlink,
@@ -37,7 +38,7 @@ struct StoreOperation {
   Buffer bytes;
   std::string name, to;
   std::uint64_t to_node = 0;  ///< directory of `to`
-  std::uint64_t target = 0;   ///< what is created, renamed or unlinked
+  std::uint64_t target = 0;   ///< what is created, linked, renamed or unlinked
   std::uint64_t other = 0;    ///< what it is exchanged with
 };
 

@@ -23,11 +23,23 @@ bool covers(const StoreOperation& sync, const StoreOperation& earlier) {
 
 using Entry = std::pair<std::uint64_t, std::string>;
 
+/// Stands for the places of all directories.
+const Entry kPlaces = {0, {}};
+
+bool moves_directory(const MemoryDisk& disk, const StoreOperation& operation) {
+  const auto is_directory = [&](std::uint64_t node) {
+    return node != 0 && disk.nodes.at(node).is_directory;
+  };
+  return (operation.kind == Kind::rename || operation.kind == Kind::exchange) &&
+         (is_directory(operation.target) || is_directory(operation.other));
+}
+
 /// Directory entries that an operation changes.
-std::vector<Entry> entries_of(const StoreOperation& operation) {
+std::vector<Entry> entries_of(const MemoryDisk& disk, const StoreOperation& operation) {
   if (!is_of_directory(operation.kind)) return {};
   std::vector<Entry> entries = {{operation.node, operation.name}};
   if (operation.to_node != 0) entries.emplace_back(operation.to_node, operation.to);
+  if (moves_directory(disk, operation)) entries.push_back(kPlaces);
   return entries;
 }
 
@@ -66,7 +78,7 @@ void VolatileDisk::perform(const StoreOperation& operation) {
   std::set<Entry> settled;
   std::vector<bool> is_durable(pending_.size());
   for (std::size_t i = pending_.size(); i-- > 0;) {
-    const auto entries = entries_of(pending_[i]);
+    const auto entries = entries_of(*durable_, pending_[i]);
     is_durable[i] = covers(operation, pending_[i]) ||
                     std::any_of(entries.begin(), entries.end(),
                                 [&](const Entry& entry) { return settled.count(entry) != 0; });
@@ -84,11 +96,15 @@ void VolatileDisk::perform(const StoreOperation& operation) {
 
 std::shared_ptr<MemoryDisk> VolatileDisk::after_cut(std::mt19937* random) const {
   auto disk = durable_->clone();
+  bool are_moved = true;
   for (const StoreOperation& operation : pending_) {
-    if (random != nullptr && operation.kind == Kind::write)
+    if (random != nullptr && operation.kind == Kind::write) {
       apply_torn(*disk, operation, *random);
-    else if (random == nullptr || coin(*random))
-      disk->apply(operation);
+      continue;
+    }
+    bool is_there = random == nullptr || coin(*random);
+    if (moves_directory(*disk, operation)) is_there = are_moved = are_moved && is_there;
+    if (is_there) disk->apply(operation);
   }
   return disk;
 }

@@ -17,7 +17,8 @@ class VolatileDisk {
   /// Operations in the order in which they were done.
   void perform(const StoreOperation& operation);
   /// What a power cut leaves now. Of what was not synced each operation is there or not, as
-  /// `random` has it, writes in sectors of 512 bytes; with null, all of it is there.
+  /// `random` has it, writes in sectors of 512 bytes; with null, all of it is there. Directories
+  /// alone are moved in order, since each has one place, and none of them is below itself.
   std::shared_ptr<MemoryDisk> after_cut(std::mt19937* random) const;
 
  private:

@@ -272,6 +272,25 @@ BOOST_AUTO_TEST_CASE(file_stays_what_it_is_when_a_new_one_takes_one_of_its_names
   BOOST_TEST(shown(mount.path()).at("c") == "file " + flat_text());
 }
 
+BOOST_AUTO_TEST_CASE(directory_goes_behind_the_sparse_frame_that_was_in_it,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  Cut cut;
+  cut.chunksize = cut.blocksize = 64;
+  for (char name = 'a'; name <= 'j'; ++name) {
+    fs_std::create_directory(source.path() / std::string(1, name));
+    write_sparse_frame(source.path() / std::string(1, name) / "s.b2frame", ByteVector(20000, 1),
+                       cut);
+  }
+  Mount mount(source.path());
+  for (char name = 'a'; name <= 'j'; ++name) {
+    const fs_std::path directory = mount.path() / std::string(1, name);
+    BOOST_TEST(errno_of(unlink((directory / "s").c_str())) == 0);
+    usleep(static_cast<useconds_t>(200 * (name - 'a')));  // its files go in the background
+    BOOST_TEST(errno_of(rmdir(directory.c_str())) == 0);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
                      *precondition(needs_fuse)) {
   const TempDir source;

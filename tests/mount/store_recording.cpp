@@ -33,6 +33,8 @@ Kind kind_of(StoreCall call) {
       return Kind::sync_file;
     case StoreCall::create:
       return Kind::create;
+    case StoreCall::link:
+      return Kind::link;
     case StoreCall::rename:
       return Kind::rename;
     case StoreCall::exchange:

@@ -25,9 +25,24 @@ std::unique_ptr<frame::Snapshot> open_stored(frame::StoreDirectory& directory,
   return frame::open_sframe(frame::open_sframe_files(directory.open_directory(name)));
 }
 
+void add_paths(const ShownTree& tree, std::uint64_t directory, const std::string& path,
+               std::map<std::string, Fingerprint>& result) {
+  for (const auto& [name, entry] : tree.at(directory)) {
+    const bool is_directory = entry.directory != 0;
+    result[path + name + (is_directory ? "/" : "")] = entry.contents;
+    if (is_directory) add_paths(tree, entry.directory, path + name + "/", result);
+  }
+}
+
 }  // namespace
 
 Fingerprint fingerprint(const ByteVector& bytes) { return {bytes.size(), hash_bytes(bytes)}; }
+
+std::map<std::string, Fingerprint> by_path(const ShownTree& tree) {
+  std::map<std::string, Fingerprint> result;
+  add_paths(tree, frame::test::MemoryDisk::kRoot, {}, result);
+  return result;
+}
 
 ShownTree TreeReader::read(const std::shared_ptr<frame::test::MemoryDisk>& disk) {
   disk_ = disk;
@@ -39,24 +54,27 @@ ShownTree TreeReader::read(const std::shared_ptr<frame::test::MemoryDisk>& disk)
 void TreeReader::read_directory(const std::shared_ptr<frame::StoreDirectory>& directory,
                                 std::uint64_t node, const std::string& path, ShownTree& tree) {
   std::vector<fs::NamedEntry> names;
-  std::vector<Fingerprint> contents;
+  std::vector<ShownEntry> entries;
   for (const auto& [name, number] : disk_->nodes.at(node).entries) {
     const MemoryNode& entry = disk_->nodes.at(number);
     if (fs::is_temporary(name)) continue;
     if (entry.is_directory && entry.entries.count("chunks.b2frame") == 0) {
       read_directory(directory->open_directory(name), number, path + name + "/", tree);
+      names.push_back({name, fs::ShownAs::itself});
+      entries.push_back({number});
       continue;
     }
     try {
       const Shown found = shown(*directory, name, number);
       names.push_back({name, found.is_array ? fs::ShownAs::array : fs::ShownAs::flat});
-      contents.push_back(found.contents);
+      entries.push_back({0, found.contents});
     } catch (const std::exception& error) {
       throw std::runtime_error(path + name + ": " + error.what());
     }
   }
   const std::vector<std::string> shown_as = fs::shown_names(names);
-  for (std::size_t i = 0; i < names.size(); ++i) tree[path + shown_as[i]] = contents[i];
+  auto& result = tree[node];
+  for (std::size_t i = 0; i < names.size(); ++i) result[shown_as[i]] = entries[i];
 }
 
 TreeReader::Shown TreeReader::shown(frame::StoreDirectory& directory, const std::string& name,

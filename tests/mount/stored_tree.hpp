@@ -19,8 +19,16 @@ struct Fingerprint {
 };
 Fingerprint fingerprint(const ByteVector& bytes);
 
-/// Files by their paths.
-using ShownTree = std::map<std::string, Fingerprint>;
+struct ShownEntry {
+  std::uint64_t directory = 0;  ///< its node on the disk; 0 for a file
+  Fingerprint contents = {};
+};
+
+/// Entries of all directories that can be reached, by the directories' nodes.
+using ShownTree = std::map<std::uint64_t, std::map<std::string, ShownEntry>>;
+
+/// Files and directories by their paths; these end in a slash.
+std::map<std::string, Fingerprint> by_path(const ShownTree& tree);
 
 /// Reads trees of which most is as it was in the one before.
 class TreeReader {

@@ -11,6 +11,7 @@ enum class StoreCall : std::uint8_t {
   punch,
   sync_file,
   create,
+  link,
   rename,
   exchange,
   unlink,

@@ -187,6 +187,19 @@ int unlinkat(int directory, const char* name, int flags) noexcept {
       [&](int) { append(record, name, "", nullptr); });
 }
 
+int linkat(int from, const char* name, int to, const char* other_name, int flags) noexcept {
+  return recorded<int>(
+      [&] {
+        return next<int(int, const char*, int, const char*, int)>("linkat")(from, name, to,
+                                                                            other_name, flags);
+      },
+      [&](int) {
+        StoreRecord record = record_of(StoreCall::link, inode(to));
+        record.target = inode(to, other_name);
+        append(record, other_name, "", nullptr);
+      });
+}
+
 int mkdirat(int directory, const char* name, mode_t mode) noexcept {
   return recorded<int>(
       [&] { return next<int(int, const char*, mode_t)>("mkdirat")(directory, name, mode); },

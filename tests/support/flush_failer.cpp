@@ -1,0 +1,30 @@
+// Loaded into a daemon before the C library: makes one flush of a directory fail. Which one, says
+// the size of the file that BLOSCFS_FAILING_FLUSH names: so many succeed before. The file is gone
+// when it has failed.
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+bool fails_now() {
+  const char* const path = std::getenv("BLOSCFS_FAILING_FLUSH");
+  struct stat st {};
+  if (path == nullptr || stat(path, &st) != 0) return false;
+  return st.st_size == 0 ? unlink(path) == 0 : truncate(path, st.st_size - 1) != 0;
+}
+
+}  // namespace
+
+extern "C" int fsync(int fd) {
+  struct stat st {};
+  if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && fails_now()) {
+    errno = EIO;
+    return -1;
+  }
+  return reinterpret_cast<int (*)(int)>(dlsym(RTLD_NEXT, "fsync"))(fd);
+}
