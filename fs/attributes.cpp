@@ -169,4 +169,8 @@ std::optional<std::vector<std::uint8_t>> read_attribute(const Snapshot& snapshot
   return std::vector<std::uint8_t>(value->begin(), value->end());
 }
 
+bool is_in_shown_space(std::string_view name) {
+  return name.starts_with("user.") || name.starts_with("trusted.");
+}
+
 }  // namespace bloscfs::fs

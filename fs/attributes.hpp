@@ -28,4 +28,7 @@ std::optional<std::vector<std::uint8_t>> read_attribute(const frame::Snapshot& s
                                                         std::string_view name,
                                                         codec::BlockDecoder& decoder);
 
+/// True for extended attributes of the name spaces that a mount has; others are EOPNOTSUPP.
+bool is_in_shown_space(std::string_view name);
+
 }  // namespace bloscfs::fs

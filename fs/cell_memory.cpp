@@ -9,7 +9,7 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::size_t kKeptCells = 48;
+constexpr std::size_t kKeptCells = 96;
 /// A cell's bytes, or the stored bytes of a chunk of that size that cannot be compressed.
 constexpr std::size_t kPiece = kCellSize + 4096;
 

@@ -11,7 +11,7 @@
 namespace bloscfs::fs {
 
 /// Bytes of dirty data are kept in pieces of at most this size, that of most chunks.
-inline constexpr std::size_t kCellSize = 256 << 10;
+inline constexpr std::size_t kCellSize = 128 << 10;
 
 /// Bytes that grow at their end. New ones are not set. Whole cells are kept for the next who wants
 /// one, up to 12 MiB in the process.

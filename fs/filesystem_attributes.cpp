@@ -23,10 +23,6 @@ bool passes_through(std::string_view name, bool is_container) {
   return !is_container || !name.starts_with(kAttributePrefix);
 }
 
-bool has_known_prefix(std::string_view name) {
-  return name.starts_with("user.") || name.starts_with("trusted.");
-}
-
 /// Attributes of a container: those of its committed state, and what was done to vlmetalayers
 /// since.
 std::vector<std::string> shown_attributes(const Content& content) {
@@ -62,7 +58,7 @@ std::vector<std::string> Filesystem::list_attributes(NodeId node) {
     for (std::string& name : shown_attributes(*container(node)->content))
       names.push_back(std::move(name));
   for (std::string& name : tree_.object(node)->attribute_names())
-    if (name != kStatsAttribute && has_known_prefix(name) &&
+    if (name != kStatsAttribute && is_in_shown_space(name) &&
         passes_through(name, entry.is_container))
       names.push_back(std::move(name));
   return names;
@@ -76,7 +72,7 @@ std::optional<std::string> Filesystem::computed_attribute(NodeId node, const std
 
 std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) return to_json(stats_);
-  if (!has_known_prefix(name)) throw_errno(EOPNOTSUPP, name);
+  if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
   const SourceEntry entry = tree_.entry(node);
   if (passes_through(name, entry.is_container)) return tree_.object(node)->attribute(name);
@@ -86,7 +82,7 @@ std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
 }
 
 SourceEntry Filesystem::check_attribute(NodeId node, const std::string& name) {
-  if (!has_known_prefix(name)) throw_errno(EOPNOTSUPP, name);
+  if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (!writable_) throw_errno(EROFS, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
   const SourceEntry entry = tree_.entry(node);

@@ -11,7 +11,7 @@ namespace {
 
 /// Small enough that a synced overwrite of a few bytes is cheap: it writes one chunk again, and
 /// encodes one block.
-constexpr std::int32_t kChunkSize = 256 << 10;
+constexpr std::int32_t kChunkSize = 128 << 10;
 constexpr std::int32_t kBlockSize = 32 << 10;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
 constexpr std::size_t kMinSample = 256;

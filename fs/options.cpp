@@ -110,7 +110,7 @@ const std::array kOwnOptions = {
                 o.write.chunk_size = static_cast<std::int32_t>(
                     size_option("chunk_size", v, kMinChunkSize, kMaxChunkSize));
               },
-              "bytes of a chunk of new files (256K)"},
+              "bytes of a chunk of new files (128K)"},
     OwnOption{"block_size", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.block_size = static_cast<std::int32_t>(

@@ -72,18 +72,20 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
   Node::Name name;
   std::optional<std::string> wanted;
   NodeId directory = 0;
+  bool is_own = false;
   {
     const MutexLock lock(tree_.mutex_);
     const Node& node = tree_.nodes_.node(id);
     if (node.names.empty()) return std::nullopt;
+    is_own = any_state && node.is_container && !node.wanted_name;
     name = node.names.back();
     directory = name.parent->id;
     wanted = node.wanted_name;
   }
   const std::string path = tree_.path(directory);
   const std::string full_name = wanted.value_or(name.name);
-  auto entry = any_state && !wanted ? tree_.classifier_.look_at_own(join_path(path, full_name))
-                                    : tree_.visible_entry(directory, path, full_name);
+  auto entry = is_own ? tree_.classifier_.look_at_own(join_path(path, full_name))
+                      : tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
   if (object.node != id) return std::nullopt;
@@ -291,10 +293,17 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
 }
 
 void TreeChanges::rewritten(const NamedObject& object) {
-  const auto entry = tree_.classifier_.look_at_own(object.path());
-  if (!entry) throw std::system_error(ESTALE, std::generic_category(), object.path());
-  const MutexLock lock(tree_.mutex_);
-  take_entry(tree_.nodes_.node(object.node), *entry);
+  const auto st = tree_.root_.stat(object.path());
+  {
+    const MutexLock lock(tree_.mutex_);
+    Node& node = tree_.nodes_.node(object.node);
+    if (st && !node.is_sframe && identity_of(*st) == node.identity) {
+      node.state = state_of(*st);
+      return;
+    }
+  }
+  // The commit has made another file of it: only a look tells what the cache knows of that.
+  replaced(object.node, object.directory, object.stored_name);
 }
 
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
