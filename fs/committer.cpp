@@ -35,6 +35,13 @@ std::error_code code_of(const std::exception& error) {
   return std::make_error_code(std::errc::io_error);
 }
 
+/// What a commit failed with; nothing where its file was removed meanwhile, which asks for none.
+std::error_code failure_of(const Content& content, const std::exception& error) {
+  if (content.is_orphan()) return {};
+  log::warn(error.what());
+  return code_of(error);
+}
+
 }  // namespace
 
 void Committer::start(std::function<void(const std::error_code&)> ended,
@@ -101,9 +108,8 @@ void Committer::stage(std::size_t least_dirty) {
       try {
         commit.stage();
       } catch (const std::exception& error) {
-        log::warn(error.what());
-        failure = code_of(error);
-        commit.fail(failure);
+        failure = failure_of(*content, error);
+        if (failure) commit.fail(failure);
       }
     }
     if (failure)
@@ -192,15 +198,14 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
     try {
       ((*commit).*step)();
     } catch (const std::exception& error) {
-      log::warn(error.what());
-      give_up(batch, commit, code_of(error));
+      give_up(batch, commit, failure_of(*commit->content(), error));
     }
   }
 }
 
 void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
                         const std::error_code& error) {
-  commit->fail(error);
+  if (error) commit->fail(error);
   const std::shared_ptr<Content> content = commit->content();
   commit.reset();
   settle(content, error);
@@ -236,8 +241,7 @@ void Committer::commit_one(const std::shared_ptr<Content>& content) {
       commit.flush();
       commit.finish();
     } catch (const std::exception& error) {
-      failure = code_of(error);
-      log::warn(error.what());
+      failure = failure_of(*content, error);
     }
   }
   settle(content, failure);

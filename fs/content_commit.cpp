@@ -171,7 +171,7 @@ void ContentCommit::write() {
       transaction_->remove_vlmetalayer(name);
   }
   transaction_->set_times({accessed_.value_or(kUnchangedTime), *modified_});
-  if (kind_ != CommitKind::grouped) transaction_->begin_flush();
+  if (kind_ == CommitKind::alone) transaction_->begin_flush();
   transaction_->write();
   if (!was_staged_ || new_writer_) return;
   // Nobody sees the temporary before it is renamed, so its header needs no flush of its own.

@@ -1,5 +1,6 @@
 #pragma once
-// Threads that decode ahead of readers. Tasks never wait for other tasks.
+// Threads that encode and decode beside those that answer requests. Tasks never wait for other
+// tasks.
 
 #include <cstddef>
 #include <utility>
@@ -8,6 +9,11 @@
 #include <boost/asio/thread_pool.hpp>
 
 namespace bloscfs::fs {
+
+/// Lets threads that wake up go before this one, which has long work to do: it takes its share of
+/// the processor in longer pieces, and loses nothing of it. Where the kernel cannot do that
+/// (before Linux 6.12) nothing happens.
+void take_long_turns() noexcept;
 
 class WorkerPool {
  public:
@@ -22,7 +28,11 @@ class WorkerPool {
 
   template <typename Task>
   void post(Task&& task) {
-    boost::asio::post(pool_, std::forward<Task>(task));
+    boost::asio::post(pool_, [task = std::forward<Task>(task)]() mutable {
+      static thread_local const bool once = (take_long_turns(), true);
+      static_cast<void>(once);
+      task();
+    });
   }
 
  private:
