@@ -41,8 +41,7 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
   }
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path);
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
-  tree_.set_opened(node, file);
-  return file;
+  return tree_.share_opened(node, std::move(file), entry);
 }
 
 std::shared_ptr<const OpenFile> FileContents::open_for_writing(NodeId node,

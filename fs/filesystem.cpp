@@ -113,8 +113,7 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes(node);
   file->plain = tree_.object(node)->open(O_RDONLY);
-  tree_.set_opened(node, file);
-  return file;
+  return tree_.share_opened(node, std::move(file), entry);
 }
 
 /// Each writer has the source file open for itself.
@@ -172,7 +171,7 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
       handle->writes = true;
       if ((flags & O_TRUNC) != 0) truncate(*handle, 0);
     }
-    const bool changed = !entry.is_container && tree_.take_change(node, entry);
+    const bool changed = tree_.take_change(node, entry);
     return {handles_.add(std::move(handle)), changed};
   });
 }

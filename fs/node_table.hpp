@@ -55,7 +55,8 @@ struct Node {
   mode_t type = 0;
   Identity identity;
   FileState state;
-  bool was_opened = false;  ///< the kernel may have pages of this state
+  bool was_opened = false;    ///< the kernel may have pages of this state
+  bool was_followed = false;  ///< before that it got another state, whose size the kernel may miss
   std::uint32_t plain_writers = 0;
   std::weak_ptr<const OpenFile> open_file;
   /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.

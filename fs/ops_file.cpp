@@ -26,7 +26,10 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     info->fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
     info->keep_cache = opened.changed ? 0 : 1;
-    if (opened.changed) forget_attributes(request, inode);
+    if (opened.changed) {
+      forget_attributes(request, inode);
+      fs.change_was_told(inode);
+    }
     if (fuse_reply_open(request, info) != 0) fs.release(info->fh);
   });
 }

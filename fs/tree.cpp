@@ -271,6 +271,7 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
   if (node.was_opened || !node.is_container || !entry.is_container) return false;
   nodes_.set_identity(node, identity_of(entry.entry));
   node.state = state_of(entry.source);
+  node.was_followed = true;
   return true;
 }
 
@@ -325,13 +326,32 @@ std::vector<std::string> Tree::names_in(NodeId directory) {
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
+  // A container's node is one state, but for what happened before its first open.
+  if (entry.is_container) return node.was_followed;
   const FileState previous = std::exchange(node.state, state_of(entry.source));
   return !(previous == node.state);
+}
+
+void Tree::change_was_told(NodeId id) {
+  const MutexLock lock(mutex_);
+  nodes_.node(id).was_followed = false;
 }
 
 std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
   const MutexLock lock(mutex_);
   return nodes_.node(id).open_file.lock();
+}
+
+std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
+                                                   const SourceEntry& entry) {
+  const MutexLock lock(mutex_);
+  Node& node = nodes_.node(id);
+  if (auto other = node.open_file.lock()) return other;
+  if (node.is_container && !(node.state == state_of(entry.source)))
+    throw_stale("inode " + std::to_string(id));
+  node.open_file = file;
+  node.was_opened = true;
+  return file;
 }
 
 void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {

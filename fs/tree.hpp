@@ -85,11 +85,18 @@ class Tree {
   /// The object whose mode, owner, times and extended attributes are the node's, also when it has
   /// no name any more.
   std::shared_ptr<const SourceObject> object(NodeId id);
-  /// True if a plain file's size or times are no longer those that its node last had; they are
-  /// taken over, so that only the first caller is told.
+  /// True if size or times of a plain file, or of a container that was never open, are no longer
+  /// those that its node had; they are taken over, so that only the first caller is told. That of
+  /// a container is told until change_was_told().
   bool take_change(NodeId id, const SourceEntry& entry);
+  void change_was_told(NodeId id);
   /// What is open of a node now, if anything.
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
+  /// What all handles of the node share from now on: `file`, which was opened in the state that
+  /// `entry` tells, unless somebody else came first. ESTALE if the node is in another state by now.
+  std::shared_ptr<const OpenFile> share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
+                                               const SourceEntry& entry);
+  /// The same for a file that nobody else knows yet.
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
 
   /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
