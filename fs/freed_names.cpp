@@ -23,6 +23,11 @@ void FreedNames::note(const SourceDirectory& directory, const std::string& full_
   names_[key(directory, full_name, shown)].insert(full_name);
 }
 
+void FreedNames::note_exchanged(const SourceDirectory& directory, const std::string& full_name,
+                                ShownAs shown) {
+  names_[key(directory, full_name, shown)].insert(std::string());
+}
+
 void FreedNames::forget_all() {
   try {
     root_.sync_all();

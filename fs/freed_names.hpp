@@ -19,6 +19,10 @@ class FreedNames {
 
   /// Before a name goes.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
+  /// After something got a name by an exchange. As long as a power cut might undo that, whatever
+  /// takes its place there might take the place of the one before.
+  void note_exchanged(const SourceDirectory& directory, const std::string& full_name,
+                      ShownAs shown);
   /// Before something gets a name: makes it durable that others, shown alike, have left.
   void before_taking(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
 
@@ -30,7 +34,7 @@ class FreedNames {
   void forget_all();
 
   const SourceRoot& root_;
-  std::map<Shown, std::set<std::string>> names_;  ///< full ones
+  std::map<Shown, std::set<std::string>> names_;  ///< full ones; empty where it was exchanged
 };
 
 }  // namespace bloscfs::fs

@@ -228,6 +228,7 @@ void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory&
     if (has_sidecar(object)) carry_sidecar(directory, stored_name, directory, full_name);
   }
   names_.moved(object, directory_node, full_name);
+  services_.freed.note_exchanged(directory, full_name, object.entry.shown);
   note_renamed(object);
 }
 

@@ -41,7 +41,7 @@ void AllowedTrees::add_objects(const Place& place, const Namings& namings) {
   for (const Object object : objects) {
     Allowed& allowed = objects_[object];
     allowed.places.push_back(place);
-    if (objects.size() == 1) allowed.own_places.push_back(place);
+    if (objects.size() == 1 && namings.back().object == object) allowed.own_places.push_back(place);
     if (namings.front().object == object) allowed.is_durable = true;
     for (std::size_t i = 1; i < namings.size(); ++i) allowed.events.insert(namings[i].event);
   }
@@ -62,7 +62,7 @@ bool AllowedTrees::may_be_at(const Place& place, const ShownEntry* found) const 
                      [&](const auto& naming) { return may_be(naming.object, found); });
 }
 
-/// Names that can only be those of one file show the same.
+/// Names of one file show the same.
 std::string AllowedTrees::parted_links(const ShownTree& found) const {
   for (const auto& [object, allowed] : objects_) {
     const ShownEntry* first = nullptr;

@@ -35,7 +35,7 @@ class AllowedTrees {
     std::uint64_t node = 0;             ///< of a directory
     std::vector<Fingerprint> contents;  ///< of a file
     std::vector<Place> places;
-    std::vector<Place> own_places;  ///< where nothing else can be
+    std::vector<Place> own_places;  ///< its names at last, where nothing else was before
     std::set<std::size_t> events;   ///< that changed one of its places
     bool is_durable = false;        ///< has a name from the start
   };

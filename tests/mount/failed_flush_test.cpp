@@ -13,6 +13,7 @@
 
 #include "tests/mount/errno_of.hpp"
 #include "tests/mount/naming_cases.hpp"
+#include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -69,6 +70,7 @@ bool fails_at(const Change& change, std::size_t number) {
   change.make(Maker(source.path()));
   MountSettings settings;
   const fs_std::path failing = home / "flush";
+  settings.options = {"cache_size=8M", "dirty_limit=1M"};
   settings.environment = {"LD_PRELOAD=" BLOSCFS_FLUSH_FAILER,
                           "BLOSCFS_FAILING_FLUSH=" + failing.string()};
   Mount mount(source.path(), settings);
@@ -202,6 +204,17 @@ BOOST_AUTO_TEST_CASE(new_file_is_committed, *precondition(needs_fuse)) {
                        after,
                        after,
                        [](const fs_std::path& mount) { write_file(mount / "new", flat()); }});
+}
+
+BOOST_AUTO_TEST_CASE(large_new_file_is_committed, *precondition(needs_fuse)) {
+  const Files after = {{"new", make_contents("text", 1, 5000000, 1)}};
+  check_every_failure(
+      {[](const Maker&) {},
+       flushes("new"),
+       {},
+       after,
+       after,
+       [&](const fs_std::path& mount) { write_file(mount / "new", after.at("new")); }});
 }
 
 BOOST_AUTO_TEST_CASE(new_file_replaces_an_array, *precondition(needs_fuse)) {
