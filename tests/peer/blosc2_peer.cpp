@@ -20,6 +20,7 @@ Blosc2::Blosc2(const std::string& library)
   load(schunk_free, "blosc2_schunk_free");
   load(append_buffer, "blosc2_schunk_append_buffer");
   load(decompress_chunk, "blosc2_schunk_decompress_chunk");
+  load(get_chunk, "blosc2_schunk_get_chunk");
   load(meta_add, "blosc2_meta_add");
   load(vlmeta_add, "blosc2_vlmeta_add");
   load(array_context, "b2nd_create_ctx");
@@ -28,6 +29,12 @@ Blosc2::Blosc2(const std::string& library)
   load(array_open, "b2nd_open");
   load(array_to_buffer, "b2nd_to_cbuffer");
   load(array_free, "b2nd_free");
+  load(create_cctx, "blosc2_create_cctx");
+  load(create_dctx, "blosc2_create_dctx");
+  load(free_ctx, "blosc2_free_ctx");
+  load(compress_ctx, "blosc2_compress_ctx");
+  load(decompress_ctx, "blosc2_decompress_ctx");
+  load(cbuffer_sizes, "blosc2_cbuffer_sizes");
   void (*init)() = nullptr;
   load(init, "blosc2_init");
   init();

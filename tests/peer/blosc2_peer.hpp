@@ -66,6 +66,7 @@ class Blosc2 {
   int (*schunk_free)(PeerSuperChunk*) = nullptr;
   std::int64_t (*append_buffer)(PeerSuperChunk*, const void*, std::int32_t) = nullptr;
   int (*decompress_chunk)(PeerSuperChunk*, std::int64_t, void*, std::int32_t) = nullptr;
+  int (*get_chunk)(PeerSuperChunk*, std::int64_t, std::uint8_t**, bool* needs_free) = nullptr;
   int (*meta_add)(PeerSuperChunk*, const char*, std::uint8_t*, std::int32_t) = nullptr;
   int (*vlmeta_add)(PeerSuperChunk*, const char*, std::uint8_t*, std::int32_t,
                     PeerCompression*) = nullptr;
@@ -77,6 +78,13 @@ class Blosc2 {
   int (*array_open)(const char*, PeerArray**) = nullptr;
   int (*array_to_buffer)(const PeerArray*, void*, std::int64_t) = nullptr;
   int (*array_free)(PeerArray*) = nullptr;
+  void* (*create_cctx)(PeerCompression) = nullptr;
+  void* (*create_dctx)(PeerDecompression) = nullptr;
+  void (*free_ctx)(void*) = nullptr;
+  int (*compress_ctx)(void*, const void*, std::int32_t, void*, std::int32_t) = nullptr;
+  int (*decompress_ctx)(void*, const void*, std::int32_t, void*, std::int32_t) = nullptr;
+  int (*cbuffer_sizes)(const void*, std::int32_t* nbytes, std::int32_t* cbytes,
+                       std::int32_t* blocksize) = nullptr;
 
  private:
   template <typename Function>

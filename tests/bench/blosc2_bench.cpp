@@ -1,0 +1,171 @@
+// usage: blosc2_bench LIBRARY create|encode|decode ARGUMENTS...
+// What C-Blosc2 takes for the work that bloscfs does, as one JSON object on stdout.
+//
+//   create INPUT OUTPUT SETTINGS   a file to a contiguous frame, chunk after chunk
+//   encode INPUT SETTINGS          chunks from memory to memory
+//   decode FRAME THREADS           chunks of a frame, read before, from memory to memory
+//
+// SETTINGS are CODEC LEVEL FILTER TYPESIZE CHUNKSIZE BLOCKSIZE THREADS in numbers of the format; a
+// BLOCKSIZE of 0 leaves it to the library.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "tests/peer/blosc2_peer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using ByteVector = std::vector<std::uint8_t>;
+
+struct Settings {
+  PeerCompression compression;
+  std::int32_t chunksize;
+};
+
+Settings parse_settings(char** words) {
+  const auto number = [&](int i) { return std::atoi(words[i]); };
+  Settings settings;
+  settings.compression.codec = static_cast<std::uint8_t>(number(0));
+  settings.compression.level = static_cast<std::uint8_t>(number(1));
+  settings.compression.filters[5] = static_cast<std::uint8_t>(number(2));
+  settings.compression.typesize = number(3);
+  settings.chunksize = number(4);
+  settings.compression.blocksize = number(5);
+  settings.compression.threads = static_cast<std::int16_t>(number(6));
+  return settings;
+}
+
+void check(std::int64_t result, const char* what) {
+  if (result < 0) throw std::runtime_error(std::string(what) + ": error " + std::to_string(result));
+}
+
+ByteVector read_whole(const char* path) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) throw std::runtime_error(std::string("cannot read ") + path);
+  ByteVector bytes(static_cast<std::size_t>(in.tellg()));
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  return bytes;
+}
+
+void report(Clock::time_point begin, std::int64_t nbytes, std::int64_t cbytes) {
+  const std::chrono::duration<double> taken = Clock::now() - begin;
+  std::printf("{\"seconds\": %.6f, \"nbytes\": %lld, \"cbytes\": %lld}\n", taken.count(),
+              static_cast<long long>(nbytes), static_cast<long long>(cbytes));
+}
+
+void create(const Blosc2& blosc2, const char* input, std::string output, Settings settings) {
+  PeerDecompression decompression;
+  PeerStorage storage;
+  storage.path = output.data();
+  storage.compression = &settings.compression;
+  storage.decompression = &decompression;
+  const auto begin = Clock::now();
+  PeerSuperChunk* const schunk = blosc2.schunk_new(&storage);
+  if (schunk == nullptr) throw std::runtime_error("schunk_new");
+  std::FILE* const in = std::fopen(input, "rb");
+  if (in == nullptr) throw std::runtime_error("fopen");
+  ByteVector chunk(static_cast<std::size_t>(settings.chunksize));
+  std::int64_t nbytes = 0;
+  while (const std::size_t got = std::fread(chunk.data(), 1, chunk.size(), in)) {
+    check(blosc2.append_buffer(schunk, chunk.data(), static_cast<std::int32_t>(got)), "append");
+    nbytes += static_cast<std::int64_t>(got);
+  }
+  std::fclose(in);
+  blosc2.schunk_free(schunk);
+  report(begin, nbytes, 0);
+}
+
+void encode(const Blosc2& blosc2, const char* input, const Settings& settings) {
+  const ByteVector contents = read_whole(input);
+  void* const context = blosc2.create_cctx(settings.compression);
+  ByteVector chunk(static_cast<std::size_t>(settings.chunksize) + 32);
+  std::int64_t cbytes = 0;
+  const auto begin = Clock::now();
+  for (std::size_t at = 0; at < contents.size();) {
+    const std::size_t size =
+        std::min(static_cast<std::size_t>(settings.chunksize), contents.size() - at);
+    const int got =
+        blosc2.compress_ctx(context, contents.data() + at, static_cast<std::int32_t>(size),
+                            chunk.data(), static_cast<std::int32_t>(chunk.size()));
+    check(got, "compress_ctx");
+    cbytes += got;
+    at += size;
+  }
+  report(begin, static_cast<std::int64_t>(contents.size()), cbytes);
+  blosc2.free_ctx(context);
+}
+
+void decode(const Blosc2& blosc2, const char* frame, int threads) {
+  PeerSuperChunk* const schunk = blosc2.schunk_open(frame);
+  if (schunk == nullptr) throw std::runtime_error("schunk_open");
+  struct Chunk {
+    std::uint8_t* bytes;
+    std::int32_t cbytes, nbytes;
+    bool needs_free;
+  };
+  std::vector<Chunk> chunks;
+  std::int32_t largest = 0;
+  for (std::int64_t i = 0;; i++) {
+    Chunk chunk{};
+    const int cbytes = blosc2.get_chunk(schunk, i, &chunk.bytes, &chunk.needs_free);
+    if (cbytes < 0) break;
+    check(blosc2.cbuffer_sizes(chunk.bytes, &chunk.nbytes, &chunk.cbytes, nullptr), "sizes");
+    largest = std::max(largest, chunk.nbytes);
+    chunks.push_back(chunk);
+  }
+  PeerDecompression settings;
+  settings.threads = static_cast<std::int16_t>(threads);
+  void* const context = blosc2.create_dctx(settings);
+  ByteVector out(static_cast<std::size_t>(largest), 1);
+  std::int64_t nbytes = 0, cbytes = 0;
+  const auto begin = Clock::now();
+  for (const Chunk& chunk : chunks) {
+    check(blosc2.decompress_ctx(context, chunk.bytes, chunk.cbytes, out.data(), largest),
+          "decompress_ctx");
+    nbytes += chunk.nbytes;
+    cbytes += chunk.cbytes;
+  }
+  report(begin, nbytes, cbytes);
+  blosc2.free_ctx(context);
+  for (const Chunk& chunk : chunks)
+    if (chunk.needs_free) std::free(chunk.bytes);
+  blosc2.schunk_free(schunk);
+}
+
+int work(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const Blosc2 blosc2(argv[1]);
+  const std::string action = argv[2];
+  if (action == "create" && argc == 12) {
+    create(blosc2, argv[3], argv[4], parse_settings(argv + 5));
+  } else if (action == "encode" && argc == 11) {
+    encode(blosc2, argv[3], parse_settings(argv + 4));
+  } else if (action == "decode" && argc == 5) {
+    decode(blosc2, argv[3], std::atoi(argv[4]));
+  } else {
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+}  // namespace bloscfs::test
+
+int main(int argc, char** argv) {
+  try {
+    return bloscfs::test::work(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "blosc2_bench: %s\n", error.what());
+    return 1;
+  }
+}
