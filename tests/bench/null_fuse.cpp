@@ -4,6 +4,7 @@
 //
 //   null_fuse MOUNTPOINT BYTES    in the foreground, until it is unmounted or told to end
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
@@ -122,8 +123,8 @@ void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offse
     const std::lock_guard lock(mutex);
     there = size_of(inode) - offset;
   }
-  const std::int64_t wanted = std::min<std::int64_t>(there, std::min(size, contents.size()));
-  iovec piece{contents.data(), static_cast<std::size_t>(std::max<std::int64_t>(wanted, 0))};
+  const auto most = static_cast<std::size_t>(std::max<std::int64_t>(there, 0));
+  iovec piece{contents.data(), std::min({most, size, contents.size()})};
   fuse_reply_iov(request, &piece, 1);
 }
 
