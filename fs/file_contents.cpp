@@ -28,7 +28,7 @@ bool has_vlmetalayer(const Content& content, const std::string& name) {
 }  // namespace
 
 std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntry& entry) {
-  if (auto file = tree_.opened(node)) return file;
+  if (auto file = tree_.opened(node); file && file->content) return file;
   const std::string path = tree_.path(node);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes(node);

@@ -332,7 +332,7 @@ void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
 std::shared_ptr<const OpenFile> Filesystem::container(NodeId node) {
   return retrying_stale([&]() -> std::shared_ptr<const OpenFile> {
     const SourceEntry entry = tree_.entry(node);
-    if (auto file = tree_.opened(node)) return file;
+    if (auto file = tree_.opened(node); file && file->content) return file;
     return make_open_file(node, entry);
   });
 }

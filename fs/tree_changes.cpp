@@ -309,6 +309,8 @@ void TreeChanges::rewritten(const NamedObject& object) {
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   tree_.nodes_.set_identity(node, identity_of(entry.entry));
   node.is_sframe = entry.is_sframe;
+  // Whoever has it open as a plain file keeps that, and nobody else gets it.
+  if (entry.is_container && !node.is_container) node.open_file.reset();
   if (!node.wanted_name) node.is_container = entry.is_container;
   if (node.is_container) node.plain_writers = 0;
   node.state = state_of(entry.source);

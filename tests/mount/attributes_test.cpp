@@ -12,6 +12,7 @@
 
 #include "tests/mount/errno_of.hpp"
 #include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
@@ -194,6 +195,22 @@ BOOST_AUTO_TEST_CASE(attributes_of_the_source_pass_through, *precondition(needs_
   }
   if (trusted) BOOST_CHECK(get_xattr(mount / "plain", "trusted.mine") == "root's");
   BOOST_CHECK(!get_xattr(mount / "plain", "user.blosc2.codec"));
+}
+
+BOOST_AUTO_TEST_CASE(plain_file_that_becomes_a_frame_while_it_is_read_gets_a_frames_attributes,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "p", "plain");
+  Mount mount(source.path());
+  const Fd reader(open((mount / "p").c_str(), O_RDONLY | O_CLOEXEC));
+  const ByteVector frame = flat_frame(std::string("inner"));
+  write_file(mount / "p", frame);
+  // That is done behind the last close.
+  for (int i = 0; i < 300 && read_file(source / "p") == frame; ++i) usleep(10000);
+  BOOST_TEST(list_xattrs(mount / "p").count("user.blosc2.codec") == 1u);
+  ByteVector bytes(frame.size());
+  BOOST_TEST(pread(reader.get(), bytes.data(), bytes.size(), 0) == std::ssize(frame));
+  BOOST_CHECK(bytes == frame);
 }
 
 BOOST_AUTO_TEST_CASE(statistics_are_an_object_of_integers_on_the_root, *precondition(needs_fuse)) {
