@@ -346,7 +346,8 @@ std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<co
                                                    const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (auto other = node.open_file.lock()) return other;
+  auto other = node.open_file.lock();
+  if (other && !other->content == !file->content) return other;
   if (node.is_container && !(node.state == state_of(entry.source)))
     throw_stale("inode " + std::to_string(id));
   node.open_file = file;
