@@ -138,7 +138,9 @@ void ContentCommit::choose(ContentHome::NameLock& name_lock) {
   const bool is_array = view_ != nullptr && view_->shape().is_array;
   const bool raw = content_->services_.raw;
   const auto can_be_array = [&] { return !name_lock.names().array.empty(); };
-  if (!is_array && look_for_array_ && !place.has_links && !raw && can_be_array())
+  const bool is_other_array = is_array && look_for_array_ && !keeps_array();
+  if ((!is_array || is_other_array) && look_for_array_ && !place.has_links && !raw &&
+      can_be_array())
     new_frame_ = as_array();
   is_array_ = new_frame_.has_value();
   if (new_frame_) return;
@@ -255,7 +257,11 @@ void ContentCommit::publish() {
   if (attributes_ && !place.is_unlinked)
     place.directory->open(stored_as_)->set_attributes(*attributes_);
   if (!is_temporary_ready_) transaction_->publish();
-  if (place.is_unlinked) return;
+  if (place.is_unlinked) {
+    // Removed since write(): what was to take its place goes on without a name, too.
+    if (created_in_) remove_created();
+    return;
+  }
   // The frame may have been replaced by rename; the tree must not take that for another file.
   if (!new_writer_ && !place.is_temporary) {
     if (reopens_) settled_in_ = place.directory;

@@ -195,8 +195,9 @@ std::string real_path(const std::string& path) {
 
 void require_directory(const std::string& mountpoint) {
   struct stat st {};
-  if (::stat(mountpoint.c_str(), &st) != 0 || !S_ISDIR(st.st_mode))
-    throw std::invalid_argument(mountpoint + ": not a directory");
+  if (::stat(mountpoint.c_str(), &st) != 0)
+    throw std::system_error(errno, std::generic_category(), mountpoint);
+  if (!S_ISDIR(st.st_mode)) throw std::invalid_argument(mountpoint + ": not a directory");
 }
 
 /// The daemon would wait for itself when it looks into its own mount.

@@ -194,6 +194,18 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   BOOST_TEST(home->place().name == "t.b2nd");
   BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
 
+  // Another array, as numpy.save writes it over the first.
+  const ByteVector other = npy_file(300, 200);
+  content->add_writer();
+  content->resize(0);
+  content->write(0, other);
+  content->remove_writer();
+  parts.commit(content);
+  BOOST_TEST(home->place().name == "t.b2nd");
+  BOOST_TEST((reopened(parts, directory, "t.b2nd") == other));
+  BOOST_TEST(content->snapshot()->info().array.has_value());
+
+  changed = other;
   content->resize(1000);
   changed.resize(1000);
   parts.commit(content);
