@@ -158,8 +158,11 @@ void Committer::settle(const std::shared_ptr<Content>& content, const std::error
       else if (!content->needs_commit()) {
         done = std::move(entry->second);
         dirty_.erase(entry);
-      } else {
+      } else if (content->has_writers()) {
         entry->second.due.reset();
+      } else {
+        // Something happened to it meanwhile: nobody will close it again.
+        entry->second.due = Clock::now();
       }
     }
   }

@@ -166,7 +166,7 @@ void ContentCommit::edit_array() {
   }
   const frame::ArrayGeometry geometry(array, info.typesize);
   std::map<std::int64_t, Changes> by_chunk;
-  layer_->bytes.for_each(header, size_ - header, [&](const ByteOverlay::Part& part) {
+  const auto add = [&](const ByteOverlay::Part& part) {
     geometry.for_each_block(
         part.offset - header, part.size, [&](const frame::ArrayGeometry::BlockPart& block) {
           Changes& changes = by_chunk[block.chunk];
@@ -176,7 +176,12 @@ void ContentCommit::edit_array() {
                                part.bytes == nullptr ? nullptr : part.bytes + at});
           }
         });
-  });
+  };
+  // What was cut off and came back reads as zeros.
+  const std::int64_t kept = std::max(header, layer_->lower_end);
+  const std::int64_t end = std::min(size_, view_->size());
+  if (kept < end) add({kept, end - kept, nullptr});
+  layer_->bytes.for_each(header, size_ - header, add);
   for (auto& [chunk, changes] : by_chunk)
     add_changed_chunk(chunk, transaction_->info().chunksize, std::move(changes));
 }

@@ -194,6 +194,15 @@ BOOST_AUTO_TEST_CASE(complete_npy_file_becomes_an_array_and_back) {
   BOOST_TEST(home->place().name == "t.b2nd");
   BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
 
+  // Cut and grown again: zeros.
+  const auto whole = static_cast<std::int64_t>(changed.size());
+  content->resize(whole - 5000);
+  content->resize(whole);
+  std::fill(changed.end() - 5000, changed.end(), std::uint8_t{0});
+  parts.commit(content);
+  BOOST_TEST(home->place().name == "t.b2nd");
+  BOOST_TEST((reopened(parts, directory, "t.b2nd") == changed));
+
   // Another array, as numpy.save writes it over the first.
   const ByteVector other = npy_file(300, 200);
   content->add_writer();
