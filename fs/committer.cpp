@@ -38,8 +38,9 @@ std::error_code code_of(const std::exception& error) {
 /// What a commit failed with; nothing where its file was removed meanwhile, which asks for none.
 std::error_code failure_of(const Content& content, const std::exception& error) {
   if (content.is_orphan()) return {};
-  log::warn(error.what());
-  return code_of(error);
+  const std::error_code code = code_of(error);
+  if (code != std::errc::resource_unavailable_try_again) log::warn(error.what());
+  return code;
 }
 
 }  // namespace
@@ -192,6 +193,10 @@ std::error_code Committer::commit_batch(const Contents& contents) {
     commit.reset();
     settle(content, {});
   }
+  for (const auto& content : batch.again) {
+    const std::error_code error = commit_now(content);
+    if (error && !batch.first_error) batch.first_error = error;
+  }
   return batch.first_error;
 }
 
@@ -201,7 +206,13 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
     try {
       ((*commit).*step)();
     } catch (const std::exception& error) {
-      give_up(batch, commit, failure_of(*commit->content(), error));
+      const std::error_code failure = failure_of(*commit->content(), error);
+      if (failure == std::errc::resource_unavailable_try_again) {
+        batch.again.push_back(commit->content());
+        commit.reset();
+      } else {
+        give_up(batch, commit, failure);
+      }
     }
   }
 }
@@ -227,16 +238,17 @@ void Committer::flush(Batch& batch) {
 }
 
 void Committer::commit(const Contents& contents) {
-  if (contents.size() == 1) return commit_one(contents.front());
-  const std::error_code error = commit_in_batches(contents);
+  const std::error_code error =
+      contents.size() == 1 ? commit_now(contents.front()) : commit_in_batches(contents);
   if (error) throw std::system_error(error, "commit");
 }
 
-void Committer::commit_one(const std::shared_ptr<Content>& content) {
+std::error_code Committer::commit_now(const std::shared_ptr<Content>& content) {
   std::error_code failure;
-  {
+  do {
+    failure = {};
     ContentCommit commit(content, CommitKind::alone);
-    if (commit.empty()) return;
+    if (commit.empty()) return {};
     try {
       commit.write();
       commit.flush();
@@ -246,9 +258,9 @@ void Committer::commit_one(const std::shared_ptr<Content>& content) {
     } catch (const std::exception& error) {
       failure = failure_of(*content, error);
     }
-  }
+  } while (failure == std::errc::resource_unavailable_try_again);
   settle(content, failure);
-  if (failure) throw std::system_error(failure, "commit");
+  return failure;
 }
 
 void Committer::commit_all() { commit(all_contents()); }

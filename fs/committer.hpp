@@ -64,10 +64,11 @@ class Committer {
   struct Batch {
     std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
     std::error_code first_error;
+    Contents again;  ///< renamed meanwhile
   };
   std::error_code commit_batch(const Contents& contents);
   std::error_code commit_in_batches(const Contents& contents);
-  void commit_one(const std::shared_ptr<Content>& content);
+  std::error_code commit_now(const std::shared_ptr<Content>& content);
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const std::error_code& error);

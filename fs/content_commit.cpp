@@ -268,7 +268,9 @@ void ContentCommit::publish() {
     return name_lock->refresh();
   }
   const RepresentationNames& names = name_lock->names();
-  const std::string name = is_array_ && !names.array.empty() ? names.array : names.flat;
+  if (is_array_ && names.array.empty())
+    throw std::system_error(EAGAIN, std::generic_category(), place.name + ": renamed meanwhile");
+  const std::string name = is_array_ ? names.array : names.flat;
   if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
   is_named_ = true;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;

@@ -45,7 +45,8 @@ class ContentCommit {
   void flush();
   /// In place of flush(), after everything was made durable by other means.
   void flushed();
-  /// Makes the new state the file's.
+  /// Makes the new state the file's. EAGAIN if it got a name since write() that asks for another
+  /// representation: then it is to be committed again.
   void publish();
   /// After the second flush: readers use the new state.
   void finish();
