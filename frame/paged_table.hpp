@@ -22,7 +22,7 @@ struct TablePage {
 /// What a table's chunk says of itself. Keeps no file open. Immutable.
 struct TableChunk {
   /// See PagedTable.
-  TableChunk(const ByteSource& source, const StoredAt& at, int entry_size);
+  TableChunk(const ByteSource& source, const StoredAt& at, int size_of_entry);
 
   bool is_virtual() const { return chunk.header().memcpyed || chunk.header().is_special(); }
   std::size_t memory() const { return sizeof(*this) + chunk.memory(); }
