@@ -53,8 +53,9 @@ def mounted(point, *command):
 
 
 class Writing:
-    def __init__(self, build, work, library, field):
-        self.build, self.work, self.library, self.field = build, work, library, field
+    def __init__(self, build, work, shared_object, field):
+        self.build, self.work = build, work
+        self.shared_object, self.field = shared_object, field
         self.point, self.source = work / "mnt", work / "source"
         self.point.mkdir(exist_ok=True)
         self.source.mkdir(exist_ok=True)
@@ -87,7 +88,7 @@ class Writing:
 
     def peer(self, codec_number, level):
         out = self.work / "peer.b2frame"
-        taken = timed(self.build / "tests/bench/blosc2_bench", self.library, "create", self.field,
+        taken = timed(self.build / "tests/bench/blosc2_bench", self.shared_object, "create", self.field,
                       out, codec_number, level, SHUFFLE, TYPESIZE, PEER_CHUNK_SIZE, 0, THREADS)
         size = out.stat().st_size
         out.unlink()
@@ -114,13 +115,13 @@ def main():
     parser.add_argument("work", type=lambda text: Path(text).absolute())
     parser.add_argument("--size", type=int, default=1 << 30)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--library", required=True)
+    parser.add_argument("--library", dest="shared_object", required=True)
     options = parser.parse_args()
     field = options.work / "field.f32"
     if not field.exists() or field.stat().st_size != options.size:
         make_data.write_field(field, options.size)
     field.read_bytes()  # so that the page cache has it
-    bench = Writing(options.build, options.work, options.library, field)
+    bench = Writing(options.build, options.work, options.shared_object, field)
     results = {}
     for codec, number, level in SETTINGS:
         rounds = [bench.round(codec, number, level) for _ in range(options.rounds)]
