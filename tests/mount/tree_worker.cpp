@@ -109,7 +109,8 @@ bool TreeWorker::is_bound(Object file) const {
 
 // --- contents
 
-void TreeWorker::create() {
+template <typename Fill>
+void TreeWorker::create_and(Fill fill) {
   const Entry entry = any_name();
   if (history_.at(entry) != kNone || some_entries(false).size() >= kMostFiles) return;
   const auto began = recording_.size();
@@ -117,27 +118,28 @@ void TreeWorker::create() {
   if (!fd) throw_errno("create " + path(entry).string());
   const Object file = history_.add_file({}, began);
   history_.name({{entry, file}}, began);
-  write(fd, file, 0, first_contents());
-  if (one_in(random_, 4)) sync(fd, file);
+  fill(fd, file);
+}
+
+void TreeWorker::create() {
+  create_and([&](const Fd& fd, Object file) {
+    write(fd, file, 0, first_contents());
+    if (one_in(random_, 4)) sync(fd, file);
+  });
 }
 
 /// More than half of what may be dirty: it is staged while it is open.
 void TreeWorker::create_large() {
-  const Entry entry = any_name();
-  if (history_.at(entry) != kNone || some_entries(false).size() >= kMostFiles) return;
-  const auto began = recording_.size();
-  const Fd fd(open(path(entry).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
-  if (!fd) throw_errno("create " + path(entry).string());
-  const Object file = history_.add_file({}, began);
-  history_.name({{entry, file}}, began);
-  for (int i = 0; i < 3; ++i) {
-    const auto offset = static_cast<std::size_t>(between(random_, 0, kLarge));
-    write(fd, file, offset, ByteVector(kLarge, static_cast<std::uint8_t>(random_())));
-    write(fd, file, offset, some_bytes(3000));
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  if (one_in(random_, 2)) sync(fd, file);
-  resize(fd, file, static_cast<std::size_t>(between(random_, 0, kLargest)));
+  create_and([&](const Fd& fd, Object file) {
+    for (int i = 0; i < 3; ++i) {
+      const auto offset = static_cast<std::size_t>(between(random_, 0, kLarge));
+      write(fd, file, offset, ByteVector(kLarge, static_cast<std::uint8_t>(random_())));
+      write(fd, file, offset, some_bytes(3000));
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    if (one_in(random_, 2)) sync(fd, file);
+    resize(fd, file, static_cast<std::size_t>(between(random_, 0, kLargest)));
+  });
 }
 
 template <typename Act>

@@ -41,6 +41,8 @@ class TreeWorker {
   /// Links would part if its representation changed.
   bool is_bound(Object file) const;
 
+  template <typename Fill>
+  void create_and(Fill fill);
   void create();
   void create_large();
   void overwrite();
