@@ -224,13 +224,13 @@ void CframeCommit::publish(const std::optional<FileTimes>& times) {
   if (!state_.expected->matches(*state_.file, 0))
     throw std::system_error(ESTALE, std::generic_category(),
                             state_.name + ": changed by another program");
-  if (rewritten_) {
+  if (rewritten_ && !state_.name.empty()) {
     // A name that was removed must not come back.
     const auto named = state_.directory->stamp(state_.name);
     if (!named || named->inode != state_.file->stamp().inode)
       throw std::system_error(ESTALE, std::generic_category(), state_.name + ": was removed");
-    return rewritten_->publish(times);
   }
+  if (rewritten_) return rewritten_->publish(times);
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
   // Even if it fails: somebody may have seen it.
   state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));

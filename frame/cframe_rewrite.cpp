@@ -126,7 +126,10 @@ void CframeRewrite::flush() {
 
 void CframeRewrite::publish(const std::optional<FileTimes>& times) {
   if (times) file_->set_times(times->accessed, times->modified);
-  state_.directory->rename(name_, state_.name, RenameMode::replace);
+  if (state_.name.empty())
+    state_.directory->unlink(name_);
+  else
+    state_.directory->rename(name_, state_.name, RenameMode::replace);
   published_ = true;
 }
 

@@ -87,6 +87,10 @@ class CframeWriter final : public FrameWriter {
       throw std::system_error(EIO, std::generic_category(),
                               state_.name + ": a commit failed half-way, open it again");
     if (!state_.current) return {};
+    if (state_.name.empty()) {
+      if (!state_.current->unchanged()) throw_stale("removed frame");
+      return {};
+    }
     PeerLock::Exclusive lock =
         lock_exclusively(*state_.directory, sidecar(), state_.settings.locking);
     const auto named = state_.directory->stamp(state_.name);

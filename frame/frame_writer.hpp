@@ -68,7 +68,8 @@ class FrameWriter {
   /// Throws as begin() and commit() do; EOPNOTSUPP for a file with several hard links.
   virtual void compact() = 0;
 
-  /// The container has been renamed.
+  /// The container has been renamed. An empty name: it was removed while it is open, and commits go
+  /// on in its file; `directory` is where a temporary may be made.
   virtual void moved(std::shared_ptr<StoreDirectory> directory, std::string name) = 0;
 
   /// Sets the times of the container's file, which snapshots would otherwise take for a change.

@@ -67,10 +67,16 @@ void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<co
   if (is_new) entry->second = {content, std::move(owner), std::nullopt};
 }
 
-void Committer::queue(const std::shared_ptr<Content>& content) {
+void Committer::queue(const std::shared_ptr<Content>& content, bool at_once) {
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
-  if (entry != dirty_.end() && !entry->second.due) entry->second.due = Clock::now() + kGroupDelay;
+  if (entry == dirty_.end()) return;
+  if (at_once) {
+    entry->second.due = Clock::now();
+    wake_.notify_all();
+  } else if (!entry->second.due) {
+    entry->second.due = Clock::now() + kGroupDelay;
+  }
 }
 
 void Committer::press(bool all) {
@@ -102,21 +108,28 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
 void Committer::stage(std::size_t least_dirty) {
   for (const auto& content : all_contents()) {
     if (!content->can_be_staged(least_dirty)) continue;
-    std::error_code failure;
-    {
-      ContentCommit commit(content, CommitKind::staged);
-      if (commit.empty()) continue;
-      try {
-        commit.stage();
-      } catch (const std::exception& error) {
-        failure = failure_of(*content, error);
-        if (failure) commit.fail(failure);
-      }
-    }
+    const std::error_code failure = stage(content);
     if (failure)
       settle(content, failure);
     else if (ended_)
       ended_({});
+  }
+}
+
+std::error_code Committer::stage(const std::shared_ptr<Content>& content) {
+  const bool was_orphan = content->is_orphan();
+  ContentCommit commit(content, CommitKind::staged);
+  if (commit.empty()) return {};
+  try {
+    commit.stage();
+    return {};
+  } catch (const std::exception& error) {
+    // Removed in the midst of it: the writer who wants the memory asks again.
+    if (content->is_orphan() != was_orphan) return {};
+    log::warn(error.what());
+    const std::error_code failure = code_of(error);
+    commit.fail(failure);
+    return failure;
   }
 }
 

@@ -33,8 +33,8 @@ class Committer {
 
   /// The content has something to commit, and `owner` lives until that is done.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
-  /// Its file was closed: it is committed within a few seconds.
-  void queue(const std::shared_ptr<Content>& content);
+  /// Its file was closed: it is committed within a few seconds, or `at_once`.
+  void queue(const std::shared_ptr<Content>& content, bool at_once);
   /// Makes room in memory as soon as possible: new files that are being written are staged, and if
   /// `all`, everything else is committed.
   void press(bool all);
@@ -60,6 +60,7 @@ class Committer {
   enum class Pressure { none, staging, all };
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
   void stage(std::size_t least_dirty) EXCLUDES(mutex_);
+  std::error_code stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
   struct Batch {
     std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up

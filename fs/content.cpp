@@ -166,11 +166,10 @@ void Content::touch() {
 void Content::account() {
   const std::size_t memory = live_.bytes.memory() + (frozen_ ? frozen_->bytes.memory() : 0);
   services_.cache.charge(std::exchange(charged_, memory), memory);
-  // Orphans are never committed, so nobody may wait for that.
-  const std::size_t waiting = is_orphan_ ? 0 : memory;
+  // Nobody may wait for what will never be committed or staged.
+  const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory;
   services_.budget.change(accounted_, waiting);
   accounted_ = waiting;
-  if (is_orphan_ && memory > services_.budget.limit()) fail(ENOSPC, "removed file");
 }
 
 void Content::check_writable(std::int64_t end) const {
@@ -286,6 +285,7 @@ void Content::add_writer() {
 void Content::remove_writer() {
   const WriteLock lock(mutex_);
   writers_--;
+  account();
 }
 
 bool Content::has_writers() const {
@@ -317,8 +317,8 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
-  return is_new_ && writers_ > 0 && !is_orphan_ && !is_unsettled_ &&
-         live_.bytes.memory() >= least_dirty;
+  const bool is_hidden = is_orphan_ || (is_new_ && !is_unsettled_);
+  return is_hidden && writers_ > 0 && live_.bytes.memory() >= least_dirty;
 }
 
 bool Content::needs_commit() const {

@@ -97,13 +97,12 @@ class Content {
   void hold_flat(bool held);
   /// Its name may ask for another representation.
   void look_again();
-  /// It has no name any more, so that nothing is committed. Its dirty bytes stay in memory, and are
-  /// bounded by the budget's limit: then writes give ENOSPC.
+  /// It has no name any more, so that it is staged where memory is short, but never committed.
   void orphan();
   bool is_orphan() const;
 
-  /// True for a new file that somebody is writing and that holds at least this much: it can be
-  /// staged, since SOURCE has it under a temporary name only.
+  /// True for a file that somebody is writing, that SOURCE has under a temporary name only or under
+  /// none, and that holds at least this much: its bytes can go there without a commit.
   bool can_be_staged(std::size_t least_dirty) const;
   /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
   bool needs_commit() const;

@@ -40,8 +40,9 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
   const bool needs_name = c.is_new_ && kind_ != CommitKind::staged;
   reopens_ = c.is_unsettled_;
-  empty_ = c.is_orphan_ || (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
-                            size_ == view_->size() && !look_for_array_ && !must_become_flat);
+  empty_ = (c.is_orphan_ && kind_ != CommitKind::staged) ||
+           (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
+            size_ == view_->size() && !look_for_array_ && !must_become_flat);
   if (empty_) return;
   layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
   // A commit that changes no contents leaves the times as they are, too.
@@ -161,7 +162,7 @@ void ContentCommit::write() {
     choose(*name_lock);
     if (new_frame_)
       create(place);
-    else if (!place.is_unlinked)
+    else
       content_->writer_->moved(place.directory, place.name);
   }
   if (!new_writer_) transaction_ = content_->writer_->begin();
@@ -223,9 +224,11 @@ void ContentCommit::create(const StoredPlace& place) {
 
 void ContentCommit::take_over(const StoredPlace& place) {
   const bool sparse = snapshot_->info().kind == frame::ContainerKind::sframe;
-  const auto old = sparse ? place.directory->open_directory(place.name)->open("chunks.b2frame")
-                          : place.directory->open(place.name);
-  attributes_ = old->attributes();
+  if (!place.is_unlinked) {
+    const auto old = sparse ? place.directory->open_directory(place.name)->open("chunks.b2frame")
+                            : place.directory->open(place.name);
+    attributes_ = old->attributes();
+  }
   for (const auto& entry : snapshot_->metalayers())
     if (entry.name != "b2nd" && entry.name != "caterva")
       new_frame_->metalayers.push_back({entry.name, snapshot_->read_metalayer(entry)});

@@ -1,20 +1,31 @@
 #include "fs/dirty_budget.hpp"
 
+#include <chrono>
+#include <optional>
+
 namespace bloscfs::fs {
+namespace {
+
+constexpr std::chrono::seconds kPatience{1};
+
+}  // namespace
 
 void DirtyBudget::wait_for_room() {
-  bool much = false;
-  {
+  std::optional<std::uint64_t> failures;
+  for (;;) {
+    bool much = false;
+    {
+      const MutexLock lock(mutex_);
+      if (taken_ < limit_ / 8) return;
+      much = taken_ >= limit_ / 2;
+      if (!failures) failures = failures_;
+    }
+    // Again after a while: what was to make room may have been removed in the midst of it.
+    press_(much);
     const MutexLock lock(mutex_);
-    if (taken_ < limit_ / 8) return;
-    much = taken_ >= limit_ / 2;
-  }
-  press_(much);
-  const MutexLock lock(mutex_);
-  const std::uint64_t failures = failures_;
-  while (taken_ >= limit_) {
-    changed_.wait(mutex_);
-    if (failures_ != failures) throw std::system_error(last_error_, "dirty data");
+    if (taken_ < limit_) return;
+    changed_.wait_for(mutex_, kPatience);
+    if (failures_ != *failures) throw std::system_error(last_error_, "dirty data");
   }
 }
 

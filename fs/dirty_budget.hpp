@@ -19,8 +19,6 @@ class DirtyBudget {
   DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
       : limit_(limit), stats_(stats), press_(std::move(press)) {}
 
-  std::size_t limit() const { return limit_; }
-
   /// Waits until less than the limit is taken. Throws what a commit meanwhile failed with.
   void wait_for_room() EXCLUDES(mutex_);
   /// A file's dirty bytes have changed.

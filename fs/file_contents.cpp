@@ -53,7 +53,7 @@ std::shared_ptr<const OpenFile> FileContents::open_for_writing(NodeId node,
 
 void FileContents::changed(const std::shared_ptr<const OpenFile>& file) {
   committer_.note(file->content, file);
-  if (!file->content->has_writers()) committer_.queue(file->content);
+  if (!file->content->has_writers()) committer_.queue(file->content, services_.options.strict);
 }
 
 void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home) {
@@ -104,7 +104,7 @@ void FileContents::removed(NodeId node) {
   const auto file = tree_.opened(node);
   if (!file || !file->content) return;
   file->content->orphan();
-  committer_.drop(*file->content);
+  if (!file->content->has_writers()) committer_.drop(*file->content);
 }
 
 void FileContents::resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) {

@@ -188,7 +188,10 @@ void Filesystem::release(std::uint64_t number) {
   if (closed->writes) {
     const auto& content = closed->file->content;
     content->remove_writer();
-    if (content->needs_commit()) contents_.changed(closed->file);
+    if (content->needs_commit())
+      contents_.changed(closed->file);
+    else if (content->is_orphan() && !content->has_writers())
+      committer_.drop(*content);
   }
   if (closed->plain) close_plain(closed->node);
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();

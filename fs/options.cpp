@@ -93,7 +93,7 @@ const std::array kOwnOptions = {
               [](MountOptions& o, std::string_view v) {
                 o.write.dirty_limit = size_option("dirty_limit", v, kMinDirtyLimit);
               },
-              "the part of it that uncommitted writes may take (a quarter)"},
+              "the part of cache_size that uncommitted writes may take (a quarter)"},
     OwnOption{"codec", true,
               [](MountOptions& o, std::string_view v) { o.write.codec = codec_option(v); },
               "of new files: blosclz, lz4, lz4hc, zlib or zstd (zstd)"},

@@ -291,21 +291,42 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
   throw_stale(what.paths.front());
 }
 
+std::optional<Tree::Sight> Tree::see(NodeId directory, const std::string& full_name) {
+  const auto entry = visible_entry(directory, path(directory), full_name);
+  if (!entry) return std::nullopt;
+  return Sight{entry->shown, shown_type(*entry), entry->entry.st_ino};
+}
+
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
-  const std::vector<std::string> present = names_in(directory);
+  std::vector<std::string> present;
+  {
+    const ReadLock names(names_);
+    present = names_in(directory);
+    if (present.size() <= kListBatch) return entries_of(directory, std::move(present), {});
+  }
+  // A large directory takes a while, and others want to change names.
+  Sights seen;
+  for (std::size_t done = 0; done < present.size();) {
+    const ReadLock names(names_);
+    const std::size_t end = std::min(present.size(), done + kListBatch);
+    for (; done < end; done++) seen.emplace(present[done], see(directory, present[done]));
+  }
+  // Then a file is there once, under the name that it has now.
+  const ReadLock names(names_);
+  return entries_of(directory, names_in(directory), seen);
+}
+
+std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory,
+                                                   std::vector<std::string> present,
+                                                   const Sights& seen) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
-  for (std::size_t done = 0; done < present.size();) {
-    // A large directory takes a while, and others want to change names.
-    const ReadLock names(names_);
-    const std::string parent = path(directory);
-    const std::size_t end = std::min(present.size(), done + kListBatch);
-    for (; done < end; done++) {
-      const auto entry = visible_entry(directory, parent, present[done]);
-      if (!entry) continue;
-      named.push_back({present[done], entry->shown});
-      entries.push_back({{}, present[done], shown_type(*entry), entry->entry.st_ino});
-    }
+  for (std::string& name : present) {
+    const auto known = seen.find(name);
+    const auto sight = known != seen.end() ? known->second : see(directory, name);
+    if (!sight) continue;
+    named.push_back({name, sight->shown});
+    entries.push_back({{}, std::move(name), sight->type, sight->inode});
   }
   std::vector<std::string> shown = shown_names(named);
   for (std::size_t i = 0; i < entries.size(); i++) entries[i].shown_name = std::move(shown[i]);
@@ -314,7 +335,6 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
 
 std::vector<std::string> Tree::names_in(NodeId directory) {
   if (is_virtual(directory)) return {single().value()};
-  const ReadLock names(names_);
   std::set<std::string> present;
   for (SourceRoot::Entry& entry : root_.list(path(directory)))
     present.insert(std::move(entry.name));

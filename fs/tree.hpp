@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <sys/stat.h>
@@ -130,13 +131,23 @@ class Tree {
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
   std::optional<std::string> resolve(NodeId directory, const std::string& path,
                                      const std::string& name);
+  /// What a listing tells of an entry; absent for one that is not shown.
+  struct Sight {
+    ShownAs shown;
+    mode_t type;
+    ino_t inode;
+  };
+  using Sights = std::unordered_map<std::string, std::optional<Sight>>;
+  std::optional<Sight> see(NodeId directory, const std::string& full_name);
+  std::vector<std::string> names_in(NodeId directory);
+  std::vector<DirectoryEntry> entries_of(NodeId directory, std::vector<std::string> present,
+                                         const Sights& seen);
   SourceEntry entry_of(const Known& known);
   std::optional<Found> adopt(NodeId directory, const std::string& shown_name,
                              const std::string& full_name);
   Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry);
   struct stat stored_attributes(const Known& known);
 
-  std::vector<std::string> names_in(NodeId directory);
   bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);
   /// The node that stands for the object that is there; null if none does, or for another state.

@@ -10,6 +10,7 @@
 #include "tests/mount/errno_of.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
@@ -45,6 +46,7 @@ class SmallMemory {
     return Fd(open((*mount_ / name).c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0640));
   }
   std::uint64_t commits() const { return mount_->counter("commits"); }
+  fs_std::path source() const { return source_.path(); }
   /// Names in SOURCE; temporaries count as ".tmp".
   std::vector<std::string> stored() const {
     std::vector<std::string> names;
@@ -177,6 +179,51 @@ BOOST_AUTO_TEST_CASE(removed_staged_file_leaves_nothing, *precondition(needs_fus
     BOOST_TEST(unlink((disk / "a").c_str()) == 0);
     BOOST_TEST((contents_of(file, kSize) == contents));
   }
+  disk.mount_again();
+  BOOST_TEST(disk.stored().empty());
+}
+
+/// What is written to a removed file stays readable, however much that is, and leaves nothing.
+void check_removed(SmallMemory& disk, const std::string& name, const ByteVector& before) {
+  BOOST_TEST_CONTEXT(name) {
+    const Fd file(open((disk / name).c_str(), O_RDWR | O_CLOEXEC));
+    BOOST_REQUIRE(file);
+    BOOST_TEST(unlink((disk / name).c_str()) == 0);
+    BOOST_TEST((contents_of(file, before.size()) == before));
+    const ByteVector noise = make_contents("noise", 9, kSize, 1);
+    ByteVector expected = before;
+    expected.resize(before.size() + noise.size());
+    std::copy(noise.begin(), noise.end(), expected.end() - kSize);
+    write_all(file, noise, static_cast<off_t>(before.size()));
+    BOOST_TEST((contents_of(file, expected.size()) == expected));
+    BOOST_TEST(ftruncate(file.get(), 0) == 0);
+    write_all(file, noise, 3);
+    write_all(file, noise, 1000000);
+    BOOST_TEST(fsync(file.get()) == 0);
+    expected.assign(1000000 + kSize, 0);
+    std::copy(noise.begin(), noise.end(), expected.begin() + 3);
+    std::copy(noise.begin(), noise.end(), expected.begin() + 1000000);
+    BOOST_TEST((contents_of(file, expected.size()) == expected));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(removed_files_are_staged_as_well, *precondition(needs_fuse)) {
+  SmallMemory disk;
+  const ByteVector contents = make_contents("text", 10, 300000, 1);
+  const std::string header = npy_header("<f4", {75, 1000});
+  ByteVector array(header.begin(), header.end());
+  array.insert(array.end(), contents.begin(), contents.end());
+  write_all(disk.create("flat"), contents);
+  write_all(disk.create("array.npy"), array);
+  disk.mount_again();
+  const auto sparse = run({b2frame_program(), "create", "--sparse", (disk / "flat").string(), "-o",
+                           (disk.source() / "sparse.b2frame").string()});
+  BOOST_TEST(sparse.ok(), sparse.description());
+  // Of another writer, so that nothing is reserved in it for the time when it is empty.
+  write_file(disk.source() / "foreign.b2frame", flat_frame(contents));
+  write_all(disk.create("new"), contents);
+  for (const char* name : {"new", "flat", "sparse", "foreign"}) check_removed(disk, name, contents);
+  check_removed(disk, "array.npy", array);
   disk.mount_again();
   BOOST_TEST(disk.stored().empty());
 }
