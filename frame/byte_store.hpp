@@ -20,6 +20,7 @@ struct FileAttributes {
   struct Extended {
     std::string name;
     std::vector<std::uint8_t> value;
+    bool operator==(const Extended&) const = default;
   };
   uid_t owner = 0;
   gid_t group = 0;
@@ -27,6 +28,11 @@ struct FileAttributes {
   timespec accessed{};
   timespec modified{};
   std::vector<Extended> extended;
+
+  bool same_but_times(const FileAttributes& other) const {
+    return owner == other.owner && group == other.group && mode == other.mode &&
+           extended == other.extended;
+  }
 };
 
 struct FileTimes {

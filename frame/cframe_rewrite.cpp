@@ -125,6 +125,8 @@ void CframeRewrite::flush() {
 }
 
 void CframeRewrite::publish(const std::optional<FileTimes>& times) {
+  // They may have been changed since the file was written.
+  file_->set_attributes(state_.file->attributes());
   if (times) file_->set_times(times->accessed, times->modified);
   if (state_.name.empty())
     state_.directory->unlink(name_);

@@ -1,5 +1,6 @@
 #include "frame/local_store.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -112,6 +113,11 @@ class LocalFile final : public StoreFile {
     if (::fchown(fd(), wanted.owner, wanted.group) != 0 && errno != EPERM)
       throw_errno(errno, "fchown");
     check(::fchmod(fd(), wanted.mode), "fchmod");
+    for (const std::string& name : extended_names(fd())) {
+      const bool stays = std::any_of(wanted.extended.begin(), wanted.extended.end(),
+                                     [&](const auto& attribute) { return attribute.name == name; });
+      if (!stays) ::fremovexattr(fd(), name.c_str());  // one that cannot go was given by the system
+    }
     for (const FileAttributes::Extended& attribute : wanted.extended) {
       const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
                                      attribute.value.size(), 0);

@@ -169,10 +169,15 @@ void SframeCommit::flush() {
 }
 
 void SframeCommit::publish(const std::optional<FileTimes>& times) {
-  if (times) index_->set_times(times->accessed, times->modified);
   if (state_.current) {
     if (!state_.current->unchanged())
       throw std::system_error(ESTALE, std::generic_category(), "changed by another program");
+    // They may have been changed since this commit began.
+    const FileAttributes now = state_.index->attributes();
+    if (!now.same_but_times(attributes_)) index_->set_attributes(now);
+  }
+  if (times) index_->set_times(times->accessed, times->modified);
+  if (state_.current) {
     state_.expected->replace_file(header_, [&] {
       state_.directory->rename(index_name_, kSframeIndexName, RenameMode::replace);
       published_ = true;

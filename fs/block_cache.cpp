@@ -16,6 +16,8 @@ constexpr std::size_t kMaxGhosts = 1024;  // per shard
 constexpr std::uint8_t kMaxUses = 3;
 /// New values may hold one part in so many before they are the first to go.
 constexpr std::size_t kShareOfNew = 10;
+/// What the kernel has may hold one part in so many.
+constexpr std::size_t kShareOfSpent = 64;
 /// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
 constexpr std::size_t kOneUse = 8;
 /// What open files may hold beside half of the budget.
@@ -114,14 +116,7 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Mad
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
-  entry.in_main = shard.ghosts.erase(hash) != 0;
-  if (entry.in_main) {
-    shard.main.push_back(entry);
-    shard.main_bytes += entry.charge;
-  } else {
-    shard.small.push_back(entry);
-    shard.small_bytes += entry.charge;
-  }
+  put(shard, entry, shard.ghosts.erase(hash) != 0 ? Place::main : Place::small);
   stats_.cache_bytes += entry.charge;
   shard.made.notify_all();
 }
@@ -189,52 +184,60 @@ void BlockCache::reserve(std::size_t bytes) {
 
 void BlockCache::release(std::size_t bytes) { used_ -= bytes; }
 
+std::size_t BlockCache::bytes_in(Place place) const {
+  std::size_t bytes = 0;
+  for (const Shard& shard : shards_) bytes += shard.queues[static_cast<std::size_t>(place)].bytes;
+  return bytes;
+}
+
 bool BlockCache::evict_one() {
-  std::size_t fresh = 0;
-  std::size_t used_again = 0;
-  for (const Shard& shard : shards_) {
-    fresh += shard.small_bytes;
-    used_again += shard.main_bytes;
-  }
-  const bool new_first = fresh * kShareOfNew > fresh + used_again;
-  const Victim first = new_first ? Victim::new_value : Victim::used_again;
-  const Victim second = new_first ? Victim::used_again : Victim::new_value;
+  if (bytes_in(Place::spent) > 0 && evict_from_fullest(Place::spent)) return true;
+  const std::size_t fresh = bytes_in(Place::small);
+  const bool new_first = fresh * kShareOfNew > fresh + bytes_in(Place::main);
+  const Place first = new_first ? Place::small : Place::main;
+  const Place second = new_first ? Place::main : Place::small;
   return evict_from_fullest(first) || evict_from_fullest(second);
 }
 
-bool BlockCache::evict_from_fullest(Victim victim) {
-  const auto fill = [victim](const Shard& shard) {
-    return victim == Victim::new_value ? shard.small_bytes.load() : shard.main_bytes.load();
+bool BlockCache::evict_from_fullest(Place place) {
+  const auto fill = [place](const Shard& shard) {
+    return shard.queues[static_cast<std::size_t>(place)].bytes.load();
   };
   const auto fullest =
       std::max_element(shards_.begin(), shards_.end(),
                        [&](const Shard& a, const Shard& b) { return fill(a) < fill(b); });
-  if (evict_from(*fullest, victim)) return true;
+  if (evict_from(*fullest, place)) return true;
   return std::any_of(shards_.begin(), shards_.end(),
-                     [&](Shard& shard) { return evict_from(shard, victim); });
+                     [&](Shard& shard) { return evict_from(shard, place); });
 }
 
-bool BlockCache::evict_from(Shard& shard, Victim victim) {
+void BlockCache::put(Shard& shard, Entry& entry, Place place) {
+  Queue& queue = shard.queues[static_cast<std::size_t>(place)];
+  entry.place = place;
+  queue.entries.push_back(entry);
+  queue.bytes += entry.charge;
+}
+
+void BlockCache::take_out(Shard& shard, Entry& entry) {
+  Queue& queue = shard.queues[static_cast<std::size_t>(entry.place)];
+  queue.entries.erase(queue.entries.iterator_to(entry));
+  queue.bytes -= entry.charge;
+}
+
+bool BlockCache::evict_from(Shard& shard, Place place) {
   const MutexLock lock(shard.mutex);
-  return victim == Victim::new_value ? evict_from_small(shard) : evict_from_main(shard);
-}
-
-bool BlockCache::evict_from_small(Shard& shard) {
-  for (int passed_over = 0; passed_over < kMaxPassedOver && !shard.small.empty();) {
-    Entry& entry = shard.small.front();
-    shard.small.pop_front();
+  auto& entries = shard.queues[static_cast<std::size_t>(place)].entries;
+  for (int passed_over = 0; passed_over < kMaxPassedOver && !entries.empty();) {
+    Entry& entry = entries.front();
+    take_out(shard, entry);
     if (entry.uses > 0) {
-      shard.small_bytes -= entry.charge;
-      shard.main_bytes += entry.charge;
-      entry.uses = 0;
-      entry.in_main = true;
-      shard.main.push_back(entry);
+      entry.uses = place == Place::main ? static_cast<std::uint8_t>(entry.uses - 1) : 0;
+      put(shard, entry, Place::main);
     } else if (entry.value.use_count() > 1) {
-      shard.small.push_back(entry);
+      put(shard, entry, place);
       passed_over++;
     } else {
-      shard.small_bytes -= entry.charge;
-      remember_ghost(shard, CacheKeyHash{}(entry.key));
+      if (place != Place::main) remember_ghost(shard, CacheKeyHash{}(entry.key));
       drop(shard, entry);
       return true;
     }
@@ -242,23 +245,19 @@ bool BlockCache::evict_from_small(Shard& shard) {
   return false;
 }
 
-bool BlockCache::evict_from_main(Shard& shard) {
-  for (int passed_over = 0; passed_over < kMaxPassedOver && !shard.main.empty();) {
-    Entry& entry = shard.main.front();
-    shard.main.pop_front();
-    if (entry.uses > 0) {
-      entry.uses--;
-      shard.main.push_back(entry);
-    } else if (entry.value.use_count() > 1) {
-      shard.main.push_back(entry);
-      passed_over++;
-    } else {
-      shard.main_bytes -= entry.charge;
-      drop(shard, entry);
-      return true;
-    }
+void BlockCache::spent(const CacheKey& key) {
+  Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
+  {
+    const MutexLock lock(shard.mutex);
+    const auto position = shard.entries.find(key);
+    if (position == shard.entries.end() || position->second.pending) return;
+    Entry& entry = position->second;
+    if (entry.place != Place::small) return;
+    take_out(shard, entry);
+    put(shard, entry, Place::spent);
   }
-  return false;
+  while (bytes_in(Place::spent) > capacity_ / kShareOfSpent && evict_from_fullest(Place::spent)) {
+  }
 }
 
 void BlockCache::drop(Shard& shard, const Entry& entry) {
@@ -282,9 +281,7 @@ void BlockCache::forget(const CacheKey& key) {
   const auto position = shard.entries.find(key);
   if (position == shard.entries.end() || position->second.pending) return;
   Entry& entry = position->second;
-  Queue& queue = entry.in_main ? shard.main : shard.small;
-  (entry.in_main ? shard.main_bytes : shard.small_bytes) -= entry.charge;
-  queue.erase(queue.iterator_to(entry));
+  take_out(shard, entry);
   used_ -= entry.charge;
   stats_.cache_bytes -= entry.charge;
   shard.entries.erase(position);

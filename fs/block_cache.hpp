@@ -3,7 +3,9 @@
 //
 // Thread-safe. Whatever is asked for by several readers at once is made once. Eviction follows
 // S3-FIFO (small queue, main queue, ghosts), so that one pass over a large file does not push out
-// what is used again. Values are shared_ptr: eviction never hurts a reader.
+// what is used again. What the kernel's page cache has as a whole gives way before all that, and
+// holds only a part of the budget, so that its memory is used again. Values are shared_ptr:
+// eviction never hurts a reader.
 
 #include <array>
 #include <cstdint>
@@ -96,6 +98,9 @@ class BlockCache {
   /// Takes from the budget what uncommitted bytes outside of the cache have become, in bytes.
   void charge(std::size_t before, std::size_t after);
 
+  /// All of a value has gone to the kernel, which keeps it: it is hardly needed here any more.
+  void spent(const CacheKey& key);
+
   /// True if the value is there or being made. Counts neither as hit nor as miss.
   bool contains(const CacheKey& key);
 
@@ -117,26 +122,28 @@ class BlockCache {
     Value value;
     std::exception_ptr error;
   };
+  enum class Place : std::uint8_t { small, main, spent };
+  static constexpr std::size_t kPlaces = 3;
   struct Entry : boost::intrusive::list_base_hook<> {
     CacheKey key;
     Value value;
     std::size_t charge = 0;
     std::uint64_t touched = 0;  ///< clock_ at the last use that counted
     std::uint8_t uses = 0;
-    bool in_main = false;
+    Place place = Place::small;
     bool unread = false;               ///< made by readahead, and not read since
     std::shared_ptr<Pending> pending;  ///< set while the value is being made
   };
-  using Queue = boost::intrusive::list<Entry>;
+  struct Queue {
+    boost::intrusive::list<Entry> entries;
+    /// Changed under the shard's mutex; read without it to find the fullest shard.
+    std::atomic<std::size_t> bytes{0};
+  };
   struct Shard {
     Mutex mutex;
     CondVar made;
     std::unordered_map<CacheKey, Entry, CacheKeyHash> entries GUARDED_BY(mutex);
-    Queue small GUARDED_BY(mutex);
-    Queue main GUARDED_BY(mutex);
-    /// Changed under the mutex; read without it to find the fullest shard.
-    std::atomic<std::size_t> small_bytes{0};
-    std::atomic<std::size_t> main_bytes{0};
+    std::array<Queue, kPlaces> queues;  ///< by Place
     std::unordered_set<std::size_t> ghosts GUARDED_BY(mutex);
     std::deque<std::size_t> ghost_order GUARDED_BY(mutex);
   };
@@ -152,12 +159,12 @@ class BlockCache {
   void release(std::size_t bytes);
   /// Frees one value of some shard; false if those that it looked at are all in use.
   bool evict_one();
-  enum class Victim { new_value, used_again };
-  bool evict_from(Shard& shard, Victim victim);
+  std::size_t bytes_in(Place place) const;
+  bool evict_from(Shard& shard, Place place);
   /// Tries the fullest shard first: shards are unequal, and order is kept only within each.
-  bool evict_from_fullest(Victim victim);
-  bool evict_from_small(Shard& shard) REQUIRES(shard.mutex);
-  bool evict_from_main(Shard& shard) REQUIRES(shard.mutex);
+  bool evict_from_fullest(Place place);
+  void put(Shard& shard, Entry& entry, Place place) REQUIRES(shard.mutex);
+  void take_out(Shard& shard, Entry& entry) REQUIRES(shard.mutex);
   /// Frees an entry that no queue holds any more.
   void drop(Shard& shard, const Entry& entry) REQUIRES(shard.mutex);
   void remember_ghost(Shard& shard, std::size_t hash) REQUIRES(shard.mutex);

@@ -1,6 +1,5 @@
 #pragma once
-// Memory of dirty bytes: taken and given back by the thousand while somebody writes, which would
-// cost a page fault for every 4 KiB if each piece went back to the system.
+// Memory of dirty bytes, which is taken and given back by the thousand while somebody writes.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,8 +12,8 @@ namespace bloscfs::fs {
 /// Bytes of dirty data are kept in pieces of at most this size, that of most chunks.
 inline constexpr std::size_t kCellSize = 128 << 10;
 
-/// Bytes that grow at their end. New ones are not set. Whole cells are kept for the next who wants
-/// one, up to 12 MiB in the process.
+/// Bytes that grow at their end. New ones are not set. All that holds more than half a cell takes
+/// the same memory, so that it serves the next one.
 class CellBytes {
  public:
   CellBytes() = default;
@@ -53,8 +52,5 @@ class CellBytes {
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;
 };
-
-/// Gives the cells that are kept back to the system.
-void trim_cells();
 
 }  // namespace bloscfs::fs

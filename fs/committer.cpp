@@ -6,7 +6,6 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "fs/cell_memory.hpp"
 #include "fs/content_commit.hpp"
 #include "fs/log.hpp"
 
@@ -148,7 +147,6 @@ void Committer::work() {
       if (pressure_ == Pressure::none && !stopping_) wake_.wait_for(mutex_, kPoll);
       if (stopping_) return;
       pressure = std::exchange(pressure_, Pressure::none);
-      if (dirty_.empty()) trim_cells();
     }
     if (pressure != Pressure::none) stage(pressure == Pressure::all ? 1 : kWorthStaging);
     commit_in_batches(due_contents(pressure));

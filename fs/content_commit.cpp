@@ -207,7 +207,7 @@ void ContentCommit::reopen(const StoredPlace& place) {
 
 void ContentCommit::create(const StoredPlace& place) {
   stored_as_ = frame::temporary_name();
-  if (snapshot_) take_over(place);
+  if (snapshot_) take_over_metalayers();
   const frame::WriterSettings settings{content_->services_.options.locking};
   if (place.is_temporary && !place.is_unlinked && !was_staged_) {
     stored_as_ = place.name;
@@ -222,16 +222,17 @@ void ContentCommit::create(const StoredPlace& place) {
   if (snapshot_) copy_vlmetalayers();
 }
 
-void ContentCommit::take_over(const StoredPlace& place) {
-  const bool sparse = snapshot_->info().kind == frame::ContainerKind::sframe;
-  if (!place.is_unlinked) {
-    const auto old = sparse ? place.directory->open_directory(place.name)->open("chunks.b2frame")
-                            : place.directory->open(place.name);
-    attributes_ = old->attributes();
-  }
+void ContentCommit::take_over_metalayers() {
   for (const auto& entry : snapshot_->metalayers())
     if (entry.name != "b2nd" && entry.name != "caterva")
       new_frame_->metalayers.push_back({entry.name, snapshot_->read_metalayer(entry)});
+}
+
+void ContentCommit::take_over_attributes(const StoredPlace& place) {
+  const bool sparse = snapshot_->info().kind == frame::ContainerKind::sframe;
+  const auto old = sparse ? place.directory->open_directory(place.name)->open("chunks.b2frame")
+                          : place.directory->open(place.name);
+  place.directory->open(stored_as_)->set_attributes(old->attributes());
 }
 
 void ContentCommit::copy_vlmetalayers() {
@@ -257,8 +258,7 @@ void ContentCommit::flushed() {
 void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
-  if (attributes_ && !place.is_unlinked)
-    place.directory->open(stored_as_)->set_attributes(*attributes_);
+  if (new_writer_ && snapshot_ && !place.is_unlinked) take_over_attributes(place);
   if (!is_temporary_ready_) transaction_->publish();
   if (place.is_unlinked) {
     // Removed since write(): what was to take its place goes on without a name, too.

@@ -78,7 +78,8 @@ class ContentCommit {
   void create(const StoredPlace& place);
   void keep_named_state() noexcept;
   void remove_created();
-  void take_over(const StoredPlace& place);
+  void take_over_metalayers();
+  void take_over_attributes(const StoredPlace& place);
   void copy_vlmetalayers();
 
   void fill();
@@ -122,7 +123,6 @@ class ContentCommit {
   std::unique_ptr<frame::FrameWriter> new_writer_;
   std::string stored_as_;  ///< name of the file that the new container is in
   std::shared_ptr<frame::StoreDirectory> settled_in_;  ///< where a new name is to be made durable
-  std::optional<frame::FileAttributes> attributes_;    ///< what it takes over from the old one
   bool is_array_ = false;                              ///< what the new container is
   std::unique_ptr<frame::Transaction> transaction_;
   std::unique_ptr<ChunkRecoder> recoder_;

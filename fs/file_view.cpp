@@ -61,14 +61,13 @@ void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) cons
 void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   if (!geometry_) return reader_.read(offset, size, out);
   // Added when it is complete: what a failure leaves unfilled must not be sent.
-  const auto length = static_cast<std::size_t>(size);
-  const std::shared_ptr<std::uint8_t[]> memory(new std::uint8_t[length]);
-  const codec::MutableBytes bytes(memory.get(), length);
-  read_blocked(offset, bytes);
-  out.add_shared(memory, bytes);
+  const auto bytes = std::make_shared<SpareBytes>(static_cast<std::size_t>(size));
+  read_blocked(offset, bytes->span(), out.is_kept_by_kernel());
+  out.add_shared(bytes, bytes->view());
 }
 
-void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out) const {
+void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
+                            bool kept_by_kernel) const {
   FrameReader::Request request(reader_);
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
     const auto opened = reader_.open_chunk(part.chunk, request);
@@ -86,6 +85,7 @@ void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out) const 
         const std::int64_t target = run.array_offset + (at - run.in_block) - offset;
         span.copy(at - span_begin, out.subspan(static_cast<std::size_t>(target),
                                                static_cast<std::size_t>(end - at)));
+        if (kept_by_kernel) reader_.note_given(*opened, span, end - at);
         at = end;
       }
     }

@@ -69,7 +69,7 @@ class FileView {
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
   std::size_t excess() const;
   void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  void read_blocked(std::int64_t offset, codec::MutableBytes out) const;
+  void read_blocked(std::int64_t offset, codec::MutableBytes out, bool kept_by_kernel) const;
   void prefetch_blocked(std::int64_t offset, std::int64_t size) const;
 
   ViewShape shape_;

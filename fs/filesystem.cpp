@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <malloc.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include "frame/throw_errno.hpp"
 #include "fs/attributes.hpp"
 #include "fs/log.hpp"
+#include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -52,6 +54,8 @@ std::size_t dirty_limit(const MountOptions& options) {
 }
 
 constexpr int kStaleTries = 20;
+/// One part in so many of the cache stays when nobody reads.
+constexpr std::uint64_t kKeptAtRest = 4;
 
 /// Runs `work` again while the source is replaced under it: the kernel itself tries only twice.
 template <typename Work>
@@ -172,6 +176,7 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
       if ((flags & O_TRUNC) != 0) truncate(*handle, 0);
     }
     const bool changed = tree_.take_change(node, entry);
+    if (handle->direct) direct_handles_++;
     return {handles_.add(std::move(handle)), changed};
   });
 }
@@ -185,6 +190,7 @@ std::shared_ptr<Filesystem::FileHandle> Filesystem::handle(std::uint64_t number)
 void Filesystem::release(std::uint64_t number) {
   const auto closed = handle(number);
   handles_.remove(number);
+  if (closed->direct) direct_handles_--;
   if (closed->writes) {
     const auto& content = closed->file->content;
     content->remove_writer();
@@ -220,6 +226,12 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
   using Clock = std::chrono::steady_clock;
   if (handles_.size() != 0) return Clock::duration::zero();
   return Clock::now().time_since_epoch() - Clock::duration(last_release_.load());
+}
+
+void Filesystem::rest() {
+  cache_.shrink(stats_.cache_bytes / kKeptAtRest);
+  trim_spare_memory();
+  ::malloc_trim(0);
 }
 
 std::uint64_t Filesystem::open_directory(NodeId node) {

@@ -80,6 +80,8 @@ class Filesystem {
 
   /// Reads from a container's view.
   void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
+  /// True if the kernel's page cache serves all who may want what is read now.
+  bool is_kept_by_kernel() const { return direct_handles_ == 0; }
 
   /// True if somebody has the file open for writing, so that the kernel may know more of it.
   bool has_writers(const FileHandle& handle) const;
@@ -109,6 +111,12 @@ class Filesystem {
 
   /// Time since the last file handle was released; zero while one is open.
   std::chrono::steady_clock::duration idle_time() const;
+  /// Grows with everything that is read or committed.
+  std::uint64_t requests() const {
+    return stats_.cache_hits + stats_.cache_misses + stats_.commits;
+  }
+  /// Gives most of the memory back that may serve nobody any more.
+  void rest();
 
  private:
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
@@ -134,6 +142,7 @@ class Filesystem {
   Mutex log_mutex_;
   std::unordered_set<std::string> logged_ GUARDED_BY(log_mutex_);
   std::atomic<std::chrono::steady_clock::rep> last_release_;
+  std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   const WriteOptions write_options_;
   const bool writable_;
   std::atomic<std::uint64_t> next_content_id_{1};

@@ -38,14 +38,6 @@ std::int64_t decode_memory(const codec::Chunk& chunk, const BlockRun& run) {
   return chunk.decode_memory() + (run.count() > 1 ? kRunSize + kLargestGather : 0);
 }
 
-std::unique_ptr<std::uint8_t[]> allocate(std::int64_t size) {
-  return std::unique_ptr<std::uint8_t[]>(new std::uint8_t[static_cast<std::size_t>(size)]);
-}
-
-codec::MutableBytes span_of(const std::unique_ptr<std::uint8_t[]>& memory, std::int64_t size) {
-  return {memory.get(), static_cast<std::size_t>(size)};
-}
-
 /// Recorded checksums that are read at once.
 constexpr std::int64_t kChecksums = 1024;
 
@@ -241,19 +233,20 @@ void FrameReader::decode_each(const frame::OpenedChunk& opened, const BlockRun& 
   const codec::Chunk& chunk = opened.chunk;
   const bool together = run.stored.size <= kLargestGather;
   codec::ByteRange held;
-  std::unique_ptr<std::uint8_t[]> stored;
+  SpareBytes stored;
   for (std::int32_t number = run.first; number <= run.last; number++) {
     const codec::ByteRange wanted = chunk.block_stored(number);
     if (wanted.offset < held.offset || end_of(wanted) > end_of(held)) {
       held = together ? run.stored : wanted;
-      stored = allocate(held.size);
-      snapshot_->read_stored(opened, held, span_of(stored, held.size));
+      stored = SpareBytes(static_cast<std::size_t>(held.size));
+      snapshot_->read_stored(opened, held, stored.span());
     }
     const codec::ByteRange content = chunk.block_content(number);
     const auto part = out.subspan(static_cast<std::size_t>(content.offset - run.content.offset),
                                   static_cast<std::size_t>(content.size));
-    const codec::Bytes bytes(stored.get() + (wanted.offset - held.offset),
-                             static_cast<std::size_t>(wanted.size));
+    const codec::Bytes bytes =
+        stored.view().subspan(static_cast<std::size_t>(wanted.offset - held.offset),
+                              static_cast<std::size_t>(wanted.size));
     naming_chunk(opened.place.number,
                  [&] { thread_decoder().decode(chunk, number, bytes, reference, part); });
     if (number == 0) reference = part;
@@ -270,11 +263,9 @@ FrameReader::BlockPointer FrameReader::decode(const frame::OpenedChunk& opened, 
     reference = first->view().first(static_cast<std::size_t>(chunk.block_content(0).size));
   }
   request.work_.begin(run.content.size + run.count() * kBlockWork);
-  auto decoded = std::make_shared<Block>();
-  decoded->size = static_cast<std::size_t>(run.content.size);
-  decoded->bytes = allocate(run.content.size);
+  auto decoded = std::make_shared<Block>(static_cast<std::size_t>(run.content.size));
   unless_changed([&] {
-    decode_each(opened, run, reference, span_of(decoded->bytes, run.content.size));
+    decode_each(opened, run, reference, decoded->bytes.span());
     return true;
   });
   thread_decoder().trim(kKeptScratch);
@@ -304,14 +295,20 @@ FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::in
     codec::throw_malformed("chunk " + std::to_string(opened.place.number) + " has " +
                            std::to_string(chunk.nbytes()) + " bytes, wanted byte " +
                            std::to_string(chunk_offset + size - 1));
-  if (chunk.header().is_special()) return {nullptr, {}, &chunk, chunk_offset, size};
+  if (chunk.header().is_special()) return {nullptr, {}, &chunk, chunk_offset, size, 0};
   const BlockRun run = block_run_at(chunk, chunk_offset);
   const std::int64_t from = chunk_offset - run.content.offset;
   const std::int64_t length = std::min(size, run.content.size - from);
-  Span span{blocks(opened, run, request), {}, nullptr, chunk_offset, length};
+  Span span{blocks(opened, run, request), {}, nullptr, chunk_offset, length, run.first};
   span.bytes =
       span.block->view().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(length));
   return span;
+}
+
+void FrameReader::note_given(const frame::OpenedChunk& opened, const Span& span,
+                             std::int64_t size) const {
+  if (span.block && span.block->gave(static_cast<std::size_t>(size)))
+    cache_.spent(key(CacheKind::block, opened.place.number, span.run));
 }
 
 void FrameReader::Span::copy(std::int64_t from, codec::MutableBytes out) const {
@@ -330,10 +327,11 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
         span.special == nullptr ? codec::SpecialValue::none : span.special->header().special;
     if (special == codec::SpecialValue::zero || special == codec::SpecialValue::uninit)
       out.add_zeros(static_cast<std::size_t>(span.size));
-    else if (span.block && static_cast<std::int64_t>(span.block->size) <= kLargestPinned)
+    else if (span.block && static_cast<std::int64_t>(span.block->view().size()) <= kLargestPinned)
       out.add_shared(span.block, span.bytes);
     else
       span.copy(0, out.add_owned(static_cast<std::size_t>(span.size)));
+    if (out.is_kept_by_kernel()) note_given(*opened, span, span.size);
     done += span.size;
   }
 }

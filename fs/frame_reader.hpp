@@ -1,6 +1,7 @@
 #pragma once
 // Reads a snapshot's contents through the block cache.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,17 +11,25 @@
 #include "fs/block_cache.hpp"
 #include "fs/block_run.hpp"
 #include "fs/reply_data.hpp"
+#include "fs/spare_memory.hpp"
 #include "fs/work.hpp"
 
 namespace bloscfs::fs {
 
 /// Decoded bytes that a cache entry keeps: those of a run of blocks.
 struct Block {
-  std::unique_ptr<std::uint8_t[]> bytes;
-  std::size_t size = 0;
+  explicit Block(std::size_t size) : bytes(size) {}
 
-  codec::Bytes view() const { return {bytes.get(), size}; }
-  std::size_t memory() const { return sizeof(*this) + size; }
+  codec::Bytes view() const { return bytes.view(); }
+  std::size_t memory() const { return sizeof(*this) + spare_size(bytes.size()); }
+  /// So many bytes have gone to the kernel; true when those were the last ones.
+  bool gave(std::size_t count) const {
+    const std::size_t before = given.fetch_add(count);
+    return before < bytes.size() && before + count >= bytes.size();
+  }
+
+  SpareBytes bytes;
+  mutable std::atomic<std::size_t> given{0};
 };
 
 struct ReaderSettings {
@@ -76,6 +85,7 @@ class FrameReader {
     const codec::Chunk* special = nullptr;
     std::int64_t chunk_offset = 0;
     std::int64_t size = 0;
+    std::int32_t run = 0;  ///< first of the block's run
 
     /// Copies [from, from + out.size()) of the span.
     void copy(std::int64_t from, codec::MutableBytes out) const;
@@ -83,6 +93,8 @@ class FrameReader {
   /// The longest piece of [chunk_offset, chunk_offset + size) that one span holds, from its start.
   Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size,
                Request& request) const;
+  /// `size` bytes of a span of that chunk have gone to the kernel's page cache.
+  void note_given(const frame::OpenedChunk& opened, const Span& span, std::int64_t size) const;
   /// Brings the blocks of a part of a chunk into the cache; returns the end of what they hold.
   std::int64_t prefetch_part(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
                              std::int64_t size, Request& request) const;

@@ -56,7 +56,7 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
                  offset);
       return;
     }
-    ReplyData data;
+    ReplyData data(fs.is_kept_by_kernel());
     fs.read(*handle, offset, static_cast<std::int64_t>(size), data);
     fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));
   });

@@ -6,9 +6,11 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::int64_t kFirstWindow = 256 << 10;
-constexpr std::int64_t kLargestWindow = 8 << 20;
+/// What is decoded in advance for each thread that decodes. More would leave the processor's caches
+/// before it is read.
+constexpr std::int64_t kWindowPerThread = 2 << 20;
 /// Work for one task: large enough to be worth a wake-up, small enough to spread over the pool.
-constexpr std::int64_t kPart = 256 << 10;
+constexpr std::int64_t kPart = 1 << 20;
 /// Requests of one sequential reader arrive a little out of order from several kernel threads.
 constexpr std::int64_t kReorderSlack = 2 << 20;
 
@@ -20,7 +22,7 @@ bool ReadaheadBudget::take(std::int64_t bytes) {
   return false;
 }
 
-Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std::int64_t limit) {
+Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std::int64_t largest) {
   const MutexLock lock(mutex_);
   const std::int64_t end = offset + size;
   const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
@@ -32,9 +34,10 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std
     return {};
   }
   next_ = std::max(next_, end);
-  window_ = std::min({std::max(kFirstWindow, window_ * 2), kLargestWindow, limit});
+  window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
   const Window window{std::max(ahead_, next_), next_ + window_};
-  if (window.begin >= window.end) return {};
+  // Half of a window at a time wakes the pool less often.
+  if (window.begin > next_ + window_ / 2) return {};
   ahead_ = window.end;
   return window;
 }
@@ -42,7 +45,8 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std
 void Readahead::on_read(std::int64_t offset, std::int64_t size,
                         const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
                         ReadaheadBudget& budget) {
-  Window window = advance(offset, size, budget.limit());
+  const auto threads = static_cast<std::int64_t>(pool.threads());
+  Window window = advance(offset, size, std::min(threads * kWindowPerThread, budget.limit()));
   window.end = std::min(window.end, file->content->size());
   for (std::int64_t at = window.begin; at < window.end; at += kPart) {
     const std::int64_t part = std::min(kPart, window.end - at);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "fs/spare_memory.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -28,9 +30,9 @@ void ReplyData::add_piece(const std::uint8_t* data, std::size_t size) {
 }
 
 codec::MutableBytes ReplyData::allocate(std::size_t size) {
-  const std::shared_ptr<std::uint8_t[]> memory(new std::uint8_t[size]);
+  const auto memory = std::make_shared<SpareBytes>(size);
   owners_.push_back(memory);
-  return {memory.get(), size};
+  return memory->span();
 }
 
 void ReplyData::add_shared(std::shared_ptr<const void> owner, codec::Bytes bytes) {

@@ -18,6 +18,10 @@ class ReplyData {
   /// Fewer bytes are copied: pinning and sending them on their own would cost more.
   static constexpr std::size_t kLeastShared = 4096;
 
+  /// `kept_by_kernel`: its page cache takes the bytes, so that nobody asks for them again soon.
+  explicit ReplyData(bool kept_by_kernel = false) : kept_by_kernel_(kept_by_kernel) {}
+
+  bool is_kept_by_kernel() const { return kept_by_kernel_; }
   /// Adds bytes that `owner` keeps alive.
   void add_shared(std::shared_ptr<const void> owner, codec::Bytes bytes);
   /// Adds `size` uninitialised bytes and returns them to be filled at once.
@@ -37,6 +41,7 @@ class ReplyData {
   std::vector<std::shared_ptr<const void>> owners_;
   codec::MutableBytes room_;  ///< for the next small parts
   std::size_t size_ = 0;
+  const bool kept_by_kernel_;
 };
 
 }  // namespace bloscfs::fs

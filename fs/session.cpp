@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <stdexcept>
@@ -22,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/idle_watch.hpp"
 #include "fs/log.hpp"
 #include "fs/reply.hpp"
 
@@ -31,7 +30,6 @@ namespace {
 constexpr unsigned kRequestSize = 1 << 20;  // 256 pages, the most that the kernel sends
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
-constexpr std::chrono::seconds kIdleCheck{1};
 
 constexpr auto kWantedCapabilities = static_cast<unsigned>(
     FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
@@ -137,40 +135,6 @@ void bound_allocator() {
   ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
 }
-
-/// Ends the session after a time without open files.
-class IdleWatch {
- public:
-  IdleWatch(const Filesystem& filesystem, std::uint32_t seconds) {
-    if (seconds == 0) return;
-    thread_ = std::thread([this, &filesystem, limit = std::chrono::seconds(seconds)] {
-      std::unique_lock lock(mutex_);
-      while (!stopped_) {
-        condition_.wait_for(lock, kIdleCheck);
-        if (stopped_ || filesystem.idle_time() < limit) continue;
-        ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
-        return;
-      }
-    });
-  }
-  ~IdleWatch() {
-    if (!thread_.joinable()) return;
-    {
-      const std::lock_guard lock(mutex_);
-      stopped_ = true;
-    }
-    condition_.notify_all();
-    thread_.join();
-  }
-  IdleWatch(const IdleWatch&) = delete;
-  IdleWatch& operator=(const IdleWatch&) = delete;
-
- private:
-  std::mutex mutex_;
-  std::condition_variable condition_;
-  bool stopped_ = false;
-  std::thread thread_;
-};
 
 /// Threads for requests, and for decoding beside them.
 struct ThreadCounts {
@@ -290,7 +254,7 @@ void run_session(SessionSettings settings) {
   state.filesystem = &filesystem;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
-  const IdleWatch idle_watch(filesystem, settings.options.idle_timeout);
+  const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
   session.serve(threads.requests);
   filesystem.commit_all();
 }

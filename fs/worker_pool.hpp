@@ -17,7 +17,7 @@ void take_long_turns() noexcept;
 
 class WorkerPool {
  public:
-  explicit WorkerPool(std::size_t threads) : pool_(threads) {}
+  explicit WorkerPool(std::size_t threads) : threads_(threads), pool_(threads) {}
   /// Drops what has not begun and waits for the rest.
   ~WorkerPool() {
     pool_.stop();
@@ -25,6 +25,8 @@ class WorkerPool {
   }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
+
+  std::size_t threads() const { return threads_; }
 
   template <typename Task>
   void post(Task&& task) {
@@ -36,6 +38,7 @@ class WorkerPool {
   }
 
  private:
+  const std::size_t threads_;
   boost::asio::thread_pool pool_;
 };
 

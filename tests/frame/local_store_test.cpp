@@ -125,6 +125,7 @@ BOOST_AUTO_TEST_CASE(carries_attributes_over) {
   const bool extended = ::setxattr((directory / "a").c_str(), "user.note", "text", 4, 0) == 0;
   from->set_times({1000, 5}, {2000, 7});
   const auto to = store->create("b", 0600);
+  ::setxattr((directory / "b").c_str(), "user.other", "text", 4, 0);
   to->set_attributes(from->attributes());
   const auto st = stat_of(directory / "b");
   BOOST_TEST((st.st_mode & 07777) == 0751u);
@@ -135,6 +136,7 @@ BOOST_AUTO_TEST_CASE(carries_attributes_over) {
   char value[8] = {};
   BOOST_TEST(::getxattr((directory / "b").c_str(), "user.note", value, sizeof(value)) == 4);
   BOOST_TEST(std::string(value) == "text");
+  BOOST_TEST(::getxattr((directory / "b").c_str(), "user.other", value, sizeof(value)) == -1);
 }
 
 BOOST_AUTO_TEST_CASE(knows_when_nobody_else_has_a_file_open) {

@@ -169,6 +169,29 @@ BOOST_AUTO_TEST_CASE(gives_new_files_the_owner_and_mode_of_the_index) {
   BOOST_TEST(chunk.extended.empty());
 }
 
+BOOST_AUTO_TEST_CASE(keeps_attributes_that_change_during_a_commit) {
+  const auto disk = MemoryDisk::make();
+  make_sparse(disk, pattern(12288, 1));
+  const auto directory = disk->root()->open_directory("f");
+  directory->open("chunks.b2frame")
+      ->set_attributes({0, 0, 0640, {1, 0}, {2, 0}, {{"user.gone", pattern(5, 1)}}});
+  const auto writer = open_writer(disk, "f");
+  const auto transaction = writer->begin();
+  transaction->set_vlmetalayer("note", pattern(10, 1));
+  transaction->write();
+  transaction->flush();
+  // As chmod and setxattr do it: the time of modification stays.
+  disk->nodes.at(directory->stamp("chunks.b2frame")->inode).attributes = {
+      0, 0, 0604, {1, 0}, {2, 0}, {{"user.new", pattern(5, 2)}}};
+  transaction->publish();
+  transaction->flush();
+  transaction->finish();
+  const FileAttributes index = directory->open("chunks.b2frame")->attributes();
+  BOOST_TEST(index.mode == 0604u);
+  BOOST_REQUIRE(index.extended.size() == 1u);
+  BOOST_TEST(index.extended.front().name == "user.new");
+}
+
 BOOST_AUTO_TEST_CASE(refuses_to_write_over_what_somebody_else_did) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_sparse(disk, pattern(8192, 1));

@@ -163,6 +163,32 @@ BOOST_AUTO_TEST_CASE(many_threads_keep_the_budget_and_the_values_right) {
   BOOST_TEST(stats.cache_bytes.load() <= cache.capacity());
 }
 
+BOOST_AUTO_TEST_CASE(what_the_kernel_has_is_the_first_to_go) {
+  for (int i = 0; i < 20; i++) get(i, 10'000);
+  for (int i = 100; i < 200; i++) {
+    get(i, 10'000);
+    cache.spent(key_of(i));
+  }
+  BOOST_TEST(stats.cache_bytes.load() < 250'000);
+  made = 0;
+  for (int i = 0; i < 20; i++) get(i, 10'000);
+  BOOST_TEST(made == 0);
+  get(100, 10'000);
+  BOOST_TEST(made == 1);
+  cache.spent(key_of(12345));  // nothing of that name
+}
+
+BOOST_AUTO_TEST_CASE(what_comes_back_after_the_kernel_had_it_stays) {
+  for (int round = 0; round < 2; round++)
+    for (int i = 0; i < 60; i++) {
+      get(i, 10'000);
+      cache.spent(key_of(i));
+    }
+  made = 0;
+  for (int i = 0; i < 50; i++) get(i, 10'000);
+  BOOST_TEST(made == 0);
+}
+
 BOOST_AUTO_TEST_CASE(shrinks_on_request) {
   for (int i = 0; i < 50; i++) get(i, 10'000);
   cache.shrink(0);

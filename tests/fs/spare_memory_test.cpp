@@ -1,0 +1,40 @@
+#include "fs/spare_memory.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace bloscfs::fs;
+
+BOOST_AUTO_TEST_SUITE(spare_memory)
+
+BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again) {
+  const std::uint8_t* first = nullptr;
+  {
+    SpareBytes bytes(100'000);
+    first = bytes.span().data();
+  }
+  BOOST_TEST(SpareBytes(100'001).view().data() == first);  // within the same page
+  BOOST_TEST(spare_size(100'000) == spare_size(100'001));
+}
+
+BOOST_AUTO_TEST_CASE(owner_gives_its_piece_to_another) {
+  SpareBytes one(50'000), other(60'000);
+  const std::uint8_t* const data = one.view().data();
+  other = std::move(one);
+  BOOST_TEST(other.view().data() == data);
+  BOOST_TEST(other.size() == 50'000u);
+  const SpareBytes third(std::move(other));
+  BOOST_TEST(third.view().data() == data);
+}
+
+BOOST_AUTO_TEST_CASE(any_size_can_be_had) {
+  for (const std::size_t size : {0, 1, 4095, 32 << 10, 40 << 20}) {
+    SpareBytes bytes(size);
+    BOOST_TEST(bytes.size() == size);
+    std::fill(bytes.span().begin(), bytes.span().end(), std::uint8_t{1});
+  }
+  trim_spare_memory();
+  SpareBytes again(32 << 10);
+  BOOST_TEST(again.span().size() == 32u << 10);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
