@@ -127,6 +127,11 @@ std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& e
   {
     const ReadLock names(names_);
     found = adopt(directory, entry.shown_name, entry.full_name);
+    if (!found) {
+      // Since it was listed the file may have become an array, say, which is stored elsewhere.
+      const auto full_name = resolve(directory, path(directory), entry.shown_name);
+      if (full_name) found = adopt(directory, entry.shown_name, *full_name);
+    }
   }
   if (found) found->attributes = with_live(found->attributes, found->id);
   return found;
@@ -309,7 +314,8 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
   for (std::size_t done = 0; done < present.size();) {
     const ReadLock names(names_);
     const std::size_t end = std::min(present.size(), done + kListBatch);
-    for (; done < end; done++) seen.emplace(present[done], see(directory, present[done]));
+    for (; done < end; done++)
+      if (const auto sight = see(directory, present[done])) seen.emplace(present[done], *sight);
   }
   // Then a file is there once, under the name that it has now.
   const ReadLock names(names_);
@@ -323,7 +329,7 @@ std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory,
   std::vector<DirectoryEntry> entries;
   for (std::string& name : present) {
     const auto known = seen.find(name);
-    const auto sight = known != seen.end() ? known->second : see(directory, name);
+    const auto sight = known != seen.end() ? std::optional(known->second) : see(directory, name);
     if (!sight) continue;
     named.push_back({name, sight->shown});
     entries.push_back({{}, std::move(name), sight->type, sight->inode});

@@ -137,7 +137,7 @@ class Tree {
     mode_t type;
     ino_t inode;
   };
-  using Sights = std::unordered_map<std::string, std::optional<Sight>>;
+  using Sights = std::unordered_map<std::string, Sight>;
   std::optional<Sight> see(NodeId directory, const std::string& full_name);
   std::vector<std::string> names_in(NodeId directory);
   std::vector<DirectoryEntry> entries_of(NodeId directory, std::vector<std::string> present,

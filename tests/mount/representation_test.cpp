@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(need
   changer.join();
   BOOST_TEST(in_time.load());
   BOOST_TEST(wrong == 0u);
-  BOOST_TEST(listings > 20u);
+  BOOST_TEST(listings > 5u);
 }
 
 BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition(needs_fuse)) {
