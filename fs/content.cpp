@@ -182,12 +182,13 @@ void Content::check_writable(std::int64_t end) const {
     fail(EINVAL, "size of an array");
 }
 
-void Content::write(std::int64_t offset, codec::Bytes bytes) {
+void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes) {
   if (bytes.empty()) return;
   const auto size = static_cast<std::int64_t>(bytes.size());
-  if (offset > std::numeric_limits<std::int64_t>::max() - size) fail(EFBIG, "write");
   services_.budget.wait_for_room();
   const WriteLock lock(mutex_);
+  const std::int64_t offset = at.value_or(size_);
+  if (offset > std::numeric_limits<std::int64_t>::max() - size) fail(EFBIG, "write");
   check_writable(std::max(size_, offset + size));
   live_.bytes.write(offset, bytes);
   size_ = std::max(size_, offset + size);

@@ -74,7 +74,8 @@ class Content {
   /// To be called before the first change. `home` outlives the content. Throws EROFS for what
   /// cannot be written (Bloscpack), EACCES etc. of the file.
   void make_writable(std::shared_ptr<ContentHome> home);
-  void write(std::int64_t offset, codec::Bytes bytes);
+  /// Without an offset at the end, wherever that is by then.
+  void write(std::optional<std::int64_t> at, codec::Bytes bytes);
   /// Sets the size; what is added reads as zeros.
   void resize(std::int64_t size);
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.

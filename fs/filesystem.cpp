@@ -277,8 +277,8 @@ Content& Filesystem::changing(const FileHandle& handle) {
   return *handle.file->content;
 }
 
-void Filesystem::write(FileHandle& handle, std::int64_t offset, codec::Bytes bytes) {
-  changing(handle).write(offset, bytes);
+void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes) {
+  changing(handle).write(at, bytes);
 }
 
 void Filesystem::truncate(FileHandle& handle, std::int64_t size) {

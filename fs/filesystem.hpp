@@ -89,7 +89,7 @@ class Filesystem {
   // --- writing: containers, and plain files where nothing else is said
 
   /// To containers.
-  void write(FileHandle& handle, std::int64_t offset, codec::Bytes bytes);
+  void write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes);
   void truncate(FileHandle& handle, std::int64_t size);
   /// The same without a handle.
   void resize(NodeId node, std::int64_t size);

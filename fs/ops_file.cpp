@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -124,16 +126,21 @@ void op_write_buf(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset,
                          mount_state(request).writeback && info->writepage);
     }
     const std::size_t size = fuse_buf_size(in);
+    // Several who append at once may each have the kernel believe in another end. With its
+    // writeback cache it decides on that alone.
+    const bool appends =
+        (info->flags & O_APPEND) != 0 && !info->writepage && !mount_state(request).writeback;
+    const auto at = appends ? std::nullopt : std::optional<std::int64_t>(offset);
     const fuse_buf& first = in->buf[in->idx];
     if (in->count == in->idx + 1 && (first.flags & FUSE_BUF_IS_FD) == 0) {
-      fs.write(*handle, offset, {static_cast<const std::uint8_t*>(first.mem) + in->off, size});
+      fs.write(*handle, at, {static_cast<const std::uint8_t*>(first.mem) + in->off, size});
     } else {
       std::vector<std::uint8_t> bytes(size);
       fuse_bufvec out = FUSE_BUFVEC_INIT(size);
       out.buf[0].mem = bytes.data();
       const ssize_t copied = fuse_buf_copy(&out, in, static_cast<fuse_buf_copy_flags>(0));
       if (copied < 0) throw std::system_error(static_cast<int>(-copied), std::generic_category());
-      fs.write(*handle, offset, codec::Bytes(bytes).first(static_cast<std::size_t>(copied)));
+      fs.write(*handle, at, codec::Bytes(bytes).first(static_cast<std::size_t>(copied)));
     }
     fuse_reply_write(request, size);
   });

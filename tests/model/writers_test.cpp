@@ -110,6 +110,7 @@ Counts run_writers(const Variant& variant, std::uint64_t seed, std::uint64_t cou
     BOOST_REQUIRE_MESSAGE(writer->problem().empty(), "seed " << seed << ": " << writer->problem());
     add_counts(counts, writer->lockstep().counts());
   }
+  BOOST_TEST_INFO_SCOPE("seed " << seed);
   const std::uint64_t each = writers[0]->appended();
   BOOST_TEST(problem_in_records(read_file(*mount / "records"), each) == "");
   fs_std::copy_file(*mount / "records", model / "records");
