@@ -114,10 +114,11 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out) const
   live_.apply(offset, bytes);
 }
 
-void Content::prefetch(std::int64_t offset, std::int64_t size) const {
+void Content::prefetch(std::int64_t offset, std::int64_t size,
+                       const std::atomic<std::int64_t>& reached) const {
   const ReadLock lock(mutex_);
   size = std::min(size, committed_size() - offset);
-  if (size > 0 && is_untouched(offset, size)) view_->prefetch(offset, size);
+  if (size > 0 && is_untouched(offset, size)) view_->prefetch(offset, size, reached);
 }
 
 std::optional<std::int64_t> Content::seek_data(std::int64_t offset) const {

@@ -2,6 +2,7 @@
 // A container's bytes as its file shows them: what is committed, and over that what was written
 // since. One per open container, shared by all its handles.
 
+#include <atomic>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -62,7 +63,10 @@ class Content {
   LogicalAttributes attributes() const;
   /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  void prefetch(std::int64_t offset, std::int64_t size) const;
+  /// Brings the blocks of such a range into the cache, unless the reader has `reached` what is
+  /// behind them meanwhile.
+  void prefetch(std::int64_t offset, std::int64_t size,
+                const std::atomic<std::int64_t>& reached) const;
   /// As FileView's; what was written is data.
   std::optional<std::int64_t> seek_data(std::int64_t offset) const;
   std::optional<std::int64_t> seek_hole(std::int64_t offset) const;

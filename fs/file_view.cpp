@@ -93,20 +93,28 @@ void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }
 
-void FileView::prefetch(std::int64_t offset, std::int64_t size) const {
+void FileView::prefetch(std::int64_t offset, std::int64_t size,
+                        const std::atomic<std::int64_t>& reached) const {
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
-  const std::int64_t begin = std::max(offset, header_size);
+  const std::int64_t begin = std::max({offset, header_size, reached.load()});
   const std::int64_t end = std::min(offset + size, this->size());
   if (begin >= end) return;
   if (geometry_)
-    prefetch_blocked(begin - header_size, end - begin);
+    prefetch_blocked(begin - header_size, end - begin, reached);
   else
-    reader_.prefetch(begin - header_size, end - begin);
+    reader_.prefetch(begin - header_size, end - begin, [&](std::int64_t content_offset) {
+      return header_size + content_offset <= reached;
+    });
 }
 
-void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size) const {
+void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
+                                const std::atomic<std::int64_t>& reached) const {
   FrameReader::Request request(reader_);
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
+    // The blocks of one layer are used up, and may be gone, all at once.
+    const auto& last = part.runs->back();
+    if (header_size + last.array_offset + last.length <= reached) return;
     const auto opened = reader_.open_chunk(part.chunk, request);
     std::int64_t fetched = part.chunk_offset;
     for (const auto& run : *part.runs) {

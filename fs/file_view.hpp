@@ -1,6 +1,7 @@
 #pragma once
 // A container shown as one file: flat contents, array elements, or a NPY file.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -38,7 +39,8 @@ class FileView {
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   /// Brings the blocks of that range into the cache.
-  void prefetch(std::int64_t offset, std::int64_t size) const;
+  void prefetch(std::int64_t offset, std::int64_t size,
+                const std::atomic<std::int64_t>& reached) const;
 
   /// Next offset >= `offset` that lies in data (resp. in a hole); the file's end counts as a hole.
   /// nullopt where there is none (ENXIO). Special zero chunks are holes.
@@ -70,7 +72,8 @@ class FileView {
   std::size_t excess() const;
   void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   void read_blocked(std::int64_t offset, codec::MutableBytes out, bool kept_by_kernel) const;
-  void prefetch_blocked(std::int64_t offset, std::int64_t size) const;
+  void prefetch_blocked(std::int64_t offset, std::int64_t size,
+                        const std::atomic<std::int64_t>& reached) const;
 
   ViewShape shape_;
   FrameReader reader_;

@@ -364,14 +364,20 @@ void FrameReader::forget_chunk(std::int64_t chunk) const {
   cache_.forget(opened_key);
 }
 
-void FrameReader::prefetch(std::int64_t offset, std::int64_t size) const {
+void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
+                           const std::function<bool(std::int64_t end)>& reached) const {
   if (size <= 0) return;
   Request request(*this);
   frame::ChunkPlace where = place_at(offset, request);
   for (;;) {
     const std::int64_t chunk_offset = offset - where.content_offset;
     const std::int64_t part = std::min<std::int64_t>(size, where.nbytes - chunk_offset);
-    if (!is_tiny(where)) prefetch_part(*open_place(where, request), chunk_offset, part, request);
+    const std::int64_t end = chunk_offset + part;
+    if (!is_tiny(where) && !reached(offset + part)) {
+      const auto opened = open_place(where, request);
+      for (std::int64_t at = chunk_offset; at < end && !reached(where.content_offset + at + 1);)
+        at = prefetch_part(*opened, at, 1, request);
+    }
     offset += part;
     size -= part;
     if (size == 0) return;

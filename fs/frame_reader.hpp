@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -65,8 +66,10 @@ class FrameReader {
 
   /// Adds content bytes [offset, offset + size), which lie inside the contents, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
-  /// Brings the blocks of such a range into the cache.
-  void prefetch(std::int64_t offset, std::int64_t size) const;
+  /// Brings the blocks of such a range into the cache, but for those whose end the reader has
+  /// `reached` meanwhile.
+  void prefetch(std::int64_t offset, std::int64_t size,
+                const std::function<bool(std::int64_t end)>& reached) const;
 
   /// Where a chunk lies, and which chunk holds a content offset.
   frame::ChunkPlace place(std::int64_t chunk, Request& request) const;

@@ -31,9 +31,11 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std
     window_ = 0;
     next_ = end;
     ahead_ = end;
+    *reached_ = offset;
     return {};
   }
   next_ = std::max(next_, end);
+  *reached_ = offset;
   window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
   const Window window{std::max(ahead_, next_), next_ + window_};
   // Half of a window at a time wakes the pool less often.
@@ -51,9 +53,9 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size,
   for (std::int64_t at = window.begin; at < window.end; at += kPart) {
     const std::int64_t part = std::min(kPart, window.end - at);
     if (!budget.take(part)) return;
-    pool.post([file, at, part, &budget] {
+    pool.post([file, at, part, &budget, reached = reached_] {
       try {
-        file->content->prefetch(at, part);
+        file->content->prefetch(at, part, *reached);
       } catch (const std::exception&) {
         // The reader meets the same error when it gets there, and reports it.
       }

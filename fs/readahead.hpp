@@ -44,6 +44,9 @@ class Readahead {
   std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where a sequential reader goes on
   std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   ///< end of what was already asked for
   std::int64_t window_ GUARDED_BY(mutex_) = 0;  ///< bytes; grows while the reader goes on
+  /// Where the latest request begins, for tasks that may run when the handle is gone.
+  const std::shared_ptr<std::atomic<std::int64_t>> reached_ =
+      std::make_shared<std::atomic<std::int64_t>>(0);
 };
 
 }  // namespace bloscfs::fs

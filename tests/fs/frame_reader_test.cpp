@@ -71,6 +71,8 @@ Buffer array_layer(const std::vector<std::int64_t>& shape, const std::vector<std
   return out;
 }
 
+const std::atomic<std::int64_t> nothing_reached{0};
+
 struct ReaderFixture {
   FileView view(SharedSnapshot snapshot, bool raw = true) {
     ViewShape shape = view_shape(snapshot->info(), raw);
@@ -171,7 +173,7 @@ BOOST_AUTO_TEST_CASE(reads_tiny_blocks_of_different_sizes) {
 BOOST_AUTO_TEST_CASE(keeps_no_tiny_chunks) {
   const FileView file = view(repeated(make_memcpy_chunk({9}, 1), 1, 100'000));
   BOOST_TEST((read(file, 0, 100'000) == Buffer(100'000, 9)));
-  file.prefetch(0, 100'000);
+  file.prefetch(0, 100'000, nothing_reached);
   BOOST_TEST(stats.cache_misses.load() <= 100'000u / 2048 + 2);
 }
 
@@ -185,7 +187,7 @@ BOOST_AUTO_TEST_CASE(wants_only_the_blocks_that_hold_wanted_bytes_of_an_array) {
   frame.add(make_block_chunk(content, 1, 8192), kSize);
   const FileView file = view(frame);
   BOOST_TEST((read(file, 100'000, 1) == Buffer{content[100'000]}));
-  file.prefetch(200'000, 1);
+  file.prefetch(200'000, 1, nothing_reached);
   BOOST_TEST(stats.blocks_decoded.load() == 2);
   BOOST_TEST((read(file, 0, kSize) == content));
 }
@@ -324,7 +326,8 @@ BOOST_AUTO_TEST_CASE(chunk_that_shrinks_under_its_reader_is_an_error) {
   source->bytes[packed.position(0) + 5] = 0;  // nbytes is 16 now; no stamp tells
   source->bytes[packed.position(0) + 4] = 16;
   BOOST_CHECK_EXCEPTION(read(file, 8192, 100), codec::Error, is_malformed_frame);
-  BOOST_CHECK_EXCEPTION(file.prefetch(8192, 100), codec::Error, is_malformed_frame);
+  BOOST_CHECK_EXCEPTION(file.prefetch(8192, 100, nothing_reached), codec::Error,
+                        is_malformed_frame);
 }
 
 BOOST_AUTO_TEST_CASE(looks_for_data_page_by_page) {
