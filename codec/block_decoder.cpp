@@ -171,6 +171,24 @@ void BlockDecoder::trim(std::size_t keep) {
   if (state_->scratch.capacity() > keep) state_->scratch = std::vector<std::uint8_t>();
 }
 
+void decode_blocks(const Chunk& chunk, Bytes stored, BlockDecoder& decoder, MutableBytes out) {
+  const auto part = [](auto bytes, const ByteRange& range) {
+    return bytes.subspan(static_cast<std::size_t>(range.offset),
+                         static_cast<std::size_t>(range.size));
+  };
+  if (chunk.header().memcpyed && !out.empty()) {  // in one go, as its blocks are virtual
+    const Bytes contents = stored.subspan(static_cast<std::size_t>(chunk.header().header_size));
+    std::memcpy(out.data(), contents.data(), out.size());
+    return;
+  }
+  for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
+    const Bytes reference =
+        chunk.needs_reference(block) ? Bytes(part(out, chunk.block_content(0))) : Bytes{};
+    decoder.decode(chunk, block, part(stored, chunk.block_stored(block)), reference,
+                   part(out, chunk.block_content(block)));
+  }
+}
+
 std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
                                        std::size_t max_nbytes, BlockDecoder& decoder) {
   const Chunk opened = open_chunk(chunk, full_typesize);
@@ -180,20 +198,7 @@ std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
                                            std::to_string(max_nbytes) + " allowed");
   }
   std::vector<std::uint8_t> contents(nbytes);
-  const MutableBytes all = contents;
-  for (std::int32_t block = 0; block < opened.block_count(); ++block) {
-    const ByteRange content = opened.block_content(block);
-    const ByteRange stored = opened.block_stored(block);
-    const Bytes reference = opened.needs_reference(block)
-                                ? all.first(static_cast<std::size_t>(opened.block_content(0).size))
-                                : Bytes{};
-    decoder.decode(opened, block,
-                   chunk.subspan(static_cast<std::size_t>(stored.offset),
-                                 static_cast<std::size_t>(stored.size)),
-                   reference,
-                   all.subspan(static_cast<std::size_t>(content.offset),
-                               static_cast<std::size_t>(content.size)));
-  }
+  decode_blocks(opened, chunk, decoder, contents);
   return contents;
 }
 

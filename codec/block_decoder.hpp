@@ -33,7 +33,10 @@ class BlockDecoder {
   std::unique_ptr<State> state_;
 };
 
-/// Decodes a whole chunk that lies in memory; for metalayers, tools and tests.
+/// Decodes all blocks of a chunk to `out`, of chunk.nbytes() bytes; `stored` are its stored bytes.
+void decode_blocks(const Chunk& chunk, Bytes stored, BlockDecoder& decoder, MutableBytes out);
+
+/// Opens and decodes a whole chunk that lies in memory; for metalayers, tools and tests.
 std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
                                        std::size_t max_nbytes, BlockDecoder& decoder);
 

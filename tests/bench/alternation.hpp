@@ -30,6 +30,15 @@ double seconds_of(std::size_t calls, const Work& work) {
   return taken.count() / static_cast<double>(calls);
 }
 
+/// Seconds of one call of what needs no comparison.
+template <typename Work>
+double typical_seconds(std::size_t rounds, const Work& work) {
+  constexpr std::size_t kCalls = 100;
+  std::vector<double> times;
+  for (std::size_t i = 0; i < rounds; ++i) times.push_back(seconds_of(kCalls, work));
+  return median(times);
+}
+
 /// `rounds` rounds, fewer where they take seconds each.
 template <typename Ours, typename Theirs>
 Comparison compare(std::size_t rounds, const Ours& ours, const Theirs& theirs) {
@@ -37,6 +46,7 @@ Comparison compare(std::size_t rounds, const Ours& ours, const Theirs& theirs) {
   constexpr double kMost = 3;
   constexpr std::size_t kFewest = 3;
   ours();
+  theirs();
   const double once = seconds_of(1, theirs);
   const std::size_t calls = 1 + static_cast<std::size_t>(kTurn / once);
   if (once * 2 * static_cast<double>(rounds) > kMost) {

@@ -131,20 +131,15 @@ class FilterCase {
         filtered_(bench.blosc2, filter.name, typesize, block_, contents_),
         plain_(bench.blosc2, "none", typesize, block_, contents_) {}
 
-  void compare_pass(const char* pass, bool forward, Run run) {
-    const std::string name = std::string(pass) + " " + std::to_string(typesize_);
+  void compare_pass(const std::string& name, bool forward, Run run) {
     const auto ours = [&] { each_block(forward, run); };
-    if (bench_.wants(name)) {
-      Comparison result = compare(bench_.rounds, ours, [&] { run_peer(filtered_, forward); });
-      const double idle = compare(bench_.rounds, ours, [&] { run_peer(plain_, forward); }).theirs;
-      result.theirs -= idle;
-      result.ratio -= idle / result.ours;
-      report(name, "filter", result);
-    }
-    if (bench_.wants(name + " to memcpy")) {
-      report(name + " to memcpy", "memcpy",
-             compare(bench_.rounds, ours, [&] { each_block(forward, copy_block); }));
-    }
+    Comparison result = compare(bench_.rounds, ours, [&] { run_peer(filtered_, forward); });
+    const double idle = typical_seconds(bench_.rounds, [&] { run_peer(plain_, forward); });
+    result.theirs -= idle;
+    result.ratio -= idle / result.ours;
+    report(name, "filter", result);
+    report(name + " to memcpy", "memcpy",
+           compare(bench_.rounds, ours, [&] { each_block(forward, copy_block); }));
   }
 
  private:
@@ -185,9 +180,13 @@ void compare_filters(const Bench& bench) {
   check(bench.blosc2.register_codec(&idle), "register_codec");
   for (const Filter& filter : kFilters) {
     for (const std::size_t typesize : kTypesizes) {
-      FilterCase compared(bench, filter, typesize);
-      compared.compare_pass(filter.name, true, filter.apply);
-      compared.compare_pass(filter.inverse_name, false, filter.undo);
+      for (const bool forward : {true, false}) {
+        const std::string name =
+            (forward ? filter.name : filter.inverse_name) + (" " + std::to_string(typesize));
+        if (!bench.wants(name + " to memcpy")) continue;
+        FilterCase(bench, filter, typesize)
+            .compare_pass(name, forward, forward ? filter.apply : filter.undo);
+      }
     }
   }
 }
