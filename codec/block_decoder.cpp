@@ -36,6 +36,8 @@ struct BlockDecoder::State {
     Bytes take(std::size_t size);
   };
 
+  void decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
+              MutableBytes out);
   void decode_streams(Job& job, MutableBytes out);
   void decode_stream(Job& job, MutableBytes out);
   void decode_vl_stream(Job& job, MutableBytes out);
@@ -43,7 +45,9 @@ struct BlockDecoder::State {
   Decompressor& decompressor(CodecId id);
   MutableBytes scratch_of(std::size_t size);
 
-  std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;  ///< null: codec not known
+  std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;
+  CodecId latest_id{};
+  Decompressor* latest = nullptr;  ///< for latest_id, once there is any
   std::vector<std::uint8_t> scratch;
 };
 
@@ -60,13 +64,16 @@ Bytes BlockDecoder::State::Job::take(std::size_t size) {
 }
 
 Decompressor& BlockDecoder::State::decompressor(CodecId id) {
+  if (latest != nullptr && latest_id == id) return *latest;
   auto found = decompressors.find(id);
   if (found == decompressors.end()) {
     std::unique_ptr<Decompressor> made = make_decompressor(id);
     if (made == nullptr) throw_unsupported("codec " + codec_name(id) + " is not supported");
     found = decompressors.emplace(id, std::move(made)).first;
   }
-  return *found->second;
+  latest_id = id;
+  latest = found->second.get();
+  return *latest;
 }
 
 MutableBytes BlockDecoder::State::scratch_of(std::size_t size) {
@@ -144,49 +151,48 @@ BlockDecoder& BlockDecoder::operator=(BlockDecoder&&) noexcept = default;
 
 void BlockDecoder::decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
                           MutableBytes out) {
-  const ChunkHeader& header = chunk.header();
-  const ByteRange content = chunk.block_content(block);
-  const bool needs_reference = chunk.needs_reference(block);
-  if (out.size() != static_cast<std::size_t>(content.size) ||
+  if (out.size() != static_cast<std::size_t>(chunk.block_content(block).size) ||
       stored.size() != static_cast<std::size_t>(chunk.block_stored(block).size) ||
-      (needs_reference && reference.size() < out.size())) {
+      (chunk.needs_reference(block) && reference.size() < out.size())) {
     throw std::invalid_argument("buffers do not fit block " + std::to_string(block));
   }
-  if (header.is_special()) return chunk.fill_special(content.offset, out);
+  state_->decode(chunk, block, stored, reference, out);
+}
+
+void BlockDecoder::State::decode(const Chunk& chunk, std::int32_t block, Bytes stored,
+                                 Bytes reference, MutableBytes out) {
+  const ChunkHeader& header = chunk.header();
+  if (header.is_special()) return chunk.fill_special(chunk.block_content(block).offset, out);
   if (header.memcpyed) {
     std::memcpy(out.data(), stored.data(), out.size());
     return;
   }
+  Job job{chunk, block, stored};
+  if (!header.is_filtered()) return decode_streams(job, out);
   check_filters(header);
-  const MutableBytes scratch =
-      pipeline_needs_scratch(header) ? state_->scratch_of(out.size()) : MutableBytes{};
-  State::Job job{chunk, block, stored};
-  state_->decode_streams(job, filtered_buffer(header, out, scratch));
-  undo_filters(header, !needs_reference, reference, out, scratch);
+  const MutableBytes spare =
+      pipeline_needs_scratch(header) ? scratch_of(out.size()) : MutableBytes{};
+  decode_streams(job, filtered_buffer(header, out, spare));
+  undo_filters(header, !chunk.needs_reference(block), reference, out, spare);
+}
+
+void BlockDecoder::decode_all(const Chunk& chunk, Bytes stored, MutableBytes out) {
+  const auto part = [](auto bytes, const ByteRange& range) {
+    return bytes.subspan(static_cast<std::size_t>(range.offset),
+                         static_cast<std::size_t>(range.size));
+  };
+  for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
+    const Bytes reference =
+        chunk.needs_reference(block) ? Bytes(part(out, chunk.block_content(0))) : Bytes{};
+    state_->decode(chunk, block, part(stored, chunk.block_stored(block)), reference,
+                   part(out, chunk.block_content(block)));
+  }
 }
 
 std::size_t BlockDecoder::scratch_memory() const { return state_->scratch.capacity(); }
 
 void BlockDecoder::trim(std::size_t keep) {
   if (state_->scratch.capacity() > keep) state_->scratch = std::vector<std::uint8_t>();
-}
-
-void decode_blocks(const Chunk& chunk, Bytes stored, BlockDecoder& decoder, MutableBytes out) {
-  const auto part = [](auto bytes, const ByteRange& range) {
-    return bytes.subspan(static_cast<std::size_t>(range.offset),
-                         static_cast<std::size_t>(range.size));
-  };
-  if (chunk.header().memcpyed && !out.empty()) {  // in one go, as its blocks are virtual
-    const Bytes contents = stored.subspan(static_cast<std::size_t>(chunk.header().header_size));
-    std::memcpy(out.data(), contents.data(), out.size());
-    return;
-  }
-  for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
-    const Bytes reference =
-        chunk.needs_reference(block) ? Bytes(part(out, chunk.block_content(0))) : Bytes{};
-    decoder.decode(chunk, block, part(stored, chunk.block_stored(block)), reference,
-                   part(out, chunk.block_content(block)));
-  }
 }
 
 std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
@@ -198,7 +204,7 @@ std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
                                            std::to_string(max_nbytes) + " allowed");
   }
   std::vector<std::uint8_t> contents(nbytes);
-  decode_blocks(opened, chunk, decoder, contents);
+  decoder.decode_all(opened, chunk, contents);
   return contents;
 }
 

@@ -23,6 +23,9 @@ class BlockDecoder {
   void decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
               MutableBytes out);
 
+  /// All blocks to `out`, of chunk.nbytes() bytes; `stored` is the whole chunk.
+  void decode_all(const Chunk& chunk, Bytes stored, MutableBytes out);
+
   /// Bytes of scratch held now, codec contexts not counted.
   std::size_t scratch_memory() const;
   /// Gives back scratch above `keep` bytes.
@@ -32,9 +35,6 @@ class BlockDecoder {
   struct State;
   std::unique_ptr<State> state_;
 };
-
-/// Decodes all blocks of a chunk to `out`, of chunk.nbytes() bytes; `stored` are its stored bytes.
-void decode_blocks(const Chunk& chunk, Bytes stored, BlockDecoder& decoder, MutableBytes out);
 
 /// Opens and decodes a whole chunk that lies in memory; for metalayers, tools and tests.
 std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,

@@ -33,6 +33,7 @@ struct ChunkHeader {
   /// True if blocks stand for themselves in the stored bytes: header | starts | blocks.
   bool has_block_starts() const { return !memcpyed && !is_special() && nbytes > 0; }
   bool has_filter(FilterId id) const;
+  bool is_filtered() const { return filters != std::array<FilterStep, kFilterSlots>{}; }
   /// Streams that a block of `block_size` decoded bytes is stored in (chunk format, section 4).
   std::int32_t stream_count(std::int64_t block_size) const;
 };

@@ -119,8 +119,8 @@ class Case {
     codec::BlockDecoder decoder;
     void* const context = bench_.blosc2.create_dctx({});
     const auto theirs = [&] {
-      check(bench_.blosc2.decompress_ctx(context, chunk_.data(), int_size(chunk_),
-                                         decoded_.data(), int_size(decoded_)),
+      check(bench_.blosc2.decompress_ctx(context, chunk_.data(), int_size(chunk_), decoded_.data(),
+                                         int_size(decoded_)),
             "decompress_ctx");
     };
     decode_own(decoder);
@@ -144,8 +144,7 @@ class Case {
   }
 
   void decode_own(codec::BlockDecoder& decoder) {
-    const codec::Chunk chunk = codec::open_chunk(chunk_, settings_.typesize);
-    codec::decode_blocks(chunk, chunk_, decoder, decoded_);
+    decoder.decode_all(codec::open_chunk(chunk_, settings_.typesize), chunk_, decoded_);
   }
 
   const Bench& bench_;
