@@ -27,14 +27,23 @@ constexpr std::ptrdiff_t kTail = 12;     // not searched, so that wide loads sta
 
 struct Effort {
   int hash_bits;
-  int skip_shift;            ///< after 2^skip_shift misses the search steps over one byte more
-  std::ptrdiff_t min_ratio;  ///< in percent; where less is won, parts are stored unsearched
+  int skip_shift;              ///< after 2^skip_shift misses the search steps over one byte more
+  std::ptrdiff_t min_ratio;    ///< in percent; where less is won, parts are stored unsearched
+  std::size_t probes;          ///< parts that are looked at before a stream is given up
+  std::ptrdiff_t probe_ratio;  ///< in percent; what one of them must win
 };
 
 /// By level.
-constexpr Effort kEfforts[] = {{},           {12, 4, 250}, {12, 4, 220}, {12, 4, 190},
-                               {13, 5, 170}, {13, 5, 155}, {13, 5, 150}, {13, 6, 150},
-                               {14, 6, 120}, {14, 7, 100}};
+constexpr Effort kEfforts[] = {{},
+                               {12, 4, 250, 2, 200},
+                               {12, 4, 180, 4, 130},
+                               {12, 4, 120, 8, 105},
+                               {13, 5, 115, 8, 105},
+                               {13, 5, 115, 8, 105},
+                               {13, 5, 112, 8, 105},
+                               {13, 6, 110, 8, 104},
+                               {14, 6, 105, 8, 102},
+                               {14, 7, 100, 8, 101}};
 
 std::uint32_t load32(const std::uint8_t* from) { return boost::endian::load_little_u32(from); }
 std::uint64_t load64(const std::uint8_t* from) { return boost::endian::load_little_u64(from); }
@@ -228,6 +237,18 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
   return static_cast<std::size_t>(output.at - out.data());
 }
 
+/// Encodes small parts from all over the stream, until one wins enough. `out` is overwritten.
+bool is_promising(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
+  constexpr std::size_t kProbe = 1024;
+  const std::size_t probes = std::min(effort.probes, in.size() / (4 * kProbe));
+  for (std::size_t i = 0; i < probes; ++i) {
+    const Bytes part = in.subspan(i * (in.size() / probes), kProbe);
+    const auto size = static_cast<std::ptrdiff_t>(encode(part, out, table, effort));
+    if (size > 0 && size * effort.probe_ratio <= 100 * std::ptrdiff_t{kProbe}) return true;
+  }
+  return probes == 0;
+}
+
 class BloscLzCompressor final : public Compressor {
  public:
   explicit BloscLzCompressor(const Effort& effort) : effort_(effort), table_(effort.hash_bits) {}
@@ -236,7 +257,7 @@ class BloscLzCompressor final : public Compressor {
     if (in.size() < kMinInput || in.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
       return 0;
     }
-    return encode(in, out, table_, effort_);
+    return is_promising(in, out, table_, effort_) ? encode(in, out, table_, effort_) : 0;
   }
 
  private:
