@@ -45,6 +45,11 @@ constexpr Effort kEfforts[] = {{},
                                {14, 6, 105, 8, 102},
                                {14, 7, 100, 8, 101}};
 
+// Ratios in percent: a part that wins so much speaks for its stream, one that wins less only for a
+// trial, and what wins less than that goes on for nothing.
+constexpr std::ptrdiff_t kStrong = 125;
+constexpr std::ptrdiff_t kWeak = 103;
+
 std::uint32_t load32(const std::uint8_t* from) { return boost::endian::load_little_u32(from); }
 std::uint64_t load64(const std::uint8_t* from) { return boost::endian::load_little_u64(from); }
 
@@ -206,7 +211,9 @@ class Gauge {
   std::ptrdiff_t skip_ = kWindow;
 };
 
-std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
+/// `trial` is 0, or how far it goes on if that wins nothing worth mentioning.
+std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort,
+                   std::ptrdiff_t trial) {
   const Positions positions = table.begin(in);
   const std::uint8_t* const end = in.data() + in.size();
   const std::uint8_t* const limit = end - kTail;
@@ -229,6 +236,10 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
     }
     anchor = to;
     if (to > limit) break;
+    if (trial != 0 && to - in.data() >= trial) {
+      if ((output.at - out.data()) * kWeak > (to - in.data()) * 100) return 0;
+      trial = 0;
+    }
     positions.slot(to - 2) = positions.of(to - 2);
     at = gauge.next(to, output.at - out.data(), limit);
   }
@@ -237,16 +248,19 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
   return static_cast<std::size_t>(output.at - out.data());
 }
 
-/// Encodes small parts from all over the stream, until one wins enough. `out` is overwritten.
-bool is_promising(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
-  constexpr std::size_t kProbe = 1024;
-  const std::size_t probes = std::min(effort.probes, in.size() / (4 * kProbe));
-  for (std::size_t i = 0; i < probes; ++i) {
-    const Bytes part = in.subspan(i * (in.size() / probes), kProbe);
-    const auto size = static_cast<std::ptrdiff_t>(encode(part, out, table, effort));
-    if (size > 0 && size * effort.probe_ratio <= 100 * std::ptrdiff_t{kProbe}) return true;
+/// Encodes small parts from all over the stream. Returns the least size of one, in percent; 0 for
+/// streams that are too short to tell. `out` is overwritten.
+std::ptrdiff_t best_part(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
+  constexpr std::size_t kPart = 1024;
+  const std::size_t parts = std::min(effort.probes, in.size() / (4 * kPart));
+  if (parts == 0 || out.size() < kPart) return 0;
+  std::size_t best = kPart;
+  for (std::size_t i = 0; i < parts && best * std::size_t{kStrong} > kPart * 100; ++i) {
+    const std::size_t size =
+        encode(in.subspan(i * (in.size() / parts), kPart), out, table, effort, 0);
+    if (size > 0) best = std::min(best, size);
   }
-  return probes == 0;
+  return static_cast<std::ptrdiff_t>(best * 100 / kPart);
 }
 
 class BloscLzCompressor final : public Compressor {
@@ -257,7 +271,10 @@ class BloscLzCompressor final : public Compressor {
     if (in.size() < kMinInput || in.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
       return 0;
     }
-    return is_promising(in, out, table_, effort_) ? encode(in, out, table_, effort_) : 0;
+    const std::ptrdiff_t best = best_part(in, out, table_, effort_);
+    if (best * effort_.probe_ratio > 100 * 100) return 0;
+    const bool weak = best * kStrong > 100 * 100;
+    return encode(in, out, table_, effort_, weak ? static_cast<std::ptrdiff_t>(in.size() / 4) : 0);
   }
 
  private:
