@@ -29,21 +29,21 @@ struct Effort {
   int hash_bits;
   int skip_shift;              ///< after 2^skip_shift misses the search steps over one byte more
   std::ptrdiff_t min_ratio;    ///< in percent; where less is won, parts are stored unsearched
-  std::size_t probes;          ///< parts that are looked at before a stream is given up
+  std::size_t probes;          ///< parts that are looked at before a stream is given up; 0: none is
   std::ptrdiff_t probe_ratio;  ///< in percent; what one of them must win
 };
 
-/// By level.
+/// By level. The higher ones search all: what repeats at a distance shows in no small part.
 constexpr Effort kEfforts[] = {{},
                                {12, 4, 250, 2, 200},
                                {12, 4, 180, 4, 130},
                                {12, 4, 120, 8, 105},
                                {13, 5, 115, 8, 105},
                                {13, 5, 115, 8, 105},
-                               {13, 5, 112, 8, 105},
-                               {13, 6, 110, 8, 104},
-                               {14, 6, 105, 8, 102},
-                               {14, 7, 100, 8, 101}};
+                               {13, 5, 112, 0, 0},
+                               {13, 6, 110, 0, 0},
+                               {14, 6, 105, 0, 0},
+                               {14, 7, 100, 0, 0}};
 
 // Ratios in percent: a part that wins so much speaks for its stream, one that wins less only for a
 // trial, and what wins less than that goes on for nothing.
