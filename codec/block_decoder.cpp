@@ -135,6 +135,7 @@ void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
   if (job.header().vl_blocks) return decode_vl_stream(job, out);
   const auto count =
       static_cast<std::size_t>(job.header().stream_count(static_cast<std::int64_t>(out.size())));
+  if (count == 1) return decode_stream(job, out);
   if (out.size() % count != 0) {
     job.fail(std::to_string(out.size()) + " bytes in " + std::to_string(count) + " streams");
   }

@@ -191,11 +191,6 @@ ByteRange Chunk::block_stored(std::int32_t block) const {
   return {start, std::min(next_start(block) - start, largest_stored(content.size))};
 }
 
-bool Chunk::needs_reference(std::int32_t block) const {
-  return block > 0 && header_.has_block_starts() && !header_.vl_blocks &&
-         header_.has_filter(FilterId::delta);
-}
-
 std::int64_t Chunk::largest_block() const {
   if (!header_.vl_blocks) return block_count_ == 0 ? 0 : block_content(0).size;
   std::int64_t largest = 0;

@@ -84,6 +84,11 @@ inline ByteRange Chunk::block_content(std::int32_t block) const {
   return {offset, std::min(size, header_.nbytes - offset)};
 }
 
+inline bool Chunk::needs_reference(std::int32_t block) const {
+  return block > 0 && header_.has_block_starts() && !header_.vl_blocks &&
+         header_.has_filter(FilterId::delta);
+}
+
 /// Opens a chunk that lies in memory completely. Throws Error.
 Chunk open_chunk(Bytes chunk, std::int32_t full_typesize);
 
