@@ -36,6 +36,8 @@ struct BlockDecoder::State {
     Bytes take(std::size_t size);
   };
 
+  void decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
+              MutableBytes out);
   void decode_streams(Job& job, MutableBytes out);
   void decode_stream(Job& job, MutableBytes out);
   void decode_vl_stream(Job& job, MutableBytes out);
@@ -43,7 +45,9 @@ struct BlockDecoder::State {
   Decompressor& decompressor(CodecId id);
   MutableBytes scratch_of(std::size_t size);
 
-  std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;  ///< null: codec not known
+  std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;
+  CodecId latest_id{};
+  Decompressor* latest = nullptr;  ///< for latest_id, once there is any
   std::vector<std::uint8_t> scratch;
 };
 
@@ -60,13 +64,16 @@ Bytes BlockDecoder::State::Job::take(std::size_t size) {
 }
 
 Decompressor& BlockDecoder::State::decompressor(CodecId id) {
+  if (latest != nullptr && latest_id == id) return *latest;
   auto found = decompressors.find(id);
   if (found == decompressors.end()) {
     std::unique_ptr<Decompressor> made = make_decompressor(id);
     if (made == nullptr) throw_unsupported("codec " + codec_name(id) + " is not supported");
     found = decompressors.emplace(id, std::move(made)).first;
   }
-  return *found->second;
+  latest_id = id;
+  latest = found->second.get();
+  return *latest;
 }
 
 MutableBytes BlockDecoder::State::scratch_of(std::size_t size) {
@@ -128,6 +135,7 @@ void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
   if (job.header().vl_blocks) return decode_vl_stream(job, out);
   const auto count =
       static_cast<std::size_t>(job.header().stream_count(static_cast<std::int64_t>(out.size())));
+  if (count == 1) return decode_stream(job, out);
   if (out.size() % count != 0) {
     job.fail(std::to_string(out.size()) + " bytes in " + std::to_string(count) + " streams");
   }
@@ -144,25 +152,42 @@ BlockDecoder& BlockDecoder::operator=(BlockDecoder&&) noexcept = default;
 
 void BlockDecoder::decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
                           MutableBytes out) {
-  const ChunkHeader& header = chunk.header();
-  const ByteRange content = chunk.block_content(block);
-  const bool needs_reference = chunk.needs_reference(block);
-  if (out.size() != static_cast<std::size_t>(content.size) ||
+  if (out.size() != static_cast<std::size_t>(chunk.block_content(block).size) ||
       stored.size() != static_cast<std::size_t>(chunk.block_stored(block).size) ||
-      (needs_reference && reference.size() < out.size())) {
+      (chunk.needs_reference(block) && reference.size() < out.size())) {
     throw std::invalid_argument("buffers do not fit block " + std::to_string(block));
   }
-  if (header.is_special()) return chunk.fill_special(content.offset, out);
+  state_->decode(chunk, block, stored, reference, out);
+}
+
+void BlockDecoder::State::decode(const Chunk& chunk, std::int32_t block, Bytes stored,
+                                 Bytes reference, MutableBytes out) {
+  const ChunkHeader& header = chunk.header();
+  if (header.is_special()) return chunk.fill_special(chunk.block_content(block).offset, out);
   if (header.memcpyed) {
     std::memcpy(out.data(), stored.data(), out.size());
     return;
   }
+  Job job{chunk, block, stored};
+  if (!header.is_filtered()) return decode_streams(job, out);
   check_filters(header);
-  const MutableBytes scratch =
-      pipeline_needs_scratch(header) ? state_->scratch_of(out.size()) : MutableBytes{};
-  State::Job job{chunk, block, stored};
-  state_->decode_streams(job, filtered_buffer(header, out, scratch));
-  undo_filters(header, !needs_reference, reference, out, scratch);
+  const MutableBytes spare =
+      pipeline_needs_scratch(header) ? scratch_of(out.size()) : MutableBytes{};
+  decode_streams(job, filtered_buffer(header, out, spare));
+  undo_filters(header, !chunk.needs_reference(block), reference, out, spare);
+}
+
+void BlockDecoder::decode_all(const Chunk& chunk, Bytes stored, MutableBytes out) {
+  const auto part = [](auto bytes, const ByteRange& range) {
+    return bytes.subspan(static_cast<std::size_t>(range.offset),
+                         static_cast<std::size_t>(range.size));
+  };
+  for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
+    const Bytes reference =
+        chunk.needs_reference(block) ? Bytes(part(out, chunk.block_content(0))) : Bytes{};
+    state_->decode(chunk, block, part(stored, chunk.block_stored(block)), reference,
+                   part(out, chunk.block_content(block)));
+  }
 }
 
 std::size_t BlockDecoder::scratch_memory() const { return state_->scratch.capacity(); }
@@ -180,20 +205,7 @@ std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
                                            std::to_string(max_nbytes) + " allowed");
   }
   std::vector<std::uint8_t> contents(nbytes);
-  const MutableBytes all = contents;
-  for (std::int32_t block = 0; block < opened.block_count(); ++block) {
-    const ByteRange content = opened.block_content(block);
-    const ByteRange stored = opened.block_stored(block);
-    const Bytes reference = opened.needs_reference(block)
-                                ? all.first(static_cast<std::size_t>(opened.block_content(0).size))
-                                : Bytes{};
-    decoder.decode(opened, block,
-                   chunk.subspan(static_cast<std::size_t>(stored.offset),
-                                 static_cast<std::size_t>(stored.size)),
-                   reference,
-                   all.subspan(static_cast<std::size_t>(content.offset),
-                               static_cast<std::size_t>(content.size)));
-  }
+  decoder.decode_all(opened, chunk, contents);
   return contents;
 }
 

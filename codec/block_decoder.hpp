@@ -23,6 +23,9 @@ class BlockDecoder {
   void decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
               MutableBytes out);
 
+  /// All blocks to `out`, of chunk.nbytes() bytes; `stored` is the whole chunk.
+  void decode_all(const Chunk& chunk, Bytes stored, MutableBytes out);
+
   /// Bytes of scratch held now, codec contexts not counted.
   std::size_t scratch_memory() const;
   /// Gives back scratch above `keep` bytes.
@@ -33,7 +36,7 @@ class BlockDecoder {
   std::unique_ptr<State> state_;
 };
 
-/// Decodes a whole chunk that lies in memory; for metalayers, tools and tests.
+/// Opens and decodes a whole chunk that lies in memory; for metalayers, tools and tests.
 std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
                                        std::size_t max_nbytes, BlockDecoder& decoder);
 

@@ -62,9 +62,11 @@ Compressor& BlockEncoder::compressor(CodecId id) {
   return *found->second;
 }
 
-/// True for noise without repetitions, which slow codecs would only find out slowly.
+/// True for noise without repetitions, which slow codecs would only find out slowly. Zstandard's
+/// first level gives up on it sooner than this does.
 bool BlockEncoder::is_hopeless(CodecId id, Bytes stream, MutableBytes out) {
-  const bool slow = id == CodecId::lz4hc || id == CodecId::zlib || id == CodecId::zstd;
+  const bool slow =
+      id == CodecId::lz4hc || id == CodecId::zlib || (id == CodecId::zstd && clevel_ > 1);
   return slow && looks_random(stream) && compressor(CodecId::lz4).compress(stream, {}, out) == 0;
 }
 

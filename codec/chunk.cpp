@@ -163,18 +163,8 @@ std::int32_t Chunk::block_at(std::int64_t content_offset) const {
   return static_cast<std::int32_t>(content_offset / size);
 }
 
-ByteRange Chunk::block_content(std::int32_t block) const {
-  if (block < 0 || block >= block_count_) {
-    throw std::out_of_range("block " + std::to_string(block) + " of " +
-                            std::to_string(block_count_));
-  }
-  if (header_.vl_blocks) {
-    const auto at = vl_offsets_.begin() + block;
-    return {at[0], at[1] - at[0]};
-  }
-  const std::int64_t size = virtual_blocksize_ != 0 ? virtual_blocksize_ : header_.blocksize;
-  const std::int64_t offset = block * size;
-  return {offset, std::min(size, header_.nbytes - offset)};
+void Chunk::throw_no_block(std::int32_t block) const {
+  throw std::out_of_range("block " + std::to_string(block) + " of " + std::to_string(block_count_));
 }
 
 std::int64_t Chunk::next_start(std::int32_t block) const {
@@ -199,11 +189,6 @@ ByteRange Chunk::block_stored(std::int32_t block) const {
   if (header_.memcpyed) return {header_.header_size + content.offset, content.size};
   const std::int64_t start = starts_[static_cast<std::size_t>(block)];
   return {start, std::min(next_start(block) - start, largest_stored(content.size))};
-}
-
-bool Chunk::needs_reference(std::int32_t block) const {
-  return block > 0 && header_.has_block_starts() && !header_.vl_blocks &&
-         header_.has_filter(FilterId::delta);
 }
 
 std::int64_t Chunk::largest_block() const {

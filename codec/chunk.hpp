@@ -2,6 +2,7 @@
 // An opened ("lazy") chunk: header, block starts, dictionary; everything but the blocks.
 // Immutable after construction, so any thread may use it.
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -57,7 +58,7 @@ class Chunk {
  private:
   explicit Chunk(const ChunkHeader& header);
 
-  std::int64_t block_size(std::int32_t block) const;
+  [[noreturn]] void throw_no_block(std::int32_t block) const;
   std::int64_t largest_block() const;
   std::int64_t largest_stored(std::int64_t size) const;
   std::int64_t next_start(std::int32_t block) const;
@@ -71,6 +72,22 @@ class Chunk {
   std::vector<std::uint8_t> dictionary_;
   std::vector<std::uint8_t> value_;  ///< the repeated value
 };
+
+inline ByteRange Chunk::block_content(std::int32_t block) const {
+  if (block < 0 || block >= block_count_) throw_no_block(block);
+  if (header_.vl_blocks) {
+    const auto at = vl_offsets_.begin() + block;
+    return {at[0], at[1] - at[0]};
+  }
+  const std::int64_t size = virtual_blocksize_ != 0 ? virtual_blocksize_ : header_.blocksize;
+  const std::int64_t offset = block * size;
+  return {offset, std::min(size, header_.nbytes - offset)};
+}
+
+inline bool Chunk::needs_reference(std::int32_t block) const {
+  return block > 0 && header_.has_block_starts() && !header_.vl_blocks &&
+         header_.has_filter(FilterId::delta);
+}
 
 /// Opens a chunk that lies in memory completely. Throws Error.
 Chunk open_chunk(Bytes chunk, std::int32_t full_typesize);

@@ -208,18 +208,6 @@ RawExtendedHeader extended_part(const ChunkHeader& h) {
 
 }  // namespace
 
-bool ChunkHeader::has_filter(FilterId id) const {
-  return std::any_of(filters.begin(), filters.end(),
-                     [id](const FilterStep& step) { return step.id == id; });
-}
-
-std::int32_t ChunkHeader::stream_count(std::int64_t block_size) const {
-  if (vl_blocks || dont_split || block_size != blocksize) return 1;
-  // Blosc1 had no flag for it but a rule.
-  if (version <= kChunkVersionBlosc1 && (typesize > 16 || blocksize / typesize < 128)) return 1;
-  return typesize;
-}
-
 ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize) {
   RawChunkHeader raw;
   if (prefix.size() < sizeof raw) bad(std::to_string(prefix.size()) + " bytes of at least 16");

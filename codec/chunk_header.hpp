@@ -33,9 +33,24 @@ struct ChunkHeader {
   /// True if blocks stand for themselves in the stored bytes: header | starts | blocks.
   bool has_block_starts() const { return !memcpyed && !is_special() && nbytes > 0; }
   bool has_filter(FilterId id) const;
+  bool is_filtered() const { return filters != std::array<FilterStep, kFilterSlots>{}; }
   /// Streams that a block of `block_size` decoded bytes is stored in (chunk format, section 4).
   std::int32_t stream_count(std::int64_t block_size) const;
 };
+
+inline bool ChunkHeader::has_filter(FilterId id) const {
+  for (const FilterStep& step : filters) {
+    if (step.id == id) return true;
+  }
+  return false;
+}
+
+inline std::int32_t ChunkHeader::stream_count(std::int64_t block_size) const {
+  if (vl_blocks || dont_split || block_size != blocksize) return 1;
+  // Blosc1 had no flag for it but a rule.
+  if (version <= kChunkVersionBlosc1 && (typesize > 16 || blocksize / typesize < 128)) return 1;
+  return typesize;
+}
 
 /// Bytes that parse_chunk_header looks at, at most.
 inline constexpr std::size_t kChunkHeaderBytes = 32;

@@ -27,14 +27,28 @@ constexpr std::ptrdiff_t kTail = 12;     // not searched, so that wide loads sta
 
 struct Effort {
   int hash_bits;
-  int skip_shift;            ///< after 2^skip_shift misses the search steps over one byte more
-  std::ptrdiff_t min_ratio;  ///< in percent; where less is won, parts are stored unsearched
+  int skip_shift;              ///< after 2^skip_shift misses the search steps over one byte more
+  std::ptrdiff_t min_ratio;    ///< in percent; where less is won, parts are stored unsearched
+  std::size_t probes;          ///< parts that are looked at before a stream is given up; 0: none is
+  std::ptrdiff_t probe_ratio;  ///< in percent; what one of them must win
 };
 
-/// By level.
-constexpr Effort kEfforts[] = {{},           {12, 4, 250}, {12, 4, 220}, {12, 4, 190},
-                               {13, 5, 170}, {13, 5, 155}, {13, 5, 150}, {13, 6, 150},
-                               {14, 6, 120}, {14, 7, 100}};
+/// By level. The higher ones search all: what repeats at a distance shows in no small part.
+constexpr Effort kEfforts[] = {{},
+                               {12, 4, 250, 2, 200},
+                               {12, 4, 180, 4, 130},
+                               {12, 4, 120, 8, 105},
+                               {13, 5, 115, 8, 105},
+                               {13, 5, 115, 8, 105},
+                               {13, 5, 112, 0, 0},
+                               {13, 6, 110, 0, 0},
+                               {14, 6, 105, 0, 0},
+                               {14, 7, 100, 0, 0}};
+
+// Ratios in percent: a part that wins so much speaks for its stream, one that wins less only for a
+// trial, and what wins less than that goes on for nothing.
+constexpr std::ptrdiff_t kStrong = 125;
+constexpr std::ptrdiff_t kWeak = 103;
 
 std::uint32_t load32(const std::uint8_t* from) { return boost::endian::load_little_u32(from); }
 std::uint64_t load64(const std::uint8_t* from) { return boost::endian::load_little_u64(from); }
@@ -197,7 +211,9 @@ class Gauge {
   std::ptrdiff_t skip_ = kWindow;
 };
 
-std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
+/// `trial` is 0, or how far it goes on if that wins nothing worth mentioning.
+std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort,
+                   std::ptrdiff_t trial) {
   const Positions positions = table.begin(in);
   const std::uint8_t* const end = in.data() + in.size();
   const std::uint8_t* const limit = end - kTail;
@@ -220,12 +236,31 @@ std::size_t encode(Bytes in, MutableBytes out, PositionTable& table, const Effor
     }
     anchor = to;
     if (to > limit) break;
+    if (trial != 0 && to - in.data() >= trial) {
+      if ((output.at - out.data()) * kWeak > (to - in.data()) * 100) return 0;
+      trial = 0;
+    }
     positions.slot(to - 2) = positions.of(to - 2);
     at = gauge.next(to, output.at - out.data(), limit);
   }
   if (!put_literals(output, anchor, end, end)) return 0;
   out[0] |= 0x20;  // as all writers mark the first literal
   return static_cast<std::size_t>(output.at - out.data());
+}
+
+/// Encodes small parts from all over the stream. Returns the least size of one, in percent; 0 for
+/// streams that are too short to tell. `out` is overwritten.
+std::ptrdiff_t best_part(Bytes in, MutableBytes out, PositionTable& table, const Effort& effort) {
+  constexpr std::size_t kPart = 1024;
+  const std::size_t parts = std::min(effort.probes, in.size() / (4 * kPart));
+  if (parts == 0 || out.size() < kPart) return 0;
+  std::size_t best = kPart;
+  for (std::size_t i = 0; i < parts && best * std::size_t{kStrong} > kPart * 100; ++i) {
+    const std::size_t size =
+        encode(in.subspan(i * (in.size() / parts), kPart), out, table, effort, 0);
+    if (size > 0) best = std::min(best, size);
+  }
+  return static_cast<std::ptrdiff_t>(best * 100 / kPart);
 }
 
 class BloscLzCompressor final : public Compressor {
@@ -236,7 +271,10 @@ class BloscLzCompressor final : public Compressor {
     if (in.size() < kMinInput || in.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
       return 0;
     }
-    return encode(in, out, table_, effort_);
+    const std::ptrdiff_t best = best_part(in, out, table_, effort_);
+    if (best * effort_.probe_ratio > 100 * 100) return 0;
+    const bool weak = best * kStrong > 100 * 100;
+    return encode(in, out, table_, effort_, weak ? static_cast<std::ptrdiff_t>(in.size() / 4) : 0);
   }
 
  private:

@@ -40,9 +40,8 @@ struct FreeStream {
   void operator()(LZ4_streamHC_t* stream) const { LZ4_freeStreamHC(stream); }
 };
 
-// Both start each stream from a cleared state: the quicker resets of the library leave traces of
-// the stream before, and with them other results.
-
+/// Starts each stream from a cleared state: the library's quicker resets leave traces of the stream
+/// before, and with them other results.
 class Lz4Compressor final : public Compressor {
  public:
   explicit Lz4Compressor(int acceleration)
@@ -74,12 +73,11 @@ class Lz4HcCompressor final : public Compressor {
   }
 
   std::size_t compress(Bytes in, Bytes dictionary, MutableBytes out) override {
-    if (dictionary.empty()) {
-      return static_cast<std::size_t>(LZ4_compress_HC_extStateHC(
-          state_.get(), chars(in.data()), chars(out.data()), size_of(in), size_of(out), level_));
+    // What that leaves behind in the 256 KiB of tables counts as too far away to match.
+    LZ4_resetStreamHC_fast(state_.get(), level_);
+    if (!dictionary.empty()) {
+      LZ4_loadDictHC(state_.get(), chars(dictionary.data()), size_of(dictionary));
     }
-    LZ4_resetStreamHC(state_.get(), level_);
-    LZ4_loadDictHC(state_.get(), chars(dictionary.data()), size_of(dictionary));
     return static_cast<std::size_t>(LZ4_compress_HC_continue(
         state_.get(), chars(in.data()), chars(out.data()), size_of(in), size_of(out)));
   }

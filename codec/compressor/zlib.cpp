@@ -41,9 +41,13 @@ struct FreeCompressor {
   void operator()(libdeflate_compressor* c) const { libdeflate_free_compressor(c); }
 };
 
+// Beyond that it takes as long as zlib, for streams less than a thousandth smaller.
+constexpr int kMaxLevel = 8;
+
 class ZlibCompressor final : public Compressor {
  public:
-  explicit ZlibCompressor(int level) : context_(libdeflate_alloc_compressor(level)) {
+  explicit ZlibCompressor(int level)
+      : context_(libdeflate_alloc_compressor(std::min(level, kMaxLevel))) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 

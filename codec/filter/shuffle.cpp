@@ -10,7 +10,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
-#include "codec/filter/transpose-inl.hpp"
+#include "codec/filter/shuffle_tiles-inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace bloscfs::codec::HWY_NAMESPACE {
@@ -34,6 +34,17 @@ std::size_t unshuffle_2(const std::uint8_t* in, std::size_t n, std::uint8_t* out
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
     hn::StoreInterleaved2(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i), d, out + 2 * i);
+  }
+  return i;
+}
+
+std::size_t unshuffle_3(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Full d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::StoreInterleaved3(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i),
+                          hn::LoadU(d, in + 2 * n + i), d, out + 3 * i);
   }
   return i;
 }
@@ -66,64 +77,13 @@ std::size_t unshuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out
   return i;
 }
 
-// Wider elements are handled 16 streams at a time; the last 16 overlap others, with the same
-// result. Streams often lie a power of two apart, where their cache lines displace each other, so
-// a run of each passes through a buffer.
-constexpr std::size_t kRun = 512;
-
-/// Elements of `n` in whole tiles of `step`. Some remain behind where elements are narrow, so that
-/// the 16-byte pieces of a tile stay inside the buffer.
-HWY_INLINE std::size_t tiled_elements(std::size_t n, std::size_t width, std::size_t step) {
-  const std::size_t margin = width < 16 ? 16 / width + 1 : 0;
-  return n < margin ? 0 : (n - margin) / step * step;
-}
-
-/// `count` <= 16 streams, `stride` apart, become a piece of 16 bytes in each of some elements.
-/// Pieces longer than the element spill into the next one, which is stored later.
-HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t stride, std::size_t count,
-                               std::size_t width, std::uint8_t* out) {
-  const Wide d;
-  hn::Vec<Wide> v[16];
-  BLOSCFS_UNROLL
-  for (std::size_t j = 0; j < 16; ++j) {
-    v[j] = j < count ? hn::LoadU(d, in + j * stride) : hn::Zero(d);
-  }
-  rotate_stage(v);
-  rotate_stage(v);
-  rotate_stage(v);
-  rotate_stage(v);
-  BLOSCFS_UNROLL
-  for (std::size_t e = 0; e < 16; ++e) store_lower(v[e], out + e * width);
-  BLOSCFS_UNROLL
-  for (std::size_t e = 0; e < 16; ++e) store_upper(v[e], out + (16 + e) * width);
-}
-
-std::size_t unshuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
-                          std::uint8_t* out) {
-  const std::size_t step = hn::Lanes(Wide());
-  const std::size_t count = width < 16 ? width : 16;
-  const std::size_t end = tiled_elements(n, width, step);
-  HWY_ALIGN std::uint8_t runs[16 * kRun];
-  for (std::size_t i = 0; i < end; i += kRun) {
-    const std::size_t size = end - i < kRun ? end - i : kRun;
-    for (std::size_t group = 0; group < width; group += 16) {
-      const std::size_t first = group + count <= width ? group : width - count;
-      for (std::size_t j = 0; j < count; ++j) {
-        std::memcpy(runs + j * kRun, in + (first + j) * n + i, size);
-      }
-      for (std::size_t k = 0; k < size; k += step) {
-        unshuffle_tile(runs + k, kRun, count, width, out + (i + k) * width + first);
-      }
-    }
-  }
-  return end;
-}
-
 std::size_t unshuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
                            std::uint8_t* out) {
   switch (width) {
     case 2:
       return unshuffle_2(in, n, out);
+    case 3:
+      return unshuffle_3(in, n, out);
     case 4:
       return unshuffle_4(in, n, out);
     case 8:
@@ -143,6 +103,22 @@ std::size_t shuffle_2(const std::uint8_t* in, std::size_t n, std::uint8_t* out) 
     hn::LoadInterleaved2(d, in + 2 * i, v0, v1);
     hn::StoreU(v0, d, out + i);
     hn::StoreU(v1, d, out + n + i);
+  }
+  return i;
+}
+
+std::size_t shuffle_3(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+  const Full d;
+  const std::size_t step = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + step <= n; i += step) {
+    hn::Vec<Full> v0;
+    hn::Vec<Full> v1;
+    hn::Vec<Full> v2;
+    hn::LoadInterleaved3(d, in + 3 * i, v0, v1, v2);
+    hn::StoreU(v0, d, out + i);
+    hn::StoreU(v1, d, out + n + i);
+    hn::StoreU(v2, d, out + 2 * n + i);
   }
   return i;
 }
@@ -182,45 +158,13 @@ std::size_t shuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out) 
   return i;
 }
 
-HWY_INLINE void shuffle_tile(const std::uint8_t* in, std::size_t width, std::size_t stride,
-                             std::uint8_t* out) {
-  const Block d;
-  hn::Vec<Block> v[16];
-  BLOSCFS_UNROLL
-  for (std::size_t e = 0; e < 16; ++e) v[e] = hn::LoadU(d, in + e * width);
-  rotate_stage(v);
-  rotate_stage(v);
-  rotate_stage(v);
-  rotate_stage(v);
-  BLOSCFS_UNROLL
-  for (std::size_t j = 0; j < 16; ++j) hn::StoreU(v[j], d, out + j * stride);
-}
-
-std::size_t shuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
-                        std::uint8_t* out) {
-  const std::size_t count = width < 16 ? width : 16;
-  const std::size_t end = tiled_elements(n, width, 16);
-  HWY_ALIGN std::uint8_t runs[16 * kRun];
-  for (std::size_t i = 0; i < end; i += kRun) {
-    const std::size_t size = end - i < kRun ? end - i : kRun;
-    for (std::size_t group = 0; group < width; group += 16) {
-      const std::size_t first = group + count <= width ? group : width - count;
-      for (std::size_t k = 0; k < size; k += 16) {
-        shuffle_tile(in + (i + k) * width + first, width, kRun, runs + k);
-      }
-      for (std::size_t j = 0; j < count; ++j) {
-        std::memcpy(out + (first + j) * n + i, runs + j * kRun, size);
-      }
-    }
-  }
-  return end;
-}
-
 std::size_t shuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
                          std::uint8_t* out) {
   switch (width) {
     case 2:
       return shuffle_2(in, n, out);
+    case 3:
+      return shuffle_3(in, n, out);
     case 4:
       return shuffle_4(in, n, out);
     case 8:

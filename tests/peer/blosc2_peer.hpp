@@ -44,6 +44,18 @@ struct PeerStorage {
   void* io = nullptr;
 };
 
+/// Codecs of the caller's own; results are bytes written, `meta` and what follows are the chunk's.
+struct PeerCodec {
+  std::uint8_t id;
+  const char* name;
+  std::uint8_t format_id;
+  std::uint8_t version;
+  int (*encode)(const std::uint8_t* in, std::int32_t in_size, std::uint8_t* out,
+                std::int32_t out_size, std::uint8_t meta, PeerCompression*, const void* chunk);
+  int (*decode)(const std::uint8_t* in, std::int32_t in_size, std::uint8_t* out,
+                std::int32_t out_size, std::uint8_t meta, PeerDecompression*, const void* chunk);
+};
+
 struct PeerSuperChunk;
 struct PeerArrayContext;
 
@@ -85,6 +97,7 @@ class Blosc2 {
   int (*decompress_ctx)(void*, const void*, std::int32_t, void*, std::int32_t) = nullptr;
   int (*cbuffer_sizes)(const void*, std::int32_t* nbytes, std::int32_t* cbytes,
                        std::int32_t* blocksize) = nullptr;
+  int (*register_codec)(PeerCodec*) = nullptr;
 
  private:
   template <typename Function>
