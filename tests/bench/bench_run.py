@@ -46,7 +46,7 @@ class Table:
     title: str
     unit: str
     cells: dict
-    higher_is_better: bool = True
+    in_chart: tuple = ()  # the workloads that a chart shows, where not all
 
     def median(self, subject, workload):
         values = self.cells.get(subject, {}).get(workload)
@@ -76,7 +76,6 @@ class Goal:
 
 @dataclass
 class Group:
-    name: str
     title: str
     tables: list
     goals: list

@@ -27,9 +27,11 @@ def panel(table, y):
     """The elements, and where the next panel begins."""
     elements = [text(MARGIN, y + 14, f"{table.title} ({table.unit})", 13, weight="bold")]
     y += HEADING
-    largest = max(max(values) for row in table.cells.values() for values in row.values())
+    workloads = table.in_chart or table.workloads()
+    largest = max((max(row[name]) for row in table.cells.values() for name in workloads
+                   if name in row), default=0)
     scale = (WIDTH - LABEL_WIDTH - VALUE_WIDTH) / largest if largest else 0
-    for workload in table.workloads():
+    for workload in workloads:
         elements.append(text(MARGIN, y + BAR - 3, workload, weight="bold"))
         y += BAR + 2
         for number, (subject, row) in enumerate(table.cells.items()):

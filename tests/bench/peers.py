@@ -10,7 +10,8 @@ from images import FrameSettings
 LZ4 = FrameSettings("lz4", 5, "shuffle", 4)
 ZSTD = FrameSettings("zstd", 5, "bitshuffle", 4)
 ZLIB = FrameSettings("zlib", 5, "shuffle", 4)
-MIXED = FrameSettings("zstd", 5, "none", 1)
+MIXED_LZ4 = FrameSettings("lz4", 5, "none", 1)
+MIXED_ZSTD = FrameSettings("zstd", 5, "none", 1)
 
 SMALL, LARGE = 128 << 10, 1 << 20
 SIZE_NAMES = {SMALL: "128K", LARGE: "1M"}

@@ -8,7 +8,7 @@ import peers
 from bench_run import Goal, Group, Table, alternate, ratio
 from commands import run_json
 
-NAME, TITLE = "random", "Cold random reading"
+TITLE = "Cold random reading"
 FIELD = "field.f32"
 SIZES = {4096: "4K", 65536: "64K"}
 READERS = (1, 4)
@@ -20,6 +20,9 @@ BLOCK, SOURCE = "one block by C-Blosc2", "one cached pread"
 
 def row(size, how, readers):
     return f"{SIZES[size]} {how}, {readers} reader{'s'[: readers - 1]}"
+
+
+IN_CHART = tuple(row(4096, how, 1) for how in ("pread", "direct", "mmap"))
 
 
 def can_read_directly(file):
@@ -98,5 +101,8 @@ def measure(bench):
         chosen = {name: {workload: values for (what, workload), values in row.items()
                          if what == quantity} for name, row in cells.items()}
         tables[quantity] = Table(title, unit, {name: row for name, row in chosen.items() if row},
-                                 higher_is_better=quantity == "rate")
-    return Group(NAME, TITLE, list(tables.values()), goals(tables))
+                                 in_chart=IN_CHART)
+    return Group(TITLE, list(tables.values()), goals(tables))
+
+
+GROUPS = {"random": measure}

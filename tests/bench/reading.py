@@ -4,18 +4,23 @@ import functools
 
 import images
 import peers
+import stored
 from bench_run import MB, Goal, Group, Table, alternate, ratio
 from commands import run_json, seconds
 
-NAME, TITLE = "reading", "Cold sequential reading"
 READ_AHEADS = (128, 1024)  # of the kernel, in KiB
 WAYS = ("cat", "dd bs=1M", "dd bs=128K", "dd bs=4K", "mmap")
 FIELD, MIXED = "field.f32", "mixed"
-IN_MEMORY = "memory to memory"
+IN_MEMORY, ONE_THREAD = "memory to memory", "C-Blosc2, 1 thread"
 
 
 def row(how, read_ahead):
     return f"{how}, readahead {read_ahead}K"
+
+
+PEER_GOAL_ROWS = [row("dd bs=1M", read_ahead) for read_ahead in READ_AHEADS]
+GOAL_ROWS = [row("cat", read_ahead) for read_ahead in READ_AHEADS] + PEER_GOAL_ROWS
+IN_CHART = (*PEER_GOAL_ROWS, IN_MEMORY)
 
 
 def command(bench, how, file):
@@ -48,69 +53,97 @@ def copy(bench):
     return {IN_MEMORY: took["nbytes"] / took["seconds"] / MB}
 
 
-def table(bench, title, content, settings, others):
+def rates(bench, title, content, settings, others):
     """Of bloscfs, what limits it, and peers."""
     mounted = {"bloscfs": peers.bloscfs(bench, content, settings),
                "null FUSE": peers.null_fuse(bench), **others}
     subjects = {name: functools.partial(read_cold, bench, mounting)
                 for name, mounting in mounted.items()}
-    for threads in (1, 2):
-        subjects[f"C-Blosc2, {threads} thread{'s'[: threads - 1]}"] = functools.partial(
-            decode, bench, content, settings, threads)
+    for threads, name in ((1, ONE_THREAD), (2, "C-Blosc2, 2 threads")):
+        subjects[name] = functools.partial(decode, bench, content, settings, threads)
     subjects["memcpy"] = functools.partial(copy, bench)
-    return Table(title, "MB/s", alternate(bench, title, subjects))
+    return Table(title, "MB/s", alternate(bench, title, subjects), in_chart=IN_CHART)
 
 
 def without_overlap(results, workload):
     """The rate at which delivering and decoding follow each other: L."""
     null = results.median("null FUSE", workload)
-    decoding = results.median("C-Blosc2, 1 thread", IN_MEMORY)
+    decoding = results.median(ONE_THREAD, IN_MEMORY)
     return 1 / (1 / null + 1 / decoding) if null and decoding else None
 
 
 def goals_beside_limit(results):
     goals = []
-    for how in ("cat", "dd bs=1M"):
-        for read_ahead in READ_AHEADS:
-            workload = row(how, read_ahead)
-            value = ratio(results.median("bloscfs", workload), without_overlap(results, workload))
-            goals.append(Goal(f"{results.title}, {workload}: to L", value, 1.1))
+    for workload in GOAL_ROWS:
+        value = ratio(results.median("bloscfs", workload), without_overlap(results, workload))
+        goals.append(Goal(f"{workload}: to L", value, 1.1))
     return goals
 
 
-def goals_beside_peers(results, targets):
-    """Each target is for the fastest of some peers."""
+def goals_beside(results, names, target):
+    """The target is for the fastest of some peers."""
     goals = []
-    for names, target in targets:
-        for read_ahead in READ_AHEADS:
-            workload = row("dd bs=1M", read_ahead)
-            rates = [rate for name in names if (rate := results.median(name, workload))]
-            value = ratio(results.median("bloscfs", workload), max(rates, default=None))
-            goals.append(Goal(f"{results.title}, {workload}: to {' or '.join(names)}", value, target))
+    for workload in PEER_GOAL_ROWS:
+        rates = [rate for name in names if (rate := results.median(name, workload))]
+        value = ratio(results.median("bloscfs", workload), max(rates, default=None))
+        goals.append(Goal(f"{workload}: to {' or '.join(names)}", value, target))
     return goals
 
 
-def measure(bench):
-    lz4 = table(bench, "lz4-5 + shuffle, float32", FIELD, peers.LZ4,
-                {**peers.squashfs(bench, FIELD, "lz4"), **peers.erofs(bench, FIELD),
-                 **peers.btrfs(bench, FIELD, "lzo"), **peers.ext4(bench, FIELD)})
-    zstd = table(bench, "zstd-5 + bitshuffle, float32", FIELD, peers.ZSTD,
-                 {**peers.squashfs(bench, FIELD, "zstd"), **peers.btrfs(bench, FIELD, "zstd:3")})
-    mixed = table(bench, "zstd-5, text and programs", MIXED, peers.MIXED,
-                  {**peers.squashfs(bench, MIXED, "zstd"), **peers.btrfs(bench, MIXED, "zstd:3")})
-    zlib = table(bench, "zlib-5 + shuffle, float32", FIELD, peers.ZLIB, {})
-    goals = [
-        *goals_beside_limit(lz4),
-        *goals_beside_peers(lz4, [(["squashfuse lz4 128K"], 3), (["squashfs lz4 128K"], 2),
-                                  (["erofs lz4 128K"], 1.5)]),
-        *goals_beside_limit(zstd),
-        *goals_beside_peers(zstd, [(["squashfuse zstd 128K"], 4),
-                                   (["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)]),
-        *goals_beside_limit(mixed),
-    ]
-    decoding = zlib.median("C-Blosc2, 1 thread", IN_MEMORY)
-    for read_ahead in READ_AHEADS:
-        workload = row("dd bs=1M", read_ahead)
-        goals.append(Goal(f"{zlib.title}, {workload}: to C-Blosc2's decoding",
-                          ratio(zlib.median("bloscfs", workload), decoding), 1.3))
-    return Group(NAME, TITLE, [lz4, zstd, mixed, zlib], goals)
+def goals_of_lz4(results):
+    return [*goals_beside_limit(results), *goals_beside(results, ["squashfuse lz4 128K"], 3),
+            *goals_beside(results, ["squashfs lz4 128K"], 2),
+            *goals_beside(results, ["erofs lz4 128K"], 1.5)]
+
+
+def lz4_peers(bench, content):
+    return {**peers.squashfs(bench, content, "lz4"), **peers.erofs(bench, content),
+            **peers.btrfs(bench, content, "lzo"), **peers.ext4(bench, content)}
+
+
+def zstd_peers(bench, content):
+    return {**peers.squashfs(bench, content, "zstd"), **peers.btrfs(bench, content, "zstd:3")}
+
+
+def lz4(bench):
+    title = "Cold sequential reading, lz4-5 + shuffle, float32"
+    results = rates(bench, title, FIELD, peers.LZ4, lz4_peers(bench, FIELD))
+    return Group(title, [results, stored.table(bench, FIELD, peers.LZ4, "lz4", "lzo")],
+                 goals_of_lz4(results))
+
+
+def lz4_mixed(bench):
+    """Where the peers have something to decode, too: they cannot compress noisy numbers by LZ4."""
+    title = "Cold sequential reading, lz4-5, text and programs"
+    results = rates(bench, title, MIXED, peers.MIXED_LZ4, lz4_peers(bench, MIXED))
+    return Group(title, [results, stored.table(bench, MIXED, peers.MIXED_LZ4, "lz4", "lzo")],
+                 goals_of_lz4(results))
+
+
+def zstd(bench):
+    title = "Cold sequential reading, zstd-5 + bitshuffle, float32"
+    results = rates(bench, title, FIELD, peers.ZSTD, zstd_peers(bench, FIELD))
+    goals = [*goals_beside_limit(results), *goals_beside(results, ["squashfuse zstd 128K"], 4),
+             *goals_beside(results, ["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)]
+    return Group(title, [results, stored.table(bench, FIELD, peers.ZSTD, "zstd", "zstd:3")], goals)
+
+
+def zstd_mixed(bench):
+    title = "Cold sequential reading, zstd-5, text and programs"
+    results = rates(bench, title, MIXED, peers.MIXED_ZSTD, zstd_peers(bench, MIXED))
+    return Group(title, [results, stored.table(bench, MIXED, peers.MIXED_ZSTD, "zstd", "zstd:3")],
+                 goals_beside_limit(results))
+
+
+def zlib(bench):
+    title = "Cold sequential reading, zlib-5 + shuffle, float32"
+    results = rates(bench, title, FIELD, peers.ZLIB, {})
+    decoding = results.median(ONE_THREAD, IN_MEMORY)
+    goals = [Goal(f"{workload}: to C-Blosc2's decoding by one thread",
+                  ratio(results.median("bloscfs", workload), decoding), 1.3)
+             for workload in PEER_GOAL_ROWS]
+    return Group(title, [results], goals)
+
+
+GROUPS = {"reading-lz4": lz4, "reading-mixed-lz4": lz4_mixed, "reading-zstd": zstd,
+          "reading-mixed-zstd": zstd_mixed, "reading-zlib": zlib}

@@ -53,8 +53,8 @@ def markdown_goals(goals):
     return "\n".join(lines + ["| " + " | ".join(goal_words(goal)) + " |" for goal in goals])
 
 
-def markdown_group(group):
-    parts = [f"## {group.title}", f"![{group.title}]({group.name}.svg)"]
+def markdown_group(name, group):
+    parts = [f"## {group.title}", f"![{group.title}]({name}.svg)"]
     parts += [markdown_table(table) for table in group.tables]
     if group.goals:
         parts.append(markdown_goals(group.goals))
@@ -62,9 +62,9 @@ def markdown_group(group):
 
 
 def markdown(bench, groups):
-    parts = [conditions(bench), *[markdown_group(group) for group in groups]]
+    parts = [conditions(bench), *[markdown_group(*named) for named in groups.items()]]
     if bench.missing:
-        parts.append("Not there on this machine: " + "; ".join(bench.missing) + ".")
+        parts.append("Not there on this machine: " + "; ".join(sorted(set(bench.missing))) + ".")
     return "\n\n".join(parts) + "\n"
 
 
@@ -83,5 +83,5 @@ def print_group(group):
 
 def as_json(bench, groups):
     return json.dumps({"machine": machine(), "bytes": bench.size, "rounds": bench.rounds,
-                       "missing": bench.missing, "groups": [asdict(group) for group in groups]},
+                       "missing": bench.missing, "groups": {name: asdict(group) for name, group in groups.items()}},
                       indent=1)

@@ -19,27 +19,38 @@ import chart
 import report
 from bench_run import Bench, Goal
 
-# Each module has NAME, TITLE and measure(bench), which gives a Group.
+# Each module has GROUPS: by name, functions that take a Bench and give a Group.
 MODULES = ["reading", "random_reading"]
 CACHE_SIZE, MEMORY_BESIDE_CACHE = 256 << 20, 48 << 20
 
 
-def arguments(groups):
+def arguments():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("build", type=lambda text: Path(text).absolute())
     parser.add_argument("--size", type=int, default=1 << 30)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--group", dest="groups", nargs="+", action="extend", choices=groups)
+    parser.add_argument("--group", dest="groups", nargs="+", action="extend", default=[])
     parser.add_argument("--library")
     return parser.parse_args()
 
 
-def measure(bench, module):
+def chosen_groups(wanted):
+    """`reading` stands for all whose names begin with `reading-`."""
+    every = {name: measure for module in map(importlib.import_module, MODULES)
+             for name, measure in module.GROUPS.items()}
+    for word in wanted:
+        if not any(f"{name}-".startswith(f"{word}-") for name in every):
+            sys.exit(f"no group {word}; there are {', '.join(every)}")
+    return {name: measure for name, measure in every.items()
+            if not wanted or any(f"{name}-".startswith(f"{word}-") for word in wanted)}
+
+
+def measured(bench, measure):
     bench.peak_memory = 0
-    group = module.measure(bench)
+    group = measure(bench)
     if bench.peak_memory:
-        group.goals.append(Goal(f"{group.title}: peak memory to cache_size + 48 MiB",
-                                bench.peak_memory / (CACHE_SIZE + MEMORY_BESIDE_CACHE), 1,
+        limit = CACHE_SIZE + MEMORY_BESIDE_CACHE
+        group.goals.append(Goal("peak memory: to cache_size + 48 MiB", bench.peak_memory / limit, 1,
                                 at_least=False))
     return group
 
@@ -47,8 +58,8 @@ def measure(bench, module):
 def main():
     # So that what is mounted is unmounted.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    modules = {module.NAME: module for module in map(importlib.import_module, MODULES)}
-    options = arguments(list(modules))
+    options = arguments()
+    chosen = chosen_groups(options.groups)
     data = options.build / "bench-data" / str(options.size)
     results = options.build / "results"
     for directory in (data, results):
@@ -56,15 +67,16 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bloscfs-bench.", dir=options.build) as scratch:
         bench = Bench(options.build, data, Path(scratch), options.size, options.rounds,
                       options.library)
-        groups = []
-        for name in options.groups or modules:
-            groups.append(measure(bench, modules[name]))
-            report.print_group(groups[-1])
-            (results / f"{name}.svg").write_text(chart.svg(groups[-1]))
+        groups = {}
+        for name, measure in chosen.items():
+            groups[name] = measured(bench, measure)
+            report.print_group(groups[name])
+            (results / f"{name}.svg").write_text(chart.svg(groups[name]))
             # After each group, so that one that fails does not take the others along.
             (results / "results.md").write_text(report.markdown(bench, groups))
             (results / "results.json").write_text(report.as_json(bench, groups))
-    print("\nNot there on this machine: " + "; ".join(bench.missing) if bench.missing else "")
+    if bench.missing:
+        print("\nNot there on this machine: " + "; ".join(sorted(set(bench.missing))))
 
 
 if __name__ == "__main__":
