@@ -1,5 +1,6 @@
 """Measuring in alternation: A B C A B C ..., so that whatever else a machine does meets all alike."""
 
+import shutil
 import statistics
 import sys
 from dataclasses import dataclass, field
@@ -27,6 +28,12 @@ class Bench:
     def point(self):
         path = self.scratch / "mnt"
         path.mkdir(exist_ok=True)
+        return path
+
+    def new_directory(self, name):
+        path = self.scratch / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
         return path
 
     def program(self, name):
@@ -104,3 +111,10 @@ def alternate(bench, title, subjects):
             for workload, value in measured.items():
                 cells.setdefault(name, {}).setdefault(workload, []).append(value)
     return cells
+
+
+def part_of(cells, kind):
+    """Of {name: {(kind, workload): values}} those of one kind."""
+    chosen = {name: {workload: values for (what, workload), values in row.items() if what == kind}
+              for name, row in cells.items()}
+    return {name: row for name, row in chosen.items() if row}

@@ -35,17 +35,28 @@ def _complete(path, make):
     return path
 
 
-def frame(bench, content, settings):
-    """A frame of all bytes of the file, whose only item a mount shows as `data`."""
+def _frame(bench, content, path, *options):
+    """Made unless it is there and this b2frame's own."""
     raw = make_data.make(bench.data, content, bench.size)
-    home = bench.data / f"frame-{content}-{settings.name()}"
-    home.mkdir(exist_ok=True)
-    path, program = home / "data.b2frame", bench.build / "tools/b2frame"
+    program = bench.build / "tools/b2frame"
     if not path.exists() or path.stat().st_mtime < program.stat().st_mtime:
-        run(program, "create", "--flat", "--codec", settings.codec, "--clevel", settings.level,
-            "--filters", settings.filters, "--typesize", settings.typesize, *settings.sizes, raw,
-            "-o", path)
+        path.parent.mkdir(exist_ok=True)
+        run(program, "create", *options, raw, "-o", path)
     return path
+
+
+def frame(bench, content, settings):
+    """A frame of all bytes of the file, which a mount shows as `data`."""
+    path = bench.data / f"frame-{content}-{settings.name()}" / "data.b2frame"
+    return _frame(bench, content, path, "--flat", "--codec", settings.codec, "--clevel",
+                  settings.level, "--filters", settings.filters, "--typesize", settings.typesize,
+                  *settings.sizes)
+
+
+def array_frame(bench, content, *options):
+    """A frame of a NPY file, with any options of b2frame create."""
+    name = "-".join(str(word).strip("-") for word in options)
+    return _frame(bench, content, bench.data / f"array-{content}-{name}" / "data.b2nd", *options)
 
 
 def _directory_with(bench, content):

@@ -5,6 +5,7 @@ usage: make_data.py DIRECTORY BYTES
 
 Each file has about BYTES bytes:
   field.f32   a smooth float32 field with noise in its last bits, flat
+  plane.npy   the same field as a 2-d array
   volume.npy  int16, 3-d: a scanner's volume, smooth with a few bits of noise
   grid.npy    float64, 4-d: waves over time
   mixed       text and machine code, as a disk holds them
@@ -20,21 +21,32 @@ SEED = 20240229
 PIECE = 1 << 22  # items made at a time
 
 
+def field_items(begin, end, random):
+    x = np.arange(begin, end, dtype=np.float64)
+    smooth = 280 + 20 * np.sin(x / 40000) + 5 * np.sin(x / 700) + np.cos(x / 9000)
+    return (smooth + random.normal(0, 2e-4, x.size)).astype(np.float32)
+
+
 def write_field(path, size):
     random = np.random.default_rng(SEED)
     items = size // 4
     with open(path, "wb") as out:
         for begin in range(0, items, PIECE):
-            x = np.arange(begin, min(begin + PIECE, items), dtype=np.float64)
-            smooth = 280 + 20 * np.sin(x / 40000) + 5 * np.sin(x / 700) + np.cos(x / 9000)
-            noise = random.normal(0, 2e-4, x.size)
-            out.write((smooth + noise).astype(np.float32).tobytes())
+            out.write(field_items(begin, min(begin + PIECE, items), random).tobytes())
 
 
 def shape_of(size, itemsize, dimensions):
     """Nearly a cube, whose dimensions are no multiples of chunks'."""
     side = int((size / itemsize) ** (1 / dimensions))
     return (side,) * dimensions
+
+
+def write_plane(path, size):
+    random = np.random.default_rng(SEED)
+    shape = shape_of(size, 4, 2)
+    out = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape)
+    for y in range(shape[0]):
+        out[y] = field_items(y * shape[1], (y + 1) * shape[1], random)
 
 
 def write_volume(path, size):
@@ -80,6 +92,7 @@ def write_mixed(path, size):
 
 MAKERS = {
     "field.f32": write_field,
+    "plane.npy": write_plane,
     "volume.npy": write_volume,
     "grid.npy": write_grid,
     "mixed": write_mixed,

@@ -122,5 +122,23 @@ def erofsfuse(bench, image):
     return served(bench.point, need_program("erofsfuse"), "-f", image, bench.point)
 
 
+def new_btrfs(bench, size, *options):
+    """An empty one that lasts as long as its mount."""
+    image = bench.scratch / "image.btrfs"
+    return _with_new_image(image, size, lambda: loop(bench.point, "btrfs", image, *options))
+
+
+@contextlib.contextmanager
+def _with_new_image(image, size, mounting):
+    try:
+        with open(image, "wb") as file:
+            file.truncate(size)
+        run(need_program("mkfs.btrfs"), "-q", image)
+        with mounting() as mount:
+            yield mount
+    finally:
+        image.unlink()
+
+
 def bindfs(bench, directory):
     return served(bench.point, need_program("bindfs"), "-f", directory, bench.point)

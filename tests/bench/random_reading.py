@@ -5,7 +5,7 @@ import os
 
 import images
 import peers
-from bench_run import Goal, Group, Table, alternate, ratio
+from bench_run import Goal, Group, Table, alternate, part_of, ratio
 from commands import run_json
 
 TITLE = "Cold random reading"
@@ -98,10 +98,7 @@ def measure(bench):
     for quantity, title, unit in (("p50", "Median latency", "µs"), ("p99", "99th percentile", "µs"),
                                   ("p999", "99.9th percentile", "µs"),
                                   ("rate", "Reads per second", "1/s")):
-        chosen = {name: {workload: values for (what, workload), values in row.items()
-                         if what == quantity} for name, row in cells.items()}
-        tables[quantity] = Table(title, unit, {name: row for name, row in chosen.items() if row},
-                                 in_chart=IN_CHART)
+        tables[quantity] = Table(title, unit, part_of(cells, quantity), in_chart=IN_CHART)
     return Group(TITLE, list(tables.values()), goals(tables))
 
 

@@ -7,11 +7,15 @@ from bench_run import Table
 from commands import Missing, run
 
 
+def data_of_btrfs(point):
+    for line in run("btrfs", "filesystem", "df", "-b", point).splitlines():
+        if line.startswith("Data"):
+            return int(line.split("used=")[1])
+
+
 def used_by_btrfs(bench, image):
     with mounts.loop(bench.point, "btrfs", image, "ro"):
-        for line in run("btrfs", "filesystem", "df", "-b", bench.point).splitlines():
-            if line.startswith("Data"):
-                return int(line.split("used=")[1])
+        return data_of_btrfs(bench.point)
 
 
 def sizes(bench, content, settings, codec, btrfs_codec):
