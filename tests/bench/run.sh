@@ -8,5 +8,5 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 tools/install-deps.sh --bench
 build=build-bench
 [ -d "$build" ] || CXX=g++ meson setup "$build" --buildtype=release --unity=on -Dunity_size=12 >/dev/null
-ninja -C "$build" --quiet tools/bloscfs tools/b2frame tests/bench/{null_fuse,read_bench,blosc2_bench}
+ninja -C "$build" --quiet bench
 exec tests/bench/measure.sh "$build" "$@"
