@@ -92,24 +92,36 @@ def ratio(above, below):
     return above / below if above is not None and below else None
 
 
+def _turns(measure):
+    measured = measure()
+    if isinstance(measured, dict):
+        yield measured
+    else:
+        yield from measured
+
+
 def alternate(bench, title, subjects):
-    """subjects[name]() gives {workload: value} each time it is called; the result is
-    {name: {workload: values}}. Who is missing on this machine is noted and left out."""
+    """subjects[name]() gives {workload: value}, or yields several of these, between which the others
+    have their turns. The result is {name: {workload: values of all rounds}}. Who is missing on this
+    machine is noted and left out."""
     cells = {}
-    left_out = set()
+    there = dict(subjects)
     for number in range(bench.rounds):
-        for name, measure in subjects.items():
-            if name in left_out:
-                continue
-            print(f"  {title}: round {number + 1} of {bench.rounds}, {name}", file=sys.stderr)
-            try:
-                measured = measure()
-            except Missing as reason:
-                left_out.add(name)
-                bench.missing.append(f"{name}: {reason}")
-                continue
-            for workload, value in measured.items():
-                cells.setdefault(name, {}).setdefault(workload, []).append(value)
+        print(f"{title}: round {number + 1} of {bench.rounds}", file=sys.stderr)
+        running = {name: _turns(measure) for name, measure in there.items()}
+        while running:
+            for name, turns in list(running.items()):
+                try:
+                    measured = next(turns, None)
+                except Missing as reason:
+                    bench.missing.append(f"{name}: {reason}")
+                    del there[name]
+                    measured = None
+                if measured is None:
+                    del running[name]
+                    continue
+                for workload, value in measured.items():
+                    cells.setdefault(name, {}).setdefault(workload, []).append(value)
     return cells
 
 

@@ -3,6 +3,8 @@
 import statistics
 from html import escape
 
+from report import number
+
 WIDTH, LABEL_WIDTH, VALUE_WIDTH = 900, 230, 80
 BAR, GAP, HEADING, MARGIN = 13, 10, 26, 12
 COLORS = ["#1b6ca8", "#7f8c8d", "#b5651d", "#2e8b57", "#8e44ad", "#c0392b", "#16a085", "#d4a017",
@@ -14,13 +16,14 @@ def text(x, y, words, size=11, anchor="start", weight="normal"):
             f'font-weight="{weight}">{escape(words)}</text>')
 
 
-def bar(y, value, scale, color):
-    low, middle, high = (scale * part for part in (min(value), statistics.median(value), max(value)))
+def bar(y, values, scale, color):
+    middle = statistics.median(values)
+    low, high = scale * min(values), scale * max(values)
     centre = y + BAR / 2
-    return [f'<rect x="{LABEL_WIDTH}" y="{y}" width="{middle:.1f}" height="{BAR - 2}" fill="{color}"/>',
+    return [f'<rect x="{LABEL_WIDTH}" y="{y}" width="{scale * middle:.1f}" height="{BAR - 2}" fill="{color}"/>',
             f'<line x1="{LABEL_WIDTH + low:.1f}" x2="{LABEL_WIDTH + high:.1f}" y1="{centre - 1}" '
             f'y2="{centre - 1}" stroke="#222"/>',
-            text(LABEL_WIDTH + high + 5, y + BAR - 3, f"{statistics.median(value):.3g}", 10)]
+            text(LABEL_WIDTH + high + 5, y + BAR - 3, number(middle), 10)]
 
 
 def panel(table, y):

@@ -12,6 +12,7 @@ TITLE = "Cold random reading"
 FIELD = "field.f32"
 SIZES = {4096: "4K", 65536: "64K"}
 READERS = (1, 4)
+QUANTITIES = {"p50": "Median latency", "p99": "99th percentile", "p999": "99.9th percentile"}
 # Blocks of the size that squashfs has.
 LZ4_128K = images.FrameSettings("lz4", 5, "shuffle", 4, ("--block-size", "128K"))
 OWN, OWN_128K, NULL = "bloscfs lz4", "bloscfs lz4, blocks of 128K", "null FUSE"
@@ -34,8 +35,7 @@ def can_read_directly(file):
 
 
 def read_randomly(bench, mounting):
-    """{(quantity, workload): value}"""
-    measured = {}
+    """{(quantity, workload): value}, for one workload after another"""
     for how in ("pread", "direct", "mmap"):
         for size in SIZES:
             for readers in READERS:
@@ -45,10 +45,8 @@ def read_randomly(bench, mounting):
                     took = run_json(bench.program("read_bench"), "random", mount.data, how, size,
                                     readers)
                 workload = row(size, how, readers)
-                for quantity in ("p50", "p99", "p999"):
-                    measured[quantity, workload] = took[quantity]
-                measured["rate", workload] = took["reads"] / took["seconds"]
-    return measured
+                yield {**{(quantity, workload): took[quantity] for quantity in QUANTITIES},
+                       ("rate", workload): took["reads"] / took["seconds"]}
 
 
 def one_block(bench, settings):
@@ -94,11 +92,9 @@ def measure(bench):
                 for name, mounting in mounted.items()}
     subjects["limits"] = functools.partial(one_block, bench, peers.LZ4)
     cells = alternate(bench, TITLE, subjects)
-    tables = {}
-    for quantity, title, unit in (("p50", "Median latency", "µs"), ("p99", "99th percentile", "µs"),
-                                  ("p999", "99.9th percentile", "µs"),
-                                  ("rate", "Reads per second", "1/s")):
-        tables[quantity] = Table(title, unit, part_of(cells, quantity), in_chart=IN_CHART)
+    tables = {quantity: Table(title, "µs", part_of(cells, quantity), in_chart=IN_CHART)
+              for quantity, title in QUANTITIES.items()}
+    tables["rate"] = Table("Reads per second", "1/s", part_of(cells, "rate"), in_chart=IN_CHART)
     return Group(TITLE, list(tables.values()), goals(tables))
 
 

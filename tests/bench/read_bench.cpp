@@ -1,7 +1,7 @@
 // usage: read_bench ACTION ARGUMENTS...
 // Reading that cat and dd cannot do, as one JSON object on stdout.
 //
-//   random FILE pread|direct|mmap SIZE READERS   one read in each 128 KiB of FILE, at most
+//   random FILE pread|direct|mmap SIZE READERS   one read in each 256 KiB of FILE, at most
 //                                                kMostReads of them, in random order
 //   scan FILE                                    all of FILE through one mapping
 //   copy BYTES                                   so many bytes from memory to memory, for scale
@@ -30,8 +30,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Far enough apart that no filesystem's block holds two of them.
-constexpr std::size_t kSlot = 128 << 10;
+// Far enough apart that no block holds two of them, but of filesystems with blocks of 1 MiB.
+constexpr std::size_t kSlot = 256 << 10;
 constexpr std::size_t kMostReads = 4000;
 constexpr std::size_t kPage = 4096;
 constexpr std::uint64_t kSeed = 20240229;
