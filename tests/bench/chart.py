@@ -1,5 +1,6 @@
 """Bar charts in SVG: a panel for each table of a group, a cluster of bars for each workload."""
 
+import itertools
 import statistics
 from html import escape
 
@@ -20,7 +21,8 @@ def bar(y, values, scale, color):
     middle = statistics.median(values)
     low, high = scale * min(values), scale * max(values)
     centre = y + BAR / 2
-    return [f'<rect x="{LABEL_WIDTH}" y="{y}" width="{scale * middle:.1f}" height="{BAR - 2}" fill="{color}"/>',
+    return [f'<rect x="{LABEL_WIDTH}" y="{y}" width="{scale * middle:.1f}" height="{BAR - 2}" '
+            f'fill="{color}"/>',
             f'<line x1="{LABEL_WIDTH + low:.1f}" x2="{LABEL_WIDTH + high:.1f}" y1="{centre - 1}" '
             f'y2="{centre - 1}" stroke="#222"/>',
             text(LABEL_WIDTH + high + 5, y + BAR - 3, number(middle), 10)]
@@ -37,11 +39,12 @@ def panel(table, y):
     for workload in workloads:
         elements.append(text(MARGIN, y + BAR - 3, workload, weight="bold"))
         y += BAR + 2
-        for number, (subject, row) in enumerate(table.cells.items()):
+        for subject, color in zip(table.cells, itertools.cycle(COLORS)):
+            row = table.cells[subject]
             if workload not in row:
                 continue
             elements.append(text(LABEL_WIDTH - 6, y + BAR - 3, subject, anchor="end"))
-            elements += bar(y, row[workload], scale, COLORS[number % len(COLORS)])
+            elements += bar(y, row[workload], scale, color)
             y += BAR
         y += GAP
     return elements, y + MARGIN

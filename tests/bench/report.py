@@ -83,5 +83,5 @@ def print_group(group):
 
 def as_json(bench, groups):
     return json.dumps({"machine": machine(), "bytes": bench.size, "rounds": bench.rounds,
-                       "missing": bench.missing, "groups": {name: asdict(group) for name, group in groups.items()}},
-                      indent=1)
+                       "missing": sorted(set(bench.missing)),
+                       "groups": {name: asdict(group) for name, group in groups.items()}}, indent=1)
