@@ -82,8 +82,6 @@ def served(point, *command):
 @contextlib.contextmanager
 def loop(point, kind, image, *options):
     """An image that the kernel itself mounts."""
-    if os.geteuid() != 0:
-        raise Missing(f"{kind}: only root mounts it")
     try:
         run("mount", "-t", kind, "-o", ",".join(["loop", *options]), image, point)
     except RuntimeError as error:

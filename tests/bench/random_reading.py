@@ -12,6 +12,7 @@ TITLE = "Cold random reading"
 FIELD = "field.f32"
 SIZES = {4096: "4K", 65536: "64K"}
 READERS = (1, 4)
+READ_AHEAD = 128  # KiB; the kernel reads so much around a page of a mapping
 QUANTITIES = {"p50": "Median latency", "p99": "99th percentile", "p999": "99.9th percentile"}
 # Blocks of the size that squashfs has.
 LZ4_128K = images.FrameSettings("lz4", 5, "shuffle", 4, ("--block-size", "128K"))
@@ -40,6 +41,7 @@ def read_randomly(bench, mounting):
         for size in SIZES:
             for readers in READERS:
                 with mounting() as mount:
+                    mount.set_read_ahead(READ_AHEAD)
                     if how == "direct" and not can_read_directly(mount.data):
                         continue
                     took = run_json(bench.program("read_bench"), "random", mount.data, how, size,
