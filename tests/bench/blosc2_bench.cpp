@@ -4,6 +4,8 @@
 //   create INPUT OUTPUT SETTINGS   a file to a contiguous frame, chunk after chunk
 //   encode INPUT SETTINGS          chunks from memory to memory
 //   decode FRAME THREADS           chunks of a frame, read before, from memory to memory
+//   block FRAME                    single blocks of it, all over the frame: the median of each in
+//                                  microseconds, and the mean of its stored bytes
 //
 // SETTINGS are CODEC LEVEL FILTER TYPESIZE CHUNKSIZE BLOCKSIZE THREADS in numbers of the format; a
 // BLOCKSIZE of 0 leaves it to the library.
@@ -25,6 +27,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using ByteVector = std::vector<std::uint8_t>;
+
+constexpr std::size_t kMostBlocks = 2000;
+constexpr std::size_t kTypesizeAt = 3;  // in a chunk's header
 
 struct Settings {
   PeerCompression compression;
@@ -105,31 +110,62 @@ void encode(const Blosc2& blosc2, const char* input, const Settings& settings) {
   blosc2.free_ctx(context);
 }
 
-void decode(const Blosc2& blosc2, const char* frame, int threads) {
-  PeerSuperChunk* const schunk = blosc2.schunk_open(frame);
-  if (schunk == nullptr) throw std::runtime_error("schunk_open");
+/// The chunks of a frame in memory.
+class LoadedFrame {
+ public:
   struct Chunk {
     std::uint8_t* bytes;
-    std::int32_t cbytes, nbytes;
+    std::int32_t cbytes, nbytes, blocksize;
     bool needs_free;
   };
-  std::vector<Chunk> chunks;
-  std::int32_t largest = 0;
-  for (std::int64_t i = 0;; i++) {
-    Chunk chunk{};
-    const int cbytes = blosc2.get_chunk(schunk, i, &chunk.bytes, &chunk.needs_free);
-    if (cbytes < 0) break;
-    check(blosc2.cbuffer_sizes(chunk.bytes, &chunk.nbytes, &chunk.cbytes, nullptr), "sizes");
-    largest = std::max(largest, chunk.nbytes);
-    chunks.push_back(chunk);
+
+  LoadedFrame(const Blosc2& blosc2, const char* path)
+      : blosc2_(blosc2), schunk_(blosc2.schunk_open(path)) {
+    if (schunk_ == nullptr) throw std::runtime_error("schunk_open");
+    for (std::int64_t i = 0;; i++) {
+      Chunk chunk{};
+      if (blosc2.get_chunk(schunk_, i, &chunk.bytes, &chunk.needs_free) < 0) break;
+      chunks_.push_back(chunk);
+      Chunk& kept = chunks_.back();
+      check(blosc2.cbuffer_sizes(kept.bytes, &kept.nbytes, &kept.cbytes, &kept.blocksize), "sizes");
+    }
   }
+  ~LoadedFrame() {
+    for (const Chunk& chunk : chunks_)
+      if (chunk.needs_free) std::free(chunk.bytes);
+    blosc2_.schunk_free(schunk_);
+  }
+  LoadedFrame(const LoadedFrame&) = delete;
+  LoadedFrame& operator=(const LoadedFrame&) = delete;
+
+  const std::vector<Chunk>& chunks() const { return chunks_; }
+
+  std::int32_t largest_chunk() const {
+    std::int32_t largest = 0;
+    for (const Chunk& chunk : chunks_) largest = std::max(largest, chunk.nbytes);
+    return largest;
+  }
+
+ private:
+  const Blosc2& blosc2_;
+  PeerSuperChunk* schunk_;
+  std::vector<Chunk> chunks_;
+};
+
+void* decompression_context(const Blosc2& blosc2, int threads) {
   PeerDecompression settings;
   settings.threads = static_cast<std::int16_t>(threads);
-  void* const context = blosc2.create_dctx(settings);
+  return blosc2.create_dctx(settings);
+}
+
+void decode(const Blosc2& blosc2, const char* path, int threads) {
+  const LoadedFrame frame(blosc2, path);
+  void* const context = decompression_context(blosc2, threads);
+  const std::int32_t largest = frame.largest_chunk();
   ByteVector out(static_cast<std::size_t>(largest), 1);
   std::int64_t nbytes = 0, cbytes = 0;
   const auto begin = Clock::now();
-  for (const Chunk& chunk : chunks) {
+  for (const LoadedFrame::Chunk& chunk : frame.chunks()) {
     check(blosc2.decompress_ctx(context, chunk.bytes, chunk.cbytes, out.data(), largest),
           "decompress_ctx");
     nbytes += chunk.nbytes;
@@ -137,9 +173,35 @@ void decode(const Blosc2& blosc2, const char* frame, int threads) {
   }
   report(begin, nbytes, cbytes);
   blosc2.free_ctx(context);
-  for (const Chunk& chunk : chunks)
-    if (chunk.needs_free) std::free(chunk.bytes);
-  blosc2.schunk_free(schunk);
+}
+
+void decode_blocks(const Blosc2& blosc2, const char* path) {
+  const LoadedFrame frame(blosc2, path);
+  void* const context = decompression_context(blosc2, 1);
+  ByteVector out(static_cast<std::size_t>(frame.largest_chunk()));
+  std::vector<double> latencies;
+  std::int64_t stored = 0, blocks = 0;
+  for (int pass = 0; latencies.size() < kMostBlocks; pass++)
+    for (const LoadedFrame::Chunk& chunk : frame.chunks()) {
+      const int typesize = chunk.bytes[kTypesizeAt];
+      const int blocks_here = std::max(1, chunk.nbytes / chunk.blocksize);
+      const int items = std::min(chunk.blocksize, chunk.nbytes) / typesize;
+      // Passes and chunks begin at different blocks, so that none is in the processor's cache.
+      const int block = static_cast<int>((latencies.size() * 7 + static_cast<unsigned>(pass)) %
+                                         static_cast<unsigned>(blocks_here));
+      const auto begin = Clock::now();
+      check(blosc2.getitem_ctx(context, chunk.bytes, chunk.cbytes, block * items, items, out.data(),
+                               chunk.nbytes),
+            "getitem_ctx");
+      const std::chrono::duration<double, std::micro> taken = Clock::now() - begin;
+      latencies.push_back(taken.count());
+      stored += chunk.cbytes;
+      blocks += blocks_here;
+    }
+  std::sort(latencies.begin(), latencies.end());
+  std::printf("{\"microseconds\": %.3f, \"stored\": %lld}\n", latencies[latencies.size() / 2],
+              static_cast<long long>(stored / blocks));
+  blosc2.free_ctx(context);
 }
 
 int work(int argc, char** argv) {
@@ -152,6 +214,8 @@ int work(int argc, char** argv) {
     encode(blosc2, argv[3], parse_settings(argv + 4));
   } else if (action == "decode" && argc == 5) {
     decode(blosc2, argv[3], std::atoi(argv[4]));
+  } else if (action == "block" && argc == 4) {
+    decode_blocks(blosc2, argv[3]);
   } else {
     return 2;
   }

@@ -1,147 +1,150 @@
-#!/usr/bin/env python3
-"""Writing a large file: through a mount, by b2frame, by C-Blosc2 and into a filesystem that does
-nothing, in alternation.
+"""Writing a large file: through a mount, by b2frame, by C-Blosc2, by btrfs and into a filesystem
+that does nothing."""
 
-usage: writing.py BUILD_DIR WORK_DIR [--size BYTES] [--rounds N] [--library LIBBLOSC2]
+import functools
+import os
+from dataclasses import dataclass
 
-Prints for each setting the medians of all rounds with minimum and maximum, in seconds, and ratios of
-medians: how much faster than C-Blosc2 `b2frame create` is, and what part of the smaller of
-create's and the null filesystem's throughput cp and dd into a mount reach.
-"""
-
-import argparse
-import contextlib
-import json
-import statistics
-import subprocess
-import sys
-import time
-from pathlib import Path
-
+import images
 import make_data
+import mounts
+import stored
+from bench_run import MB, Goal, Group, Table, alternate, part_of, ratio
+from commands import run, run_json, seconds
 
+FIELD = "field.f32"
 TYPESIZE = 4
 SHUFFLE = 1
-# Codec by name and by number, level; what b2frame and the mount choose for themselves apart.
-SETTINGS = [("lz4", 1, 5), ("zstd", 5, 3), ("zstd", 5, 1)]
+THREADS = 2
 # What a mount gives new files, also for the others.
 CHUNK_SIZE, BLOCK_SIZE = 128 << 10, 32 << 10
 PEER_CHUNK_SIZE = 4 << 20
-THREADS = 2
+BTRFS_ROOM = 1 << 30
+WAYS = {"cp": None, "dd bs=1M": ("bs=1M",), "dd bs=4K": ("bs=4K",),
+        "dd bs=1M and fsync": ("bs=1M", "conv=fsync")}
+IN_MEMORY, TO_FILE, STORED = "memory to memory", "to a frame", "what is stored"
+OWN, CREATE, CREATE_AS_MOUNT = "bloscfs", "b2frame create", "b2frame create, as the mount"
+PEER, NULL = "C-Blosc2", "null FUSE"
 
 
-def timed(*command):
-    begin = time.monotonic()
-    subprocess.run([str(word) for word in command], check=True, stdout=subprocess.DEVNULL,
-                   stderr=subprocess.DEVNULL)
-    return time.monotonic() - begin
+@dataclass(frozen=True)
+class Codec:
+    name: str
+    number: int  # in the format
+    level: int
 
 
-@contextlib.contextmanager
-def mounted(point, *command):
-    """Runs a filesystem in the foreground until the block ends."""
-    daemon = subprocess.Popen([str(word) for word in command])
-    try:
-        while not point.is_mount():
-            if daemon.poll() is not None:
-                sys.exit(f"{command[0]} did not mount")
-            time.sleep(0.02)
-        yield point
-    finally:
-        subprocess.run(["fusermount3", "-u", str(point)], check=True)
-        daemon.wait()
+CODECS = {"lz4": Codec("lz4", 1, 5), "zstd": Codec("zstd", 5, 3), "zstd1": Codec("zstd", 5, 1)}
 
 
-class Writing:
-    def __init__(self, build, work, shared_object, field):
-        self.build, self.work = build, work
-        self.shared_object, self.field = shared_object, field
-        self.point, self.source = work / "mnt", work / "source"
-        self.point.mkdir(exist_ok=True)
-        self.source.mkdir(exist_ok=True)
-
-    def into(self, point):
-        copied = timed("cp", self.field, point / "cp")
-        (point / "cp").unlink()
-        return copied, timed("dd", f"if={self.field}", f"of={point / 'dd'}", "bs=1M")
-
-    def mount(self, codec, level):
-        with mounted(self.point, self.build / "tools/bloscfs", "-f", "-o",
-                     f"codec={codec},clevel={level}", self.source, self.point):
-            times = self.into(self.point)
-        for file in self.source.iterdir():
-            file.unlink()
-        return times
-
-    def null(self):
-        with mounted(self.point, self.build / "tests/bench/null_fuse", self.point, "0"):
-            return self.into(self.point)
-
-    def create(self, codec, level, *sizes):
-        out = self.work / "created.b2frame"
-        taken = timed(self.build / "tools/b2frame", "create", "--codec", codec, "--clevel", level,
-                      "--filters", "shuffle", "--typesize", TYPESIZE, "--threads", THREADS, *sizes,
-                      self.field, "-o", out)
-        size = out.stat().st_size
-        out.unlink()
-        return taken, size
-
-    def peer(self, codec_number, level):
-        out = self.work / "peer.b2frame"
-        taken = timed(self.build / "tests/bench/blosc2_bench", self.shared_object, "create", self.field,
-                      out, codec_number, level, SHUFFLE, TYPESIZE, PEER_CHUNK_SIZE, 0, THREADS)
-        size = out.stat().st_size
-        out.unlink()
-        return taken, size
-
-    def round(self, codec, number, level):
-        result = {}
-        result["mount cp"], result["mount dd"] = self.mount(codec, level)
-        result["create"], own_size = self.create(codec, level, "--chunk-size", PEER_CHUNK_SIZE)
-        result["C-Blosc2"], peer_size = self.peer(number, level)
-        result["create as mount"], _ = self.create(codec, level, "--chunk-size", CHUNK_SIZE,
-                                                   "--block-size", BLOCK_SIZE)
-        result["null cp"], result["null dd"] = self.null()
-        return result, own_size / peer_size
+def write(field, target, how):
+    words = WAYS[how]
+    if words is None:
+        return seconds("cp", field, target)
+    return seconds("dd", f"if={field}", f"of={target}", *words)
 
 
-def spread(times):
-    return f"{statistics.median(times):6.2f} ({min(times):.2f} to {max(times):.2f})"
+def into(bench, mount):
+    """{("MB/s", workload): value}; one file at a time, the last one stays."""
+    field = make_data.make(bench.data, FIELD, bench.size)
+    measured = {}
+    for how in WAYS:
+        target = mount.point / "written"
+        target.unlink(missing_ok=True)
+        measured["MB/s", how] = bench.size / write(field, target, how) / MB
+    return measured
 
 
-def main():
-    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
-    parser.add_argument("build", type=lambda text: Path(text).absolute())
-    parser.add_argument("work", type=lambda text: Path(text).absolute())
-    parser.add_argument("--size", type=int, default=1 << 30)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--library", dest="shared_object", required=True)
-    options = parser.parse_args()
-    field = options.work / "field.f32"
-    if not field.exists() or field.stat().st_size != options.size:
-        make_data.write_field(field, options.size)
-    field.read_bytes()  # so that the page cache has it
-    bench = Writing(options.build, options.work, options.shared_object, field)
-    results = {}
-    for codec, number, level in SETTINGS:
-        rounds = [bench.round(codec, number, level) for _ in range(options.rounds)]
-        times = {name: [r[name] for r, _ in rounds] for name in rounds[0][0]}
-        median = {name: statistics.median(values) for name, values in times.items()}
-        print(f"{codec} level {level}, {options.size} bytes of float32:")
-        for name, values in times.items():
-            print(f"  {name:16} {spread(values)} s")
-        limit = {how: max(median["create as mount"], median[f"null {how}"]) for how in ("cp", "dd")}
-        ratios = {
-            "create to C-Blosc2": median["C-Blosc2"] / median["create"],
-            "its size to C-Blosc2's": rounds[0][1],
-            "cp to the limit": limit["cp"] / median["mount cp"],
-            "dd to the limit": limit["dd"] / median["mount dd"],
-        }
-        for name, value in ratios.items():
-            print(f"  {name:24} {value:.3f}", flush=True)
-        results[f"{codec}-{level}"] = {"seconds": times, "ratios": ratios}
-    (options.work / "writing.json").write_text(json.dumps(results, indent=1))
+def through_mount(bench, codec):
+    source = bench.new_directory("source")
+    with mounts.bloscfs(bench, source, f"codec={codec.name}", f"clevel={codec.level}") as mount:
+        measured = into(bench, mount)
+    frame = source / "written.b2frame"
+    measured["ratio", STORED] = bench.size / frame.stat().st_size
+    frame.unlink()
+    return measured
 
 
-if __name__ == "__main__":
-    main()
+def through_null(bench):
+    with mounts.null_fuse(bench, 0) as mount:
+        return into(bench, mount)
+
+
+def through_btrfs(bench, compression):
+    with mounts.new_btrfs(bench, 2 * bench.size + BTRFS_ROOM, f"compress={compression}") as mount:
+        measured = into(bench, mount)
+        run("sync", "-f", mount.point)
+        measured["ratio", STORED] = bench.size / stored.data_of_btrfs(mount.point)
+    return measured
+
+
+def through_ext4(bench):
+    directory = bench.new_directory("plain")
+    measured = into(bench, mounts.Mount(directory))
+    (directory / "written").unlink()
+    return measured
+
+
+def create(bench, codec, *sizes):
+    field, out = make_data.make(bench.data, FIELD, bench.size), bench.scratch / "created.b2frame"
+    taken = seconds(bench.build / "tools/b2frame", "create", "--codec", codec.name, "--clevel",
+                    codec.level, "--filters", "shuffle", "--typesize", TYPESIZE, "--threads", THREADS,
+                    *sizes, field, "-o", out)
+    measured = {("MB/s", TO_FILE): bench.size / taken / MB,
+                ("ratio", STORED): bench.size / out.stat().st_size}
+    out.unlink()
+    return measured
+
+
+def peer(bench, codec):
+    field, out = make_data.make(bench.data, FIELD, bench.size), bench.scratch / "peer.b2frame"
+    settings = [codec.number, codec.level, SHUFFLE, TYPESIZE, PEER_CHUNK_SIZE, 0, THREADS]
+    encoded = run_json(*bench.blosc2("encode", field, *settings))
+    taken = seconds(*bench.blosc2("create", field, out, *settings))
+    measured = {("MB/s", IN_MEMORY): bench.size / encoded["seconds"] / MB,
+                ("MB/s", TO_FILE): bench.size / taken / MB,
+                ("ratio", STORED): bench.size / os.path.getsize(out)}
+    out.unlink()
+    return measured
+
+
+def goals(rates, ratios, codec):
+    found = []
+    for how in ("cp", "dd bs=1M"):
+        limits = [rates.median(CREATE_AS_MOUNT, TO_FILE), rates.median(NULL, how)]
+        least = min(limits) if all(limits) else None
+        found.append(Goal(f"{how}: to the smaller of b2frame create and null FUSE",
+                          ratio(rates.median(OWN, how), least), 0.8))
+    found.append(Goal("b2frame create: to C-Blosc2 from memory to memory, 2 threads",
+                      ratio(rates.median(CREATE, TO_FILE), rates.median(PEER, IN_MEMORY)), 1))
+    if codec.name == "zstd":
+        how, btrfs = "dd bs=1M and fsync", "btrfs zstd:3"
+        found += [Goal(f"{how}: to {btrfs}", ratio(rates.median(OWN, how), rates.median(btrfs, how)),
+                       1),
+                  Goal(f"how much smaller the file is than in {btrfs}",
+                       ratio(ratios.median(OWN, STORED), ratios.median(btrfs, STORED)), 1)]
+    return found
+
+
+def measure(bench, codec):
+    title = f"Writing, {codec.name} level {codec.level} + shuffle, float32"
+    images.warm(make_data.make(bench.data, FIELD, bench.size))
+    subjects = {
+        OWN: functools.partial(through_mount, bench, codec),
+        NULL: functools.partial(through_null, bench),
+        CREATE: functools.partial(create, bench, codec, "--chunk-size", PEER_CHUNK_SIZE),
+        CREATE_AS_MOUNT: functools.partial(create, bench, codec, "--chunk-size", CHUNK_SIZE,
+                                           "--block-size", BLOCK_SIZE),
+        PEER: functools.partial(peer, bench, codec),
+        "btrfs zstd:3": functools.partial(through_btrfs, bench, "zstd:3"),
+        "btrfs lzo": functools.partial(through_btrfs, bench, "lzo"),
+        "no compression": functools.partial(through_ext4, bench),
+    }
+    cells = alternate(bench, title, subjects)
+    rates = Table("Throughput", "MB/s", part_of(cells, "MB/s"))
+    ratios = Table("Contents to what is stored", "ratio", part_of(cells, "ratio"))
+    return Group(title, [rates, ratios], goals(rates, ratios, codec))
+
+
+GROUPS = {f"writing-{name}": functools.partial(measure, codec=codec)
+          for name, codec in CODECS.items()}

@@ -34,6 +34,7 @@ Blosc2::Blosc2(const std::string& library)
   load(free_ctx, "blosc2_free_ctx");
   load(compress_ctx, "blosc2_compress_ctx");
   load(decompress_ctx, "blosc2_decompress_ctx");
+  load(getitem_ctx, "blosc2_getitem_ctx");
   load(cbuffer_sizes, "blosc2_cbuffer_sizes");
   load(register_codec, "blosc2_register_codec");
   void (*init)() = nullptr;

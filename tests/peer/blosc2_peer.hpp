@@ -95,6 +95,8 @@ class Blosc2 {
   void (*free_ctx)(void*) = nullptr;
   int (*compress_ctx)(void*, const void*, std::int32_t, void*, std::int32_t) = nullptr;
   int (*decompress_ctx)(void*, const void*, std::int32_t, void*, std::int32_t) = nullptr;
+  int (*getitem_ctx)(void*, const void*, std::int32_t, int start, int count, void*,
+                     std::int32_t) = nullptr;
   int (*cbuffer_sizes)(const void*, std::int32_t* nbytes, std::int32_t* cbytes,
                        std::int32_t* blocksize) = nullptr;
   int (*register_codec)(PeerCodec*) = nullptr;

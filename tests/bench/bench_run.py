@@ -1,0 +1,132 @@
+"""Measuring in alternation: A B C A B C ..., so that whatever else a machine does meets all alike."""
+
+import shutil
+import statistics
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from commands import Missing
+
+MB = 1e6
+
+
+@dataclass
+class Bench:
+    """What every group of workloads gets."""
+
+    build: Path
+    data: Path  # for what later runs can use again
+    scratch: Path  # empty, and removed at the end
+    size: int  # of each file of contents
+    rounds: int
+    library: str | None  # C-Blosc2
+    missing: list = field(default_factory=list)
+    peak_memory: int = 0  # of any bloscfs that the group mounted
+
+    @property
+    def point(self):
+        path = self.scratch / "mnt"
+        path.mkdir(exist_ok=True)
+        return path
+
+    def new_directory(self, name):
+        path = self.scratch / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        return path
+
+    def program(self, name):
+        return self.build / "tests/bench" / name
+
+    def blosc2(self, *arguments):
+        """The command of C-Blosc2's own work."""
+        if self.library is None:
+            raise Missing("C-Blosc2 is not to be had")
+        return [self.program("blosc2_bench"), self.library, *arguments]
+
+
+@dataclass
+class Table:
+    """Values of all rounds: cells[subject][workload]."""
+
+    title: str
+    unit: str
+    cells: dict
+    in_chart: tuple = ()  # the workloads that a chart shows, where not all
+
+    def median(self, subject, workload):
+        values = self.cells.get(subject, {}).get(workload)
+        return statistics.median(values) if values else None
+
+    def workloads(self):
+        names = {}  # in the order in which they come
+        for row in self.cells.values():
+            names.update(dict.fromkeys(row))
+        return list(names)
+
+
+@dataclass
+class Goal:
+    """A ratio, beside the value that it is to reach; None where a peer is missing."""
+
+    what: str
+    value: float | None
+    target: float
+    at_least: bool = True
+
+    def is_met(self):
+        if self.value is None:
+            return None
+        return self.value >= self.target if self.at_least else self.value <= self.target
+
+
+@dataclass
+class Group:
+    title: str
+    tables: list
+    goals: list
+
+
+def ratio(above, below):
+    return above / below if above is not None and below else None
+
+
+def _turns(measure):
+    measured = measure()
+    if isinstance(measured, dict):
+        yield measured
+    else:
+        yield from measured
+
+
+def alternate(bench, title, subjects):
+    """subjects[name]() gives {workload: value}, or yields several of these, between which the others
+    have their turns. The result is {name: {workload: values of all rounds}}. Who is missing on this
+    machine is noted and left out."""
+    cells = {}
+    there = dict(subjects)
+    for number in range(bench.rounds):
+        print(f"{title}: round {number + 1} of {bench.rounds}", file=sys.stderr)
+        running = {name: _turns(measure) for name, measure in there.items()}
+        while running:
+            for name, turns in list(running.items()):
+                try:
+                    measured = next(turns, None)
+                except Missing as reason:
+                    bench.missing.append(f"{name}: {reason}")
+                    del there[name]
+                    measured = None
+                if measured is None:
+                    del running[name]
+                    continue
+                for workload, value in measured.items():
+                    cells.setdefault(name, {}).setdefault(workload, []).append(value)
+    return cells
+
+
+def part_of(cells, kind):
+    """Of {name: {(kind, workload): values}} those of one kind."""
+    chosen = {name: {workload: values for (what, workload), values in row.items() if what == kind}
+              for name, row in cells.items()}
+    return {name: row for name, row in chosen.items() if row}

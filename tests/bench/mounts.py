@@ -1,0 +1,142 @@
+"""Filesystems as context managers: each is unmounted at the end, whatever happened in between."""
+
+import contextlib
+import json
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from commands import Missing, need_program, run
+
+MOUNT_SECONDS = 30
+
+
+class Mount:
+    def __init__(self, point, process=None):
+        self.point, self.process = point, process
+
+    @property
+    def data(self):
+        """The file that each frame and image of contents holds."""
+        return self.point / "data"
+
+    def set_read_ahead(self, kibibytes):
+        _backing_device(self.point).joinpath("read_ahead_kb").write_text(str(kibibytes))
+
+    def stats(self):
+        """The counters of a bloscfs."""
+        return json.loads(os.getxattr(self.point, "user.bloscfs.stats"))
+
+    def memory(self, field):
+        """Bytes that the daemon's status in /proc gives: VmHWM, VmRSS."""
+        for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
+            if line.startswith(field + ":"):
+                return int(line.split()[1]) << 10
+        raise Missing(f"no {field} in /proc")
+
+
+def _backing_device(point):
+    """The kernel's settings for the pages of a mount, in /sys."""
+    for line in Path("/proc/self/mountinfo").read_text().splitlines():
+        before, after = line.split(" - ")
+        if before.split()[4] == str(point):
+            device, (kind, source) = before.split()[2], after.split()[:2]
+    if kind == "btrfs":
+        entry = next(Path("/sys/fs/btrfs").glob(f"*/devices/{Path(source).name}"))
+        return entry.parent.parent / "bdi"
+    return Path("/sys/class/bdi") / device
+
+
+def _unmount(point, command):
+    """A program that looked at the mount a moment ago may still hold it."""
+    for _ in range(50):
+        if subprocess.run([*command, str(point)], capture_output=True).returncode == 0:
+            return
+        time.sleep(0.1)
+    run(*command, "-l" if command == ["umount"] else "-z", point)
+
+
+@contextlib.contextmanager
+def served(point, *command):
+    """What a program that stays in the foreground mounts."""
+    process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + MOUNT_SECONDS
+        while not point.is_mount():
+            if process.poll() is not None:
+                raise Missing(f"{command[0]}: {process.stderr.read().strip()}")
+            if time.monotonic() > deadline:
+                raise Missing(f"{command[0]} did not mount")
+            time.sleep(0.002)
+        yield Mount(point, process)
+    finally:
+        if point.is_mount():
+            _unmount(point, ["fusermount3", "-u"])
+        else:
+            process.kill()
+        process.wait()
+        process.stderr.close()
+
+
+@contextlib.contextmanager
+def loop(point, kind, image, *options):
+    """An image that the kernel itself mounts."""
+    try:
+        run("mount", "-t", kind, "-o", ",".join(["loop", *options]), image, point)
+    except RuntimeError as error:
+        raise Missing(str(error)) from error
+    try:
+        yield Mount(point)
+    finally:
+        _unmount(point, ["umount"])
+
+
+def bloscfs(bench, source, *options):
+    words = ["-o", ",".join(options)] if options else []
+    return _remembering_peak(
+        bench, served(bench.point, bench.build / "tools/bloscfs", "-f", *words, source, bench.point))
+
+
+@contextlib.contextmanager
+def _remembering_peak(bench, mounting):
+    with mounting as mount:
+        try:
+            yield mount
+        finally:
+            if mount.process.poll() is None:
+                bench.peak_memory = max(bench.peak_memory, mount.memory("VmHWM"))
+
+
+def null_fuse(bench, size):
+    return served(bench.point, bench.build / "tests/bench/null_fuse", bench.point, size)
+
+
+def squashfuse(bench, image):
+    return served(bench.point, need_program("squashfuse"), "-f", image, bench.point)
+
+
+def erofsfuse(bench, image):
+    return served(bench.point, need_program("erofsfuse"), "-f", image, bench.point)
+
+
+def new_btrfs(bench, size, *options):
+    """An empty one that lasts as long as its mount."""
+    image = bench.scratch / "image.btrfs"
+    return _with_new_image(image, size, lambda: loop(bench.point, "btrfs", image, *options))
+
+
+@contextlib.contextmanager
+def _with_new_image(image, size, mounting):
+    try:
+        with open(image, "wb") as file:
+            file.truncate(size)
+        run(need_program("mkfs.btrfs"), "-q", image)
+        with mounting() as mount:
+            yield mount
+    finally:
+        image.unlink()
+
+
+def bindfs(bench, directory):
+    return served(bench.point, need_program("bindfs"), "-f", directory, bench.point)

@@ -1,0 +1,155 @@
+"""Cold sequential reads: each mount is a new one, so that its page cache is empty."""
+
+import functools
+
+import images
+import peers
+import stored
+from bench_run import MB, Goal, Group, Table, alternate, ratio
+from commands import run_json, seconds
+
+READ_AHEADS = (128, 1024)  # of the kernel, in KiB
+WAYS = ("cat", "dd bs=1M", "dd bs=128K", "dd bs=4K", "mmap")
+FIELD, MIXED = "field.f32", "mixed"
+IN_MEMORY, ONE_THREAD = "memory to memory", "C-Blosc2, 1 thread"
+OWN, NULL, LIMIT = "bloscfs", "null FUSE", "L"
+
+
+def row(how, read_ahead):
+    return f"{how}, readahead {read_ahead}K"
+
+
+PEER_GOAL_ROWS = [row("dd bs=1M", read_ahead) for read_ahead in READ_AHEADS]
+GOAL_ROWS = [row("cat", read_ahead) for read_ahead in READ_AHEADS] + PEER_GOAL_ROWS
+
+
+def command(bench, how, file):
+    if how == "cat":
+        return ["cat", file]
+    if how == "mmap":
+        return [bench.program("read_bench"), "scan", file]
+    return [*how.split(), f"if={file}", "of=/dev/null"]
+
+
+def read_cold(bench, mounting):
+    for read_ahead in READ_AHEADS:
+        for how in WAYS:
+            with mounting() as mount:
+                mount.set_read_ahead(read_ahead)
+                taken = seconds(*command(bench, how, mount.data))
+            yield {row(how, read_ahead): bench.size / taken / MB}
+
+
+def decode(bench, content, settings, threads):
+    """Beside each way of reading, though it is the same work each time."""
+    frame = images.frame(bench, content, settings)
+    for read_ahead in READ_AHEADS:
+        for how in WAYS:
+            took = run_json(*bench.blosc2("decode", frame, threads))
+            yield {row(how, read_ahead): took["nbytes"] / took["seconds"] / MB}
+
+
+def copy(bench):
+    took = run_json(bench.program("read_bench"), "copy", bench.size)
+    return {IN_MEMORY: took["nbytes"] / took["seconds"] / MB}
+
+
+def rates(bench, title, content, settings, others):
+    """Of bloscfs, what limits it, and peers."""
+    mounted = {OWN: peers.bloscfs(bench, content, settings),
+               NULL: peers.null_fuse(bench), **others}
+    subjects = {name: functools.partial(read_cold, bench, mounting)
+                for name, mounting in mounted.items()}
+    for threads, name in ((1, ONE_THREAD), (2, "C-Blosc2, 2 threads")):
+        subjects[name] = functools.partial(decode, bench, content, settings, threads)
+    subjects["memcpy"] = functools.partial(copy, bench)
+    results = Table(title, "MB/s", alternate(bench, title, subjects), in_chart=tuple(GOAL_ROWS))
+    add_limit(results)
+    return results
+
+
+def add_limit(results):
+    """The rate at which delivering and decoding follow each other."""
+    limits = {}
+    for workload in results.cells[NULL]:
+        delivery, decoding = results.median(NULL, workload), results.median(ONE_THREAD, workload)
+        if decoding:
+            limits[workload] = [1 / (1 / delivery + 1 / decoding)]
+    if limits:
+        results.cells[LIMIT] = limits
+
+
+def goals_beside_limit(results):
+    goals = []
+    for workload in GOAL_ROWS:
+        value = ratio(results.median(OWN, workload), results.median(LIMIT, workload))
+        goals.append(Goal(f"{workload}: to {LIMIT}", value, 1.1))
+    return goals
+
+
+def goals_beside(results, names, target):
+    """The target is for the fastest of some peers."""
+    goals = []
+    for workload in PEER_GOAL_ROWS:
+        rates = [rate for name in names if (rate := results.median(name, workload))]
+        value = ratio(results.median(OWN, workload), max(rates, default=None))
+        goals.append(Goal(f"{workload}: to {' or '.join(names)}", value, target))
+    return goals
+
+
+def goals_of_lz4(results):
+    return [*goals_beside_limit(results), *goals_beside(results, ["squashfuse lz4 128K"], 3),
+            *goals_beside(results, ["squashfs lz4 128K"], 2),
+            *goals_beside(results, ["erofs lz4 128K"], 1.5)]
+
+
+def lz4_peers(bench, content):
+    return {**peers.squashfs(bench, content, "lz4"), **peers.erofs(bench, content),
+            **peers.btrfs(bench, content, "lzo"), **peers.ext4(bench, content)}
+
+
+def zstd_peers(bench, content):
+    return {**peers.squashfs(bench, content, "zstd"), **peers.btrfs(bench, content, "zstd:3")}
+
+
+def lz4(bench):
+    title = "Cold sequential reading, lz4-5 + shuffle, float32"
+    results = rates(bench, title, FIELD, peers.LZ4, lz4_peers(bench, FIELD))
+    return Group(title, [results, stored.table(bench, FIELD, peers.LZ4, "lz4", "lzo")],
+                 goals_of_lz4(results))
+
+
+def lz4_mixed(bench):
+    """Where the peers have something to decode, too: they cannot compress noisy numbers by LZ4."""
+    title = "Cold sequential reading, lz4-5, text and programs"
+    results = rates(bench, title, MIXED, peers.MIXED_LZ4, lz4_peers(bench, MIXED))
+    return Group(title, [results, stored.table(bench, MIXED, peers.MIXED_LZ4, "lz4", "lzo")],
+                 goals_of_lz4(results))
+
+
+def zstd(bench):
+    title = "Cold sequential reading, zstd-5 + bitshuffle, float32"
+    results = rates(bench, title, FIELD, peers.ZSTD, zstd_peers(bench, FIELD))
+    goals = [*goals_beside_limit(results), *goals_beside(results, ["squashfuse zstd 128K"], 4),
+             *goals_beside(results, ["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)]
+    return Group(title, [results, stored.table(bench, FIELD, peers.ZSTD, "zstd", "zstd:3")], goals)
+
+
+def zstd_mixed(bench):
+    title = "Cold sequential reading, zstd-5, text and programs"
+    results = rates(bench, title, MIXED, peers.MIXED_ZSTD, zstd_peers(bench, MIXED))
+    return Group(title, [results, stored.table(bench, MIXED, peers.MIXED_ZSTD, "zstd", "zstd:3")],
+                 goals_beside_limit(results))
+
+
+def zlib(bench):
+    title = "Cold sequential reading, zlib-5 + shuffle, float32"
+    results = rates(bench, title, FIELD, peers.ZLIB, {})
+    goals = [Goal(f"{workload}: to C-Blosc2's decoding by one thread",
+                  ratio(results.median(OWN, workload), results.median(ONE_THREAD, workload)), 1.3)
+             for workload in PEER_GOAL_ROWS]
+    return Group(title, [results], goals)
+
+
+GROUPS = {"reading-lz4": lz4, "reading-mixed-lz4": lz4_mixed, "reading-zstd": zstd,
+          "reading-mixed-zstd": zstd_mixed, "reading-zlib": zlib}

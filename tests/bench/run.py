@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Measures bloscfs beside its peers and its limits; tests/bench/run.sh builds and calls this.
+
+usage: run.py BUILD_DIR [--size BYTES] [--rounds N] [--group NAME ...] [--library LIBBLOSC2]
+
+Writes results.md, results.json and a chart for each group to BUILD_DIR/results, and prints the
+medians, with minimum and maximum, and the ratios beside what they are to be. Contents and images
+stay in BUILD_DIR/bench-data for the next run.
+"""
+
+import argparse
+import importlib
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import chart
+import report
+from bench_run import Bench, Goal
+
+# Each module has GROUPS: by name, functions that take a Bench and give a Group.
+MODULES = ["reading", "random_reading", "warm_reading", "parallel_reading", "arrays", "writing",
+           "overwriting", "trees", "scale", "memory"]
+CACHE_SIZE, MEMORY_BESIDE_CACHE = 256 << 20, 48 << 20
+
+
+def arguments():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
+    parser.add_argument("build", type=lambda text: Path(text).absolute())
+    parser.add_argument("--size", type=int, default=1 << 30)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--group", dest="groups", nargs="+", action="extend", default=[])
+    parser.add_argument("--library")
+    return parser.parse_args()
+
+
+def chosen_groups(wanted):
+    """`reading` stands for all whose names begin with `reading-`."""
+    every = {name: measure for module in map(importlib.import_module, MODULES)
+             for name, measure in module.GROUPS.items()}
+    for word in wanted:
+        if not any(f"{name}-".startswith(f"{word}-") for name in every):
+            sys.exit(f"no group {word}; there are {', '.join(every)}")
+    return {name: measure for name, measure in every.items()
+            if not wanted or any(f"{name}-".startswith(f"{word}-") for word in wanted)}
+
+
+def measured(bench, measure):
+    bench.peak_memory = 0
+    group = measure(bench)
+    if bench.peak_memory:
+        limit = CACHE_SIZE + MEMORY_BESIDE_CACHE
+        group.goals.append(Goal("peak memory: to cache_size + 48 MiB", bench.peak_memory / limit, 1,
+                                at_least=False))
+    return group
+
+
+def main():
+    # So that what is mounted is unmounted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    options = arguments()
+    chosen = chosen_groups(options.groups)
+    data = options.build / "bench-data" / str(options.size)
+    results = options.build / "results"
+    for directory in (data, results):
+        directory.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="bloscfs-bench.", dir=options.build) as scratch:
+        bench = Bench(options.build, data, Path(scratch), options.size, options.rounds,
+                      options.library)
+        groups = {}
+        for name, measure in chosen.items():
+            groups[name] = measured(bench, measure)
+            report.print_group(groups[name])
+            (results / f"{name}.svg").write_text(chart.svg(groups[name]))
+            # After each group, so that one that fails does not take the others along.
+            (results / "results.md").write_text(report.markdown(bench, groups))
+            (results / "results.json").write_text(report.as_json(bench, groups))
+    if bench.missing:
+        print("\nNot there on this machine: " + "; ".join(sorted(set(bench.missing))))
+
+
+if __name__ == "__main__":
+    main()
