@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fs/reply.hpp"
+#include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -61,6 +62,7 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
     ReplyData data(fs.is_kept_by_kernel());
     fs.read(*handle, offset, static_cast<std::int64_t>(size), data);
     fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));
+    prepare_memory();
   });
 }
 

@@ -132,7 +132,7 @@ void raise_descriptor_limit() {
 /// Freed blocks go back to the system at once, so that the process stays near its budget.
 void bound_allocator() {
   ::mallopt(M_ARENA_MAX, 2);
-  ::mallopt(M_MMAP_THRESHOLD, 128 << 10);
+  ::mallopt(M_MMAP_THRESHOLD, 32 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
 }
 

@@ -1,5 +1,7 @@
 #include "fs/spare_memory.hpp"
 
+#include <atomic>
+#include <bit>
 #include <new>
 #include <unordered_map>
 #include <utility>
@@ -20,10 +22,9 @@ constexpr std::size_t kLeastKept = SIZE_MAX;
 /// The allocator itself keeps smaller pieces.
 constexpr std::size_t kLeastKept = 32 << 10;
 #endif
-constexpr std::size_t kMostKept = std::size_t{16} << 20;
-/// Smaller pieces are cut out of slabs, for each of which the kernel maps one huge page.
+constexpr std::size_t kMostKept = std::size_t{12} << 20;
+/// Pieces that fill it are cut out of a slab, which is one huge page where that can be had.
 constexpr std::size_t kSlab = std::size_t{2} << 20;
-constexpr std::size_t kMostCut = kSlab / 4;
 
 std::uint8_t* map_slab() {
   void* const slab = ::mmap(nullptr, 2 * kSlab, PROT_READ | PROT_WRITE,
@@ -33,22 +34,38 @@ std::uint8_t* map_slab() {
   const std::size_t before = (kSlab - reinterpret_cast<std::uintptr_t>(start) % kSlab) % kSlab;
   if (before > 0) ::munmap(start, before);
   ::munmap(start + before + kSlab, kSlab - before);
-  ::madvise(start + before, kSlab, MADV_HUGEPAGE);
   return start + before;
 }
 
-std::uint8_t* allocate_large(std::size_t size) {
+/// Takes all page faults in one go, where the kernel can do that (from Linux 5.14 on).
+void populate(std::uint8_t* piece, std::size_t size) {
+  ::madvise(piece, size, MADV_POPULATE_WRITE);
+}
+
+std::uint8_t* allocate_odd(std::size_t size) {
   auto* const piece = static_cast<std::uint8_t*>(::operator new(size, std::align_val_t(kPage)));
-  ::madvise(piece, size, MADV_POPULATE_WRITE);  // all page faults in one go
+  populate(piece, size);
   return piece;
 }
 
-void free_large(std::uint8_t* piece) { ::operator delete(piece, std::align_val_t(kPage)); }
+void free_odd(std::uint8_t* piece) { ::operator delete(piece, std::align_val_t(kPage)); }
+
+bool is_cut(std::size_t size) { return std::has_single_bit(size) && size < kSlab; }
+
+/// Gives the memory of a slab's piece back. The kernel must not make a huge page of the rest again.
+void empty_piece(std::uint8_t* piece, std::size_t size) {
+  std::uint8_t* const slab = piece - reinterpret_cast<std::uintptr_t>(piece) % kSlab;
+  ::madvise(slab, kSlab, MADV_NOHUGEPAGE);
+  ::madvise(piece, size, MADV_DONTNEED);
+}
 
 /// Pieces of one size that nobody uses.
 struct Pieces {
   std::vector<std::uint8_t*> kept;
-  std::vector<std::uint8_t*> empty;  ///< of slabs, whose memory went back to the system
+  std::vector<std::uint8_t*> empty;  ///< of slabs, without memory
+  std::uint8_t* slab = nullptr;      ///< what is not cut yet
+  std::size_t slab_left = 0;
+  bool slab_has_memory = false;
 };
 
 /// Thread-safe.
@@ -61,14 +78,29 @@ class SpareMemory {
       kept_ -= size;
       return pop(pieces.kept);
     }
-    if (size > kMostCut) return allocate_large(size);
-    if (!pieces.empty.empty()) return pop(pieces.empty);
-    if (slab_left_ < size) {
-      slab_ = map_slab();
-      slab_left_ = kSlab;
+    if (!is_cut(size)) return allocate_odd(size);
+    std::uint8_t* piece = nullptr;
+    bool has_memory = false;
+    if (!pieces.empty.empty()) {
+      piece = pop(pieces.empty);
+    } else {
+      if (pieces.slab_left == 0) begin_slab(pieces);
+      pieces.slab_left -= size;
+      piece = std::exchange(pieces.slab, pieces.slab + size);
+      has_memory = pieces.slab_has_memory;
     }
-    slab_left_ -= size;
-    return std::exchange(slab_, slab_ + size);
+    if (!has_memory) populate(piece, size);
+    return piece;
+  }
+
+  /// Has a slab ready for the next one who needs one, in a huge page, if somebody needed one since.
+  void prepare() EXCLUDES(mutex_) {
+    if (!wants_slab_.exchange(false)) return;
+    std::uint8_t* const slab = map_slab();
+    ::madvise(slab, kSlab, MADV_HUGEPAGE);
+    populate(slab, kSlab);
+    const MutexLock lock(mutex_);
+    if (std::uint8_t* const other = std::exchange(ready_slab_, slab)) ::munmap(other, kSlab);
   }
 
   void give(std::uint8_t* piece, std::size_t size) EXCLUDES(mutex_) {
@@ -84,6 +116,7 @@ class SpareMemory {
     const MutexLock lock(mutex_);
     while (drop_one_of_another(0)) {
     }
+    if (std::uint8_t* const slab = std::exchange(ready_slab_, nullptr)) ::munmap(slab, kSlab);
   }
 
  private:
@@ -94,9 +127,16 @@ class SpareMemory {
   }
 
   static void drop(Pieces& pieces, std::uint8_t* piece, std::size_t size) {
-    if (size > kMostCut) return free_large(piece);
-    ::madvise(piece, size, MADV_DONTNEED);
+    if (!is_cut(size)) return free_odd(piece);
+    empty_piece(piece, size);
     pieces.empty.push_back(piece);
+  }
+
+  void begin_slab(Pieces& pieces) REQUIRES(mutex_) {
+    pieces.slab_has_memory = ready_slab_ != nullptr;
+    pieces.slab = ready_slab_ != nullptr ? std::exchange(ready_slab_, nullptr) : map_slab();
+    pieces.slab_left = kSlab;
+    wants_slab_ = true;
   }
 
   bool drop_one_of_another(std::size_t size) REQUIRES(mutex_) {
@@ -112,8 +152,8 @@ class SpareMemory {
   Mutex mutex_;
   std::unordered_map<std::size_t, Pieces> pieces_ GUARDED_BY(mutex_);
   std::size_t kept_ GUARDED_BY(mutex_) = 0;
-  std::uint8_t* slab_ GUARDED_BY(mutex_) = nullptr;  ///< what is not cut yet
-  std::size_t slab_left_ GUARDED_BY(mutex_) = 0;
+  std::uint8_t* ready_slab_ GUARDED_BY(mutex_) = nullptr;
+  std::atomic<bool> wants_slab_{false};
 };
 
 SpareMemory& spare_memory() {
@@ -139,6 +179,14 @@ void give_memory(std::uint8_t* piece, std::size_t size) noexcept {
     spare_memory().give(piece, size);
   } catch (const std::bad_alloc&) {
     // Without room in the lists nobody has it again.
+  }
+}
+
+void prepare_memory() noexcept {
+  try {
+    spare_memory().prepare();
+  } catch (const std::bad_alloc&) {
+    // Who needs memory will hear of it.
   }
 }
 
