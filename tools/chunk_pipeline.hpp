@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
+#include "fs/cell_memory.hpp"
 #include "fs/chunk_recoder.hpp"
 #include "fs/worker_pool.hpp"
 
 namespace bloscfs::tools {
 
-/// For one thread. Memory: for each worker, and two chunks more, a chunk's contents, its stored
+/// For one thread. Memory: for each worker, and four chunks more, a chunk's contents, its stored
 /// bytes, and a worker's scratch.
 class ChunkPipeline {
  public:
@@ -24,14 +25,16 @@ class ChunkPipeline {
 
   /// Room for the next chunk's contents, unspecified bytes, valid until add().
   codec::MutableBytes next(std::size_t size);
-  /// Encodes the first `size` bytes of it; a worker first calls `fill`, if there is one.
-  /// Throws what `fill` or `store` threw.
-  void add(std::size_t size, Fill fill = nullptr);
+  /// Encodes the first `size` bytes of it. Throws what `store` or a `fill` threw.
+  void add(std::size_t size);
+  /// Encodes `size` bytes that a worker has `fill` set, in memory that is its own: so they are in
+  /// its processor's cache. Throws as add() does.
+  void add_filled(std::size_t size, Fill fill);
   /// Waits until all chunks are stored.
   void finish();
 
  private:
-  std::vector<std::vector<std::uint8_t>> slots_;  ///< contents; one more than are under way
+  std::vector<fs::CellBytes> slots_;  ///< contents; one more than are under way
   std::size_t next_ = 0;
   fs::WorkerPool pool_;
   fs::ChunkRecoder recoder_;
