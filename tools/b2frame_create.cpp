@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "codec/filter/pipeline.hpp"
 #include "frame/array_cutter.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_pipeline.hpp"
@@ -25,6 +26,18 @@ namespace {
 
 using codec::Bytes;
 using codec::MutableBytes;
+
+/// Less is copied sooner than mapped.
+constexpr std::size_t kLeastMapped = 1 << 20;
+
+/// Whether a chunk is made of a copy that a filter makes. Delta and codecs look at their input
+/// twice, which goes wrong where somebody writes to a mapped file meanwhile.
+bool is_filtered_once(const codec::EncodeSettings& settings, std::size_t size) {
+  const auto header = codec::plan_chunk(settings, static_cast<std::int32_t>(size));
+  return codec::forward_buffers(header) > 0 &&
+         std::none_of(header.filters.begin(), header.filters.end(),
+                      [](const auto& step) { return step.id == codec::FilterId::delta; });
+}
 
 /// Compresses the input of one run, chunk by chunk.
 class Creation {
@@ -64,8 +77,15 @@ class Creation {
     const auto size = static_cast<std::size_t>(plan_.frame.chunksize);
     while (has_elements(size)) {
       throw_if_interrupted();
-      pipeline_.add_filled(size, next_elements(size));
+      add_whole(size);
     }
+  }
+
+  void add_whole(std::size_t size) {
+    if (size >= kLeastMapped && is_filtered_once(plan_.encode, size))
+      pipeline_.add_lent(lent_elements(size));
+    else
+      pipeline_.add_filled(size, next_elements(size));
   }
 
   void take_array() {
@@ -103,14 +123,28 @@ class Creation {
     return [this, position](MutableBytes out) { input_.read_at(position, out); };
   }
 
+  /// The same, but not copied where that can be avoided.
+  ChunkPipeline::Lend lent_elements(std::size_t size) {
+    const std::int64_t position = input_.file_position();
+    end_when_input_is_lost();
+    return [this, position, size, read = next_elements(size)](const ChunkPipeline::Use& use) {
+      const MappedPiece piece(input_, position, size);
+      if (piece.is_there()) return use(piece.bytes());
+      std::vector<std::uint8_t> copy(size);
+      read(copy);
+      use(copy);
+    };
+  }
+
   void add_contents(std::int64_t chunk) {
     const std::size_t size = cutter_->range(chunk).size();
     if (has_elements(size)) {
-      return pipeline_.add_filled(
-          chunksize(), [read = next_elements(size), size](MutableBytes contents) {
-            read(contents.first(size));
-            fill_up(contents, size);
-          });
+      if (size == chunksize()) return add_whole(size);
+      return pipeline_.add_filled(chunksize(),
+                                  [read = next_elements(size), size](MutableBytes contents) {
+                                    read(contents.first(size));
+                                    fill_up(contents, size);
+                                  });
     }
     const MutableBytes contents = pipeline_.next(chunksize());
     read_elements(contents.first(size));

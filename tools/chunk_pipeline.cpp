@@ -38,6 +38,16 @@ void ChunkPipeline::add_filled(std::size_t size, Fill fill) {
                });
 }
 
+void ChunkPipeline::add_lent(Lend lend) {
+  recoder_.add(
+      static_cast<std::int64_t>(next_++),
+      [lend = std::move(lend)](codec::ChunkEncoder& encoder, fs::CellBytes& out) {
+        codec::EncodedSize size;
+        lend([&](codec::Bytes contents) { size = fs::encode_whole(encoder, contents, out); });
+        return size;
+      });
+}
+
 void ChunkPipeline::finish() { recoder_.finish(); }
 
 }  // namespace bloscfs::tools

@@ -19,6 +19,9 @@ class ChunkPipeline {
   /// A chunk that is complete: zero or NaN, or its stored bytes, valid for the call.
   using Store = fs::ChunkRecoder::Put;
   using Fill = std::function<void(codec::MutableBytes contents)>;
+  /// Calls `use` once with a chunk's contents, which have to last as long as that.
+  using Use = std::function<void(codec::Bytes contents)>;
+  using Lend = std::function<void(const Use& use)>;
 
   /// `store` is called on this thread, for chunk 0 and so on. Throws Error as check_settings does.
   ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store);
@@ -30,6 +33,8 @@ class ChunkPipeline {
   /// Encodes `size` bytes that a worker has `fill` set, in memory that is its own: so they are in
   /// its processor's cache. Throws as add() does.
   void add_filled(std::size_t size, Fill fill);
+  /// Encodes what `lend`, on a worker, has somewhere else. Throws as add() does.
+  void add_lent(Lend lend);
   /// Waits until all chunks are stored.
   void finish();
 
