@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "codec/filter/pipeline.hpp"
 #include "frame/array_cutter.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_pipeline.hpp"
@@ -25,6 +26,18 @@ namespace {
 
 using codec::Bytes;
 using codec::MutableBytes;
+
+/// Less is copied sooner than mapped.
+constexpr std::size_t kLeastMapped = 1 << 20;
+
+/// Whether a chunk is made of a copy that a filter makes. Delta and codecs look at their input
+/// twice, which goes wrong where somebody writes to a mapped file meanwhile.
+bool is_filtered_once(const codec::EncodeSettings& settings, std::size_t size) {
+  const auto header = codec::plan_chunk(settings, static_cast<std::int32_t>(size));
+  return codec::forward_buffers(header) > 0 &&
+         std::none_of(header.filters.begin(), header.filters.end(),
+                      [](const auto& step) { return step.id == codec::FilterId::delta; });
+}
 
 /// Compresses the input of one run, chunk by chunk.
 class Creation {
@@ -50,12 +63,29 @@ class Creation {
 
  private:
   void take_stream() {
+    take_whole_chunks();
     const auto chunksize = static_cast<std::size_t>(plan_.frame.chunksize);
     for (std::size_t got = chunksize; got == chunksize;) {
       got = input_.read(pipeline_.next(chunksize));
       taken_ += static_cast<std::int64_t>(got);
       if (got > 0) pipeline_.add(got);
     }
+  }
+
+  /// Of a regular file, whose bytes workers read where they are.
+  void take_whole_chunks() {
+    const auto size = static_cast<std::size_t>(plan_.frame.chunksize);
+    while (has_elements(size)) {
+      throw_if_interrupted();
+      add_whole(size);
+    }
+  }
+
+  void add_whole(std::size_t size) {
+    if (size >= kLeastMapped && is_filtered_once(plan_.encode, size))
+      pipeline_.add_lent(lent_elements(size));
+    else
+      pipeline_.add_filled(size, next_elements(size));
   }
 
   void take_array() {
@@ -78,19 +108,68 @@ class Creation {
 
   std::size_t chunksize() const { return static_cast<std::size_t>(cutter_->chunksize()); }
 
+  /// Whether a regular file has the next bytes, so that workers can read them where they are.
+  bool has_elements(std::size_t size) const {
+    return input_.known_rest() >= static_cast<std::int64_t>(size);
+  }
+
+  /// Sets `size` bytes to those.
+  ChunkPipeline::Fill next_elements(std::size_t size) {
+    const std::int64_t position = input_.file_position();
+    const auto taken = static_cast<std::int64_t>(size);
+    input_.announce(position, taken);
+    input_.skip(taken);
+    taken_ += taken;
+    return [this, position](MutableBytes out) { input_.read_at(position, out); };
+  }
+
+  /// The same, but not copied where that can be avoided.
+  ChunkPipeline::Lend lent_elements(std::size_t size) {
+    const std::int64_t position = input_.file_position();
+    end_when_input_is_lost();
+    return [this, position, size, read = next_elements(size)](const ChunkPipeline::Use& use) {
+      const MappedPiece piece(input_, position, size);
+      if (piece.is_there()) return use(piece.bytes());
+      std::vector<std::uint8_t> copy(size);
+      read(copy);
+      use(copy);
+    };
+  }
+
   void add_contents(std::int64_t chunk) {
-    const MutableBytes contents = pipeline_.next(chunksize());
     const std::size_t size = cutter_->range(chunk).size();
+    if (has_elements(size)) {
+      if (size == chunksize()) return add_whole(size);
+      return pipeline_.add_filled(chunksize(),
+                                  [read = next_elements(size), size](MutableBytes contents) {
+                                    read(contents.first(size));
+                                    fill_up(contents, size);
+                                  });
+    }
+    const MutableBytes contents = pipeline_.next(chunksize());
     read_elements(contents.first(size));
-    std::fill(contents.begin() + static_cast<std::ptrdiff_t>(size), contents.end(),
-              std::uint8_t{0});
+    fill_up(contents, size);
     pipeline_.add(chunksize());
   }
 
+  static void fill_up(MutableBytes contents, std::size_t size) {
+    const MutableBytes rest = contents.subspan(size);
+    std::fill(rest.begin(), rest.end(), std::uint8_t{0});
+  }
+
   void add_run(std::int64_t chunk) {
-    std::vector<std::uint8_t> run(cutter_->range(chunk).size());
+    const std::size_t size = cutter_->range(chunk).size();
+    if (has_elements(size)) {
+      return pipeline_.add_filled(
+          chunksize(), [this, chunk, size, read = next_elements(size)](MutableBytes contents) {
+            std::vector<std::uint8_t> run(size);
+            read(run);
+            cutter_->cut(chunk, run, contents);
+          });
+    }
+    std::vector<std::uint8_t> run(size);
     read_elements(run);
-    pipeline_.add(chunksize(), [this, chunk, run = std::move(run)](MutableBytes contents) {
+    pipeline_.add_filled(chunksize(), [this, chunk, run = std::move(run)](MutableBytes contents) {
       cutter_->cut(chunk, run, contents);
     });
   }
@@ -98,7 +177,7 @@ class Creation {
   void add_pieces(std::int64_t chunk) {
     const auto range = cutter_->range(chunk);
     taken_ = range.end;
-    pipeline_.add(chunksize(), [this, chunk, range](MutableBytes contents) {
+    pipeline_.add_filled(chunksize(), [this, chunk, range](MutableBytes contents) {
       cutter_->cut(chunk, elements_->bytes(range.begin, range.end), contents);
     });
   }

@@ -6,32 +6,40 @@
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
+#include "fs/cell_memory.hpp"
 #include "fs/chunk_recoder.hpp"
 #include "fs/worker_pool.hpp"
 
 namespace bloscfs::tools {
 
-/// For one thread. Memory: for each worker, and two chunks more, a chunk's contents, its stored
+/// For one thread. Memory: for each worker, and four chunks more, a chunk's contents, its stored
 /// bytes, and a worker's scratch.
 class ChunkPipeline {
  public:
   /// A chunk that is complete: zero or NaN, or its stored bytes, valid for the call.
   using Store = fs::ChunkRecoder::Put;
   using Fill = std::function<void(codec::MutableBytes contents)>;
+  /// Calls `use` once with a chunk's contents, which have to last as long as that.
+  using Use = std::function<void(codec::Bytes contents)>;
+  using Lend = std::function<void(const Use& use)>;
 
   /// `store` is called on this thread, for chunk 0 and so on. Throws Error as check_settings does.
   ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store);
 
   /// Room for the next chunk's contents, unspecified bytes, valid until add().
   codec::MutableBytes next(std::size_t size);
-  /// Encodes the first `size` bytes of it; a worker first calls `fill`, if there is one.
-  /// Throws what `fill` or `store` threw.
-  void add(std::size_t size, Fill fill = nullptr);
+  /// Encodes the first `size` bytes of it. Throws what `store` or a `fill` threw.
+  void add(std::size_t size);
+  /// Encodes `size` bytes that a worker has `fill` set, in memory that is its own: so they are in
+  /// its processor's cache. Throws as add() does.
+  void add_filled(std::size_t size, Fill fill);
+  /// Encodes what `lend`, on a worker, has somewhere else. Throws as add() does.
+  void add_lent(Lend lend);
   /// Waits until all chunks are stored.
   void finish();
 
  private:
-  std::vector<std::vector<std::uint8_t>> slots_;  ///< contents; one more than are under way
+  std::vector<fs::CellBytes> slots_;  ///< contents; one more than are under way
   std::size_t next_ = 0;
   fs::WorkerPool pool_;
   fs::ChunkRecoder recoder_;

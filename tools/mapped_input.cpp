@@ -80,9 +80,29 @@ void MappedInput::map(int fd, std::int64_t position, std::int64_t size, const st
   mapping_ = ::mmap(nullptr, mapped_size_, PROT_READ, MAP_SHARED, fd, 0);
   if (mapping_ == MAP_FAILED) throw_errno(name);
   start_ = static_cast<const std::uint8_t*>(mapping_) + position;
-  std::signal(SIGBUS, give_up);
+  end_when_input_is_lost();
 }
 
 MappedInput::~MappedInput() { ::munmap(mapping_, mapped_size_); }
+
+MappedPiece::MappedPiece(const RawInput& input, std::int64_t position, std::size_t size) {
+  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const std::int64_t start = position / page * page;
+  skipped_ = static_cast<std::size_t>(position - start);
+  mapped_size_ = skipped_ + size;
+  void* const mapping =
+      ::mmap(nullptr, mapped_size_, PROT_READ, MAP_SHARED, input.descriptor(), start);
+  if (mapping == MAP_FAILED) return;
+  if (::madvise(mapping, mapped_size_, MADV_POPULATE_READ) == 0)
+    mapping_ = static_cast<std::uint8_t*>(mapping);
+  else
+    ::munmap(mapping, mapped_size_);
+}
+
+MappedPiece::~MappedPiece() {
+  if (is_there()) ::munmap(mapping_, mapped_size_);
+}
+
+void end_when_input_is_lost() { std::signal(SIGBUS, give_up); }
 
 }  // namespace bloscfs::tools

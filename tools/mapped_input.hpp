@@ -1,5 +1,5 @@
 #pragma once
-// The rest of an input in memory, for reading it out of order.
+// An input in memory: its rest, for reading it out of order, or pieces, to spare copying them.
 
 #include <cstdint>
 #include <string>
@@ -32,5 +32,27 @@ class MappedInput {
   std::size_t mapped_size_ = 0;
   const std::uint8_t* start_ = nullptr;
 };
+
+/// A piece of a regular file. Should the file be cut short while it lasts, the process ends.
+class MappedPiece {
+ public:
+  /// All its bytes are read at once; where that fails, there is none, and RawInput::read_at() tells
+  /// why.
+  MappedPiece(const RawInput& input, std::int64_t position, std::size_t size);
+  ~MappedPiece();
+  MappedPiece(const MappedPiece&) = delete;
+  MappedPiece& operator=(const MappedPiece&) = delete;
+
+  bool is_there() const { return mapping_ != nullptr; }
+  codec::Bytes bytes() const { return {mapping_ + skipped_, mapped_size_ - skipped_}; }
+
+ private:
+  std::uint8_t* mapping_ = nullptr;
+  std::size_t skipped_ = 0;  ///< of the first page
+  std::size_t mapped_size_ = 0;
+};
+
+/// Has a mapped file that was cut short end the process with a message.
+void end_when_input_is_lost();
 
 }  // namespace bloscfs::tools

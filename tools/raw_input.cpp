@@ -66,4 +66,29 @@ std::size_t RawInput::read(codec::MutableBytes out) {
   return filled;
 }
 
+std::int64_t RawInput::known_rest() const {
+  return file_size_ ? std::max<std::int64_t>(0, *file_size_ - taken_) : 0;
+}
+
+void RawInput::skip(std::int64_t size) {
+  taken_ += size;
+  const std::int64_t read = std::max<std::int64_t>(std::ssize(peeked_), taken_);
+  if (::lseek(fd_.get(), file_offset_ + read, SEEK_SET) < 0) throw_errno();
+}
+
+void RawInput::announce(std::int64_t position, std::int64_t size) const {
+  ::posix_fadvise(fd_.get(), position, size, POSIX_FADV_WILLNEED);
+}
+
+void RawInput::read_at(std::int64_t position, codec::MutableBytes out) const {
+  while (!out.empty()) {
+    const ssize_t got = ::pread(fd_.get(), out.data(), out.size(), position);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw_errno();
+    if (got == 0) throw FileError(name_, "became shorter while it was read");
+    position += got;
+    out = out.subspan(static_cast<std::size_t>(got));
+  }
+}
+
 }  // namespace bloscfs::tools

@@ -1,5 +1,6 @@
 #pragma once
-// What b2frame create reads: the bytes of a file, or of whatever stdin is connected to.
+// What b2frame create reads: the bytes of a file, or of whatever stdin is connected to. For one
+// thread, but for read_at().
 
 #include <cstdint>
 #include <optional>
@@ -29,6 +30,14 @@ class RawInput {
   int descriptor() const { return fd_.get(); }
   /// Where in a regular file the next byte is.
   std::int64_t file_position() const { return file_offset_ + taken_; }
+  /// Bytes that are still to come by the size of a regular file, 0 of anything else.
+  std::int64_t known_rest() const;
+  /// Leaves out the next bytes of a regular file, for read_at().
+  void skip(std::int64_t size);
+  /// Has the kernel fetch what read_at() will want of a regular file.
+  void announce(std::int64_t position, std::int64_t size) const;
+  /// Fills `out` from a position of a regular file, which must not end before. Any thread may.
+  void read_at(std::int64_t position, codec::MutableBytes out) const;
 
  private:
   std::size_t read_some(codec::MutableBytes out);

@@ -116,6 +116,27 @@ BOOST_AUTO_TEST_CASE(stores_more_chunks_than_are_committed_at_once) {
   check_verified(scratch / "x.b2frame");
 }
 
+BOOST_AUTO_TEST_CASE(gives_the_same_bytes_for_a_file_as_for_a_pipe) {
+  const TempDir scratch;
+  const ByteVector contents = make_contents("floats", 5, 5'000'004, 4);
+  write_file(scratch / "input", contents);
+  const std::string frame = scratch / "file", rest = scratch / "rest", piped = scratch / "piped";
+  // Chunks that are mapped and that are not, and a place within a page.
+  for (const std::string options :
+       {"--filters shuffle --chunk-size 1M", "--filters shuffle --chunk-size 1000000",
+        "--filters none --chunk-size 1M", "--filters delta,shuffle --chunk-size 2M",
+        "--filters bitshuffle --chunk-size 3M", "--filters shuffle --chunk-size 100K"}) {
+    const std::string create = B2FRAME " create --typesize 4 " + options + " - -o ";
+    const std::string script = "cd '" + scratch.path().string() + "'; " + create +
+                               "file <input; (" + "dd bs=1000 count=5 of=/dev/null 2>/dev/null; " +
+                               create + "rest) <input; tail -c +5001 input | " + create + "piped";
+    BOOST_TEST(run({"sh", "-c", script}).ok());
+    BOOST_TEST((extracted(frame) == text_of(contents)), options);
+    BOOST_TEST((extracted(rest) == text_of(contents).substr(5000)), options);
+    BOOST_TEST((stored_bytes(piped) == stored_bytes(rest)), options);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(reads_the_file_that_stdin_is) {
   const TempDir scratch;
   const std::string contents = text_of(noise(100000));
