@@ -48,6 +48,8 @@ constexpr Effort kEfforts[] = {{},
 // Ratios in percent: a part that wins so much speaks for its stream, one that wins less only for a
 // trial, and what wins less than that goes on for nothing.
 constexpr std::ptrdiff_t kStrong = 125;
+/// A percentage of a percentage that is one.
+constexpr std::ptrdiff_t kWhole = 10'000;
 constexpr std::ptrdiff_t kWeak = 103;
 
 std::uint32_t load32(const std::uint8_t* from) { return boost::endian::load_little_u32(from); }
@@ -272,8 +274,8 @@ class BloscLzCompressor final : public Compressor {
       return 0;
     }
     const std::ptrdiff_t best = best_part(in, out, table_, effort_);
-    if (best * effort_.probe_ratio > 100 * 100) return 0;
-    const bool weak = best * kStrong > 100 * 100;
+    if (best * effort_.probe_ratio > kWhole) return 0;
+    const bool weak = best * kStrong > kWhole;
     return encode(in, out, table_, effort_, weak ? static_cast<std::ptrdiff_t>(in.size() / 4) : 0);
   }
 
