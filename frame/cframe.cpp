@@ -13,7 +13,7 @@ class CframeSnapshot final : public FrameSnapshot {
 
  protected:
   ChunkFile chunk_file(const ChunkPlace& place) const override {
-    return {source_, {place.stored_offset, place.stored_limit}, {}};
+    return {contents(), {place.stored_offset, place.stored_limit}, {}};
   }
 };
 

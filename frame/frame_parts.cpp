@@ -62,10 +62,9 @@ std::vector<MetalayerEntry> read_layers(WindowReader& reader, std::uint64_t fram
 
 class PartsReader {
  public:
-  PartsReader(const ByteSource& source, std::uint64_t frame_offset, std::uint8_t frame_type)
+  PartsReader(const ByteSource& source, std::uint64_t frame_offset, std::uint64_t file_size,
+              std::uint8_t frame_type)
       : frame_offset_(frame_offset), reader_(source, frame_offset, 0) {
-    const auto file_size =
-        static_cast<std::uint64_t>(std::max<std::int64_t>(0, source.stamp().size));
     if (frame_offset > file_size)
       throw_malformed(fmt::format("frame at {}: the file ends at {}", frame_offset, file_size));
     reader_.set_size(file_size - frame_offset);
@@ -74,7 +73,10 @@ class PartsReader {
     locate_index();
   }
 
-  FrameParts take() { return std::move(parts_); }
+  FrameParts take() {
+    parts_.whole = reader_.take_whole();
+    return std::move(parts_);
+  }
 
  private:
   FrameInfo& info() { return parts_.header.info; }
@@ -164,8 +166,9 @@ std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uin
 }
 
 FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
-                            std::uint8_t frame_type) {
-  return PartsReader(source, frame_offset, frame_type).take();
+                            std::int64_t file_size, std::uint8_t frame_type) {
+  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, file_size));
+  return PartsReader(source, frame_offset, size, frame_type).take();
 }
 
 }  // namespace bloscfs::frame

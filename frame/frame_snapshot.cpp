@@ -43,6 +43,29 @@ struct FrameMap final : ChunkMap {
   std::optional<VariableChunkMap> chunks;
 };
 
+/// A source of which the bytes from `begin` on are in memory.
+class CopiedSource final : public ByteSource {
+ public:
+  CopiedSource(std::shared_ptr<const ByteSource> source, std::uint64_t begin,
+               std::vector<std::uint8_t> bytes)
+      : source_(std::move(source)), begin_(begin), bytes_(std::move(bytes)) {}
+
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
+    if (offset < begin_ || offset - begin_ > bytes_.size() ||
+        out.size() > bytes_.size() - (offset - begin_))
+      return source_->read_at(offset, out);
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset - begin_), out.size(),
+                out.begin());
+    return out.size();
+  }
+  FileStamp stamp() const override { return source_->stamp(); }
+
+ private:
+  const std::shared_ptr<const ByteSource> source_;
+  const std::uint64_t begin_;
+  const std::vector<std::uint8_t> bytes_;
+};
+
 const VariableChunkMap& variable(const ChunkMap* map) {
   const auto* known = dynamic_cast<const FrameMap*>(map);
   if (known == nullptr || !known->chunks)
@@ -62,7 +85,7 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offse
     stamp = source.stamp();
     const bool last = attempt == kOpenAttempts;
     try {
-      FrameParts parts = read_frame_parts(source, frame_offset, frame_type);
+      FrameParts parts = read_frame_parts(source, frame_offset, stamp.size, frame_type);
       if (source.stamp() == stamp) return parts;
     } catch (const codec::Error&) {
       if (last || source.stamp() == stamp) throw;
@@ -77,6 +100,10 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
                              std::shared_ptr<PeerLock> lock)
     : Snapshot(std::move(parts.header.info), std::move(source), stamp),
       frame_offset_(frame_offset),
+      copied_bytes_(parts.whole.size()),
+      contents_(parts.whole.empty() ? source_
+                                    : std::make_shared<CopiedSource>(source_, frame_offset,
+                                                                     std::move(parts.whole))),
       index_at_(parts.index_at),
       index_limit_(parts.index_limit),
       entry_size_(parts.header.offset_width),
@@ -92,7 +119,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
   if (!expected_) expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_);
   if (!info_.variable_chunks || info_.nbytes == 0) return;
   // Only the index tells how many chunks there are.
-  info_.nchunks = read_chunk_header(*source_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
+  info_.nchunks = read_chunk_header(*contents_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
 }
 
 bool FrameSnapshot::unchanged() const {
@@ -114,7 +141,7 @@ std::vector<MetalayerEntry> FrameSnapshot::vlmetalayers() const {
 std::shared_ptr<const PagedTable> FrameSnapshot::index() const {
   if (info_.nchunks == 0) return nullptr;
   auto table =
-      std::make_shared<const PagedTable>(source_, StoredAt{index_at_, index_limit_}, entry_size_);
+      std::make_shared<const PagedTable>(contents_, StoredAt{index_at_, index_limit_}, entry_size_);
   if (table->entry_count() != info_.nchunks)
     throw_malformed(fmt::format("frame index at {}: {} entries for {} chunks", index_at_,
                                 table->entry_count(), info_.nchunks));
@@ -124,13 +151,14 @@ std::shared_ptr<const PagedTable> FrameSnapshot::index() const {
 std::shared_ptr<const PagedTable> FrameSnapshot::table_of(const ChunkMap* map) const {
   const auto* known = dynamic_cast<const FrameMap*>(map);
   if (known == nullptr || !known->table) return index();
-  return std::make_shared<const PagedTable>(source_, known->table);
+  return std::make_shared<const PagedTable>(contents_, known->table);
 }
 
 std::optional<codec::SpecialValue> FrameSnapshot::all_chunks_special() const {
   if (info_.variable_chunks || info_.nchunks == 0) return std::nullopt;
   const PeerLock::Shared shared(peer_lock_);
-  if (!read_chunk_header(*source_, {index_at_, index_limit_}, {}).is_special()) return std::nullopt;
+  if (!read_chunk_header(*contents_, {index_at_, index_limit_}, {}).is_special())
+    return std::nullopt;
   const std::optional<std::int64_t> entry = index()->uniform_entry();
   if (!entry || *entry >= 0) return std::nullopt;
   return special_of_entry(*entry);
@@ -183,7 +211,7 @@ std::int64_t FrameSnapshot::chunk_map_memory() const {
   if (!needs_chunk_map()) return 0;
   const PeerLock::Shared shared(peer_lock_);
   // The pass reads the index page by page. Its block starts are few beside that.
-  const codec::ChunkHeader header = read_chunk_header(*source_, {index_at_, index_limit_}, {});
+  const codec::ChunkHeader header = read_chunk_header(*contents_, {index_at_, index_limit_}, {});
   return PagedTable::page_memory(header, entry_size_);
 }
 
@@ -290,7 +318,8 @@ std::vector<std::uint64_t> FrameSnapshot::recorded_checksums(std::int64_t first,
 }
 
 std::size_t FrameSnapshot::memory() const {
-  return Snapshot::memory() + sizeof(*this) - sizeof(Snapshot) + header_bytes_.capacity();
+  return Snapshot::memory() + sizeof(*this) - sizeof(Snapshot) + header_bytes_.capacity() +
+         copied_bytes_;
 }
 
 }  // namespace bloscfs::frame

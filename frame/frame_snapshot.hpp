@@ -58,6 +58,8 @@ class FrameSnapshot : public Snapshot {
   /// std::system_error from the source.
   void for_each_part(const ChunkPlace& place, const std::function<void(Bytes)>& visit) const;
   const std::shared_ptr<const ByteSource>& source() const { return source_; }
+  /// The same for what does not change while the frame has this state; may be in memory.
+  const std::shared_ptr<const ByteSource>& contents() const { return contents_; }
   const std::shared_ptr<ExpectedState>& expected() const { return expected_; }
 
  protected:
@@ -87,6 +89,8 @@ class FrameSnapshot : public Snapshot {
   std::shared_ptr<const PagedTable> table_of(const ChunkMap* map) const;
 
   std::uint64_t frame_offset_;
+  std::size_t copied_bytes_;
+  std::shared_ptr<const ByteSource> contents_;
   std::uint64_t index_at_;
   std::uint64_t index_limit_;
   int entry_size_;

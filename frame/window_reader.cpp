@@ -1,6 +1,7 @@
 #include "frame/window_reader.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -33,6 +34,12 @@ Bytes WindowReader::at(std::uint64_t offset, std::size_t size, const char* what)
   if (offset - window_at_ > window_.size() || window_.size() - (offset - window_at_) < size)
     codec::throw_malformed(fmt::format("{} at {}: the file ends before", what, offset));
   return Bytes(window_).subspan(static_cast<std::size_t>(offset - window_at_), size);
+}
+
+std::vector<std::uint8_t> WindowReader::take_whole() {
+  if (window_at_ != 0 || window_.size() < size_) return {};
+  window_.resize(static_cast<std::size_t>(size_));
+  return std::move(window_);
 }
 
 }  // namespace bloscfs::frame

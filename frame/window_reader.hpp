@@ -28,6 +28,9 @@ class WindowReader {
   /// they are not inside the section or the source ends before.
   Bytes at(std::uint64_t offset, std::size_t size, const char* what);
 
+  /// The whole section where the window holds it, else nothing. Ends the reader.
+  std::vector<std::uint8_t> take_whole();
+
  private:
   const ByteSource& source_;
   std::uint64_t base_, size_;

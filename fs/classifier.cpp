@@ -14,7 +14,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Verdicts kept; about 100 bytes each.
+/// Verdicts kept.
 constexpr std::size_t kMaxVerdicts = 100'000;
 
 }  // namespace
@@ -22,6 +22,9 @@ constexpr std::size_t kMaxVerdicts = 100'000;
 std::int64_t nanoseconds(const timespec& time) {
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
+
+Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
+    : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
 
 std::unique_ptr<frame::Snapshot> Classifier::open(const std::string& path, bool is_sframe) const {
   frame::OpenSettings settings;
@@ -91,7 +94,8 @@ void Classifier::look_inside(const std::string& path, SourceEntry& entry, Trust 
   auto verdict = recall(entry, trust);
   if (!verdict) {
     verdict = judge(path, entry);
-    remember(entry, *verdict);
+    const MutexLock lock(mutex_);
+    verdicts_.remember(*verdict);
   }
   entry.shown = verdict->shown;
   entry.is_container = verdict->is_container;
@@ -103,15 +107,14 @@ void Classifier::look_inside(const std::string& path, SourceEntry& entry, Trust 
   entry.source = entry.entry;
 }
 
-Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry& entry) {
-  Verdict verdict{entry.source.st_size,
-                  nanoseconds(entry.source.st_mtim),
-                  nanoseconds(entry.source.st_ctim),
-                  0,
-                  0,
-                  ShownAs::itself,
-                  false,
-                  false};
+Verdict Classifier::judge(const std::string& path, const SourceEntry& entry) {
+  Verdict verdict{};
+  verdict.device = entry.source.st_dev;
+  verdict.inode = entry.source.st_ino;
+  verdict.is_sframe = entry.is_sframe;
+  verdict.size = entry.source.st_size;
+  verdict.mtime_ns = nanoseconds(entry.source.st_mtim);
+  verdict.ctime_ns = nanoseconds(entry.source.st_ctim);
   try {
     // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
     frame::OpenSettings settings;
@@ -132,23 +135,17 @@ Classifier::Verdict Classifier::judge(const std::string& path, const SourceEntry
   return verdict;
 }
 
-std::optional<Classifier::Verdict> Classifier::recall(const SourceEntry& entry, Trust trust) const {
+std::optional<Verdict> Classifier::recall(const SourceEntry& entry, Trust trust) const {
   const struct stat& source = entry.source;
   const MutexLock lock(mutex_);
-  const auto found = verdicts_.find({source.st_dev, source.st_ino, entry.is_sframe});
-  if (found == verdicts_.end()) return std::nullopt;
-  const Verdict& verdict = found->second;
+  const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
+  if (found == nullptr) return std::nullopt;
+  const Verdict& verdict = *found;
   if (trust == Trust::any_state && verdict.is_container) return verdict;
   if (verdict.size != source.st_size || verdict.mtime_ns != nanoseconds(source.st_mtim) ||
       verdict.ctime_ns != nanoseconds(source.st_ctim))
     return std::nullopt;
   return verdict;
-}
-
-void Classifier::remember(const SourceEntry& entry, const Verdict& verdict) {
-  const MutexLock lock(mutex_);
-  if (verdicts_.size() >= kMaxVerdicts) verdicts_.erase(verdicts_.begin());
-  verdicts_[{entry.source.st_dev, entry.source.st_ino, entry.is_sframe}] = verdict;
 }
 
 }  // namespace bloscfs::fs

@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 
 #include <sys/stat.h>
 
@@ -14,6 +13,7 @@
 #include "fs/naming.hpp"
 #include "fs/source_root.hpp"
 #include "fs/sync.hpp"
+#include "fs/verdict_table.hpp"
 
 namespace bloscfs::fs {
 
@@ -35,8 +35,7 @@ struct SourceEntry {
 /// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory.
 class Classifier {
  public:
-  Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
-      : root_(root), raw_(raw), counters_(counters) {}
+  Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters);
 
   /// The entry at `path`, nullopt if nothing is there. Damaged containers are logged once and
   /// count as themselves; so do files that may not be read, and anything that is no regular file
@@ -54,27 +53,6 @@ class Classifier {
   ViewShape shape_of(const frame::Snapshot& snapshot) const;
 
  private:
-  /// A sparse frame's index and its directory are judged apart, by the same file.
-  struct Subject {
-    std::uint64_t device, inode;
-    bool is_sframe;
-    bool operator==(const Subject&) const = default;
-  };
-  struct SubjectHash {
-    std::size_t operator()(const Subject& subject) const noexcept {
-      return static_cast<std::size_t>((subject.inode << 1 | (subject.is_sframe ? 1 : 0)) *
-                                          0x9E3779B97F4A7C15u ^
-                                      subject.device);
-    }
-  };
-  struct Verdict {
-    std::int64_t size, mtime_ns, ctime_ns;
-    std::int64_t shown_size, stored_size;
-    ShownAs shown;
-    bool is_container;
-    bool is_bloscpack;
-  };
-
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
                                              const std::string& path, bool is_sframe) const;
   std::optional<struct stat> stat_index(const std::string& directory) const;
@@ -83,13 +61,12 @@ class Classifier {
   Verdict judge(const std::string& path, const SourceEntry& entry);
   std::optional<SourceEntry> look(const std::string& path, Trust trust);
   std::optional<Verdict> recall(const SourceEntry& entry, Trust trust) const;
-  void remember(const SourceEntry& entry, const Verdict& verdict);
 
   const SourceRoot& root_;
   const bool raw_;
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
-  std::unordered_map<Subject, Verdict, SubjectHash> verdicts_ GUARDED_BY(mutex_);
+  VerdictTable verdicts_ GUARDED_BY(mutex_);
 };
 
 std::int64_t nanoseconds(const timespec& time);

@@ -31,7 +31,7 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
   if (auto file = tree_.opened(node); file && file->content) return file;
   const std::string path = tree_.path(node);
   auto file = std::make_shared<OpenFile>();
-  file->attributes = tree_.attributes(node);
+  file->attributes = tree_.attributes_of(entry);
   std::shared_ptr<const frame::Snapshot> snapshot;
   try {
     snapshot = classifier_.open(path, entry.is_sframe);

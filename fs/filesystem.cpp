@@ -54,6 +54,7 @@ std::size_t dirty_limit(const MountOptions& options) {
 }
 
 constexpr int kStaleTries = 20;
+constexpr std::size_t kLargeDirectory = 10'000;
 /// One part in so many of the cache stays when nobody reads.
 constexpr std::uint64_t kKeptAtRest = 4;
 
@@ -115,7 +116,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
 std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const SourceEntry& entry) {
   if (entry.is_container) return contents_.open(node, entry);
   auto file = std::make_shared<OpenFile>();
-  file->attributes = tree_.attributes(node);
+  file->attributes = tree_.attributes_of(entry);
   file->plain = tree_.object(node)->open(O_RDONLY);
   return tree_.share_opened(node, std::move(file), entry);
 }
@@ -254,6 +255,19 @@ std::shared_ptr<const Filesystem::DirectoryEntries> Filesystem::directory_entrie
     handle->entries = std::make_shared<const DirectoryEntries>(tree_.list(handle->node));
   handle->was_read = true;
   return handle->entries;
+}
+
+void Filesystem::release_directory(std::uint64_t number) {
+  auto handle = directories_.find(number);
+  directories_.remove(number);
+  if (!handle) return;
+  const bool was_large = [&] {
+    const MutexLock lock(handle->mutex);
+    return handle->entries->size() >= kLargeDirectory;
+  }();
+  handle.reset();
+  // What listing it took lies between what is kept of its files.
+  if (was_large) ::malloc_trim(0);
 }
 
 void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out) {

@@ -76,7 +76,7 @@ class Filesystem {
   std::uint64_t open_directory(NodeId node);
   /// What the directory holds since it was last read from its start.
   std::shared_ptr<const DirectoryEntries> directory_entries(std::uint64_t number, bool from_start);
-  void release_directory(std::uint64_t number) { directories_.remove(number); }
+  void release_directory(std::uint64_t number);
 
   /// Reads from a container's view.
   void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);

@@ -1,6 +1,7 @@
 #pragma once
 // Which name a source entry is shown under (design: Names). Pure: entries come in as values.
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -10,7 +11,7 @@
 namespace bloscfs::fs {
 
 /// How an entry is shown, as far as its name depends on it.
-enum class ShownAs { itself, flat, array };
+enum class ShownAs : std::uint8_t { itself, flat, array };
 
 /// The name minus one container suffix (.b2frame .b2f .b2 .b2nd .blp); the name itself if it has
 /// none or nothing would be left.

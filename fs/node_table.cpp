@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 #include <boost/range/adaptor/reversed.hpp>
 
@@ -14,6 +15,7 @@ namespace {
 
 /// Names remembered of a file with many hard links. Others are learnt again when they are used.
 constexpr std::size_t kMaxNames = 16;
+constexpr std::size_t kFewestBuckets = 64;
 
 [[noreturn]] void throw_stale(NodeId id) {
   throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(id));
@@ -25,17 +27,57 @@ Identity identity_of(const struct stat& st) { return {st.st_dev, st.st_ino}; }
 
 FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
 
-NodeTable::NodeTable() {
+const Node::Rare& Node::rare() const {
+  static const Rare kNothing;
+  return rare_parts ? *rare_parts : kNothing;
+}
+
+Node::Rare& Node::make_rare() {
+  if (!rare_parts) rare_parts = std::make_unique<Rare>();
+  return *rare_parts;
+}
+
+void Node::trim_rare() {
+  if (rare_parts && *rare_parts == Rare{}) rare_parts.reset();
+}
+
+std::size_t NodeTable::Hash::operator()(const Identity& id) const {
+  // The index takes the low bits alone.
+  const std::uint64_t mixed = (id.inode ^ id.device << 32) * 0x9E3779B97F4A7C15u;
+  return static_cast<std::size_t>(mixed ^ mixed >> 32);
+}
+
+NodeTable::NodeTable()
+    : id_buckets_(kFewestBuckets),
+      identity_buckets_(kFewestBuckets),
+      nodes_({id_buckets_.data(), id_buckets_.size()}),
+      current_({identity_buckets_.data(), identity_buckets_.size()}) {
   auto root = std::make_unique<Node>();
   root->id = kRootId;
   root->references = 1;
   root->type = S_IFDIR;
-  nodes_.emplace(kRootId, std::move(root));
+  nodes_.insert(*root.release());
+}
+
+NodeTable::~NodeTable() {
+  current_.clear();
+  nodes_.clear_and_dispose(std::default_delete<Node>());
+}
+
+/// Each bucket has one node on average, at most.
+void NodeTable::grow() {
+  if (nodes_.size() < id_buckets_.size()) return;
+  std::vector<ById::bucket_type> more_ids(2 * id_buckets_.size());
+  std::vector<ByIdentity::bucket_type> more_identities(more_ids.size());
+  nodes_.rehash({more_ids.data(), more_ids.size()});
+  current_.rehash({more_identities.data(), more_identities.size()});
+  id_buckets_ = std::move(more_ids);
+  identity_buckets_ = std::move(more_identities);
 }
 
 Node* NodeTable::find(NodeId id) const {
   const auto found = nodes_.find(id);
-  return found == nodes_.end() ? nullptr : found->second.get();
+  return found == nodes_.end() ? nullptr : const_cast<Node*>(&*found);
 }
 
 Node& NodeTable::node(NodeId id) const {
@@ -46,53 +88,55 @@ Node& NodeTable::node(NodeId id) const {
 
 Node* NodeTable::current(const Identity& identity) const {
   const auto found = current_.find(identity);
-  return found == current_.end() ? nullptr : &node(found->second);
+  return found == current_.end() ? nullptr : const_cast<Node*>(&*found);
 }
 
 Node& NodeTable::add(Node& parent, const std::string& name, const Identity& identity) {
+  grow();
   auto made = std::make_unique<Node>();
-  made->id = next_id_++;
   made->references = 1;
   made->identity = identity;
-  made->names.push_back({&parent, name});
+  made->name = {&parent, name};
+  made->id = next_id_++;
   parent.children++;
-  current_[identity] = made->id;
-  Node& result = *made;
-  nodes_.emplace(result.id, std::move(made));
+  if (Node* const previous = current(identity)) retire(*previous);
+  Node& result = *made.release();
+  nodes_.insert(result);
+  current_.insert(result);
   return result;
 }
 
 void NodeTable::set_identity(Node& node, const Identity& identity) {
   if (node.identity == identity) return;
   retire(node);
-  current_.try_emplace(identity, node.id);
   node.identity = identity;
+  current_.insert(node);  // does nothing if another one is there
 }
 
-void NodeTable::retire(const Node& node) {
-  const auto current = current_.find(node.identity);
-  if (current != current_.end() && current->second == node.id) current_.erase(current);
+void NodeTable::retire(Node& node) {
+  if (node.by_identity.is_linked()) current_.erase(current_.iterator_to(node));
 }
 
 NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::string& name) {
   Dropped dropped;
-  const auto is_it = [&](const Node::Name& known) {
-    return known.parent == &parent && known.name == name;
-  };
-  const auto found = std::find_if(node.names.begin(), node.names.end(), is_it);
-  if (found != node.names.end()) {
-    std::rotate(found, found + 1, node.names.end());
-    return dropped;
-  }
+  const Node::Name seen{&parent, name};
+  if (node.name == seen) return dropped;
   parent.children++;
   std::vector<Node::Name> outdated;
   if (S_ISDIR(node.type)) {
-    outdated = std::exchange(node.names, {});
-  } else if (node.names.size() == kMaxNames) {
-    outdated.push_back(std::move(node.names.front()));
-    node.names.erase(node.names.begin());
+    if (node.has_name()) outdated.push_back(std::move(node.name));
+  } else if (node.has_name()) {
+    std::vector<Node::Name>& others = node.make_rare().other_names;
+    const auto known = std::find(others.begin(), others.end(), seen);
+    const bool is_full = others.size() + 1 == kMaxNames;
+    if (known != others.end() || is_full) {
+      const auto leaving = known != others.end() ? known : others.begin();
+      outdated.push_back(std::move(*leaving));
+      others.erase(leaving);
+    }
+    others.push_back(std::move(node.name));
   }
-  node.names.push_back({&parent, name});
+  node.name = seen;
   for (const Node::Name& old : outdated) leave(old.parent, dropped);
   return dropped;
 }
@@ -102,25 +146,37 @@ NodeTable::Dropped NodeTable::remove_name(Node& node, const Node& parent, const 
   const auto is_it = [&](const Node::Name& known) {
     return known.parent == &parent && known.name == name;
   };
-  const auto found = std::find_if(node.names.begin(), node.names.end(), is_it);
-  if (found == node.names.end()) return dropped;
-  Node* left = found->parent;
-  node.names.erase(found);
-  leave(left, dropped);
+  Node* left = nullptr;
+  if (is_it(node.name)) {
+    left = std::exchange(node.name, {}).parent;
+    if (!node.rare().other_names.empty()) {
+      std::vector<Node::Name>& others = node.make_rare().other_names;
+      node.name = std::move(others.back());
+      others.pop_back();
+    }
+  } else if (!node.rare().other_names.empty()) {
+    std::vector<Node::Name>& others = node.make_rare().other_names;
+    const auto found = std::find_if(others.begin(), others.end(), is_it);
+    if (found == others.end()) return dropped;
+    left = found->parent;
+    others.erase(found);
+  }
+  node.trim_rare();
+  if (left != nullptr) leave(left, dropped);
   return dropped;
 }
 
 std::optional<std::string> NodeTable::path_by(const Node::Name& name) {
   if (name.parent->id == kRootId) return name.name;
-  if (name.parent->names.empty()) return std::nullopt;
-  const auto directory = path_by(name.parent->names.back());
+  if (!name.parent->has_name()) return std::nullopt;
+  const auto directory = path_by(name.parent->name);
   if (!directory) return std::nullopt;
   return join_path(*directory, name.name);
 }
 
 std::string NodeTable::path(const Node& node) const {
   if (node.id == kRootId) return {};
-  auto path = node.names.empty() ? std::nullopt : path_by(node.names.back());
+  auto path = node.has_name() ? path_by(node.name) : std::nullopt;
   if (!path) throw_stale(node.id);
   return *std::move(path);
 }
@@ -128,7 +184,9 @@ std::string NodeTable::path(const Node& node) const {
 std::vector<std::string> NodeTable::paths(const Node& node) const {
   if (node.id == kRootId) return {{}};
   std::vector<std::string> result;
-  for (const auto& name : boost::adaptors::reverse(node.names))
+  if (!node.has_name()) return result;
+  if (auto path = path_by(node.name)) result.push_back(*std::move(path));
+  for (const auto& name : boost::adaptors::reverse(node.rare().other_names))
     if (auto path = path_by(name)) result.push_back(*std::move(path));
   return result;
 }
@@ -140,13 +198,13 @@ void NodeTable::leave(Node* parent, Dropped& dropped) {
 
 void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
   if (candidate->id == kRootId || candidate->references != 0 || candidate->pins != 0 ||
-      candidate->children != 0 || candidate->wanted_name)
+      candidate->children != 0 || candidate->rare().wanted_name)
     return;
   retire(*candidate);
-  const auto found = nodes_.find(candidate->id);
-  dropped.push_back(std::move(found->second));
-  nodes_.erase(found);
-  for (const Node::Name& name : candidate->names) leave(name.parent, dropped);
+  nodes_.erase(nodes_.iterator_to(*candidate));
+  dropped.emplace_back(candidate);
+  if (candidate->has_name()) leave(candidate->name.parent, dropped);
+  for (const Node::Name& name : candidate->rare().other_names) leave(name.parent, dropped);
 }
 
 NodeTable::Dropped NodeTable::forget(Node& node, std::uint64_t references) {
@@ -169,16 +227,18 @@ Node* NodeTable::pending(NodeId directory, const std::string& wanted_name) const
 }
 
 void NodeTable::set_pending(Node& node, const std::string& wanted_name) {
-  node.wanted_name = wanted_name;
-  pending_[{node.names.back().parent->id, wanted_name}] = node.id;
+  node.make_rare().wanted_name = wanted_name;
+  pending_[{node.name.parent->id, wanted_name}] = node.id;
 }
 
 NodeTable::Dropped NodeTable::clear_pending(Node& node) {
   Dropped dropped;
-  if (!node.wanted_name) return dropped;
-  pending_.erase({node.names.back().parent->id, *node.wanted_name});
-  node.wanted_name.reset();
-  node.replaces = false;
+  if (!node.rare().wanted_name) return dropped;
+  Node::Rare& rare = node.make_rare();
+  pending_.erase({node.name.parent->id, *rare.wanted_name});
+  rare.wanted_name.reset();
+  rare.replaces = false;
+  node.trim_rare();
   drop_if_unused(&node, dropped);
   return dropped;
 }
@@ -189,10 +249,6 @@ std::vector<Node*> NodeTable::pending_in(NodeId directory) const {
        at != pending_.end() && at->first.first == directory; ++at)
     found.push_back(&node(at->second));
   return found;
-}
-
-void NodeTable::for_each(const std::function<void(Node&)>& visit) const {
-  for (const auto& [id, node] : nodes_) visit(*node);
 }
 
 }  // namespace bloscfs::fs

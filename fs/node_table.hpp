@@ -3,15 +3,14 @@
 // SOURCE, who refers to them, and which files are still without the name that they shall have.
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include <boost/intrusive/unordered_set.hpp>
 #include <sys/stat.h>
 
 #include "frame/byte_source.hpp"
@@ -39,31 +38,48 @@ struct FileState {
 };
 FileState state_of(const struct stat& st);
 
+/// Most nodes are files that somebody has listed and nobody opened: what few have is in `Rare`.
 struct Node {
   /// An entry of a directory. Names are full names in SOURCE.
   struct Name {
     Node* parent = nullptr;
     std::string name;
+    bool operator==(const Name&) const = default;
   };
+  struct Rare {
+    std::vector<Name> other_names;  ///< of hard links, the one seen longest ago first
+    /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
+    std::optional<std::string> wanted_name;
+    bool replaces = false;  ///< something in SOURCE still has the wanted name
+    std::uint32_t plain_writers = 0;
+    std::shared_ptr<const SourceObject> remains;  ///< once it has no name
+    std::shared_ptr<void> at_end;                 ///< destroyed with the node
+    bool operator==(const Rare&) const = default;
+  };
+  using Hook = boost::intrusive::unordered_set_member_hook<>;
+
+  const Rare& rare() const;
+  Rare& make_rare();
+  /// Gives the memory back once nothing rare is left.
+  void trim_rare();
+  bool has_name() const { return name.parent != nullptr; }
+
+  Hook by_id;
+  Hook by_identity;  ///< linked while the node stands for its object
   NodeId id = 0;
-  std::vector<Name> names;  ///< the one that was seen last is the last; none once it is removed
   std::uint64_t references = 0;  ///< the kernel's
   std::uint32_t pins = 0;        ///< ours
   std::uint32_t children = 0;    ///< names that other nodes have in this directory
+  mode_t type = 0;
   bool is_container = false;
   bool is_sframe = false;
-  mode_t type = 0;
-  Identity identity;
-  FileState state;
   bool was_opened = false;    ///< the kernel may have pages of this state
   bool was_followed = false;  ///< before that it got another state, whose size the kernel may miss
-  std::uint32_t plain_writers = 0;
+  Identity identity;
+  FileState state;
+  Name name;  ///< the one that was seen last; no parent once it is removed
   std::weak_ptr<const OpenFile> open_file;
-  /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
-  std::optional<std::string> wanted_name;
-  bool replaces = false;                        ///< something in SOURCE still has the wanted name
-  std::shared_ptr<const SourceObject> remains;  ///< once it has no name
-  std::shared_ptr<void> at_end;                 ///< destroyed with the node
+  std::unique_ptr<Rare> rare_parts;
 };
 
 /// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
@@ -75,6 +91,9 @@ class NodeTable {
   using Dropped = std::vector<std::unique_ptr<Node>>;
 
   NodeTable();
+  ~NodeTable();
+  NodeTable(const NodeTable&) = delete;
+  NodeTable& operator=(const NodeTable&) = delete;
 
   Node& node(NodeId id) const;
   Node* find(NodeId id) const;
@@ -86,7 +105,7 @@ class NodeTable {
   /// The node stands for another object, unless another node stands for that already.
   void set_identity(Node& node, const Identity& identity);
   /// Its object is going away: the node stands for it no more.
-  void retire(const Node& node);
+  void retire(Node& node);
 
   /// Adds a name, or brings it to the front; directories have only one. Returns what lost its last
   /// user by that.
@@ -109,22 +128,39 @@ class NodeTable {
   [[nodiscard]] Dropped clear_pending(Node& node);
   std::vector<Node*> pending_in(NodeId directory) const;
 
-  void for_each(const std::function<void(Node&)>& visit) const;
-
  private:
-  struct IdentityHash {
-    std::size_t operator()(const Identity& id) const noexcept {
-      return static_cast<std::size_t>(id.inode * 0x9E3779B97F4A7C15u ^ id.device);
-    }
+  struct IdOf {
+    using type = NodeId;
+    type operator()(const Node& node) const { return node.id; }
   };
+  struct IdentityOf {
+    using type = Identity;
+    const type& operator()(const Node& node) const { return node.identity; }
+  };
+  struct Hash {
+    std::size_t operator()(NodeId id) const { return static_cast<std::size_t>(id); }
+    std::size_t operator()(const Identity& id) const;
+  };
+  template <Node::Hook Node::*hook, typename KeyOf>
+  using Index =
+      boost::intrusive::unordered_set<Node, boost::intrusive::member_hook<Node, Node::Hook, hook>,
+                                      boost::intrusive::key_of_value<KeyOf>,
+                                      boost::intrusive::hash<Hash>,
+                                      boost::intrusive::power_2_buckets<true>>;
+  using ById = Index<&Node::by_id, IdOf>;
+  using ByIdentity = Index<&Node::by_identity, IdentityOf>;
+
+  void grow();
   /// nullopt if a directory above has no name any more.
   static std::optional<std::string> path_by(const Node::Name& name);
   void drop_if_unused(Node* candidate, Dropped& dropped);
   void leave(Node* parent, Dropped& dropped);
 
   NodeId next_id_ = kRootId + 1;
-  std::unordered_map<NodeId, std::unique_ptr<Node>> nodes_;
-  std::unordered_map<Identity, NodeId, IdentityHash> current_;
+  std::vector<ById::bucket_type> id_buckets_;  ///< before the indexes, which use them
+  std::vector<ByIdentity::bucket_type> identity_buckets_;
+  ById nodes_;
+  ByIdentity current_;
   std::map<std::pair<NodeId, std::string>, NodeId> pending_;
 };
 

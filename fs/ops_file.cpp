@@ -29,6 +29,8 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     info->fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
     info->keep_cache = opened.changed ? 0 : 1;
+    // A reader's close has nothing to report.
+    info->noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
     if (opened.changed) {
       forget_attributes(request, inode);
       fs.change_was_told(inode);

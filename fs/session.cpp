@@ -31,10 +31,10 @@ constexpr unsigned kRequestSize = 1 << 20;  // 256 pages, the most that the kern
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
 
-constexpr auto kWantedCapabilities = static_cast<unsigned>(
-    FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
-    FUSE_CAP_READDIRPLUS_AUTO | FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT |
-    FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
+constexpr auto kWantedCapabilities =
+    static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+                          FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT |
+                          FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
 
 void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
@@ -42,6 +42,8 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->want |= connection->capable & kWantedCapabilities;
   // The daemon's own writes would leave set-user-ID bits where they are, so the kernel clears them.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
+  // Listing has judged every file, so that its attributes cost less than a lookup later.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
   if (static_cast<const MountState*>(state)->writeback)
     connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
 }

@@ -43,9 +43,9 @@ Tree::Known Tree::known(NodeId id) const {
           node.state,
           node.is_container,
           node.is_sframe,
-          node.wanted_name.has_value(),
+          node.rare().wanted_name.has_value(),
           node.open_file.lock(),
-          node.remains};
+          node.rare().remains};
 }
 
 std::string Tree::path(NodeId id) const {
@@ -63,7 +63,7 @@ std::optional<SourceEntry> Tree::look(const std::string& path) {
   if (!entry || !entry->is_container || entry->is_sframe) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry->entry));
-  if (node != nullptr && node->plain_writers > 0) {
+  if (node != nullptr && node->rare().plain_writers > 0) {
     entry->is_container = entry->is_bloscpack = false;
     entry->shown = ShownAs::itself;
   }
@@ -143,7 +143,7 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& show
     const MutexLock lock(mutex_);
     Node& node = *nodes_.pending(directory, full_name);
     node.references++;
-    return Found{node.id, shown_attributes(*pending), false};
+    return Found{node.id, attributes_of(*pending), false};
   }
   const auto entry = look(join_path(path(directory), full_name));
   if (!entry) return std::nullopt;
@@ -172,7 +172,7 @@ Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
 
 Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
                               const SourceEntry& entry) {
-  Found found{0, shown_attributes(entry), false};
+  Found found{0, attributes_of(entry), false};
   const bool live = is_live(entry);
   NodeTable::Dropped dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
@@ -202,7 +202,7 @@ Tree::Found Tree::reference(NodeId id) {
 NodeId Tree::parent(NodeId id) const {
   const MutexLock lock(mutex_);
   const Node& node = nodes_.node(id);
-  return node.names.empty() ? kRootId : node.names.back().parent->id;
+  return node.has_name() ? node.name.parent->id : kRootId;
 }
 
 void Tree::forget(NodeId id, std::uint64_t references) {
@@ -345,7 +345,7 @@ std::vector<std::string> Tree::names_in(NodeId directory) {
   for (SourceRoot::Entry& entry : root_.list(path(directory)))
     present.insert(std::move(entry.name));
   const MutexLock lock(mutex_);
-  for (const Node* node : nodes_.pending_in(directory)) present.insert(*node->wanted_name);
+  for (const Node* node : nodes_.pending_in(directory)) present.insert(*node->rare().wanted_name);
   return {present.begin(), present.end()};
 }
 
@@ -390,23 +390,24 @@ void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
 
 void Tree::begin_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
-  nodes_.node(id).plain_writers++;
+  nodes_.node(id).make_rare().plain_writers++;
 }
 
 bool Tree::has_plain_writers(NodeId id) const {
   const MutexLock lock(mutex_);
-  return nodes_.node(id).plain_writers > 0;
+  return nodes_.node(id).rare().plain_writers > 0;
 }
 
 void Tree::end_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (node.plain_writers > 0) node.plain_writers--;
+  if (node.rare().plain_writers > 0) node.make_rare().plain_writers--;
+  node.trim_rare();
 }
 
 bool Tree::is_last_plain_writer(NodeId id) const {
   const MutexLock lock(mutex_);
-  return nodes_.node(id).plain_writers == 1;
+  return nodes_.node(id).rare().plain_writers == 1;
 }
 
 }  // namespace bloscfs::fs

@@ -65,6 +65,8 @@ class Tree {
   void unpin(NodeId id);
 
   struct stat attributes(NodeId id);
+  /// What is shown of an entry whose file has no content that knows better.
+  struct stat attributes_of(const SourceEntry& entry) const;
 
   /// Attributes with the owner that the mount options ask for.
   struct stat owned(struct stat st) const;
@@ -153,7 +155,6 @@ class Tree {
   /// The node that stands for the object that is there; null if none does, or for another state.
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   bool is_live(const SourceEntry& entry) const;
-  struct stat shown_attributes(const SourceEntry& entry) const;
   struct stat with_live(struct stat st, NodeId id);
   /// The file that a node is open as, if it has a content; else null.
   std::shared_ptr<const OpenFile> file_with_content(NodeId id) const;

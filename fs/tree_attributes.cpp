@@ -28,7 +28,7 @@ struct stat Tree::attributes(NodeId id) {
 
 struct stat Tree::stored_attributes(const Known& known) {
   try {
-    return shown_attributes(entry_of(known));
+    return attributes_of(entry_of(known));
   } catch (const std::system_error& error) {
     // Whoever has the old state open keeps seeing it.
     if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
@@ -36,7 +36,7 @@ struct stat Tree::stored_attributes(const Known& known) {
   }
 }
 
-struct stat Tree::shown_attributes(const SourceEntry& entry) const {
+struct stat Tree::attributes_of(const SourceEntry& entry) const {
   struct stat st = entry.source;
   if (entry.is_container) {
     st.st_ino = entry.entry.st_ino;
@@ -54,7 +54,7 @@ std::shared_ptr<const OpenFile> Tree::file_with_content(NodeId id) const {
 
 bool Tree::has_name(NodeId id) const {
   const MutexLock lock(mutex_);
-  return id == kRootId || !nodes_.node(id).names.empty();
+  return id == kRootId || nodes_.node(id).has_name();
 }
 
 struct stat Tree::with_live(struct stat st, NodeId id) {
@@ -97,7 +97,7 @@ struct stat Tree::single_root_attributes() {
   st.st_mode = S_IFDIR | 0755;
   const ReadLock names(names_);
   if (const auto entry = look(single().value())) {
-    const struct stat file = shown_attributes(*entry);
+    const struct stat file = attributes_of(*entry);
     st.st_uid = file.st_uid;
     st.st_gid = file.st_gid;
     st.st_atim = file.st_atim;

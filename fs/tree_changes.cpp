@@ -43,9 +43,9 @@ NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
   const MutexLock lock(tree_.mutex_);
   if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
     object.node = pending->id;
-    object.stored_name = pending->names.back().name;
+    object.stored_name = pending->name.name;
     object.is_pending = true;
-    object.replaces = pending->replaces;
+    object.replaces = pending->rare().replaces;
   } else if (const Node* node = tree_.node_of(object.entry, live)) {
     object.node = node->id;
   }
@@ -76,11 +76,11 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
   {
     const MutexLock lock(tree_.mutex_);
     const Node& node = tree_.nodes_.node(id);
-    if (node.names.empty()) return std::nullopt;
-    is_own = any_state && node.is_container && !node.wanted_name;
-    name = node.names.back();
+    if (!node.has_name()) return std::nullopt;
+    is_own = any_state && node.is_container && !node.rare().wanted_name;
+    name = node.name;
     directory = name.parent->id;
-    wanted = node.wanted_name;
+    wanted = node.rare().wanted_name;
   }
   const std::string path = tree_.path(directory);
   const std::string full_name = wanted.value_or(name.name);
@@ -94,7 +94,7 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
 
 bool TreeChanges::is_unlinked(NodeId node) const {
   const MutexLock lock(tree_.mutex_);
-  return node != kRootId && tree_.nodes_.node(node).names.empty();
+  return node != kRootId && !tree_.nodes_.node(node).has_name();
 }
 
 bool TreeChanges::is_known(const struct stat& object) const {
@@ -105,9 +105,9 @@ bool TreeChanges::is_known(const struct stat& object) const {
 std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   const MutexLock lock(tree_.mutex_);
   const Node& found = tree_.nodes_.node(node);
-  if (!found.remains)
+  if (!found.rare().remains)
     throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(node));
-  return found.remains;
+  return found.rare().remains;
 }
 
 EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const Ahead& ahead) {
@@ -242,7 +242,7 @@ void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
   node.pins++;
   parents = rename_node(node, object, directory, stored_name);
   tree_.nodes_.set_pending(node, wanted_name);
-  node.replaces = replaces;
+  node.make_rare().replaces = replaces;
   node.pins--;
 }
 
@@ -255,12 +255,11 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
   node.pins++;
   unused = nodes.clear_pending(node);
   parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
-  const bool is_last = node.names.empty();
+  const bool is_last = !node.has_name();
   if (is_last) {
-    node.remains = std::move(remains);
+    const auto& kept = node.make_rare().remains = std::move(remains);
     // Another object may get the inode's number.
-    if (!node.remains || S_ISDIR(node.type) || node.is_sframe || !is_linked(*node.remains))
-      nodes.retire(node);
+    if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept)) nodes.retire(node);
   } else {
     take_state(node, nodes.path(node));
   }
@@ -311,15 +310,15 @@ void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   node.is_sframe = entry.is_sframe;
   // Whoever has it open as a plain file keeps that, and nobody else gets it.
   if (entry.is_container && !node.is_container) node.open_file.reset();
-  if (!node.wanted_name) node.is_container = entry.is_container;
-  if (node.is_container) node.plain_writers = 0;
+  if (!node.rare().wanted_name) node.is_container = entry.is_container;
+  if (node.is_container && node.rare_parts) node.rare_parts->plain_writers = 0;
   node.state = state_of(entry.source);
 }
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
   using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
   const MutexLock lock(tree_.mutex_);
-  std::shared_ptr<void>& kept = tree_.nodes_.node(id).at_end;
+  std::shared_ptr<void>& kept = tree_.nodes_.node(id).make_rare().at_end;
   kept = std::make_shared<Both>(std::move(kept), std::move(keeper));
 }
 

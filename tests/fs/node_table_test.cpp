@@ -1,0 +1,98 @@
+#include "fs/node_table.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace bloscfs::fs;
+
+namespace {
+
+using Paths = std::vector<std::string>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(node_table)
+
+BOOST_AUTO_TEST_CASE(many_nodes_are_found_by_id_and_by_object) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  for (std::uint64_t i = 0; i < 1000; i++) table.add(root, std::to_string(i), {1, i});
+  for (std::uint64_t i = 0; i < 1000; i++) {
+    Node* const node = table.current({1, i});
+    BOOST_REQUIRE(node != nullptr);
+    BOOST_TEST(table.find(node->id) == node);
+    BOOST_TEST(table.path(*node) == std::to_string(i));
+  }
+  BOOST_TEST(root.children == 1000u);
+  BOOST_TEST(table.current({2, 1}) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(newer_node_stands_for_the_object) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  Node& old = table.add(root, "a", {1, 1});
+  Node& recent = table.add(root, "a", {1, 1});
+  BOOST_TEST(table.current({1, 1}) == &recent);
+  const auto dropped = table.forget(old, 1);
+  BOOST_TEST(dropped.size() == 1u);
+  BOOST_TEST(table.current({1, 1}) == &recent);
+  Node& other = table.add(root, "b", {1, 2});
+  table.set_identity(other, {1, 1});
+  BOOST_TEST(table.current({1, 1}) == &recent);
+  BOOST_TEST(table.current({1, 2}) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(names_of_a_hard_link_are_told_the_last_one_first) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  Node& node = table.add(root, "a", {1, 1});
+  for (const char* name : {"b", "c", "a"}) BOOST_TEST(table.add_name(node, root, name).empty());
+  BOOST_TEST((table.paths(node) == Paths{"a", "c", "b"}));
+  BOOST_TEST(root.children == 3u);
+  BOOST_TEST(table.remove_name(node, root, "a").empty());
+  BOOST_TEST((table.paths(node) == Paths{"c", "b"}));
+  BOOST_TEST(table.remove_name(node, root, "b").empty());
+  BOOST_TEST(table.remove_name(node, root, "b").empty());
+  BOOST_TEST(!node.rare_parts);
+  BOOST_TEST(table.remove_name(node, root, "c").empty());
+  BOOST_TEST(!node.has_name());
+  BOOST_TEST(root.children == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(names_beyond_a_limit_are_forgotten) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  Node& node = table.add(root, "0", {1, 1});
+  for (int i = 1; i < 40; i++) BOOST_TEST(table.add_name(node, root, std::to_string(i)).empty());
+  const Paths paths = table.paths(node);
+  BOOST_TEST(paths.size() == 16u);
+  BOOST_TEST(paths.front() == "39");
+  BOOST_TEST(paths.back() == "24");
+  BOOST_TEST(root.children == 16u);
+}
+
+BOOST_AUTO_TEST_CASE(directory_has_one_name_and_lasts_as_long_as_its_files) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  Node& directory = table.add(root, "d", {1, 1});
+  directory.type = S_IFDIR;
+  Node& file = table.add(directory, "f", {1, 2});
+  BOOST_TEST(table.add_name(directory, root, "e").empty());
+  BOOST_TEST((table.paths(file) == Paths{"e/f"}));
+  BOOST_TEST(table.forget(directory, 1).empty());
+  BOOST_TEST(table.forget(file, 1).size() == 2u);
+  BOOST_TEST(root.children == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(pending_node_keeps_until_it_has_its_name) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  Node& node = table.add(root, "temporary", {1, 1});
+  table.set_pending(node, "a");
+  BOOST_TEST(table.forget(node, 1).empty());
+  BOOST_TEST(table.pending(kRootId, "a") == &node);
+  BOOST_TEST(table.pending_in(kRootId).size() == 1u);
+  BOOST_TEST(table.clear_pending(node).size() == 1u);
+  BOOST_TEST(table.pending(kRootId, "a") == nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

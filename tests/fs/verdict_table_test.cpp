@@ -1,0 +1,62 @@
+#include "fs/verdict_table.hpp"
+
+#include <boost/test/unit_test.hpp>
+
+using namespace bloscfs::fs;
+
+namespace {
+
+Verdict verdict_on(std::uint64_t inode, std::int64_t shown_size, bool is_sframe = false) {
+  Verdict verdict{};
+  verdict.device = 7;
+  verdict.inode = inode;
+  verdict.is_sframe = is_sframe;
+  verdict.shown_size = shown_size;
+  return verdict;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(verdict_table)
+
+BOOST_AUTO_TEST_CASE(every_verdict_is_found_while_there_is_room) {
+  VerdictTable table(1000);
+  for (std::uint64_t i = 0; i < 1000; i++)
+    table.remember(verdict_on(i, static_cast<std::int64_t>(i)));
+  for (std::uint64_t i = 0; i < 1000; i++) {
+    const Verdict* const found = table.find(7, i, false);
+    BOOST_REQUIRE(found != nullptr);
+    BOOST_TEST(found->shown_size == static_cast<std::int64_t>(i));
+  }
+  BOOST_TEST(table.find(8, 1, false) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(sparse_frame_and_its_index_are_two_subjects) {
+  VerdictTable table(10);
+  table.remember(verdict_on(1, 5));
+  BOOST_TEST(table.find(7, 1, true) == nullptr);
+  table.remember(verdict_on(1, 6, true));
+  BOOST_TEST(table.find(7, 1, false)->shown_size == 5);
+  BOOST_TEST(table.find(7, 1, true)->shown_size == 6);
+}
+
+BOOST_AUTO_TEST_CASE(newer_verdict_replaces_the_one_on_the_same_file) {
+  VerdictTable table(10);
+  for (std::uint64_t i = 0; i < 10; i++) table.remember(verdict_on(i, 1));
+  table.remember(verdict_on(3, 2));
+  for (std::uint64_t i = 0; i < 10; i++)
+    BOOST_TEST(table.find(7, i, false)->shown_size == (i == 3 ? 2 : 1));
+}
+
+BOOST_AUTO_TEST_CASE(full_table_keeps_its_size_and_what_came_last) {
+  VerdictTable table(100);
+  for (std::uint64_t i = 0; i < 5000; i++) {
+    table.remember(verdict_on(i, 1));
+    BOOST_REQUIRE(table.find(7, i, false) != nullptr);
+  }
+  int kept = 0;
+  for (std::uint64_t i = 0; i < 5000; i++) kept += table.find(7, i, false) != nullptr ? 1 : 0;
+  BOOST_TEST(kept == 100);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
