@@ -20,7 +20,7 @@ class Bench:
     scratch: Path  # empty, and removed at the end
     size: int  # of each file of contents
     rounds: int
-    library: str | None  # C-Blosc2
+    peer_library: str | None  # C-Blosc2
     missing: list = field(default_factory=list)
     peak_memory: int = 0  # of any bloscfs that the group mounted
 
@@ -41,9 +41,9 @@ class Bench:
 
     def blosc2(self, *arguments):
         """The command of C-Blosc2's own work."""
-        if self.library is None:
+        if self.peer_library is None:
             raise Missing("C-Blosc2 is not to be had")
-        return [self.program("blosc2_bench"), self.library, *arguments]
+        return [self.program("blosc2_bench"), self.peer_library, *arguments]
 
 
 @dataclass

@@ -31,7 +31,7 @@ def arguments():
     parser.add_argument("--size", type=int, default=1 << 30)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--group", dest="groups", nargs="+", action="extend", default=[])
-    parser.add_argument("--library")
+    parser.add_argument("--library", dest="peer_library")
     return parser.parse_args()
 
 
@@ -67,7 +67,7 @@ def main():
         directory.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="bloscfs-bench.", dir=options.build) as scratch:
         bench = Bench(options.build, data, Path(scratch), options.size, options.rounds,
-                      options.library)
+                      options.peer_library)
         groups = {}
         for name, measure in chosen.items():
             groups[name] = measured(bench, measure)
