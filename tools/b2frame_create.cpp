@@ -59,9 +59,15 @@ class Creation {
     else
       take_stream();
     pipeline_.finish();
+    require_mapped_input(input_.name());
   }
 
  private:
+  void require_going_on() const {
+    throw_if_interrupted();
+    require_mapped_input(input_.name());
+  }
+
   void take_stream() {
     take_whole_chunks();
     const auto chunksize = static_cast<std::size_t>(plan_.frame.chunksize);
@@ -76,7 +82,7 @@ class Creation {
   void take_whole_chunks() {
     const auto size = static_cast<std::size_t>(plan_.frame.chunksize);
     while (has_elements(size)) {
-      throw_if_interrupted();
+      require_going_on();
       add_whole(size);
     }
   }
@@ -95,7 +101,7 @@ class Creation {
     const bool in_order = cutter_->cuts_runs() || plan_.npy->nbytes == 0;
     if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, options_.output);
     for (std::int64_t chunk = 0; chunk < cutter_->chunk_count(); ++chunk) {
-      throw_if_interrupted();
+      require_going_on();
       if (cutter_->keeps_order())
         add_contents(chunk);
       else if (cutter_->cuts_runs())
@@ -126,7 +132,6 @@ class Creation {
   /// The same, but not copied where that can be avoided.
   ChunkPipeline::Lend lent_elements(std::size_t size) {
     const std::int64_t position = input_.file_position();
-    end_when_input_is_lost();
     return [this, position, size, read = next_elements(size)](const ChunkPipeline::Use& use) {
       const MappedPiece piece(input_, position, size);
       if (piece.is_there()) return use(piece.bytes());

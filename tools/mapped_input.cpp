@@ -1,8 +1,9 @@
 #include "tools/mapped_input.hpp"
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <string_view>
+#include <cstdint>
 #include <system_error>
 #include <vector>
 
@@ -13,7 +14,6 @@
 #include <unistd.h>
 
 #include "codec/error.hpp"
-#include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
@@ -30,11 +30,40 @@ void require_size(std::int64_t found, std::int64_t wanted) {
     codec::throw_malformed(fmt::format("{} bytes of elements instead of {}", found, wanted));
 }
 
-/// The kernel's word for a mapped file that has been cut short, or cannot be read.
-void give_up(int /*signal*/) {
-  constexpr std::string_view text = "b2frame: the input cannot be read any more\n";
-  if (::write(STDERR_FILENO, text.data(), text.size()) < 0) _exit(kExitBadData);
-  _exit(kExitBadData);
+/// Addresses where a signal handler may look.
+struct Mapped {
+  std::atomic<std::uintptr_t> begin{0}, end{0};
+
+  void set(const void* start, std::size_t size) {
+    begin = reinterpret_cast<std::uintptr_t>(start);
+    end = begin + size;
+  }
+  bool holds(std::uintptr_t address) const { return begin <= address && address < end; }
+};
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free);
+
+Mapped mapped_input;               ///< there is one input
+thread_local Mapped mapped_piece;  ///< each worker has one
+std::atomic<bool> was_lost{false};
+const std::size_t page_size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+
+/// The kernel's word for a mapped file that has been cut short, or cannot be read: zeros take the
+/// page's place until require_mapped_input() ends the work in order.
+void replace_page(int /*signal*/, siginfo_t* info, void* /*context*/) {
+  const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+  void* const page = static_cast<std::uint8_t*>(info->si_addr) - address % page_size;
+  const bool is_ours = mapped_input.holds(address) || mapped_piece.holds(address);
+  was_lost = true;
+  if (!is_ours || ::mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                         0) == MAP_FAILED)
+    std::signal(SIGBUS, SIG_DFL);  // and the access is tried again
+}
+
+void watch_for_loss() {
+  struct sigaction wanted {};
+  wanted.sa_sigaction = replace_page;
+  wanted.sa_flags = SA_SIGINFO;
+  ::sigaction(SIGBUS, &wanted, nullptr);
 }
 
 frame::UniqueFd nameless_file_beside(const std::string& path) {
@@ -80,29 +109,41 @@ void MappedInput::map(int fd, std::int64_t position, std::int64_t size, const st
   mapping_ = ::mmap(nullptr, mapped_size_, PROT_READ, MAP_SHARED, fd, 0);
   if (mapping_ == MAP_FAILED) throw_errno(name);
   start_ = static_cast<const std::uint8_t*>(mapping_) + position;
-  end_when_input_is_lost();
+  mapped_input.set(mapping_, mapped_size_);
+  watch_for_loss();
 }
 
-MappedInput::~MappedInput() { ::munmap(mapping_, mapped_size_); }
+MappedInput::~MappedInput() {
+  mapped_input.set(nullptr, 0);
+  ::munmap(mapping_, mapped_size_);
+}
 
 MappedPiece::MappedPiece(const RawInput& input, std::int64_t position, std::size_t size) {
-  const std::int64_t page = ::sysconf(_SC_PAGESIZE);
+  const auto page = static_cast<std::int64_t>(page_size);
   const std::int64_t start = position / page * page;
   skipped_ = static_cast<std::size_t>(position - start);
   mapped_size_ = skipped_ + size;
   void* const mapping =
       ::mmap(nullptr, mapped_size_, PROT_READ, MAP_SHARED, input.descriptor(), start);
   if (mapping == MAP_FAILED) return;
-  if (::madvise(mapping, mapped_size_, MADV_POPULATE_READ) == 0)
-    mapping_ = static_cast<std::uint8_t*>(mapping);
-  else
+  if (::madvise(mapping, mapped_size_, MADV_POPULATE_READ) != 0) {
     ::munmap(mapping, mapped_size_);
+    return;
+  }
+  mapping_ = static_cast<std::uint8_t*>(mapping);
+  mapped_piece.set(mapping_, mapped_size_);
+  static const bool once = (watch_for_loss(), true);
+  static_cast<void>(once);
 }
 
 MappedPiece::~MappedPiece() {
-  if (is_there()) ::munmap(mapping_, mapped_size_);
+  if (!is_there()) return;
+  mapped_piece.set(nullptr, 0);
+  ::munmap(mapping_, mapped_size_);
 }
 
-void end_when_input_is_lost() { std::signal(SIGBUS, give_up); }
+void require_mapped_input(const std::string& name) {
+  if (was_lost) throw FileError(name, "became shorter while it was read");
+}
 
 }  // namespace bloscfs::tools

@@ -33,7 +33,7 @@ class MappedInput {
   const std::uint8_t* start_ = nullptr;
 };
 
-/// A piece of a regular file. Should the file be cut short while it lasts, the process ends.
+/// A piece of a regular file; one at a time in each thread.
 class MappedPiece {
  public:
   /// All its bytes are read at once; where that fails, there is none, and RawInput::read_at() tells
@@ -52,7 +52,7 @@ class MappedPiece {
   std::size_t mapped_size_ = 0;
 };
 
-/// Has a mapped file that was cut short end the process with a message.
-void end_when_input_is_lost();
+/// Throws FileError if a mapped file was cut short, so that zeros were read in its place.
+void require_mapped_input(const std::string& name);
 
 }  // namespace bloscfs::tools

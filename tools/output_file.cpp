@@ -16,7 +16,6 @@
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
-namespace {}  // namespace
 
 std::string follow_symlink(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),

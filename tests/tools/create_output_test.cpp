@@ -130,6 +130,28 @@ BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_there_is_no_room) {
   }
 }
 
+/// Workers have the file mapped, so that reading behind its new end is a fault.
+BOOST_AUTO_TEST_CASE(leaves_nothing_behind_when_the_input_is_cut) {
+  const ByteVector contents = make_contents("floats", 1, 48 << 20, 4);
+  for (const Arguments& options : {Arguments{}, Arguments{"--sparse"}}) {
+    const TempDir scratch;
+    write_file(scratch / "input", contents);
+    fs_std::create_directory(scratch / "d");
+    Child child(Arguments{B2FRAME, "create", "--codec", "zstd", "--clevel", "9", "--filters",
+                          "shuffle", "--typesize", "4", "--chunk-size", "4M"} +
+                    options + Arguments{scratch / "input", "-o", scratch / "d/out"},
+                scratch / "log");
+    for (int i = 0; i < 2000 && names_in(scratch / "d").empty(); ++i) ::usleep(1000);
+    fs_std::resize_file(scratch / "input", 10000);
+    BOOST_TEST_REQUIRE(child.wait(Seconds(60)));
+    BOOST_TEST(child.result().status == 1, child.result().description());
+    const ByteVector log = read_file(scratch / "log");
+    const std::string said(log.begin(), log.end());
+    BOOST_TEST(said.find("became shorter while it was read") != std::string::npos, said);
+    BOOST_TEST(names_in(scratch / "d").empty());
+  }
+}
+
 BOOST_AUTO_TEST_CASE(replaces_a_file_and_keeps_its_mode) {
   const Scratch scratch;
   write_file(scratch.output(), std::string_view("old"));
