@@ -16,8 +16,11 @@ constexpr std::size_t kMaxGhosts = 1024;  // per shard
 constexpr std::uint8_t kMaxUses = 3;
 /// New values may hold one part in so many before they are the first to go.
 constexpr std::size_t kShareOfNew = 10;
-/// What the kernel has may hold one part in so many.
+/// What the kernel has may hold one part in so many, but not less than workers who read ahead for
+/// the same request may still come to, unless that is much.
 constexpr std::size_t kShareOfSpent = 64;
+constexpr std::size_t kLeastSpent = std::size_t{2} << 20;
+constexpr std::size_t kMostShareOfSpent = 4;
 /// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
 constexpr std::size_t kOneUse = 8;
 /// What open files may hold beside half of the budget.
@@ -39,7 +42,11 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
   return static_cast<std::size_t>(h ^ (h >> 31));
 }
 
-BlockCache::BlockCache(std::size_t capacity, Stats& stats) : capacity_(capacity), stats_(stats) {}
+BlockCache::BlockCache(std::size_t capacity, Stats& stats)
+    : capacity_(capacity),
+      spent_capacity_(
+          std::max(capacity / kShareOfSpent, std::min(kLeastSpent, capacity / kMostShareOfSpent))),
+      stats_(stats) {}
 
 bool BlockCache::contains(const CacheKey& key) {
   Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
@@ -256,7 +263,7 @@ void BlockCache::spent(const CacheKey& key) {
     take_out(shard, entry);
     put(shard, entry, Place::spent);
   }
-  while (bytes_in(Place::spent) > capacity_ / kShareOfSpent && evict_from_fullest(Place::spent)) {
+  while (bytes_in(Place::spent) > spent_capacity_ && evict_from_fullest(Place::spent)) {
   }
 }
 

@@ -171,6 +171,7 @@ class BlockCache {
 
   static constexpr std::size_t kShards = 16;
   const std::size_t capacity_;
+  const std::size_t spent_capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> held_{0};     ///< by open files

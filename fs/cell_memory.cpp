@@ -7,12 +7,9 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A cell's bytes, or the stored bytes of a chunk of that size that cannot be compressed.
-constexpr std::size_t kPiece = kCellSize + 4096;
-
 /// What is taken for `capacity`.
 std::size_t taken_for(std::size_t capacity) {
-  return capacity > kCellSize / 2 && capacity <= kPiece ? kPiece : spare_size(capacity);
+  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize : spare_size(capacity);
 }
 
 }  // namespace

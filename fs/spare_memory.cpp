@@ -22,7 +22,9 @@ constexpr std::size_t kLeastKept = SIZE_MAX;
 /// The allocator itself keeps smaller pieces.
 constexpr std::size_t kLeastKept = 32 << 10;
 #endif
-constexpr std::size_t kMostKept = std::size_t{12} << 20;
+/// For larger ones the page faults are little beside what is done in them.
+constexpr std::size_t kLargestKept = std::size_t{1} << 20;
+constexpr std::size_t kMostKept = std::size_t{20} << 20;
 /// Pieces that fill it are cut out of a slab, which is one huge page where that can be had.
 constexpr std::size_t kSlab = std::size_t{2} << 20;
 
@@ -50,7 +52,8 @@ std::uint8_t* allocate_odd(std::size_t size) {
 
 void free_odd(std::uint8_t* piece) { ::operator delete(piece, std::align_val_t(kPage)); }
 
-bool is_cut(std::size_t size) { return std::has_single_bit(size) && size < kSlab; }
+bool is_kept(std::size_t size) { return size >= kLeastKept && size <= kLargestKept; }
+bool is_cut(std::size_t size) { return std::has_single_bit(size); }
 
 /// Gives the memory of a slab's piece back. The kernel must not make a huge page of the rest again.
 void empty_piece(std::uint8_t* piece, std::size_t size) {
@@ -72,25 +75,11 @@ struct Pieces {
 class SpareMemory {
  public:
   std::uint8_t* take(std::size_t size) EXCLUDES(mutex_) {
-    const MutexLock lock(mutex_);
-    Pieces& pieces = pieces_[size];
-    if (!pieces.kept.empty()) {
-      kept_ -= size;
-      return pop(pieces.kept);
-    }
-    if (!is_cut(size)) return allocate_odd(size);
-    std::uint8_t* piece = nullptr;
-    bool has_memory = false;
-    if (!pieces.empty.empty()) {
-      piece = pop(pieces.empty);
-    } else {
-      if (pieces.slab_left == 0) begin_slab(pieces);
-      pieces.slab_left -= size;
-      piece = std::exchange(pieces.slab, pieces.slab + size);
-      has_memory = pieces.slab_has_memory;
-    }
-    if (!has_memory) populate(piece, size);
-    return piece;
+    const Found found = find(size);
+    // Not under the lock, since the kernel takes its time.
+    if (found.piece == nullptr) return allocate_odd(size);
+    if (!found.has_memory) populate(found.piece, size);
+    return found.piece;
   }
 
   /// Has a slab ready for the next one who needs one, in a huge page, if somebody needed one since.
@@ -120,6 +109,25 @@ class SpareMemory {
   }
 
  private:
+  struct Found {
+    std::uint8_t* piece = nullptr;  ///< null where it is to be allocated
+    bool has_memory = true;
+  };
+
+  Found find(std::size_t size) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    Pieces& pieces = pieces_[size];
+    if (!pieces.kept.empty()) {
+      kept_ -= size;
+      return {pop(pieces.kept)};
+    }
+    if (!is_cut(size)) return {};
+    if (!pieces.empty.empty()) return {pop(pieces.empty), false};
+    if (pieces.slab_left == 0) begin_slab(pieces);
+    pieces.slab_left -= size;
+    return {std::exchange(pieces.slab, pieces.slab + size), pieces.slab_has_memory};
+  }
+
   static std::uint8_t* pop(std::vector<std::uint8_t*>& pieces) {
     std::uint8_t* const piece = pieces.back();
     pieces.pop_back();
@@ -142,8 +150,8 @@ class SpareMemory {
   bool drop_one_of_another(std::size_t size) REQUIRES(mutex_) {
     for (auto& [other, pieces] : pieces_) {
       if (other == size || pieces.kept.empty()) continue;
-      drop(pieces, pop(pieces.kept), other);
       kept_ -= other;
+      drop(pieces, pop(pieces.kept), other);
       return true;
     }
     return false;
@@ -169,12 +177,12 @@ std::size_t spare_size(std::size_t size) {
 }
 
 std::uint8_t* take_memory(std::size_t size) {
-  return size < kLeastKept ? static_cast<std::uint8_t*>(::operator new(size))
-                           : spare_memory().take(size);
+  return is_kept(size) ? spare_memory().take(size)
+                       : static_cast<std::uint8_t*>(::operator new(size));
 }
 
 void give_memory(std::uint8_t* piece, std::size_t size) noexcept {
-  if (size < kLeastKept) return ::operator delete(piece);
+  if (!is_kept(size)) return ::operator delete(piece);
   try {
     spare_memory().give(piece, size);
   } catch (const std::bad_alloc&) {
