@@ -25,6 +25,21 @@ std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
   return changed;
 }
 
+/// How many chunks, from the first one on, lie one behind the other in memory.
+std::size_t adjacent(std::span<const NumberedChunk> chunks) {
+  const auto gap = std::adjacent_find(
+      chunks.begin(), chunks.end(), [](const NumberedChunk& chunk, const NumberedChunk& next) {
+        return chunk.stored.data() + chunk.stored.size() != next.stored.data();
+      });
+  return gap == chunks.end() ? chunks.size() : static_cast<std::size_t>(gap - chunks.begin()) + 1;
+}
+
+std::size_t size_of(std::span<const NumberedChunk> chunks) {
+  std::size_t size = 0;
+  for (const NumberedChunk& chunk : chunks) size += chunk.stored.size();
+  return size;
+}
+
 /// Where index and trailer of a state begin.
 std::uint64_t tail_start(const FrameSnapshot& frame) {
   const FrameInfo& info = frame.info();
@@ -67,23 +82,48 @@ void CframeCommit::take_back() noexcept {
   }
 }
 
-std::int64_t CframeCommit::store_chunk(codec::Bytes stored) {
-  const Extent extent{state_.space.take(stored.size()), stored.size()};
+std::uint64_t CframeCommit::store(codec::Bytes bytes) {
+  const Extent extent{state_.space.take(bytes.size()), bytes.size()};
+  chunks_.add(extent);
   try {
-    state_.file->write_at(extent.start, stored);
+    state_.file->write_at(extent.start, bytes);
   } catch (const std::system_error&) {
-    state_.space.give_back(extent);
+    give_back(extent);
     throw;
   }
-  chunks_.add(extent);
-  return static_cast<std::int64_t>(extent.start - state_.header_len);
+  return extent.start;
+}
+
+void CframeCommit::give_back(const Extent& extent) {
+  chunks_.remove(extent);
+  state_.space.give_back(extent);
+}
+
+std::vector<std::int64_t> CframeCommit::store_chunks(std::span<const NumberedChunk> chunks) {
+  std::vector<std::int64_t> entries;
+  std::vector<Extent> stored;
+  try {
+    while (!chunks.empty()) {
+      const std::size_t count = adjacent(chunks);
+      const std::size_t size = size_of(chunks.first(count));
+      std::uint64_t position = store({chunks.front().stored.data(), size});
+      stored.push_back({position, size});
+      for (const NumberedChunk& chunk : chunks.first(count)) {
+        entries.push_back(static_cast<std::int64_t>(position - state_.header_len));
+        position += chunk.stored.size();
+      }
+      chunks = chunks.subspan(count);
+    }
+  } catch (const std::system_error&) {
+    for (const Extent& extent : stored) give_back(extent);
+    throw;
+  }
+  return entries;
 }
 
 void CframeCommit::discard_chunk(const PutChunk& chunk) {
-  const Extent extent{state_.header_len + static_cast<std::uint64_t>(chunk.entry),
-                      static_cast<std::uint64_t>(chunk.cbytes)};
-  chunks_.remove(extent);
-  state_.space.give_back(extent);
+  give_back({state_.header_len + static_cast<std::uint64_t>(chunk.entry),
+             static_cast<std::uint64_t>(chunk.cbytes)});
 }
 
 std::vector<std::uint8_t> CframeCommit::new_header(const FrameEdit& edit,

@@ -19,7 +19,7 @@ class CframeCommit final : public CommitTarget {
   CframeCommit(CframeState& state, PeerLock::Exclusive lock, bool rewrite);
   ~CframeCommit() override;
 
-  std::int64_t store_chunk(codec::Bytes stored) override;
+  std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
   void discard_chunk(const PutChunk& chunk) override;
   void write(const FrameEdit& edit) override;
   void begin_flush() override;
@@ -30,6 +30,9 @@ class CframeCommit final : public CommitTarget {
  private:
   std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
   bool must_rewrite(const FrameEdit& edit) const;
+  /// Returns where.
+  std::uint64_t store(codec::Bytes bytes);
+  void give_back(const Extent& extent);
   void write_in_place(const FrameEdit& edit);
   void write_tail(const FrameEdit& edit, FrameTail& tail);
   bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);

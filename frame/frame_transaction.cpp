@@ -68,11 +68,16 @@ void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
   if (const auto replaced = edit_.put(number, chunk)) discard({*replaced});
 }
 
-void FrameTransaction::put_chunk(std::int64_t number, codec::Bytes stored) {
-  changing().check_chunk(number);
-  const codec::ChunkHeader header = check_stored(stored, info());
-  const std::int64_t entry = target_->store_chunk(stored);
-  put(number, {entry, header.nbytes, header.cbytes, checksum_of(stored)});
+void FrameTransaction::put_chunks(std::span<const NumberedChunk> chunks) {
+  std::vector<codec::ChunkHeader> headers;
+  for (const NumberedChunk& chunk : chunks) {
+    changing().check_chunk(chunk.number);
+    headers.push_back(check_stored(chunk.stored, info()));
+  }
+  const std::vector<std::int64_t> entries = target_->store_chunks(chunks);
+  for (std::size_t i = 0; i < chunks.size(); i++)
+    put(chunks[i].number,
+        {entries[i], headers[i].nbytes, headers[i].cbytes, checksum_of(chunks[i].stored)});
 }
 
 void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {

@@ -2,6 +2,7 @@
 // A transaction on a frame of either kind: keeps the rules, and lets a commit target store things.
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -15,8 +16,8 @@ namespace bloscfs::frame {
 class CommitTarget {
  public:
   virtual ~CommitTarget() = default;
-  /// Stores a chunk where no state reaches; returns its index entry.
-  virtual std::int64_t store_chunk(codec::Bytes stored) = 0;
+  /// Stores chunks where no state reaches; returns their index entries.
+  virtual std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) = 0;
   /// That chunk is not needed after all.
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.
@@ -33,7 +34,7 @@ class FrameTransaction final : public Transaction {
   FrameTransaction(FrameEdit edit, std::unique_ptr<CommitTarget> target);
 
   const FrameInfo& info() const override { return edit_.info(); }
-  void put_chunk(std::int64_t number, codec::Bytes stored) override;
+  void put_chunks(std::span<const NumberedChunk> chunks) override;
   void put_special(std::int64_t number, codec::SpecialValue value) override;
   void resize(std::int64_t nbytes) override;
   void set_chunksize(std::int32_t chunksize, std::int32_t blocksize) override;

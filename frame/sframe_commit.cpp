@@ -61,6 +61,17 @@ std::shared_ptr<StoreFile> SframeCommit::create_chunk_file(std::uint32_t& number
   }
 }
 
+std::vector<std::int64_t> SframeCommit::store_chunks(std::span<const NumberedChunk> chunks) {
+  std::vector<std::int64_t> numbers;
+  try {
+    for (const NumberedChunk& chunk : chunks) numbers.push_back(store_chunk(chunk.stored));
+  } catch (const std::system_error&) {
+    for (const std::int64_t number : numbers) remove_chunk_file(static_cast<std::uint32_t>(number));
+    throw;
+  }
+  return numbers;
+}
+
 std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
   std::uint32_t number = 0;
   const auto file = create_chunk_file(number);

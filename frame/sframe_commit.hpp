@@ -21,7 +21,7 @@ class SframeCommit final : public CommitTarget {
   SframeCommit(SframeState& state, PeerLock::Exclusive lock);
   ~SframeCommit() override;
 
-  std::int64_t store_chunk(codec::Bytes stored) override;
+  std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
   void discard_chunk(const PutChunk& chunk) override;
   void write(const FrameEdit& edit) override;
   void flush() override;
@@ -30,6 +30,8 @@ class SframeCommit final : public CommitTarget {
 
  private:
   std::shared_ptr<StoreFile> create_chunk_file(std::uint32_t& number);
+  /// Returns the file's number.
+  std::int64_t store_chunk(codec::Bytes stored);
   void write_index_file(const FrameEdit& edit);
   std::int64_t collect_superseded(const FrameEdit& edit);
   void sync_oldest();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@
 #include "frame/snapshot.hpp"
 
 namespace bloscfs::frame {
+
+/// A chunk's number in the container, and its stored bytes.
+struct NumberedChunk {
+  std::int64_t number;
+  codec::Bytes stored;
+};
 
 /// Has one owner at a time. A transaction that is destroyed before publish() leaves the committed
 /// state as it is and gives back the space that it took.
@@ -38,11 +45,15 @@ class Transaction {
 
   // --- changes
 
-  /// Chunk `number` gets these stored bytes, which are written at once. The chunk is a regular one
-  /// (version 5, extended header, no zeros, NaNs or uninitialised values without bytes), and its
-  /// decoded size is what write() will find the rules to ask for. Arrays: its blocks have the
-  /// frame's size.
-  virtual void put_chunk(std::int64_t number, codec::Bytes stored) = 0;
+  /// These chunks get their stored bytes, which are written at once, and in one piece where they
+  /// lie one behind the other in memory. Each is a regular chunk (version 5, extended header, no
+  /// zeros, NaNs or uninitialised values without bytes), and its decoded size is what write() will
+  /// find the rules to ask for. Arrays: its blocks have the frame's size.
+  virtual void put_chunks(std::span<const NumberedChunk> chunks) = 0;
+  void put_chunk(std::int64_t number, codec::Bytes stored) {
+    const NumberedChunk chunk{number, stored};
+    put_chunks({&chunk, 1});
+  }
   /// Chunk `number` becomes zero, nan (items of 4 or 8 bytes) or uninit.
   virtual void put_special(std::int64_t number, codec::SpecialValue value) = 0;
   /// Sets the decoded size. New chunks are zero, dropped ones are gone even if they come back. The

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <utility>
 
 namespace bloscfs::fs {
 namespace {
@@ -24,6 +25,18 @@ void ByteOverlay::write(std::int64_t offset, codec::Bytes bytes) {
     bytes = bytes.subspan(part);
     offset += static_cast<std::int64_t>(part);
   }
+}
+
+void ByteOverlay::write(std::int64_t offset, CellBytes& bytes) {
+  const std::int64_t cell_end = offset + cell_size_;
+  const auto next = extents_.lower_bound(offset);
+  const bool is_first = next == extents_.end() || next->first >= cell_end;
+  const bool is_large = length(bytes) >= cell_size_ / 4 && length(bytes) <= cell_size_;
+  if (offset % cell_size_ != 0 || !is_large || !(is_first || length(bytes) == cell_size_))
+    return write(offset, codec::Bytes(bytes));
+  remove_extents(offset, cell_end);
+  memory_ += kEntryCost + bytes.capacity();
+  extents_.emplace(offset, std::move(bytes));
 }
 
 ByteOverlay::Extents::iterator ByteOverlay::extent_to_grow(std::int64_t offset,
@@ -135,6 +148,20 @@ void ByteOverlay::truncate(std::int64_t size) {
 void ByteOverlay::merge(const ByteOverlay& upper) {
   for (const auto& [begin, end] : upper.zeros_) zero(begin, end - begin);
   for (const auto& [offset, bytes] : upper.extents_) write(offset, bytes);
+}
+
+ByteOverlay ByteOverlay::split_off_first(std::size_t least) {
+  ByteOverlay first(cell_size_);
+  first.memory_ = zeros_.size() * kEntryCost;
+  first.zeros_ = std::exchange(zeros_, {});
+  for (std::size_t bytes = 0; bytes < least && !extents_.empty();) {
+    auto extent = extents_.extract(extents_.begin());
+    bytes += extent.mapped().size();
+    first.memory_ += kEntryCost + extent.mapped().capacity();
+    first.extents_.insert(first.extents_.end(), std::move(extent));
+  }
+  memory_ -= first.memory_;
+  return first;
 }
 
 ByteOverlay::Extents::const_iterator ByteOverlay::first_extent(std::int64_t offset) const {

@@ -19,12 +19,17 @@ class ByteOverlay {
   explicit ByteOverlay(std::int64_t cell_size) : cell_size_(cell_size) {}
 
   void write(std::int64_t offset, codec::Bytes bytes);
+  /// The same; takes the memory over where the bytes are a whole cell, or the first of one.
+  void write(std::int64_t offset, CellBytes& bytes);
   /// Makes a range read as zeros, whatever its size, at the cost of an entry.
   void zero(std::int64_t offset, std::int64_t size);
   /// Forgets everything from `size` on.
   void truncate(std::int64_t size);
   /// Puts all that `upper` has over this overlay.
   void merge(const ByteOverlay& upper);
+  /// Takes out all ranges of zeros, and of the written bytes those that come first, until they are
+  /// `least` or more.
+  ByteOverlay split_off_first(std::size_t least);
 
   bool empty() const { return extents_.empty() && zeros_.empty(); }
   /// Bytes of memory that the overlay takes, its own tables included.

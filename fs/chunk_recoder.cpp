@@ -1,5 +1,6 @@
 #include "fs/chunk_recoder.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,78 +11,101 @@ constexpr std::size_t kKeptEncoder = std::size_t{1} << 20;
 
 }  // namespace
 
-codec::EncodedSize encode_whole(codec::ChunkEncoder& encoder, codec::Bytes contents,
-                                CellBytes& out) {
-  return encoder.encode_into(contents, room_for_chunk(out, contents.size()));
-}
-
-void put_encoded(frame::Transaction& transaction, std::int64_t chunk, codec::SpecialValue special,
-                 codec::Bytes stored) {
-  if (special != codec::SpecialValue::none)
-    transaction.put_special(chunk, special);
-  else
-    transaction.put_chunk(chunk, stored);
+void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run) {
+  std::vector<frame::NumberedChunk> stored;
+  for (const RecodedChunk& chunk : run) {
+    if (chunk.special != codec::SpecialValue::none)
+      transaction.put_special(chunk.number, chunk.special);
+    else
+      stored.push_back({chunk.number, chunk.stored});
+  }
+  if (!stored.empty()) transaction.put_chunks(stored);
 }
 
 ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool,
-                           std::size_t at_once, Put put)
-    : settings_(settings), pool_(pool), at_once_(at_once), put_(std::move(put)) {}
+                           std::size_t at_once, std::size_t run_size, Put put)
+    : settings_(settings),
+      pool_(pool),
+      at_once_(at_once),
+      run_size_(run_size),
+      put_(std::move(put)) {}
 
 ChunkRecoder::~ChunkRecoder() {
-  for (const auto& job : jobs_)
-    if (job != last_) wait_for(*job);
+  for (const auto& run : runs_)
+    if (run != last_) wait_for(*run);
 }
 
-void ChunkRecoder::run(Job& job) {
+void ChunkRecoder::encode(Run& run, codec::ChunkEncoder& encoder) {
+  std::size_t room = 0;
+  for (const Job& job : run.jobs) room += job.room();
+  codec::MutableBytes free = run.stored.room_for(room);
+  for (const Job& job : run.jobs) {
+    const codec::EncodedSize size = job.encode(encoder, free.first(job.room()));
+    run.done_chunks.push_back({job.number, job.nbytes, size.special, free.first(size.stored)});
+    free = free.subspan(size.stored);
+  }
+}
+
+void ChunkRecoder::run(Run& run) {
   // Kept from one commit to the next: its buffers and contexts take longer to make than a small
   // chunk to encode.
   static thread_local std::optional<codec::ChunkEncoder> encoder;
   try {
     if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
-    job.result = job.encode(*encoder, job.stored);
+    encode(run, *encoder);
     if (encoder->scratch_memory() > kKeptEncoder) encoder.reset();
   } catch (...) {
-    job.error = std::current_exception();
+    run.error = std::current_exception();
     encoder.reset();
   }
   const MutexLock lock(mutex_);
-  job.done = true;
+  run.done = true;
   done_.notify_all();
 }
 
-void ChunkRecoder::add(std::int64_t chunk, Encode encode) {
-  while (jobs_.size() >= at_once_) hand_over_first();
-  auto job = std::make_shared<Job>();
-  job->chunk = chunk;
-  job->encode = std::move(encode);
+// Short runs first, so that a small commit also has work for every thread.
+std::size_t ChunkRecoder::run_limit() const { return std::min(run_size_, added_ / 2); }
+
+void ChunkRecoder::begin_run() {
+  while (runs_.size() >= at_once_) hand_over_first();
+  auto run = std::make_shared<Run>();
   if (!spare_.empty()) {
-    job->stored = std::move(spare_.back());
+    run->stored = std::move(spare_.back());
     spare_.pop_back();
   }
-  jobs_.push_back(job);
-  if (last_) pool_.post([this, begun = last_] { run(*begun); });
-  last_ = std::move(job);
+  runs_.push_back(run);
+  if (last_) pool_.post([this, begun = last_] { this->run(*begun); });
+  last_ = std::move(run);
 }
 
-void ChunkRecoder::wait_for(const Job& job) {
+void ChunkRecoder::add(std::int64_t number, std::size_t nbytes, Encode encode) {
+  if (!last_ || last_->nbytes + nbytes > run_limit()) {
+    if (last_) added_ += last_->nbytes;
+    begin_run();
+  }
+  last_->nbytes += nbytes;
+  last_->jobs.push_back({number, nbytes, std::move(encode)});
+}
+
+void ChunkRecoder::wait_for(const Run& run) {
   const MutexLock lock(mutex_);
-  while (!job.done) done_.wait(mutex_);
+  while (!run.done) done_.wait(mutex_);
 }
 
 void ChunkRecoder::hand_over_first() {
-  const std::shared_ptr<Job> job = jobs_.front();
-  if (job == last_)
+  const std::shared_ptr<Run> first = runs_.front();
+  if (first == last_)
     run(*std::exchange(last_, nullptr));
   else
-    wait_for(*job);
-  jobs_.pop_front();
-  if (job->error) std::rethrow_exception(job->error);
-  put_(job->chunk, job->result.special, codec::Bytes(job->stored).first(job->result.stored));
-  spare_.push_back(std::move(job->stored));
+    wait_for(*first);
+  runs_.pop_front();
+  if (first->error) std::rethrow_exception(first->error);
+  put_(first->done_chunks);
+  spare_.push_back(std::move(first->stored));
 }
 
 void ChunkRecoder::finish() {
-  while (!jobs_.empty()) hand_over_first();
+  while (!runs_.empty()) hand_over_first();
 }
 
 }  // namespace bloscfs::fs

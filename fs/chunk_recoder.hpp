@@ -1,11 +1,13 @@
 #pragma once
-// Encodes the chunks of a commit on the workers, several at a time.
+// Encodes the chunks of a commit on the workers, in runs of several where they are small.
 
 #include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/transaction.hpp"
@@ -15,62 +17,76 @@
 
 namespace bloscfs::fs {
 
-/// Room for a chunk of `nbytes`, however badly it compresses.
-inline codec::MutableBytes room_for_chunk(CellBytes& out, std::size_t nbytes) {
-  return out.room_for(codec::ChunkEncoder::max_stored_size(nbytes));
-}
+/// A chunk that is complete: special, or its stored bytes.
+struct RecodedChunk {
+  std::int64_t number;
+  std::size_t nbytes;
+  codec::SpecialValue special;
+  codec::Bytes stored;
+};
 
-/// Encodes a chunk of all `contents` into `out`.
-codec::EncodedSize encode_whole(codec::ChunkEncoder& encoder, codec::Bytes contents,
-                                CellBytes& out);
+/// Puts a run of chunks into a transaction.
+void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run);
 
-/// Puts what an encoder made into a transaction.
-void put_encoded(frame::Transaction& transaction, std::int64_t chunk, codec::SpecialValue special,
-                 codec::Bytes stored);
+/// Runs that are in memory at a time while a commit encodes them, and what each may hold.
+inline constexpr std::size_t kRunsAtOnce = 6;
+inline constexpr std::size_t kRunBytes = std::size_t{512} << 10;
 
 /// For one thread, which is none of the pool's.
 class ChunkRecoder {
  public:
-  /// Encodes into `out`, whose size it sets.
-  using Encode = std::function<codec::EncodedSize(codec::ChunkEncoder&, CellBytes& out)>;
-  /// Takes a chunk's stored bytes, of which a special one has none.
-  using Put = std::function<void(std::int64_t chunk, codec::SpecialValue, codec::Bytes stored)>;
+  /// Encodes a chunk into the front of `out`, which has room for it however badly it compresses.
+  using Encode = std::function<codec::EncodedSize(codec::ChunkEncoder&, codec::MutableBytes out)>;
+  /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
+  using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
-  /// `at_once` chunks are in memory at a time; `put` takes each on the calling thread, in the order
-  /// of add().
+  /// `at_once` runs are in memory at a time, each of one chunk or of several that have not more
+  /// than `run_size` bytes of contents; `put` takes each on the calling thread, in the order of
+  /// add().
   ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool, std::size_t at_once,
-               Put put);
+               std::size_t run_size, Put put);
   /// Waits for what is under way.
   ~ChunkRecoder();
   ChunkRecoder(const ChunkRecoder&) = delete;
   ChunkRecoder& operator=(const ChunkRecoder&) = delete;
 
-  /// Has `encode` run, on a worker or later on the calling thread; hands over finished chunks while
-  /// there are too many. Throws what any of them threw.
-  void add(std::int64_t chunk, Encode encode);
+  /// Has `encode` run for a chunk of `nbytes`, on a worker or later on the calling thread; hands
+  /// over finished runs while there are too many. Throws what any of them threw.
+  void add(std::int64_t number, std::size_t nbytes, Encode encode);
   /// Hands over the rest.
   void finish();
 
  private:
   struct Job {
-    std::int64_t chunk;
+    std::int64_t number;
+    std::size_t nbytes;
     Encode encode;
-    codec::EncodedSize result;
+    std::size_t room() const { return codec::ChunkEncoder::max_stored_size(nbytes); }
+  };
+  struct Run {
+    std::vector<Job> jobs;
+    std::size_t nbytes = 0;
     CellBytes stored;
+    std::vector<RecodedChunk> done_chunks;
     std::exception_ptr error;
     bool done = false;
   };
-  void run(Job& job);
+  std::size_t run_limit() const;
+  void begin_run();
+  void run(Run& run);
+  static void encode(Run& run, codec::ChunkEncoder& encoder);
   void hand_over_first();
-  void wait_for(const Job& job);
+  void wait_for(const Run& run);
 
   std::vector<CellBytes> spare_;  ///< room for stored bytes, whose pages are there already
   const codec::EncodeSettings settings_;
   WorkerPool& pool_;
   const std::size_t at_once_;
+  const std::size_t run_size_;
   const Put put_;
-  std::deque<std::shared_ptr<Job>> jobs_;
-  std::shared_ptr<Job> last_;  ///< not begun: the calling thread would only wait for a worker
+  std::size_t added_ = 0;  ///< bytes of contents in the runs that are complete
+  std::deque<std::shared_ptr<Run>> runs_;
+  std::shared_ptr<Run> last_;  ///< not begun: it may grow, or the calling thread would only wait
   Mutex mutex_;
   CondVar done_;
 };

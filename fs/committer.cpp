@@ -104,7 +104,8 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
   return due;
 }
 
-void Committer::stage(std::size_t least_dirty) {
+bool Committer::stage(std::size_t least_dirty) {
+  bool goes_on = false;
   for (const auto& content : all_contents()) {
     if (!content->can_be_staged(least_dirty)) continue;
     const std::error_code failure = stage(content);
@@ -112,7 +113,9 @@ void Committer::stage(std::size_t least_dirty) {
       settle(content, failure);
     else if (ended_)
       ended_({});
+    goes_on |= !failure && content->can_be_staged(kWorthStaging);
   }
+  return goes_on;
 }
 
 std::error_code Committer::stage(const std::shared_ptr<Content>& content) {
@@ -148,7 +151,8 @@ void Committer::work() {
       if (stopping_) return;
       pressure = std::exchange(pressure_, Pressure::none);
     }
-    if (pressure != Pressure::none) stage(pressure == Pressure::all ? 1 : kWorthStaging);
+    if (pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging))
+      press(false);
     commit_in_batches(due_contents(pressure));
   }
 }

@@ -59,7 +59,8 @@ class Committer {
   void work();
   enum class Pressure { none, staging, all };
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
-  void stage(std::size_t least_dirty) EXCLUDES(mutex_);
+  /// A step for each content that has so much. True if one has enough for another step.
+  bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
   std::error_code stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
   struct Batch {

@@ -39,6 +39,14 @@ void Content::Layer::merge(const Layer& upper) {
   for (const auto& [name, value] : upper.vlmetalayers) vlmetalayers[name] = value;
 }
 
+Content::Layer Content::Layer::split_off_first(std::size_t least) {
+  Layer first;
+  first.bytes = bytes.split_off_first(least);
+  first.lower_end = std::exchange(lower_end, Layer().lower_end);
+  first.vlmetalayers = std::exchange(vlmetalayers, {});
+  return first;
+}
+
 Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
     : services_(services), id_(services.next_id++) {
   const WriteLock lock(mutex_);
@@ -165,12 +173,19 @@ void Content::touch() {
 }
 
 void Content::account() {
-  const std::size_t memory = live_.bytes.memory() + (frozen_ ? frozen_->bytes.memory() : 0);
+  const std::size_t frozen = frozen_ ? frozen_->bytes.memory() : 0;
+  const std::size_t memory = live_.bytes.memory() + frozen;
   services_.cache.charge(std::exchange(charged_, memory), memory);
   // Nobody may wait for what will never be committed or staged.
-  const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory;
+  const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory - std::min(frozen, stored_);
   services_.budget.change(accounted_, waiting);
   accounted_ = waiting;
+}
+
+void Content::count_stored(std::size_t bytes) {
+  const WriteLock lock(mutex_);
+  stored_ += bytes;
+  account();
 }
 
 void Content::check_writable(std::int64_t end) const {
@@ -184,14 +199,32 @@ void Content::check_writable(std::int64_t end) const {
 }
 
 void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes) {
-  if (bytes.empty()) return;
-  const auto size = static_cast<std::int64_t>(bytes.size());
+  write_at(at, bytes.size(),
+           [&](ByteOverlay& overlay, std::int64_t offset) { overlay.write(offset, bytes); });
+}
+
+void Content::write(std::optional<std::int64_t> at, std::span<CellBytes> cells) {
+  std::size_t count = 0;
+  for (const CellBytes& cell : cells) count += cell.size();
+  write_at(at, count, [&](ByteOverlay& overlay, std::int64_t offset) {
+    for (CellBytes& cell : cells) {
+      const auto size = static_cast<std::int64_t>(cell.size());
+      overlay.write(offset, cell);
+      offset += size;
+    }
+  });
+}
+
+template <typename Write>
+void Content::write_at(std::optional<std::int64_t> at, std::size_t count, const Write& write) {
+  if (count == 0) return;
+  const auto size = static_cast<std::int64_t>(count);
   services_.budget.wait_for_room();
   const WriteLock lock(mutex_);
   const std::int64_t offset = at.value_or(size_);
   if (offset > std::numeric_limits<std::int64_t>::max() - size) fail(EFBIG, "write");
   check_writable(std::max(size_, offset + size));
-  live_.bytes.write(offset, bytes);
+  write(live_.bytes, offset);
   size_ = std::max(size_, offset + size);
   view_is_settled_ = false;
   touch();

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,8 @@ class Content {
   void make_writable(std::shared_ptr<ContentHome> home);
   /// Without an offset at the end, wherever that is by then.
   void write(std::optional<std::int64_t> at, codec::Bytes bytes);
+  /// The same for bytes one behind the other; may take the cells, and leave empty ones.
+  void write(std::optional<std::int64_t> at, std::span<CellBytes> cells);
   /// Sets the size; what is added reads as zeros.
   void resize(std::int64_t size);
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
@@ -135,8 +138,13 @@ class Content {
     }
     void apply(std::int64_t offset, codec::MutableBytes out) const;
     void merge(const Layer& upper);
+    /// Takes out what the rest does not need below it: all but the last written bytes, of which the
+    /// first `least` go, too.
+    Layer split_off_first(std::size_t least);
   };
 
+  template <typename Write>
+  void write_at(std::optional<std::int64_t> at, std::size_t count, const Write& write);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
   /// Zeros behind the end of `view`, which may be null.
   static void read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out);
@@ -147,6 +155,8 @@ class Content {
   /// Gives the file the times that are shown, if it was committed.
   void store_times() REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
+  /// The commit has stored so many bytes of what waits, so that others may be written.
+  void count_stored(std::size_t bytes);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
@@ -164,6 +174,7 @@ class Content {
   std::optional<timespec> modified_ GUARDED_BY(mutex_);
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
   std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
+  std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
   std::size_t charged_ GUARDED_BY(mutex_) = 0;    ///< to the cache's budget
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;

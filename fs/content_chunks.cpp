@@ -12,9 +12,6 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Chunks that are in memory at a time while a commit encodes them.
-constexpr std::size_t kChunksAtOnce = 4;
-
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 /// Bytes that one step along the first dimension takes.
@@ -43,9 +40,7 @@ std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize, 
 void ContentCommit::fill() {
   recoder_ = std::make_unique<ChunkRecoder>(
       encode_settings(transaction_->info(), content_->services_.options), content_->services_.pool,
-      kChunksAtOnce, [this](std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored) {
-        put(chunk, special, stored);
-      });
+      kRunsAtOnce, kRunBytes, [this](std::span<const RecodedChunk> run) { put(run); });
   if (new_frame_)
     new_frame_->array ? fill_array(*new_frame_->array) : fill_flat();
   else
@@ -76,7 +71,7 @@ void ContentCommit::fill_array(const frame::ArrayInfo& array) {
   for (std::int64_t begin = 0, chunk = 0; begin < geometry.nbytes(); chunk++) {
     const std::int64_t end = end_of_chunk(array, typesize, begin, geometry.nbytes());
     const auto encode = [this, &geometry, begin, end, chunksize, header](
-                            codec::ChunkEncoder& encoder, CellBytes& out) {
+                            codec::ChunkEncoder& encoder, codec::MutableBytes out) {
       std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
       read(begin + header, bytes);
       std::vector<std::uint8_t> padded(static_cast<std::size_t>(chunksize));
@@ -87,9 +82,9 @@ void ContentCommit::fill_array(const frame::ArrayInfo& array) {
                                               bytes.data() + (run.array_offset - begin),
                                               static_cast<std::size_t>(run.length));
                               });
-      return encode_whole(encoder, padded, out);
+      return encoder.encode_into(padded, out);
     };
-    recoder_->add(chunk, encode);
+    recoder_->add(chunk, static_cast<std::size_t>(chunksize), encode);
     begin = end;
   }
   recoder_->finish();  // before the geometry goes
@@ -188,28 +183,32 @@ void ContentCommit::edit_array() {
 
 void ContentCommit::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range) {
   if (range.size <= 0) return;
-  recoder_->add(chunk, [this, range](codec::ChunkEncoder& encoder, CellBytes& out) {
-    const codec::Bytes written = layer_->bytes.extent(range.offset, range.size);
-    if (!written.empty()) return encode_whole(encoder, written, out);
-    std::vector<std::uint8_t> contents(static_cast<std::size_t>(range.size));
-    read(range.offset, contents);
-    return encode_whole(encoder, contents, out);
-  });
+  const auto size = static_cast<std::size_t>(range.size);
+  recoder_->add(chunk, size,
+                [this, range, size](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                  const codec::Bytes written = layer_->bytes.extent(range.offset, range.size);
+                  if (!written.empty()) return encoder.encode_into(written, out);
+                  std::vector<std::uint8_t> contents(size);
+                  read(range.offset, contents);
+                  return encoder.encode_into(contents, out);
+                });
 }
 
 void ContentCommit::add_changed_chunk(std::int64_t chunk, std::int64_t size, Changes changes) {
   const bool covered = changes.size() == 1 && changes.front().size == size;
   const bool whole_items = size % transaction_->info().typesize == 0;
   if (covered && changes.front().bytes == nullptr && whole_items) {
-    put(chunk, codec::SpecialValue::zero, {});
-    return;
+    const RecodedChunk zeros{chunk, 0, codec::SpecialValue::zero, {}};
+    return put({&zeros, 1});
   }
-  recoder_->add(chunk, [this, chunk, size, covered, changes = std::move(changes)](
-                           codec::ChunkEncoder& encoder, CellBytes& out) {
-    if (covered && changes.front().bytes != nullptr)
-      return encode_whole(encoder, {changes.front().bytes, static_cast<std::size_t>(size)}, out);
-    return encode_changed(encoder, chunk, size, changes, out);
-  });
+  const auto nbytes = static_cast<std::size_t>(size);
+  recoder_->add(chunk, nbytes,
+                [this, chunk, size, nbytes, covered, changes = std::move(changes)](
+                    codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                  if (covered && changes.front().bytes != nullptr)
+                    return encoder.encode_into({changes.front().bytes, nbytes}, out);
+                  return encode_changed(encoder, chunk, size, changes, out);
+                });
 }
 
 std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec::ByteRange& range,
@@ -237,14 +236,15 @@ std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec:
 
 codec::EncodedSize ContentCommit::encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
                                                  std::int64_t size, const Changes& changes,
-                                                 CellBytes& out) const {
+                                                 codec::MutableBytes out) const {
   const auto encode_all = [&] {
-    return encode_whole(encoder, merged(chunk, {0, size}, changes), out);
+    return encoder.encode_into(merged(chunk, {0, size}, changes), out);
   };
   if (chunk >= snapshot_->info().nchunks) return encode_all();
   const auto opened = view_->reader().open_chunk(chunk);
   const codec::Chunk& old = opened->chunk;
-  if (!old.header().has_block_starts() || old.header().vl_blocks) return encode_all();
+  if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size)
+    return encode_all();
   std::set<std::int32_t> blocks;
   for (const Change& change : changes) {
     const std::int32_t last = old.block_at(change.chunk_offset + change.size - 1);
@@ -261,8 +261,7 @@ codec::EncodedSize ContentCommit::encode_changed(codec::ChunkEncoder& encoder, s
   CellBytes stored;
   snapshot_->read_stored(*opened, {0, old.header().cbytes},
                          stored.room_for(static_cast<std::size_t>(old.header().cbytes)));
-  return encoder.update_into(old, stored, updates,
-                             room_for_chunk(out, static_cast<std::size_t>(old.nbytes())));
+  return encoder.update_into(old, stored, updates, out);
 }
 
 }  // namespace bloscfs::fs

@@ -16,6 +16,8 @@ namespace {
 
 /// Metalayers that are carried over to a rewritten container are read whole.
 constexpr std::size_t kMaxKeptMetalayer = std::size_t{64} << 20;
+/// More than this is staged in several steps: memory that is free again soon is used again.
+constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 
 timespec time_of(std::int64_t nanoseconds) {
@@ -44,8 +46,11 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
            (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
             size_ == view_->size() && !look_for_array_ && !must_become_flat);
   if (empty_) return;
-  layer_ = &c.frozen_.emplace(std::exchange(c.live_, Content::Layer()));
+  layer_ =
+      &c.frozen_.emplace(kind_ == CommitKind::staged ? c.live_.split_off_first(kStagedAtOnce)
+                                                     : std::exchange(c.live_, Content::Layer()));
   // A commit that changes no contents leaves the times as they are, too.
+  c.stored_ = 0;
   if (!c.modified_) c.modified_ = time_of(snapshot_->stamp().mtime_ns);
   accessed_ = c.accessed_;
   modified_ = c.modified_;
@@ -301,9 +306,14 @@ void ContentCommit::finish() {
   finished_ = true;
 }
 
-void ContentCommit::put(std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored) {
-  changed_chunks_.push_back(chunk);
-  put_encoded(*transaction_, chunk, special, stored);
+void ContentCommit::put(std::span<const RecodedChunk> run) {
+  for (const RecodedChunk& chunk : run) changed_chunks_.push_back(chunk.number);
+  put_recoded(*transaction_, run);
+  // Only what is taken in small steps: its memory is not free before the commit ends.
+  if (kind_ != CommitKind::staged) return;
+  std::size_t nbytes = 0;
+  for (const RecodedChunk& chunk : run) nbytes += chunk.nbytes;
+  content_->count_stored(nbytes);
 }
 
 }  // namespace bloscfs::fs

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,8 @@ enum class CommitKind {
   /// Durable, by flushes that many files share.
   grouped,
   /// Encodes what a new file holds into its temporary, which nothing but a later durable commit
-  /// makes a file of SOURCE: needs no flush, and makes room in memory.
+  /// makes a file of SOURCE: needs no flush, and makes room in memory. Takes what comes first
+  /// where much was written.
   staged,
 };
 
@@ -95,10 +97,10 @@ class ContentCommit {
   void add_changed_chunk(std::int64_t chunk, std::int64_t size, Changes changes);
   codec::EncodedSize encode_changed(codec::ChunkEncoder& encoder, std::int64_t chunk,
                                     std::int64_t size, const Changes& changes,
-                                    CellBytes& out) const;
+                                    codec::MutableBytes out) const;
   std::vector<std::uint8_t> merged(std::int64_t chunk, const codec::ByteRange& range,
                                    const Changes& changes) const;
-  void put(std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored);
+  void put(std::span<const RecodedChunk> run);
 
   std::shared_ptr<Content> content_;
   const CommitKind kind_;

@@ -274,6 +274,7 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
   handle.readahead.on_read(offset, size, handle.file, pool_, readahead_budget_);
   try {
     handle.file->content->read(offset, size, out);
+    handle.readahead.was_read(offset + size);
   } catch (const std::exception& error) {
     stats_.io_errors++;
     log_bad_data(handle.node, error);
@@ -291,8 +292,21 @@ Content& Filesystem::changing(const FileHandle& handle) {
   return *handle.file->content;
 }
 
+void Filesystem::drop_privileges(NodeId node) {
+  const mode_t mode = tree_.attributes(node).st_mode;
+  if ((mode & (S_ISUID | S_ISGID)) == 0) return;
+  NewAttributes wanted;
+  wanted.mode = mode & ~mode_t{S_ISUID | S_ISGID};
+  names_.set_attributes(node, wanted);
+}
+
 void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes) {
   changing(handle).write(at, bytes);
+}
+
+void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at,
+                       std::span<CellBytes> cells) {
+  changing(handle).write(at, cells);
 }
 
 void Filesystem::truncate(FileHandle& handle, std::int64_t size) {

@@ -88,8 +88,12 @@ class Filesystem {
 
   // --- writing: containers, and plain files where nothing else is said
 
+  /// Clears the set-user-ID and set-group-ID bits.
+  void drop_privileges(NodeId node);
+
   /// To containers.
   void write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes);
+  void write(FileHandle& handle, std::optional<std::int64_t> at, std::span<CellBytes> cells);
   void truncate(FileHandle& handle, std::int64_t size);
   /// The same without a handle.
   void resize(NodeId node, std::int64_t size);

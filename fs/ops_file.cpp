@@ -9,9 +9,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "fs/kernel_channel.hpp"
 #include "fs/reply.hpp"
+#include "fs/request_cells.hpp"
 #include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
@@ -25,6 +28,7 @@ void forget_attributes(fuse_req_t request, fuse_ino_t inode) {
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   guarded(request, "open", [&] {
     Filesystem& fs = filesystem(request);
+    if (request_drops_privileges()) fs.drop_privileges(inode);
     const Filesystem::Opened opened = fs.open(inode, info->flags);
     info->fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
@@ -101,17 +105,22 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
   });
 }
 
+/// The bytes of a write request, which libfuse has in one piece if they are not in cells.
+std::vector<iovec> pieces_of(const fuse_bufvec& in) {
+  std::vector<iovec> pieces;
+  for (CellBytes& cell : written_cells()) pieces.push_back({cell.data(), cell.size()});
+  if (pieces.empty()) pieces.push_back({in.buf[0].mem, in.buf[0].size});
+  return pieces;
+}
+
 /// `keeps_time`: the kernel has collected the bytes, and tells by itself when they were written.
-void write_plain(fuse_req_t request, int fd, fuse_bufvec* in, off_t offset, bool keeps_time) {
+void write_plain(fuse_req_t request, int fd, const std::vector<iovec>& pieces, off_t offset,
+                 bool keeps_time) {
   struct stat before {};
   if (keeps_time && ::fstat(fd, &before) != 0)
     throw std::system_error(errno, std::generic_category(), "fstat");
-  fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
-  out.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
-  out.buf[0].fd = fd;
-  out.buf[0].pos = offset;
-  const ssize_t written = fuse_buf_copy(&out, in, static_cast<fuse_buf_copy_flags>(0));
-  if (written < 0) throw std::system_error(static_cast<int>(-written), std::generic_category());
+  const ssize_t written = ::pwritev(fd, pieces.data(), static_cast<int>(pieces.size()), offset);
+  if (written < 0) throw std::system_error(errno, std::generic_category(), "pwritev");
   if (keeps_time) {
     const timespec times[2] = {kUnchangedTime, before.st_mtim};
     ::futimens(fd, times);  // who may not set times has none to keep
@@ -119,34 +128,29 @@ void write_plain(fuse_req_t request, int fd, fuse_bufvec* in, off_t offset, bool
   fuse_reply_write(request, static_cast<std::size_t>(written));
 }
 
-void op_write_buf(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset,
+void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
+    if (request_drops_privileges()) fs.drop_privileges(inode);
     const auto handle = fs.handle(info->fh);
     if (handle->plain) {
       const int fd = info->writepage ? handle->plain->paging_fd() : handle->plain->fd();
-      return write_plain(request, fd, in, offset,
+      return write_plain(request, fd, pieces_of(*in), offset,
                          mount_state(request).writeback && info->writepage);
     }
-    const std::size_t size = fuse_buf_size(in);
     // Several who append at once may each have the kernel believe in another end. With its
     // writeback cache it decides on that alone.
     const bool appends =
         (info->flags & O_APPEND) != 0 && !info->writepage && !mount_state(request).writeback;
     const auto at = appends ? std::nullopt : std::optional<std::int64_t>(offset);
-    const fuse_buf& first = in->buf[in->idx];
-    if (in->count == in->idx + 1 && (first.flags & FUSE_BUF_IS_FD) == 0) {
-      fs.write(*handle, at, {static_cast<const std::uint8_t*>(first.mem) + in->off, size});
-    } else {
-      std::vector<std::uint8_t> bytes(size);
-      fuse_bufvec out = FUSE_BUFVEC_INIT(size);
-      out.buf[0].mem = bytes.data();
-      const ssize_t copied = fuse_buf_copy(&out, in, static_cast<fuse_buf_copy_flags>(0));
-      if (copied < 0) throw std::system_error(static_cast<int>(-copied), std::generic_category());
-      fs.write(*handle, at, codec::Bytes(bytes).first(static_cast<std::size_t>(copied)));
-    }
-    fuse_reply_write(request, size);
+    const fuse_buf& bytes = in->buf[0];
+    if (const auto cells = written_cells(); !cells.empty())
+      fs.write(*handle, at, cells);
+    else
+      fs.write(*handle, at, codec::Bytes(static_cast<const std::uint8_t*>(bytes.mem), bytes.size));
+    fuse_reply_write(request, bytes.size);
+    prepare_memory();
   });
 }
 
@@ -166,10 +170,11 @@ void op_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
   });
 }
 
-void op_fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t size,
+void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t size,
                   fuse_file_info* info) {
   guarded(request, "fallocate", [&] {
     Filesystem& fs = filesystem(request);
+    if (request_drops_privileges()) fs.drop_privileges(inode);
     fs.allocate(*fs.handle(info->fh), mode, offset, size);
     fuse_reply_err(request, 0);
   });
@@ -177,10 +182,11 @@ void op_fallocate(fuse_req_t request, fuse_ino_t, int mode, off_t offset, off_t 
 
 /// Between plain files; the kernel copies for the others.
 void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_file_info* in_info,
-                        fuse_ino_t, off_t out_offset, fuse_file_info* out_info, std::size_t size,
-                        int flags) {
+                        fuse_ino_t out_inode, off_t out_offset, fuse_file_info* out_info,
+                        std::size_t size, int flags) {
   guarded(request, "copy_file_range", [&] {
     Filesystem& fs = filesystem(request);
+    if (request_drops_privileges()) fs.drop_privileges(out_inode);
     const auto in = fs.handle(in_info->fh);
     const auto out = fs.handle(out_info->fh);
     if (!in->file->plain || !out->plain)

@@ -7,6 +7,7 @@
 
 #include <sys/stat.h>
 
+#include "fs/kernel_channel.hpp"
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
@@ -80,6 +81,7 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
   guarded(request, "setattr", [&] {
     Filesystem& fs = filesystem(request);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
+      if (request_drops_privileges()) fs.drop_privileges(inode);
       if (info != nullptr)
         fs.truncate(*fs.handle(info->fh), given->st_size);
       else

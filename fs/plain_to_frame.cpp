@@ -10,8 +10,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::size_t kChunksAtOnce = 4;
-
 std::vector<std::uint8_t> read(const frame::ByteSource& bytes, std::int64_t offset,
                                std::int64_t size) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
@@ -25,15 +23,13 @@ void commit_all(const frame::ByteSource& bytes, std::int64_t size, frame::FrameW
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
   ChunkRecoder recoder(encode_settings(transaction->info(), services.options), services.pool,
-                       kChunksAtOnce,
-                       [&](std::int64_t chunk, codec::SpecialValue special, codec::Bytes stored) {
-                         put_encoded(*transaction, chunk, special, stored);
-                       });
+                       kRunsAtOnce, kRunBytes,
+                       [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
   for (std::int64_t begin = 0; begin < size; begin += chunksize) {
     const std::int64_t part = std::min(chunksize, size - begin);
-    recoder.add(begin / chunksize,
-                [&bytes, begin, part](codec::ChunkEncoder& encoder, CellBytes& out) {
-                  return encode_whole(encoder, read(bytes, begin, part), out);
+    recoder.add(begin / chunksize, static_cast<std::size_t>(part),
+                [&bytes, begin, part](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                  return encoder.encode_into(read(bytes, begin, part), out);
                 });
   }
   recoder.finish();

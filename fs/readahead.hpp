@@ -31,6 +31,8 @@ class Readahead {
   /// `file` shows a container; `pool` and `budget` outlive the posted work.
   void on_read(std::int64_t offset, std::int64_t size, const std::shared_ptr<const OpenFile>& file,
                WorkerPool& pool, ReadaheadBudget& budget);
+  /// The reader has what is before `end`: what lies there may be gone from the cache again.
+  void was_read(std::int64_t end) { *reached_ = end; }
 
  private:
   /// The range to read ahead now, empty if the reader is not sequential.
@@ -44,7 +46,8 @@ class Readahead {
   std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where a sequential reader goes on
   std::int64_t ahead_ GUARDED_BY(mutex_) = 0;   ///< end of what was already asked for
   std::int64_t window_ GUARDED_BY(mutex_) = 0;  ///< bytes; grows while the reader goes on
-  /// Where the latest request begins, for tasks that may run when the handle is gone.
+  /// Where the latest request begins, or ends once it was read, for tasks that may run when the
+  /// handle is gone.
   const std::shared_ptr<std::atomic<std::int64_t>> reached_ =
       std::make_shared<std::atomic<std::int64_t>>(0);
 };

@@ -21,13 +21,14 @@
 #include <unistd.h>
 
 #include "fs/idle_watch.hpp"
+#include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
 #include "fs/reply.hpp"
+#include "fs/request_cells.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-constexpr unsigned kRequestSize = 1 << 20;  // 256 pages, the most that the kernel sends
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
 
@@ -40,7 +41,7 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
   connection->want |= connection->capable & kWantedCapabilities;
-  // The daemon's own writes would leave set-user-ID bits where they are, so the kernel clears them.
+  // The later form of this is agreed on in fs/kernel_channel.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
   // Listing has judged every file, so that its attributes cost less than a lookup later.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
@@ -131,10 +132,11 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-/// Freed blocks go back to the system at once, so that the process stays near its budget.
+/// Freed memory goes back to the system at once, so that the process stays near its budget, but for
+/// pieces of the usual block size, which each small commit wants again.
 void bound_allocator() {
   ::mallopt(M_ARENA_MAX, 2);
-  ::mallopt(M_MMAP_THRESHOLD, 32 << 10);
+  ::mallopt(M_MMAP_THRESHOLD, 48 << 10);
   ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
 }
 
@@ -197,6 +199,7 @@ class Session {
       fuse_session_destroy(session_);
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
+    if (!settings.options.read_only) use_kernel_channel(session_);
   }
   ~Session() {
     fuse_session_unmount(session_);

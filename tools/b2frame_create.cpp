@@ -49,9 +49,7 @@ class Creation {
         out_(out),
         progress_("create", plan.npy ? plan.npy->nbytes : input.file_size().value_or(0)),
         pipeline_(plan.encode, options.threads,
-                  [this](std::int64_t chunk, codec::SpecialValue special, Bytes stored) {
-                    store(chunk, special, stored);
-                  }) {}
+                  [this](const fs::RecodedChunk& chunk) { store(chunk); }) {}
 
   void run() {
     if (plan_.npy)
@@ -89,7 +87,7 @@ class Creation {
 
   void add_whole(std::size_t size) {
     if (size >= kLeastMapped && is_filtered_once(plan_.encode, size))
-      pipeline_.add_lent(lent_elements(size));
+      pipeline_.add_lent(size, lent_elements(size));
     else
       pipeline_.add_filled(size, next_elements(size));
   }
@@ -202,9 +200,9 @@ class Creation {
       codec::throw_malformed("NPY file has more than its elements; --flat stores it as it is");
   }
 
-  void store(std::int64_t chunk, codec::SpecialValue special, Bytes stored) {
-    const std::int64_t end = std::min((chunk + 1) * plan_.frame.chunksize, taken_);
-    out_.add_chunk(end, special, stored);
+  void store(const fs::RecodedChunk& chunk) {
+    const std::int64_t end = std::min((chunk.number + 1) * plan_.frame.chunksize, taken_);
+    out_.add_chunk(end, chunk.special, chunk.stored);
     progress_.update(taken_);
   }
 

@@ -16,8 +16,8 @@ namespace bloscfs::tools {
 /// bytes, and a worker's scratch.
 class ChunkPipeline {
  public:
-  /// A chunk that is complete: zero or NaN, or its stored bytes, valid for the call.
-  using Store = fs::ChunkRecoder::Put;
+  /// Takes a chunk whose stored bytes, if it is neither zero nor NaN, are valid for the call.
+  using Store = std::function<void(const fs::RecodedChunk& chunk)>;
   using Fill = std::function<void(codec::MutableBytes contents)>;
   /// Calls `use` once with a chunk's contents, which have to last as long as that.
   using Use = std::function<void(codec::Bytes contents)>;
@@ -33,8 +33,8 @@ class ChunkPipeline {
   /// Encodes `size` bytes that a worker has `fill` set, in memory that is its own: so they are in
   /// its processor's cache. Throws as add() does.
   void add_filled(std::size_t size, Fill fill);
-  /// Encodes what `lend`, on a worker, has somewhere else. Throws as add() does.
-  void add_lent(Lend lend);
+  /// Encodes `size` bytes that `lend`, on a worker, has somewhere else. Throws as add() does.
+  void add_lent(std::size_t size, Lend lend);
   /// Waits until all chunks are stored.
   void finish();
 

@@ -135,6 +135,16 @@ BOOST_AUTO_TEST_CASE(grow_with_the_index_and_not_with_the_contents,
   BOOST_TEST(contents_on(disk, "f").bytes.size() == kManyChunks * kTinyChunk);
 }
 
+BOOST_AUTO_TEST_CASE(take_one_write_for_chunks_that_lie_together) {
+  const auto disk = MemoryDisk::make();
+  const auto writer = make_frame(disk, "f", pattern(8 * 4096, 1), small_chunks());
+  const auto transaction = writer->begin();
+  disk->log.clear();
+  put_contents(*transaction, {{1, pattern(4096, 2)}, {2, pattern(4096, 3)}, {6, pattern(4096, 4)}},
+               6);
+  BOOST_TEST(disk->log.size() == 2u);
+}
+
 BOOST_AUTO_TEST_CASE(do_not_grow_with_zeros) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_frame(disk, "f", pattern(4096, 1));

@@ -20,15 +20,19 @@ Buffer chunk_of(const FrameContents& model, std::int64_t chunk, std::int64_t chu
   return {model.bytes.begin() + at, model.bytes.begin() + at + size};
 }
 
-void replace_chunk(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+void replace_chunks(Transaction& transaction, FrameContents& model, std::mt19937& random) {
   if (transaction.info().nchunks == 0) return;
-  const std::int64_t chunk = below(random, transaction.info().nchunks);
   const std::int64_t chunksize = transaction.info().chunksize;
-  const std::int64_t size = std::ssize(chunk_of(model, chunk, chunksize));
-  const Buffer content =
-      below(random, 5) == 0 ? Buffer(static_cast<std::size_t>(size)) : random_content(random, size);
-  std::copy(content.begin(), content.end(), model.bytes.begin() + chunk * chunksize);
-  put_content(transaction, chunk, content);
+  std::map<std::int64_t, Buffer> contents;
+  for (std::int64_t count = 1 + below(random, 3); count > 0; --count) {
+    const std::int64_t chunk = below(random, transaction.info().nchunks);
+    const std::int64_t size = std::ssize(chunk_of(model, chunk, chunksize));
+    contents[chunk] = below(random, 5) == 0 ? Buffer(static_cast<std::size_t>(size))
+                                            : random_content(random, size);
+    std::copy(contents[chunk].begin(), contents[chunk].end(),
+              model.bytes.begin() + chunk * chunksize);
+  }
+  put_contents(transaction, contents, below(random, transaction.info().nchunks));
 }
 
 void resize(Transaction& transaction, FrameContents& model, std::mt19937& random,
@@ -88,7 +92,7 @@ void edit_at_random(Transaction& transaction, FrameContents& model, std::mt19937
         change_layer(transaction, model, random);
         break;
       default:
-        replace_chunk(transaction, model, random);
+        replace_chunks(transaction, model, random);
     }
   }
 }

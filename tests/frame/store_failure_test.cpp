@@ -24,7 +24,11 @@ void change(Transaction& transaction, FrameContents& model) {
   put_content(transaction, 1, second);
   transaction.put_special(2, codec::SpecialValue::zero);
   std::fill_n(model.bytes.begin() + 8192, 4096, std::uint8_t{0});
-  put_content(transaction, 4, Buffer(model.bytes.begin() + 4 * 4096, model.bytes.begin() + 20480));
+  const auto chunk = [&](int number) {
+    return Buffer(model.bytes.begin() + number * 4096, model.bytes.begin() + (number + 1) * 4096);
+  };
+  std::copy(second.begin(), second.end(), model.bytes.begin() + 5 * 4096);
+  put_contents(transaction, {{0, chunk(0)}, {3, chunk(3)}, {4, chunk(4)}, {5, second}}, 4);
   transaction.set_vlmetalayer("a", model.vlmetalayers["a"]);
 }
 

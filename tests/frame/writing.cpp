@@ -63,15 +63,33 @@ FrameContents contents_on(const std::shared_ptr<MemoryDisk>& disk, const std::st
 }
 
 void put_content(Transaction& transaction, std::int64_t chunk, const Buffer& content) {
+  put_contents(transaction, {{chunk, content}}, chunk);
+}
+
+void put_contents(Transaction& transaction, const std::map<std::int64_t, Buffer>& contents,
+                  std::int64_t gap) {
   codec::EncodeSettings settings;
   settings.typesize = transaction.info().typesize;
   settings.blocksize = transaction.info().array ? transaction.info().blocksize : 512;
   settings.clevel = 1;
-  const codec::EncodedChunk encoded = codec::ChunkEncoder(settings).encode(content);
-  if (encoded.special == codec::SpecialValue::none)
-    transaction.put_chunk(chunk, encoded.bytes);
-  else
-    transaction.put_special(chunk, encoded.special);
+  codec::ChunkEncoder encoder(settings);
+  std::size_t room = 1;
+  for (const auto& [chunk, content] : contents)
+    room += codec::ChunkEncoder::max_stored_size(content.size());
+  Buffer stored(room);
+  std::vector<NumberedChunk> chunks;
+  codec::MutableBytes free = stored;
+  for (const auto& [chunk, content] : contents) {
+    if (chunk == gap) free = free.subspan(1);
+    const codec::EncodedSize encoded = encoder.encode_into(
+        content, free.first(codec::ChunkEncoder::max_stored_size(content.size())));
+    if (encoded.special == codec::SpecialValue::none)
+      chunks.push_back({chunk, free.first(encoded.stored)});
+    else
+      transaction.put_special(chunk, encoded.special);
+    free = free.subspan(encoded.stored);
+  }
+  transaction.put_chunks(chunks);
 }
 
 FrameSettings small_chunks() {

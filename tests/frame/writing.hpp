@@ -26,6 +26,10 @@ std::unique_ptr<Snapshot> open_on(const std::shared_ptr<MemoryDisk>& disk, const
 
 /// Puts contents as one chunk of blocks of 512 bytes, or of a special value.
 void put_content(Transaction& transaction, std::int64_t chunk, const Buffer& content);
+/// Puts chunks at once, of which those before `gap` lie one behind the other in memory, and those
+/// from there on, too.
+void put_contents(Transaction& transaction, const std::map<std::int64_t, Buffer>& contents,
+                  std::int64_t gap);
 
 /// Settings of flat frames with chunks of 4096 bytes.
 FrameSettings small_chunks();

@@ -12,6 +12,7 @@ namespace {
 using Model = std::vector<std::optional<std::uint8_t>>;  // nothing: what is below shows through
 
 constexpr std::int64_t kSize = 600;
+constexpr std::int64_t kCell = 64;
 
 std::vector<std::uint8_t> shown(const ByteOverlay& overlay, std::int64_t offset,
                                 std::int64_t size) {
@@ -47,16 +48,30 @@ class Pair {
       default: {
         std::vector<std::uint8_t> bytes(static_cast<std::size_t>(std::min<std::int64_t>(size, 40)));
         for (auto& byte : bytes) byte = static_cast<std::uint8_t>(number(1, 200));
-        overlay.write(offset, bytes);
-        std::copy(bytes.begin(), bytes.end(), model.begin() + offset);
+        write(offset, bytes);
       }
     }
   }
 
-  ByteOverlay overlay{64};
+  ByteOverlay overlay{kCell};
   Model model = Model(kSize);
 
  private:
+  /// In memory of their own, or in memory that the overlay may keep.
+  void write(std::int64_t offset, std::vector<std::uint8_t>& bytes) {
+    if (number(0, 2) > 0) {
+      overlay.write(offset, bytes);
+    } else {
+      offset -= offset % kCell;
+      bytes.resize(static_cast<std::size_t>(std::min(kSize - offset, number(1, kCell))), 201);
+      if (number(0, 1) == 0)
+        bytes.resize(static_cast<std::size_t>(std::min(kCell, kSize - offset)), 202);
+      CellBytes cell(bytes);
+      overlay.write(offset, cell);
+    }
+    std::copy(bytes.begin(), bytes.end(), model.begin() + offset);
+  }
+
   std::int64_t number(std::int64_t least, std::int64_t most) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random_);
   }
@@ -99,6 +114,35 @@ BOOST_AUTO_TEST_CASE(merging_puts_the_upper_one_over_the_lower) {
       if (upper.model[i]) lower.model[i] = upper.model[i];
     BOOST_REQUIRE((shown(lower.overlay, 0, kSize) == shown(lower.model)));
   }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_split_off_lies_below_the_rest) {
+  for (std::uint64_t seed = 1; seed <= 30; seed++) {
+    Pair pair(seed);
+    for (int step = 0; step < 15; step++) pair.change();
+    const std::size_t memory = pair.overlay.memory();
+    ByteOverlay first = pair.overlay.split_off_first(100);
+    BOOST_TEST(first.memory() + pair.overlay.memory() == memory);
+    // Zeros go below all of what is written.
+    const auto zeros_above = [&](const ByteOverlay::Part& part) {
+      BOOST_TEST(part.bytes != nullptr);
+    };
+    pair.overlay.for_each(0, kSize, zeros_above);
+    first.merge(pair.overlay);
+    BOOST_REQUIRE((shown(first, 0, kSize) == shown(pair.model)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(splitting_takes_no_more_than_it_must) {
+  ByteOverlay overlay(64);
+  overlay.write(0, std::vector<std::uint8_t>(640, 1));
+  const ByteOverlay first = overlay.split_off_first(100);
+  BOOST_TEST(first.touches(64, 64));
+  BOOST_TEST(!first.touches(128, 512));
+  BOOST_TEST(overlay.touches(128, 1));
+  BOOST_TEST(overlay.split_off_first(10000).touches(576, 64));
+  BOOST_TEST(overlay.empty());
+  BOOST_TEST(overlay.memory() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(counts_its_memory_back_to_nothing) {

@@ -99,9 +99,9 @@ const OperationKinds& attribute_operations() {
       {"chmod", 3, Touches::nothing, choose_mode, perform_chmod},
       {"utimens", 3, Touches::times, choose_utimens, perform_utimens},
       {"futimens", 2, Touches::times, choose_futimens, perform_futimens},
-      {"setxattr", 3, Touches::nothing, choose_set_attribute, perform_set_attribute},
-      {"getxattr", 3, Touches::nothing, choose_attribute, perform_get_attribute},
-      {"removexattr", 1, Touches::nothing, choose_attribute, perform_remove_attribute},
+      {"setxattr", 5, Touches::nothing, choose_set_attribute, perform_set_attribute},
+      {"getxattr", 5, Touches::nothing, choose_attribute, perform_get_attribute},
+      {"removexattr", 5, Touches::nothing, choose_attribute, perform_remove_attribute},
   };
   return kinds;
 }

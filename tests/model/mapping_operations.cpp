@@ -82,7 +82,7 @@ const OperationKinds& mapping_operations() {
       {"unmap", 2, Touches::nothing, choose_mapping, perform_unmap},
       {"load_mapped", 5, Touches::nothing, choose_part, perform_load},
       {"store_mapped", 6, Touches::nothing, choose_store, perform_store},
-      {"msync", 1, Touches::nothing, choose_mapping, perform_sync},
+      {"msync", 2, Touches::nothing, choose_mapping, perform_sync},
   };
   return kinds;
 }

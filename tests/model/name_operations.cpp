@@ -127,10 +127,10 @@ const OperationKinds& name_operations() {
       {"link", 3, names, choose_rename, perform_link},
       {"unlink", 4, names, choose_unlink, perform_unlink},
       {"mkdir", 4, names, choose_directory, perform_mkdir},
-      {"rmdir", 2, names, choose_directory, perform_rmdir},
+      {"rmdir", 9, names, choose_directory, perform_rmdir},
       {"symlink", 3, names, choose_symlink, perform_symlink},
       {"readlink", 5, nothing, choose_path, perform_readlink},
-      {"mkfifo", 1, names, choose_new_name, perform_mkfifo},
+      {"mkfifo", 2, names, choose_new_name, perform_mkfifo},
       {"readdir", 3, nothing, choose_directory, perform_list},
       {"fsync_directory", 1, nothing, choose_directory, perform_sync_directory},
   };

@@ -154,6 +154,47 @@ BOOST_AUTO_TEST_CASE(new_objects_belong_to_their_makers, *precondition(needs_fus
   check("group/n.b2frame", S_IFREG | 0640, 4321);
 }
 
+// As in a plain directory, to which the same is done.
+BOOST_AUTO_TEST_CASE(changes_clear_set_user_id_bits, *precondition(needs_fuse_as_root)) {
+  const TempDir source, plain;
+  const Maker maker(source.path());
+  fs_std::permissions(source.path(), fs_std::perms(0755));
+  fs_std::permissions(plain.path(), fs_std::perms(0755));
+  const std::vector<std::string> files = {"flat", "sparse", "plain"};
+  const std::vector<std::string> by_nobody = {
+      "echo text >>", ": >", "truncate -s 3 ", "fallocate -l 100 ",
+      "dd if=/dev/zero bs=1M count=1 conv=notrunc status=none of="};
+  const std::vector<std::string> by_root = {"echo text >>", ": >", "truncate -s 3 ", "chown 4321 ",
+                                            "chgrp 4321 "};
+  MountSettings settings;
+  settings.options = {"allow_other"};
+  for (const mode_t mode : {06777u, 04666u, 02776u, 02766u, 0777u}) {
+    maker.flat("flat.b2frame");
+    maker.sparse("sparse.b2frame");
+    maker.plain("plain");
+    for (const auto& name : files) write_file(plain / name, ByteVector(1000));
+    Mount mount(source.path(), settings);
+    const auto check = [&](const std::string& name, const std::string& command, bool is_root) {
+      for (const fs_std::path& root : {mount.path(), plain.path()}) {
+        const fs_std::path path = root / name;
+        BOOST_REQUIRE(chown(path.c_str(), 0, 0) == 0);
+        BOOST_REQUIRE(chmod(path.c_str(), mode) == 0);
+        const std::string script = command + "'" + path.string() + "'";
+        const auto result = is_root ? run({"sh", "-c", script}) : run_as_nobody(script);
+        BOOST_TEST(result.ok(), script << ": " << result.err);
+      }
+      BOOST_TEST_CONTEXT(command << name << ", mode " << std::oct << mode)
+      BOOST_TEST(status_of(mount / name).st_mode == status_of(plain / name).st_mode);
+    };
+    for (const auto& name : files) {
+      for (const auto& command : by_nobody) check(name, command, false);
+      for (const auto& command : by_root) check(name, command, true);
+    }
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+    for (const auto& entry : fs_std::directory_iterator(source.path())) fs_std::remove_all(entry);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(an_ordinary_users_mount_makes_files_of_that_user,
                      *precondition(needs_fuse_for_nobody)) {
   const TempDir source, home;

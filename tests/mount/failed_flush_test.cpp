@@ -70,7 +70,8 @@ bool fails_at(const Change& change, std::size_t number) {
   change.make(Maker(source.path()));
   MountSettings settings;
   const fs_std::path failing = home / "flush";
-  settings.options = {"cache_size=8M", "dirty_limit=1M"};
+  // Large files are staged, and nothing is committed for want of memory.
+  settings.options = {"dirty_limit=32M"};
   settings.environment = {"LD_PRELOAD=" BLOSCFS_FLUSH_FAILER,
                           "BLOSCFS_FAILING_FLUSH=" + failing.string()};
   Mount mount(source.path(), settings);
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(new_file_is_committed, *precondition(needs_fuse)) {
 }
 
 BOOST_AUTO_TEST_CASE(large_new_file_is_committed, *precondition(needs_fuse)) {
-  const Files after = {{"new", make_contents("text", 1, 5000000, 1)}};
+  const Files after = {{"new", make_contents("text", 1, 12000000, 1)}};
   check_every_failure(
       {[](const Maker&) {},
        flushes("new"),

@@ -207,6 +207,31 @@ BOOST_AUTO_TEST_CASE(writer_beyond_the_dirty_limit_is_told, *precondition(needs_
   full.verify("new.b2frame");
 }
 
+BOOST_AUTO_TEST_CASE(removed_file_goes_on_when_there_is_space, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  MountSettings settings;
+  settings.options = {"cache_size=8M", "dirty_limit=2M"};
+  const ByteVector bytes = new_contents(3 * kFree);
+  Mount mount(full.store.source(), settings);
+  const Fd fd = open_to_write(mount / "new");
+  fs_std::remove(mount / "new");
+  std::size_t written = 0;
+  BOOST_TEST(write_error(fd.get(), bytes, written) == ENOSPC);
+  BOOST_TEST(written > 0u);
+  const auto contents = [&](std::size_t size) {
+    ByteVector read(size);
+    BOOST_TEST(pread(fd.get(), read.data(), size, 0) == static_cast<ssize_t>(size));
+    return read;
+  };
+  BOOST_CHECK(starts_with(contents(written), bytes, written));
+  full.store.make_space();
+  // The first may tell once more of what went wrong before.
+  if (write_error(fd.get(), bytes, written) != 0)
+    BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
+  BOOST_CHECK(contents(bytes.size()) == bytes);
+  BOOST_CHECK(read_file(mount / "old") == old_contents());
+}
+
 BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;

@@ -17,6 +17,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/npy.hpp"
 #include "tests/support/proc.hpp"
 
 namespace bloscfs::test {
@@ -198,6 +199,39 @@ BOOST_AUTO_TEST_CASE(second_read_comes_from_the_kernel, *precondition(needs_fuse
   const auto after = mount.stats();
   for (const char* counter : {"cache_hits", "cache_misses", "blocks_decoded"})
     BOOST_TEST(after.at(counter).get<int>() == before.at(counter).get<int>(), counter);
+}
+
+BOOST_AUTO_TEST_CASE(what_the_kernel_has_is_not_kept_twice, *precondition(needs_fuse)) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, std::size_t{24} << 20, 1);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  MountSettings settings;
+  settings.options = {"cache_size=64M"};
+  Mount mount(source.path(), settings);
+  BOOST_CHECK(read_file(mount / "a") == contents);
+  BOOST_TEST(mount.counter("cache_bytes") < (std::uint64_t{4} << 20));
+}
+
+// One layer of chunks along the first axis fits in half of the cache.
+BOOST_AUTO_TEST_CASE(arrays_decode_each_block_once, *precondition(needs_fuse)) {
+  const TempDir source;
+  const std::string header = npy_header("<i2", {64, 128, 128});
+  ByteVector contents(header.begin(), header.end());
+  const ByteVector elements = make_contents("ramp", 1, 64 * 128 * 128 * 2, 2);
+  contents.insert(contents.end(), elements.begin(), elements.end());
+  write_file(source / "a.npy", contents);
+  const auto made =
+      run({b2frame_program(), "create", "--chunk-shape", "32,64,64", "--block-shape", "8,16,16",
+           (source / "a.npy").string(), "-o", (source / "a.b2nd").string()});
+  BOOST_REQUIRE_MESSAGE(made.ok(), made.description());
+  fs_std::remove(source / "a.npy");
+  MountSettings settings;
+  settings.options = {"cache_size=4M"};
+  Mount mount(source.path(), settings);
+  BOOST_CHECK(read_file(mount / "a.npy") == contents);
+  // A worker that reads ahead, and is held up when it has just looked, may do a block again.
+  const std::uint64_t again = mount.counter("blocks_decoded") - 8 * 8 * 8;
+  BOOST_TEST(again <= 4u);
 }
 
 BOOST_AUTO_TEST_CASE(closed_files_are_not_kept_open, *precondition(needs_fuse)) {

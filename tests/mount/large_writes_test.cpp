@@ -1,0 +1,150 @@
+// Large writes of every size and place, whose bytes the mount takes over as they come in, between
+// requests of other kinds.
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/support/contents.hpp"
+#include "tests/support/draw.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/xattr.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr std::int64_t kCell = 128 << 10;
+constexpr std::int64_t kMostBytes = std::int64_t{6} << 20;
+
+/// A file in the mount and what it must hold.
+class Written {
+ public:
+  Written(fs_std::path path, std::uint64_t seed)
+      : path_(std::move(path)),
+        random_(seed),
+        file_(open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)),
+        appending_(open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)) {
+    BOOST_REQUIRE(file_);
+    BOOST_REQUIRE(appending_);
+  }
+
+  void change() {
+    switch (between(random_, 0, 9)) {
+      case 0:
+        return append();
+      case 1:
+        // A request as large as a small write.
+        attribute_ = std::string(static_cast<std::size_t>(between(random_, 1, 3000)), 'a');
+        BOOST_TEST(errno_of_set_xattr(path_, "user.large", attribute_) == 0);
+        return;
+      case 2:
+        BOOST_TEST(get_xattr(path_, "user.large").value_or("") == attribute_);
+        return;
+      case 3:
+        bytes_.resize(static_cast<std::size_t>(between(random_, 0, kMostBytes)));
+        BOOST_TEST(ftruncate(file_.get(), std::ssize(bytes_)) == 0);
+        return;
+      default:
+        write();
+    }
+  }
+
+  void check() const {
+    BOOST_TEST(fs_std::file_size(path_) == bytes_.size());
+    BOOST_CHECK(read_file(path_) == bytes_);
+  }
+  const ByteVector& bytes() const { return bytes_; }
+
+ private:
+  ByteVector piece() {
+    const std::int64_t cells = between(random_, 0, 9);
+    const std::int64_t size = one_in(random_, 2) ? std::max<std::int64_t>(1, cells) * kCell
+                                                 : between(random_, 1, 10 * kCell);
+    return make_contents("noise", 1, static_cast<std::size_t>(size), random_());
+  }
+
+  void write() {
+    const ByteVector bytes = piece();
+    std::int64_t at = between(random_, 0, kMostBytes - std::ssize(bytes));
+    if (one_in(random_, 2)) at -= at % kCell;
+    const auto end = static_cast<std::size_t>(at) + bytes.size();
+    if (end > bytes_.size()) bytes_.resize(end);
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + at);
+    BOOST_TEST(pwrite(file_.get(), bytes.data(), bytes.size(), at) == std::ssize(bytes));
+  }
+
+  void append() {
+    const ByteVector bytes = piece();
+    if (std::ssize(bytes_) + std::ssize(bytes) > 2 * kMostBytes) return;
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    BOOST_TEST(::write(appending_.get(), bytes.data(), bytes.size()) == std::ssize(bytes));
+  }
+
+  const fs_std::path path_;
+  Random random_;
+  Fd file_, appending_;
+  ByteVector bytes_;
+  std::string attribute_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(large_writes)
+
+BOOST_AUTO_TEST_CASE(leave_what_was_written_last, *precondition(needs_fuse)) {
+  const TempDir source;
+  // A plain file stays one: what is written to it goes straight to SOURCE.
+  write_file(source / "plain", ByteVector(1, 0));
+  fs_std::permissions(source / "plain", fs_std::perms(0644));
+  ByteVector frame, plain;
+  {
+    const Mount mount(source.path());
+    Written in_frame(mount / "new", 1), in_plain(mount / "plain", 2);
+    for (int step = 0; step < 150; step++) {
+      in_frame.change();
+      in_plain.change();
+      if (step % 30 != 29) continue;
+      BOOST_TEST_CONTEXT("step " << step) {
+        in_frame.check();
+        in_plain.check();
+      }
+    }
+    frame = in_frame.bytes();
+    plain = in_plain.bytes();
+  }
+  const Mount mount(source.path());
+  BOOST_CHECK(read_file(mount / "new") == frame);
+  BOOST_CHECK(read_file(mount / "plain") == plain);
+  BOOST_TEST(fs_std::is_regular_file(source / "plain"));
+}
+
+BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path());
+  std::array<std::thread, 4> writers;
+  for (std::size_t i = 0; i < writers.size(); i++)
+    writers[i] = std::thread([&, i] {
+      const ByteVector bytes(std::size_t{16} << 20, static_cast<std::uint8_t>(i + 1));
+      write_file(mount / std::to_string(i), bytes);
+    });
+  for (std::thread& writer : writers) writer.join();
+  for (std::size_t i = 0; i < writers.size(); i++) {
+    const ByteVector bytes = read_file(mount / std::to_string(i));
+    BOOST_TEST(std::ssize(bytes) == 16 << 20);
+    BOOST_CHECK(
+        std::all_of(bytes.begin(), bytes.end(), [&](std::uint8_t byte) { return byte == i + 1; }));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
