@@ -53,7 +53,7 @@ class Table:
     title: str
     unit: str
     cells: dict
-    in_chart: tuple = ()  # the workloads that a chart shows, where not all
+    in_chart: tuple | None = ()  # the workloads that a chart shows, where not all; None: no chart
 
     def median(self, subject, workload):
         values = self.cells.get(subject, {}).get(workload)

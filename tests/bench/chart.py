@@ -53,7 +53,7 @@ def panel(table, y):
 def svg(group):
     elements, y = [text(MARGIN, 22, group.title, 16, weight="bold")], 40
     for table in group.tables:
-        if table.cells:
+        if table.cells and table.in_chart is not None:
             drawn, y = panel(table, y)
             elements += drawn
     return "\n".join([

@@ -23,6 +23,16 @@ def target_of(row):
     return 1.3 if row["codec"] == "zlib" and row["kind"] == "decode" else 1.0
 
 
+def overview(rows):
+    """Ratios by what was done, and by codec or filter: all levels, filters and typesizes."""
+    cells = {}
+    for row in rows:
+        if row["kind"] != "memcpy":
+            subject = row.get("codec") or row["name"].split()[0]
+            cells.setdefault(subject, {}).setdefault(KINDS[row["kind"]], []).append(row["ratio"])
+    return Table("Rates to those of C-Blosc2", "ratio", cells)
+
+
 def measure(bench):
     """codec_bench takes turns itself; its ratios are medians of those within each round."""
     if bench.peer_library is None:
@@ -30,12 +40,12 @@ def measure(bench):
         return Group(TITLE, [], [])
     rows = run_json(bench.program("codec_bench"), bench.peer_library, CHUNK_SIZE,
                     ROUNDS_FOR_EACH * bench.rounds, "")["rows"]
-    tables, goals = [], []
+    tables, goals = [overview(rows)], []
     for kind, title in KINDS.items():
         of_kind = [row for row in rows if row["kind"] == kind]
         tables.append(Table(title, "MB/s", {row["name"]: {"bloscfs": [row["ours"]],
                                                           "peer": [row["theirs"]]}
-                                            for row in of_kind}, in_chart=()))
+                                            for row in of_kind}, in_chart=None))
         goals += [Goal(row["name"], row["ratio"], target_of(row)) for row in of_kind
                   if target_of(row) is not None]
     return Group(TITLE, tables, goals)

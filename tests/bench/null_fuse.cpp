@@ -18,9 +18,12 @@
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
 
+#include "fs/kernel_channel.hpp"
+#include "fs/request_cells.hpp"
+
 namespace {
 
-constexpr unsigned kRequestSize = 1 << 20;
+using bloscfs::fs::kRequestSize;
 constexpr unsigned kRequestThreads = 4;
 constexpr double kCacheSeconds = 1.0;
 /// Not zeros, which the kernel's own copies might be spared.
@@ -179,6 +182,7 @@ int main(int argc, char** argv) {
   if (session == nullptr || fuse_set_signal_handlers(session) != 0 ||
       fuse_session_mount(session, argv[1]) != 0)
     return 1;
+  bloscfs::fs::use_kernel_channel(session);
   fuse_loop_config* const config = fuse_loop_cfg_create();
   fuse_loop_cfg_set_max_threads(config, kRequestThreads);
   fuse_loop_cfg_set_idle_threads(config, kRequestThreads);

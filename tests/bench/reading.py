@@ -97,12 +97,6 @@ def goals_beside(results, names, target):
     return goals
 
 
-def goals_of_lz4(results):
-    return [*goals_beside_limit(results), *goals_beside(results, ["squashfuse lz4 128K"], 3),
-            *goals_beside(results, ["squashfs lz4 128K"], 2),
-            *goals_beside(results, ["erofs lz4 128K"], 1.5)]
-
-
 def lz4_peers(bench, content):
     return {**peers.squashfs(bench, content, "lz4"), **peers.erofs(bench, content),
             **peers.btrfs(bench, content, "lzo"), **peers.ext4(bench, content)}
@@ -112,34 +106,43 @@ def zstd_peers(bench, content):
     return {**peers.squashfs(bench, content, "zstd"), **peers.btrfs(bench, content, "zstd:3")}
 
 
+def beside_lz4(bench, title, content, settings):
+    results = rates(bench, title, content, settings, lz4_peers(bench, content))
+    return Group(title, [results, stored.table(bench, content, settings, "lz4", "lzo")],
+                 [*goals_beside_limit(results), *goals_beside(results, ["squashfuse lz4 128K"], 3),
+                  *goals_beside(results, ["squashfs lz4 128K"], 2),
+                  *goals_beside(results, ["erofs lz4 128K"], 1.5)])
+
+
+def beside_zstd(bench, title, content, settings):
+    results = rates(bench, title, content, settings, zstd_peers(bench, content))
+    return Group(title, [results, stored.table(bench, content, settings, "zstd", "zstd:3")],
+                 goals_beside_limit(results))
+
+
 def lz4(bench):
     title = "Cold sequential reading, lz4-5 + shuffle, float32"
-    results = rates(bench, title, FIELD, peers.LZ4, lz4_peers(bench, FIELD))
-    return Group(title, [results, stored.table(bench, FIELD, peers.LZ4, "lz4", "lzo")],
-                 goals_of_lz4(results))
+    return beside_lz4(bench, title, FIELD, peers.LZ4)
 
 
 def lz4_mixed(bench):
     """Where the peers have something to decode, too: they cannot compress noisy numbers by LZ4."""
     title = "Cold sequential reading, lz4-5, text and programs"
-    results = rates(bench, title, MIXED, peers.MIXED_LZ4, lz4_peers(bench, MIXED))
-    return Group(title, [results, stored.table(bench, MIXED, peers.MIXED_LZ4, "lz4", "lzo")],
-                 goals_of_lz4(results))
+    return beside_lz4(bench, title, MIXED, peers.MIXED_LZ4)
 
 
 def zstd(bench):
     title = "Cold sequential reading, zstd-5 + bitshuffle, float32"
-    results = rates(bench, title, FIELD, peers.ZSTD, zstd_peers(bench, FIELD))
-    goals = [*goals_beside_limit(results), *goals_beside(results, ["squashfuse zstd 128K"], 4),
-             *goals_beside(results, ["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)]
-    return Group(title, [results, stored.table(bench, FIELD, peers.ZSTD, "zstd", "zstd:3")], goals)
+    group = beside_zstd(bench, title, FIELD, peers.ZSTD)
+    rates_of_all = group.tables[0]
+    group.goals += [*goals_beside(rates_of_all, ["squashfuse zstd 128K"], 4),
+                    *goals_beside(rates_of_all, ["squashfs zstd 128K", "squashfs zstd 1M"], 2.5)]
+    return group
 
 
 def zstd_mixed(bench):
     title = "Cold sequential reading, zstd-5, text and programs"
-    results = rates(bench, title, MIXED, peers.MIXED_ZSTD, zstd_peers(bench, MIXED))
-    return Group(title, [results, stored.table(bench, MIXED, peers.MIXED_ZSTD, "zstd", "zstd:3")],
-                 goals_beside_limit(results))
+    return beside_zstd(bench, title, MIXED, peers.MIXED_ZSTD)
 
 
 def zlib(bench):
