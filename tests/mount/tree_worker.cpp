@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kLargest = 40000;
 constexpr int kLarge = 700000;
+constexpr std::size_t kPageSize = 4096;
 /// So few that names are used again and again.
 constexpr std::size_t kMostFiles = 14, kMostDirectories = 4;
 
@@ -205,9 +206,16 @@ void TreeWorker::write(const Fd& fd, Object file, std::size_t offset, const Byte
   if (pwrite(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) != std::ssize(bytes))
     throw_errno("pwrite");
   ByteVector& contents = contents_[file];
-  contents.resize(std::max(contents.size(), offset + bytes.size()));
-  std::copy(bytes.begin(), bytes.end(), contents.begin() + static_cast<std::ptrdiff_t>(offset));
-  history_.write(file, contents, began);
+  // The kernel sends it in one or more parts that end with pages, and any of them may be committed.
+  for (std::size_t done = 0; done < bytes.size();) {
+    const std::size_t at = offset + done;
+    const std::size_t part = std::min(bytes.size() - done, kPageSize - at % kPageSize);
+    contents.resize(std::max(contents.size(), at + part));
+    std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(done), part,
+                contents.begin() + static_cast<std::ptrdiff_t>(at));
+    history_.write(file, contents, began);
+    done += part;
+  }
 }
 
 void TreeWorker::sync(const Fd& fd, Object file) {
