@@ -21,6 +21,9 @@ constexpr std::size_t kShareOfNew = 10;
 constexpr std::size_t kShareOfSpent = 64;
 constexpr std::size_t kLeastSpent = std::size_t{2} << 20;
 constexpr std::size_t kMostShareOfSpent = 4;
+/// What was only glanced at may hold so much, but only one part in so many.
+constexpr std::size_t kMostGlanced = std::size_t{2} << 20;
+constexpr std::size_t kShareOfGlanced = 8;
 /// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
 constexpr std::size_t kOneUse = 8;
 /// What open files may hold beside half of the budget.
@@ -46,6 +49,7 @@ BlockCache::BlockCache(std::size_t capacity, Stats& stats)
     : capacity_(capacity),
       spent_capacity_(
           std::max(capacity / kShareOfSpent, std::min(kLeastSpent, capacity / kMostShareOfSpent))),
+      glanced_capacity_(std::min(kMostGlanced, capacity / kShareOfGlanced)),
       stats_(stats) {}
 
 bool BlockCache::contains(const CacheKey& key) {
@@ -88,7 +92,8 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     used_ += made.charge;
     release(working);
     Value value = made.value;
-    finish(shard, key, hash, std::move(made));
+    finish(shard, key, hash, purpose, std::move(made));
+    keep_within(Place::glanced, glanced_capacity_);
     while (used_ > capacity_ && evict_one()) {
     }
     return value;
@@ -114,7 +119,8 @@ BlockCache::Value BlockCache::wait_for(Shard& shard, const Pending& pending) {
   return pending.value;
 }
 
-void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made) {
+void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Purpose purpose,
+                        Made made) {
   const MutexLock lock(shard.mutex);
   Entry& entry = shard.entries.at(key);
   entry.value = std::move(made.value);
@@ -123,7 +129,8 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Mad
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
-  put(shard, entry, shard.ghosts.erase(hash) != 0 ? Place::main : Place::small);
+  const Place place = purpose == Purpose::glance ? Place::glanced : Place::small;
+  put(shard, entry, shard.ghosts.erase(hash) != 0 ? Place::main : place);
   stats_.cache_bytes += entry.charge;
   shard.made.notify_all();
 }
@@ -198,7 +205,8 @@ std::size_t BlockCache::bytes_in(Place place) const {
 }
 
 bool BlockCache::evict_one() {
-  if (bytes_in(Place::spent) > 0 && evict_from_fullest(Place::spent)) return true;
+  for (const Place place : {Place::spent, Place::glanced})
+    if (bytes_in(place) > 0 && evict_from_fullest(place)) return true;
   const std::size_t fresh = bytes_in(Place::small);
   const bool new_first = fresh * kShareOfNew > fresh + bytes_in(Place::main);
   const Place first = new_first ? Place::small : Place::main;
@@ -259,11 +267,15 @@ void BlockCache::spent(const CacheKey& key) {
     const auto position = shard.entries.find(key);
     if (position == shard.entries.end() || position->second.pending) return;
     Entry& entry = position->second;
-    if (entry.place != Place::small) return;
+    if (entry.place == Place::main) return;
     take_out(shard, entry);
     put(shard, entry, Place::spent);
   }
-  while (bytes_in(Place::spent) > spent_capacity_ && evict_from_fullest(Place::spent)) {
+  keep_within(Place::spent, spent_capacity_);
+}
+
+void BlockCache::keep_within(Place place, std::size_t most) {
+  while (bytes_in(place) > most && evict_from_fullest(place)) {
   }
 }
 

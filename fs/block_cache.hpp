@@ -3,9 +3,10 @@
 //
 // Thread-safe. Whatever is asked for by several readers at once is made once. Eviction follows
 // S3-FIFO (small queue, main queue, ghosts), so that one pass over a large file does not push out
-// what is used again. What the kernel's page cache has as a whole gives way before all that, and
-// holds only a part of the budget, so that its memory is used again. Values are shared_ptr:
-// eviction never hurts a reader.
+// what is used again. What the kernel's page cache has as a whole gives way before all that, and so
+// does a large value of which only a little was wanted; they hold only small parts of the budget,
+// so that their memory is used again: fresh memory costs as much as decoding into it. Values are
+// shared_ptr: eviction never hurts a reader.
 
 #include <array>
 #include <cstdint>
@@ -23,8 +24,9 @@
 
 namespace bloscfs::fs {
 
-/// Why a value is wanted: to be read now, or because a sequential reader will come to it.
-enum class Purpose : std::uint8_t { read, readahead };
+/// Why a value is wanted: to be read now, or only a little of it, or because a sequential reader
+/// will come to it.
+enum class Purpose : std::uint8_t { read, glance, readahead };
 
 enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map, checksums };
 
@@ -122,8 +124,8 @@ class BlockCache {
     Value value;
     std::exception_ptr error;
   };
-  enum class Place : std::uint8_t { small, main, spent };
-  static constexpr std::size_t kPlaces = 3;
+  enum class Place : std::uint8_t { small, main, spent, glanced };
+  static constexpr std::size_t kPlaces = 4;
   struct Entry : boost::intrusive::list_base_hook<> {
     CacheKey key;
     Value value;
@@ -153,7 +155,7 @@ class BlockCache {
   void count_use(Entry& entry, Purpose purpose) const;
   void check_affordable(std::size_t working) const;
   Value wait_for(Shard& shard, const Pending& pending) REQUIRES(shard.mutex);
-  void finish(Shard& shard, const CacheKey& key, std::size_t hash, Made made);
+  void finish(Shard& shard, const CacheKey& key, std::size_t hash, Purpose purpose, Made made);
   void fail(Shard& shard, const CacheKey& key);
   void reserve(std::size_t bytes);
   void release(std::size_t bytes);
@@ -163,6 +165,7 @@ class BlockCache {
   bool evict_from(Shard& shard, Place place);
   /// Tries the fullest shard first: shards are unequal, and order is kept only within each.
   bool evict_from_fullest(Place place);
+  void keep_within(Place place, std::size_t most);
   void put(Shard& shard, Entry& entry, Place place) REQUIRES(shard.mutex);
   void take_out(Shard& shard, Entry& entry) REQUIRES(shard.mutex);
   /// Frees an entry that no queue holds any more.
@@ -171,7 +174,7 @@ class BlockCache {
 
   static constexpr std::size_t kShards = 16;
   const std::size_t capacity_;
-  const std::size_t spent_capacity_;
+  const std::size_t spent_capacity_, glanced_capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::size_t> held_{0};     ///< by open files

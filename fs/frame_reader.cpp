@@ -23,6 +23,9 @@ constexpr std::int64_t kSmallChunk = 256 << 10;
 /// Tiny blocks that are stored this near to each other are read at once.
 constexpr std::int64_t kLargestGather = 256 << 10;
 
+/// Who reads so little, and does not come back soon, is hardly near the start of a long read.
+constexpr std::int64_t kLargestGlance = 64 << 10;
+
 // Work besides decoding, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kBlockWork = 256;
 constexpr std::int64_t kPerByteOfStarts = 4;
@@ -289,7 +292,7 @@ FrameReader::BlockPointer FrameReader::permitted_blocks(const frame::OpenedChunk
 }
 
 FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
-                                       std::int64_t size, Request& request) const {
+                                       std::int64_t size, Request& request, Purpose purpose) const {
   const codec::Chunk& chunk = opened.chunk;
   if (chunk_offset + size > chunk.nbytes())
     codec::throw_malformed("chunk " + std::to_string(opened.place.number) + " has " +
@@ -299,7 +302,7 @@ FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::in
   const BlockRun run = block_run_at(chunk, chunk_offset);
   const std::int64_t from = chunk_offset - run.content.offset;
   const std::int64_t length = std::min(size, run.content.size - from);
-  Span span{blocks(opened, run, request), {}, nullptr, chunk_offset, length, run.first};
+  Span span{blocks(opened, run, request, purpose), {}, nullptr, chunk_offset, length, run.first};
   span.bytes =
       span.block->view().subspan(static_cast<std::size_t>(from), static_cast<std::size_t>(length));
   return span;
@@ -321,8 +324,9 @@ void FrameReader::Span::copy(std::int64_t from, codec::MutableBytes out) const {
 void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset,
                              std::int64_t size, ReplyData& out, Request& request) const {
   const auto opened = open_place(place, request);
+  const Purpose purpose = size <= kLargestGlance ? Purpose::glance : Purpose::read;
   for (std::int64_t done = 0; done < size;) {
-    const Span span = span_at(*opened, chunk_offset + done, size - done, request);
+    const Span span = span_at(*opened, chunk_offset + done, size - done, request, purpose);
     const codec::SpecialValue special =
         span.special == nullptr ? codec::SpecialValue::none : span.special->header().special;
     if (special == codec::SpecialValue::zero || special == codec::SpecialValue::uninit)

@@ -95,7 +95,7 @@ class FrameReader {
   };
   /// The longest piece of [chunk_offset, chunk_offset + size) that one span holds, from its start.
   Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size,
-               Request& request) const;
+               Request& request, Purpose purpose = Purpose::read) const;
   /// `size` bytes of a span of that chunk have gone to the kernel's page cache.
   void note_given(const frame::OpenedChunk& opened, const Span& span, std::int64_t size) const;
   /// Brings the blocks of a part of a chunk into the cache; returns the end of what they hold.

@@ -26,11 +26,15 @@ struct Fixture {
   BlockCache cache{1 << 20, stats};
   int made = 0;
 
-  std::shared_ptr<const Thing> get(std::int64_t item, std::size_t size = 1000) {
-    return cache.get<Thing>(key_of(item), static_cast<std::int64_t>(size), [&] {
-      made++;
-      return std::make_shared<Thing>(Thing{static_cast<int>(item), size});
-    });
+  std::shared_ptr<const Thing> get(std::int64_t item, std::size_t size = 1000,
+                                   Purpose purpose = Purpose::read) {
+    return cache.get<Thing>(
+        key_of(item), static_cast<std::int64_t>(size),
+        [&] {
+          made++;
+          return std::make_shared<Thing>(Thing{static_cast<int>(item), size});
+        },
+        purpose);
   }
 };
 
@@ -186,6 +190,21 @@ BOOST_AUTO_TEST_CASE(what_comes_back_after_the_kernel_had_it_stays) {
     }
   made = 0;
   for (int i = 0; i < 50; i++) get(i, 10'000);
+  BOOST_TEST(made == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_glanced_at_holds_little_until_it_comes_back) {
+  get(1000, 10'000);
+  for (int i = 0; i < 60; i++)
+    for (int step = 0; step < 3; step++) get(i, 10'000, Purpose::glance);
+  BOOST_TEST(made == 61);
+  BOOST_TEST(stats.cache_bytes.load() < 150'000);
+  for (int round = 0; round < 2; round++) {
+    made = 0;
+    for (int i = 0; i < 60; i++) get(i, 10'000, Purpose::glance);
+    BOOST_TEST((made > 40) == (round == 0), made << " made in round " << round);
+  }
+  get(1000, 10'000);
   BOOST_TEST(made == 0);
 }
 

@@ -173,6 +173,31 @@ BOOST_AUTO_TEST_CASE(random_page_costs_one_block, *precondition(needs_fuse)) {
   BOOST_TEST(mount.counter("index_blocks_decoded") == 1u);
 }
 
+BOOST_AUTO_TEST_CASE(pages_here_and_there_take_memory_when_they_come_back,
+                     *precondition(needs_fuse)) {
+  constexpr std::size_t kBlock = 64 << 10, kBlocks = 256;
+  const TempDir source;
+  RepeatingFrame frame(16 * kBlock, kBlock, 4);
+  frame.write(source / "a.b2frame", kBlocks / 16);
+  Mount mount(source / "a.b2frame");
+  const AlignedPage page;
+  const Fd fd = open_direct(mount / "a");
+  std::vector<std::uint64_t> decoded, held;
+  for (int round = 0; round < 3; ++round) {
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      const auto offset = static_cast<std::int64_t>(i * 37 % kBlocks * kBlock + kPage);
+      BOOST_CHECK(page.read(fd, offset) == frame.page(offset));
+    }
+    decoded.push_back(mount.counter("blocks_decoded"));
+    held.push_back(mount.counter("cache_bytes"));
+  }
+  BOOST_TEST(decoded[0] == kBlocks);
+  BOOST_TEST(held[0] <= kBlocks * kBlock / 4);
+  BOOST_TEST(decoded[1] <= 2 * kBlocks);
+  BOOST_TEST(held[1] >= kBlocks * kBlock * 3 / 4);
+  BOOST_TEST(decoded[2] - decoded[1] <= kBlocks / 4);
+}
+
 BOOST_AUTO_TEST_CASE(mounting_a_tree_reads_no_chunk, *precondition(needs_fuse)) {
   const TempDir source;
   for (int i = 0; i < 20; ++i)
