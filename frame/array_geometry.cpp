@@ -70,6 +70,20 @@ class BoxCursor {
       valid_ = false;
   }
 
+  /// How many bytes of the present block are the array's, and where in it the last of them ends.
+  std::pair<std::int64_t, std::int64_t> used() const {
+    std::int64_t size = 1, last = 0;
+    for (std::size_t d = 0; d < block_.size(); ++d) {
+      const std::int64_t in_chunk = block_[d] * grid_.block[d];
+      const std::int64_t end =
+          std::min(grid_.chunk[d], grid_.shape[d] - chunk_[d] * grid_.chunk[d]);
+      const std::int64_t extent = std::min(grid_.block[d], end - in_chunk);
+      size *= extent;
+      last = last * grid_.block[d] + extent - 1;
+    }
+    return {size, last + 1};
+  }
+
   /// Adds the rows of the box that lie in the present block.
   void append_runs(std::vector<ArrayGeometry::Run>& runs) const {
     const std::size_t last = lo_.size() - 1;
@@ -80,6 +94,9 @@ class BoxCursor {
       lo[d] = std::max(lo_[d], origin[d]);
       hi[d] = std::min({hi_[d], origin[d] + grid_.block[d], chunk_at + grid_.chunk[d]});
     }
+    // Rows that follow each other along the last but one dimension lie at equal distances.
+    const std::size_t inner = last == 0 ? 0 : last - 1;
+    const std::int64_t rows = last == 0 ? 1 : hi[inner] - lo[inner];
     Extents row = lo;
     do {
       std::int64_t array_offset = 0, in_block = 0;
@@ -87,8 +104,12 @@ class BoxCursor {
         array_offset += row[d] * grid_.strides[d];
         in_block = in_block * grid_.block[d] + (row[d] - origin[d]);
       }
-      append_run(runs, {array_offset, in_block, hi[last] - lo[last]});
-    } while (step(row, lo, hi, last));
+      for (std::int64_t i = 0; i < rows; ++i) {
+        append_run(runs, {array_offset, in_block, hi[last] - lo[last]});
+        array_offset += grid_.strides[inner];
+        in_block += grid_.block[last];
+      }
+    } while (step(row, lo, hi, inner));
   }
 
  private:
@@ -203,13 +224,14 @@ void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
       if (box.valid() && (next == nullptr || box.at() < next->at())) next = &box;
     if (next == nullptr) return;
     const auto at = next->at();
+    const auto [used_size, used_end] = next->used();
     runs.clear();
     for (BoxCursor& box : boxes) {
       if (!box.valid() || box.at() != at) continue;
       box.append_runs(runs);
       box.advance();
     }
-    visit({at.first, at.second * block_size_, block_size_, &runs});
+    visit({at.first, at.second * block_size_, block_size_, used_size, used_end, &runs});
   }
 }
 

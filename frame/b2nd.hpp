@@ -52,6 +52,8 @@ class ArrayGeometry {
     std::int64_t chunk;         ///< chunk number in C order
     std::int64_t chunk_offset;  ///< of the block's first byte in the chunk's contents
     std::int64_t block_size;    ///< bytes
+    std::int64_t used_size;     ///< bytes of the block that are the array's; the rest is padding
+    std::int64_t used_end;      ///< end of the last of them, from the start of the block
     const std::vector<Run>* runs;
   };
   /// Calls `visit` once for every block that holds bytes of [offset, offset + length), which must

@@ -73,22 +73,30 @@ void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
     const auto opened = reader_.open_chunk(part.chunk, request);
     FrameReader::Span span;
     std::int64_t span_begin = 0;  // in the block
+    std::int64_t given = 0;       // of the span
+    const auto note_given = [&] {
+      if (kept_by_kernel) reader_.note_given(*opened, span, given);
+    };
     for (const auto& run : *part.runs) {
       const std::int64_t run_end = run.in_block + run.length;
       // The chunk may have smaller blocks than the array.
       for (std::int64_t at = run.in_block; at < run_end;) {
         if (at >= span_begin + span.size) {
+          note_given();
           span = reader_.span_at(*opened, part.chunk_offset + at, part.block_size - at, request);
           span_begin = at;
+          given = 0;
         }
         const std::int64_t end = std::min(run_end, span_begin + span.size);
         const std::int64_t target = run.array_offset + (at - run.in_block) - offset;
         span.copy(at - span_begin, out.subspan(static_cast<std::size_t>(target),
                                                static_cast<std::size_t>(end - at)));
-        if (kept_by_kernel) reader_.note_given(*opened, span, end - at);
+        // Nobody will ask for the padding: it goes with the last bytes.
+        given += end - at + (end == part.used_end ? part.block_size - part.used_size : 0);
         at = end;
       }
     }
+    note_given();
   };
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }

@@ -74,6 +74,14 @@ void check_range(const Model& model, const ArrayGeometry& geometry, std::int64_t
     BOOST_REQUIRE(previous < at);
     previous = at;
     BOOST_REQUIRE(!part.runs->empty());
+    const ArrayGeometry::Run& last = part.runs->back();
+    BOOST_REQUIRE(last.in_block + last.length <= part.used_end);
+    if (length == model.nbytes()) {
+      std::int64_t size = 0;
+      for (const ArrayGeometry::Run& run : *part.runs) size += run.length;
+      BOOST_REQUIRE_EQUAL(size, part.used_size);
+      BOOST_REQUIRE_EQUAL(last.in_block + last.length, part.used_end);
+    }
     for (const ArrayGeometry::Run& run : *part.runs) {
       BOOST_REQUIRE(run.length > 0 && run.in_block + run.length <= part.block_size);
       for (std::int64_t i = 0; i < run.length; ++i, ++bytes)
