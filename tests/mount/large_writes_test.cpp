@@ -15,6 +15,8 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/proc.hpp"
+#include "tests/support/sanitizers.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -143,6 +145,38 @@ BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse))
     BOOST_CHECK(
         std::all_of(bytes.begin(), bytes.end(), [&](std::uint8_t byte) { return byte == i + 1; }));
   }
+}
+
+/// What the daemon may take besides cache_size.
+constexpr std::uint64_t kBesides = std::uint64_t{48} << 20;
+
+BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondition(needs_fuse)) {
+  constexpr std::uint64_t kLimit = 1 << 20, kCache = 8 << 20;
+  constexpr std::size_t kPage = 4096, kPages = 8192;
+  const TempDir source;
+  ByteVector contents = make_contents("noise", 1, kPages * kPage, 1);
+  MountSettings settings;
+  settings.options = {"dirty_limit=1M", "cache_size=8M"};
+  {
+    Mount mount(source.path(), settings);
+    write_file(mount / "a", contents);
+    const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CLOEXEC));
+    BOOST_REQUIRE(fd && fsync(fd.get()) == 0);
+    std::uint64_t most = 0;
+    for (std::size_t i = 0; i < kPages; i++) {
+      const std::size_t at = i * 2731 % kPages * kPage;
+      std::fill_n(contents.begin() + static_cast<std::ptrdiff_t>(at), kPage,
+                  static_cast<std::uint8_t>(i));
+      BOOST_REQUIRE(pwrite(fd.get(), &contents[at], kPage, static_cast<off_t>(at)) == kPage);
+      if (i % 16 == 0) most = std::max(most, mount.counter("dirty_bytes"));
+    }
+    BOOST_TEST(most > kLimit / 2);
+    BOOST_TEST(most <= kLimit + kPage);
+    if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kBesides);
+    BOOST_CHECK(read_file(mount / "a") == contents);
+  }
+  const Mount mount(source.path());
+  BOOST_CHECK(read_file(mount / "a") == contents);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
