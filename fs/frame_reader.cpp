@@ -23,7 +23,7 @@ constexpr std::int64_t kSmallChunk = 256 << 10;
 /// Tiny blocks that are stored this near to each other are read at once.
 constexpr std::int64_t kLargestGather = 256 << 10;
 
-/// Who reads so little, and does not come back soon, is hardly near the start of a long read.
+/// A read of no more than this that finds nothing read ahead may well be the only one of its block.
 constexpr std::int64_t kLargestGlance = 64 << 10;
 
 // Work besides decoding, in bytes that could be decoded meanwhile.
