@@ -21,6 +21,9 @@ constexpr std::size_t kShareOfNew = 10;
 constexpr std::size_t kShareOfSpent = 64;
 constexpr std::size_t kLeastSpent = std::size_t{2} << 20;
 constexpr std::size_t kMostShareOfSpent = 4;
+/// What went to the kernel within so many bytes is not read ahead again: other readers of the file,
+/// whom the kernel serves, had asked for it as well.
+constexpr std::size_t kJustSpent = std::size_t{16} << 20;
 /// What was only glanced at may hold so much, but only one part in so many.
 constexpr std::size_t kMostGlanced = std::size_t{2} << 20;
 constexpr std::size_t kShareOfGlanced = 8;
@@ -52,10 +55,36 @@ BlockCache::BlockCache(std::size_t capacity, Stats& stats)
       glanced_capacity_(std::min(kMostGlanced, capacity / kShareOfGlanced)),
       stats_(stats) {}
 
-bool BlockCache::contains(const CacheKey& key) {
-  Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
+void BlockCache::JustSpent::add(std::size_t hash, std::size_t bytes) {
+  const MutexLock lock(mutex_);
+  if (!hashes_.insert(hash).second) return;
+  order_.emplace_back(hash, bytes);
+  bytes_ += bytes;
+  while (bytes_ > kJustSpent) {
+    hashes_.erase(order_.front().first);
+    bytes_ -= order_.front().second;
+    order_.pop_front();
+  }
+}
+
+bool BlockCache::JustSpent::contains(std::size_t hash) {
+  const MutexLock lock(mutex_);
+  return hashes_.count(hash) != 0;
+}
+
+void BlockCache::JustSpent::read(std::size_t hash) {
+  const MutexLock lock(mutex_);
+  if (hashes_.count(hash) == 0) return;
+  hashes_.clear();
+  order_.clear();
+  bytes_ = 0;
+}
+
+bool BlockCache::lacks(const CacheKey& key) {
+  const std::size_t hash = CacheKeyHash{}(key);
+  Shard& shard = shards_[hash % kShards];
   const MutexLock lock(shard.mutex);
-  return shard.entries.count(key) != 0;
+  return shard.entries.count(key) == 0 && !just_spent_.contains(hash);
 }
 
 BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_memory,
@@ -65,6 +94,10 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
   {
     const MutexLock lock(shard.mutex);
     auto [position, inserted] = shard.entries.try_emplace(key);
+    if (inserted && purpose == Purpose::readahead && just_spent_.contains(hash)) {
+      shard.entries.erase(position);
+      return nullptr;
+    }
     Entry& entry = position->second;
     if (!inserted) {
       stats_.cache_hits++;
@@ -78,6 +111,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     entry.pending = std::make_shared<Pending>();
   }
   stats_.cache_misses++;
+  if (purpose != Purpose::readahead) just_spent_.read(hash);
   const auto working = static_cast<std::size_t>(working_memory);
   try {
     check_affordable(working);
@@ -252,7 +286,9 @@ bool BlockCache::evict_from(Shard& shard, Place place) {
       put(shard, entry, place);
       passed_over++;
     } else {
-      if (place != Place::main) remember_ghost(shard, CacheKeyHash{}(entry.key));
+      const std::size_t hash = CacheKeyHash{}(entry.key);
+      if (place != Place::main) remember_ghost(shard, hash);
+      if (place == Place::spent) just_spent_.add(hash, entry.charge);
       drop(shard, entry);
       return true;
     }

@@ -55,7 +55,8 @@ class BlockCache {
   /// The value under `key`, made by `make` if it is absent. While `make` runs, `working_memory`
   /// bytes are taken from the budget; afterwards the value's own memory() and kEntryCost are.
   /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
-  /// throws, to everyone who waits for the value; failures are not kept.
+  /// throws, to everyone who waits for the value; failures are not kept. Null only for readahead of
+  /// what lacks() has become false for.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make,
                                Purpose purpose = Purpose::read) {
@@ -103,8 +104,9 @@ class BlockCache {
   /// All of a value has gone to the kernel, which keeps it: it is hardly needed here any more.
   void spent(const CacheKey& key);
 
-  /// True if the value is there or being made. Counts neither as hit nor as miss.
-  bool contains(const CacheKey& key);
+  /// False if the value is there or being made, or went to the kernel a moment ago: then nobody
+  /// needs to read it ahead. Counts neither as hit nor as miss.
+  bool lacks(const CacheKey& key);
 
   /// Drops a value, which is not being made now.
   void forget(const CacheKey& key);
@@ -140,6 +142,20 @@ class BlockCache {
     boost::intrusive::list<Entry> entries;
     /// Changed under the shard's mutex; read without it to find the fullest shard.
     std::atomic<std::size_t> bytes{0};
+  };
+  /// Keys of what was dropped after all of it had gone to the kernel, of the last few MiB.
+  class JustSpent {
+   public:
+    void add(std::size_t hash, std::size_t bytes) EXCLUDES(mutex_);
+    bool contains(std::size_t hash) EXCLUDES(mutex_);
+    /// Somebody reads that value: the kernel does not keep what it is given.
+    void read(std::size_t hash) EXCLUDES(mutex_);
+
+   private:
+    Mutex mutex_;
+    std::deque<std::pair<std::size_t, std::size_t>> order_ GUARDED_BY(mutex_);  ///< hash, bytes
+    std::unordered_set<std::size_t> hashes_ GUARDED_BY(mutex_);
+    std::size_t bytes_ GUARDED_BY(mutex_) = 0;
   };
   struct Shard {
     Mutex mutex;
@@ -182,6 +198,7 @@ class BlockCache {
   Mutex large_mutex_;
   CondVar large_freed_;
   std::size_t large_work_ GUARDED_BY(large_mutex_) = 0;
+  JustSpent just_spent_;
   std::array<Shard, kShards> shards_;
 };
 

@@ -395,7 +395,7 @@ std::int64_t FrameReader::prefetch_part(const frame::OpenedChunk& opened, std::i
   const std::int64_t end = std::min<std::int64_t>(chunk_offset + size, opened.chunk.nbytes());
   while (chunk_offset < end) {
     const BlockRun run = block_run_at(opened.chunk, chunk_offset);
-    if (!cache_.contains(key(CacheKind::block, opened.place.number, run.first))) {
+    if (cache_.lacks(key(CacheKind::block, opened.place.number, run.first))) {
       stats_.readahead_blocks += static_cast<std::uint64_t>(run.count());
       blocks(opened, run, request, Purpose::readahead);
     }

@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(refuses_values_above_half_of_the_budget) {
 BOOST_AUTO_TEST_CASE(tells_failures_to_everyone_and_forgets_them) {
   const auto fail = [&]() -> std::shared_ptr<Thing> { throw std::runtime_error("damaged"); };
   BOOST_CHECK_THROW(cache.get<Thing>(key_of(1), 10, fail), std::runtime_error);
-  BOOST_TEST(!cache.contains(key_of(1)));
+  BOOST_TEST(cache.lacks(key_of(1)));
   BOOST_TEST(get(1)->number == 1);
 }
 
@@ -191,6 +191,28 @@ BOOST_AUTO_TEST_CASE(what_comes_back_after_the_kernel_had_it_stays) {
   made = 0;
   for (int i = 0; i < 50; i++) get(i, 10'000);
   BOOST_TEST(made == 0);
+}
+
+BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
+  BOOST_TEST(cache.lacks(key_of(0)));
+  for (int i = 0; i < 60; i++) {
+    get(i, 10'000);
+    cache.spent(key_of(i));
+    BOOST_TEST(!cache.lacks(key_of(i)));
+  }
+  BOOST_TEST(stats.cache_evictions.load() > 20);
+  for (int i = 0; i < 60; i++) BOOST_TEST(!cache.lacks(key_of(i)));
+  // The kernel has not kept it.
+  get(0, 10'000);
+  BOOST_TEST(cache.lacks(key_of(1)));
+  // Much has come since.
+  get(100, 10'000);
+  cache.spent(key_of(100));
+  for (int i = 1000; i < 3000; i++) {
+    get(i, 10'000);
+    cache.spent(key_of(i));
+  }
+  BOOST_TEST(cache.lacks(key_of(100)));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_glanced_at_holds_little_until_it_comes_back) {

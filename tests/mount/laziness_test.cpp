@@ -1,6 +1,8 @@
 // A reader pays for what it reads.
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -252,6 +254,23 @@ BOOST_AUTO_TEST_CASE(what_the_kernel_has_is_not_kept_twice, *precondition(needs_
   Mount mount(source.path(), settings);
   BOOST_CHECK(read_file(mount / "a") == contents);
   BOOST_TEST(mount.counter("cache_bytes") < (std::uint64_t{4} << 20));
+}
+
+BOOST_AUTO_TEST_CASE(readers_of_one_file_share_its_blocks, *precondition(needs_fuse)) {
+  constexpr std::size_t kBlock = 128 << 10, kBlocks = 1024;
+  const TempDir source;
+  RepeatingFrame frame(4 * kBlock, kBlock, 4);
+  frame.write(source / "a.b2frame", kBlocks / 4);
+  MountSettings settings;
+  settings.options = {"cache_size=16M"};
+  Mount mount(source / "a.b2frame", settings);
+  std::array<std::thread, 8> readers;
+  std::atomic<std::int64_t> read{0};
+  for (std::thread& reader : readers)
+    reader = std::thread([&] { read += std::ssize(read_file(mount / "a")); });
+  for (std::thread& reader : readers) reader.join();
+  BOOST_TEST(read == std::ssize(readers) * frame.nbytes());
+  BOOST_TEST(mount.counter("blocks_decoded") == kBlocks);
 }
 
 // One layer of chunks along the first axis fits in half of the cache.
