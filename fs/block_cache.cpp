@@ -23,7 +23,7 @@ constexpr std::size_t kLeastSpent = std::size_t{2} << 20;
 constexpr std::size_t kMostShareOfSpent = 4;
 /// What went to the kernel within so many bytes is not read ahead again: other readers of the file,
 /// whom the kernel serves, had asked for it as well.
-constexpr std::size_t kJustSpent = std::size_t{16} << 20;
+constexpr std::size_t kJustSpent = std::size_t{64} << 20;
 /// What was only glanced at may hold so much, but only one part in so many.
 constexpr std::size_t kMostGlanced = std::size_t{2} << 20;
 constexpr std::size_t kShareOfGlanced = 8;

@@ -208,7 +208,7 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
   // Much has come since.
   get(100, 10'000);
   cache.spent(key_of(100));
-  for (int i = 1000; i < 3000; i++) {
+  for (int i = 1000; i < 8000; i++) {
     get(i, 10'000);
     cache.spent(key_of(i));
   }

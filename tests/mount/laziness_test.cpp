@@ -21,6 +21,7 @@
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
 #include "tests/support/proc.hpp"
+#include "tests/support/sanitizers.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -270,7 +271,8 @@ BOOST_AUTO_TEST_CASE(readers_of_one_file_share_its_blocks, *precondition(needs_f
     reader = std::thread([&] { read += std::ssize(read_file(mount / "a")); });
   for (std::thread& reader : readers) reader.join();
   BOOST_TEST(read == std::ssize(readers) * frame.nbytes());
-  BOOST_TEST(mount.counter("blocks_decoded") == kBlocks);
+  // A worker that is held up for long comes too late to know.
+  BOOST_TEST(mount.counter("blocks_decoded") - kBlocks <= (kSanitized ? 16u : 2u));
 }
 
 // One layer of chunks along the first axis fits in half of the cache.
