@@ -15,8 +15,8 @@ std::size_t spare_size(std::size_t size);
 
 /// A piece of so many bytes, as spare_size() gives them, whose contents are not set. Thread-safe.
 std::uint8_t* take_memory(std::size_t spare_size);
-/// Gives a piece back. Up to 20 MiB are kept, in
-/// pieces of at most 1 MiB, for the next who wants one of its size.
+/// Gives a piece back. Up to 20 MiB are kept, in pieces of at most 1 MiB, for the next who wants
+/// one of its size.
 void give_memory(std::uint8_t* piece, std::size_t spare_size) noexcept;
 
 /// Does in advance what take_memory() may need next, and what can take long: to be called when
