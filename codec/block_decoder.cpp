@@ -1,6 +1,7 @@
 #include "codec/block_decoder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <map>
 #include <stdexcept>
@@ -10,6 +11,7 @@
 #include "codec/compressor/compressor.hpp"
 #include "codec/error.hpp"
 #include "codec/filter/pipeline.hpp"
+#include "codec/filter/shuffle.hpp"
 #include "codec/names.hpp"
 
 namespace bloscfs::codec {
@@ -34,12 +36,15 @@ struct BlockDecoder::State {
     }
     std::int32_t read_int32();
     Bytes take(std::size_t size);
+    /// Of a block of `size` bytes, which they share evenly.
+    std::size_t stream_count(std::size_t size) const;
   };
 
   void decode(const Chunk& chunk, std::int32_t block, Bytes stored, Bytes reference,
               MutableBytes out);
   void decode_streams(Job& job, MutableBytes out);
-  void decode_stream(Job& job, MutableBytes out);
+  void decode_shuffled(Job& job, MutableBytes spare, MutableBytes out);
+  Bytes decode_stream(Job& job, MutableBytes out);
   void decode_vl_stream(Job& job, MutableBytes out);
   void decompress(const Job& job, Bytes stream, MutableBytes out);
   Decompressor& decompressor(CodecId id);
@@ -61,6 +66,14 @@ Bytes BlockDecoder::State::Job::take(std::size_t size) {
   const Bytes taken = stored.first(size);
   stored = stored.subspan(size);
   return taken;
+}
+
+std::size_t BlockDecoder::State::Job::stream_count(std::size_t size) const {
+  const auto count =
+      static_cast<std::size_t>(header().stream_count(static_cast<std::int64_t>(size)));
+  if (size % count != 0)
+    fail(std::to_string(size) + " bytes in " + std::to_string(count) + " streams");
+  return count;
 }
 
 Decompressor& BlockDecoder::State::decompressor(CodecId id) {
@@ -92,25 +105,24 @@ void BlockDecoder::State::decompress(const Job& job, Bytes stream, MutableBytes 
   }
 }
 
-/// Chunk format, section 4.1.
-void BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
+/// Chunk format, section 4.1. Returns where the stream's contents are: in `out`, or, if they are
+/// not compressed, among the stored bytes.
+Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size <= 0) {
     if (size < kLongestRunCode) job.fail("stream size " + std::to_string(size));
     if (size < 0 && (job.take(1)[0] & kRunToken) == 0) job.fail("unknown run token");
     std::memset(out.data(), -size, out.size());
-    return;
+    return out;
   }
   const std::size_t length = static_cast<std::size_t>(size);
   if (length > out.size() && job.header().codec != CodecId::snappy) {
     job.fail("stream of " + std::to_string(size) + " bytes for " + std::to_string(out.size()));
   }
   const Bytes stream = job.take(length);
-  if (length == out.size()) {
-    std::memcpy(out.data(), stream.data(), length);
-  } else {
-    decompress(job, stream, out);
-  }
+  if (length == out.size()) return stream;
+  decompress(job, stream, out);
+  return out;
 }
 
 /// Chunk format, section 6.
@@ -133,16 +145,23 @@ void BlockDecoder::State::decode_vl_stream(Job& job, MutableBytes out) {
 
 void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
   if (job.header().vl_blocks) return decode_vl_stream(job, out);
-  const auto count =
-      static_cast<std::size_t>(job.header().stream_count(static_cast<std::int64_t>(out.size())));
-  if (count == 1) return decode_stream(job, out);
-  if (out.size() % count != 0) {
-    job.fail(std::to_string(out.size()) + " bytes in " + std::to_string(count) + " streams");
-  }
+  const std::size_t count = job.stream_count(out.size());
   const std::size_t stream_size = out.size() / count;
   for (std::size_t i = 0; i < count; ++i) {
-    decode_stream(job, out.subspan(i * stream_size, stream_size));
+    const MutableBytes place = out.subspan(i * stream_size, stream_size);
+    const Bytes stream = decode_stream(job, place);
+    if (stream.data() != place.data()) std::memcpy(place.data(), stream.data(), stream.size());
   }
+}
+
+/// Takes streams that are not compressed from where they are stored.
+void BlockDecoder::State::decode_shuffled(Job& job, MutableBytes spare, MutableBytes out) {
+  std::array<const std::uint8_t*, kMaxShuffleWidth> streams;
+  const std::size_t count = job.stream_count(out.size());
+  const std::size_t stream_size = out.size() / count;
+  for (std::size_t i = 0; i < count; ++i)
+    streams[i] = decode_stream(job, spare.subspan(i * stream_size, stream_size)).data();
+  unshuffle_streams({streams.data(), count}, out);
 }
 
 BlockDecoder::BlockDecoder() : state_(std::make_unique<State>()) {}
@@ -173,6 +192,8 @@ void BlockDecoder::State::decode(const Chunk& chunk, std::int32_t block, Bytes s
   check_filters(header);
   const MutableBytes spare =
       pipeline_needs_scratch(header) ? scratch_of(out.size()) : MutableBytes{};
+  if (is_shuffled_by_stream(header, job.stream_count(out.size())))
+    return decode_shuffled(job, spare, out);
   decode_streams(job, filtered_buffer(header, out, spare));
   undo_filters(header, !chunk.needs_reference(block), reference, out, spare);
 }

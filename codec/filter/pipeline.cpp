@@ -62,24 +62,29 @@ void undo_in_place(const ChunkHeader& header, const FilterStep& step, bool own_r
     case FilterId::bytedelta_old:
       unbytedelta(data, bytedelta_streams(header, step), BytedeltaKind::old);
       return;
-    default:  // none, trunc_prec, int_trunc: nothing to undo
+    default:  // nothing to undo
       return;
+  }
+}
+
+bool has_to_be_undone(const ChunkHeader& header, const FilterStep& step) {
+  switch (step.id) {
+    case FilterId::none:
+    case FilterId::trunc_prec:
+    case FilterId::int_trunc:
+      return false;
+    case FilterId::shuffle:
+      return changes_buffer(header, step);
+    default:
+      return true;
   }
 }
 
 /// Slots that alter the block when applied.
 bool acts(const ChunkHeader& header, const FilterStep& step) {
-  switch (step.id) {
-    case FilterId::none:
-      return false;
-    case FilterId::shuffle:
-      return changes_buffer(header, step);
-    case FilterId::trunc_prec:
-    case FilterId::int_trunc:
-      return truncated_bits(step, static_cast<std::size_t>(header.typesize)).value_or(0) > 0;
-    default:
-      return true;
-  }
+  if (step.id == FilterId::trunc_prec || step.id == FilterId::int_trunc)
+    return truncated_bits(step, static_cast<std::size_t>(header.typesize)).value_or(0) > 0;
+  return has_to_be_undone(header, step);
 }
 
 void apply_bitshuffle(const ChunkHeader& header, Bytes in, MutableBytes out) {
@@ -156,6 +161,16 @@ void check_filters(const ChunkHeader& header) {
 }
 
 bool pipeline_needs_scratch(const ChunkHeader& header) { return buffer_changes(header) > 0; }
+
+bool is_shuffled_by_stream(const ChunkHeader& header, std::size_t stream_count) {
+  std::size_t width = 1;
+  for (const FilterStep& step : header.filters) {
+    if (!has_to_be_undone(header, step)) continue;
+    if (step.id != FilterId::shuffle || width != 1) return false;
+    width = shuffle_width(header, step);
+  }
+  return width > 1 && width == stream_count;
+}
 
 MutableBytes filtered_buffer(const ChunkHeader& header, MutableBytes out, MutableBytes scratch) {
   return buffer_changes(header) % 2 == 0 ? out : scratch;

@@ -1,6 +1,7 @@
 #pragma once
 // Order of the filters of a block, applying and undoing them (filters.md, sections 1 and 8).
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -14,6 +15,10 @@ void check_filters(const ChunkHeader& header);
 
 /// True if undo_filters works through `scratch`.
 bool pipeline_needs_scratch(const ChunkHeader& header);
+
+/// True if shuffle is all that has to be undone in a block of so many streams, which are one for
+/// each byte of an element.
+bool is_shuffled_by_stream(const ChunkHeader& header, std::size_t stream_count);
 
 /// Where the filtered block must lie so that undo_filters leaves the contents in `out`: `out`
 /// itself or `scratch`. Both have the block's size.

@@ -1,5 +1,7 @@
 #include "codec/filter/shuffle.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 // Vectors of unknown length cannot stand in arrays; and what has SSSE3 but not SSE4 is too rare to
@@ -17,9 +19,7 @@ namespace bloscfs::codec::HWY_NAMESPACE {
 
 #if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
 
-std::size_t unshuffle_simd(const std::uint8_t*, std::size_t, std::size_t, std::uint8_t*) {
-  return 0;
-}
+std::size_t unshuffle_simd(Streams, std::size_t, std::size_t, std::uint8_t*) { return 0; }
 std::size_t shuffle_simd(const std::uint8_t*, std::size_t, std::size_t, std::uint8_t*) { return 0; }
 
 #else
@@ -28,47 +28,51 @@ using Full = hn::ScalableTag<std::uint8_t>;
 
 // Each kernel handles the first elements and returns how many.
 
-std::size_t unshuffle_2(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+std::size_t unshuffle_2(Streams in, std::size_t n, std::uint8_t* out) {
   const Full d;
   const std::size_t step = hn::Lanes(d);
+  const std::uint8_t *const in0 = in[0], *const in1 = in[1];
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
-    hn::StoreInterleaved2(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i), d, out + 2 * i);
+    hn::StoreInterleaved2(hn::LoadU(d, in0 + i), hn::LoadU(d, in1 + i), d, out + 2 * i);
   }
   return i;
 }
 
-std::size_t unshuffle_3(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+std::size_t unshuffle_3(Streams in, std::size_t n, std::uint8_t* out) {
   const Full d;
   const std::size_t step = hn::Lanes(d);
+  const std::uint8_t *const in0 = in[0], *const in1 = in[1], *const in2 = in[2];
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
-    hn::StoreInterleaved3(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i),
-                          hn::LoadU(d, in + 2 * n + i), d, out + 3 * i);
+    hn::StoreInterleaved3(hn::LoadU(d, in0 + i), hn::LoadU(d, in1 + i), hn::LoadU(d, in2 + i), d,
+                          out + 3 * i);
   }
   return i;
 }
 
-std::size_t unshuffle_4(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+std::size_t unshuffle_4(Streams in, std::size_t n, std::uint8_t* out) {
   const Full d;
   const std::size_t step = hn::Lanes(d);
+  const std::uint8_t *const in0 = in[0], *const in1 = in[1], *const in2 = in[2], *const in3 = in[3];
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
-    hn::StoreInterleaved4(hn::LoadU(d, in + i), hn::LoadU(d, in + n + i),
-                          hn::LoadU(d, in + 2 * n + i), hn::LoadU(d, in + 3 * n + i), d,
-                          out + 4 * i);
+    hn::StoreInterleaved4(hn::LoadU(d, in0 + i), hn::LoadU(d, in1 + i), hn::LoadU(d, in2 + i),
+                          hn::LoadU(d, in3 + i), d, out + 4 * i);
   }
   return i;
 }
 
-std::size_t unshuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out) {
+std::size_t unshuffle_8(Streams in, std::size_t n, std::uint8_t* out) {
   const Wide d;
   const std::size_t step = hn::Lanes(d);
+  const std::uint8_t* from[8];
+  std::copy_n(in, 8, from);
   std::size_t i = 0;
   for (; i + step <= n; i += step) {
     hn::Vec<Wide> v[8];
     BLOSCFS_UNROLL
-    for (std::size_t j = 0; j < 8; ++j) v[j] = hn::LoadU(d, in + j * n + i);
+    for (std::size_t j = 0; j < 8; ++j) v[j] = hn::LoadU(d, from[j] + i);
     rotate_stage(v);
     rotate_stage(v);
     rotate_stage(v);
@@ -77,8 +81,7 @@ std::size_t unshuffle_8(const std::uint8_t* in, std::size_t n, std::uint8_t* out
   return i;
 }
 
-std::size_t unshuffle_simd(const std::uint8_t* in, std::size_t n, std::size_t width,
-                           std::uint8_t* out) {
+std::size_t unshuffle_simd(Streams in, std::size_t n, std::size_t width, std::uint8_t* out) {
   switch (width) {
     case 2:
       return unshuffle_2(in, n, out);
@@ -199,14 +202,6 @@ void shuffle_rest(Bytes in, MutableBytes out, std::size_t width, std::size_t i) 
   copy_from(in, out, n * width);
 }
 
-void unshuffle_rest(Bytes in, MutableBytes out, std::size_t width, std::size_t i) {
-  const std::size_t n = in.size() / width;
-  for (; i < n; ++i) {
-    for (std::size_t j = 0; j < width; ++j) out[i * width + j] = in[j * n + i];
-  }
-  copy_from(in, out, n * width);
-}
-
 }  // namespace
 
 void shuffle_scalar(Bytes in, MutableBytes out, std::size_t width) {
@@ -214,7 +209,11 @@ void shuffle_scalar(Bytes in, MutableBytes out, std::size_t width) {
 }
 
 void unshuffle_scalar(Bytes in, MutableBytes out, std::size_t width) {
-  unshuffle_rest(in, out, width, 0);
+  const std::size_t n = in.size() / width;
+  for (std::size_t i = 0; i < n; ++i) {
+    for (std::size_t j = 0; j < width; ++j) out[i * width + j] = in[j * n + i];
+  }
+  copy_from(in, out, n * width);
 }
 
 void shuffle(Bytes in, MutableBytes out, std::size_t width) {
@@ -223,11 +222,22 @@ void shuffle(Bytes in, MutableBytes out, std::size_t width) {
   shuffle_rest(in, out, width, HWY_DYNAMIC_DISPATCH(shuffle_simd)(in.data(), n, width, out.data()));
 }
 
+void unshuffle_streams(std::span<const std::uint8_t* const> streams, MutableBytes out) {
+  const std::size_t width = streams.size();
+  const std::size_t n = out.size() / width;
+  std::size_t i = HWY_DYNAMIC_DISPATCH(unshuffle_simd)(streams.data(), n, width, out.data());
+  for (; i < n; ++i) {
+    for (std::size_t j = 0; j < width; ++j) out[i * width + j] = streams[j][i];
+  }
+}
+
 void unshuffle(Bytes in, MutableBytes out, std::size_t width) {
   if (width == 1) return copy_from(in, out, 0);
   const std::size_t n = in.size() / width;
-  unshuffle_rest(in, out, width,
-                 HWY_DYNAMIC_DISPATCH(unshuffle_simd)(in.data(), n, width, out.data()));
+  std::array<const std::uint8_t*, kMaxShuffleWidth> streams;
+  for (std::size_t j = 0; j < width; ++j) streams[j] = in.data() + j * n;
+  unshuffle_streams({streams.data(), width}, out.first(n * width));
+  copy_from(in, out, n * width);
 }
 
 }  // namespace bloscfs::codec

@@ -16,6 +16,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace bloscfs::codec::HWY_NAMESPACE {
 
+/// Streams that lie anywhere.
+using Streams = const std::uint8_t* const*;
+
 #if HWY_TARGET != HWY_SCALAR  // has no vectors of 16 bytes
 
 // Elements are handled 16 streams at a time, or 8 where no more are left; the last ones may
@@ -82,7 +85,7 @@ HWY_INLINE void unshuffle_tile(const std::uint8_t* in, std::size_t stride, std::
   for (std::size_t e = 0; e < 16; ++e) store_upper(v[e], out + (16 + e) * width);
 }
 
-HWY_INLINE std::size_t unshuffle_any(const std::uint8_t* in, std::size_t n, std::size_t width,
+HWY_INLINE std::size_t unshuffle_any(Streams in, std::size_t n, std::size_t width,
                                      std::uint8_t* out) {
   const std::size_t step = hn::Lanes(Wide());
   const std::size_t end = tiled_elements(n, width, step);
@@ -92,7 +95,7 @@ HWY_INLINE std::size_t unshuffle_any(const std::uint8_t* in, std::size_t n, std:
     for (std::size_t begin = 0; begin < width; begin += 16) {
       const auto [first, count] = group_at(begin, width);
       for (std::size_t j = 0; j < count; ++j) {
-        std::memcpy(runs + j * kRun, in + (first + j) * n + i, size);
+        std::memcpy(runs + j * kRun, in[first + j] + i, size);
       }
       for (std::size_t k = 0; k < size; k += step) {
         unshuffle_tile(runs + k, kRun, count, width, out + (i + k) * width + first);

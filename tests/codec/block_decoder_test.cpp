@@ -8,6 +8,7 @@
 #include <zstd.h>
 
 #include "codec/error.hpp"
+#include "codec/filter/shuffle.hpp"
 #include "tests/codec/chunk_builder.hpp"
 #include "tests/support/hex.hpp"
 
@@ -139,6 +140,31 @@ BOOST_AUTO_TEST_CASE(decodes_zero_run_and_raw_streams) {
   expected.resize(30, 255);
   append(expected, noise(10));
   BOOST_TEST((decode(one_stream(plan, streams)) == expected));
+}
+
+BOOST_AUTO_TEST_CASE(unshuffles_streams_of_every_kind) {
+  constexpr std::size_t kElements = 1000;
+  for (const int typesize : {2, 3, 4, 5, 8, 16, 24}) {
+    ByteVector shuffled, stored;
+    for (unsigned i = 0; i < static_cast<unsigned>(typesize); ++i) {
+      const ByteVector streams[] = {noise(kElements, i), walk(kElements, i),
+                                    ByteVector(kElements, 0),
+                                    ByteVector(kElements, static_cast<std::uint8_t>(i))};
+      const ByteVector& stream = streams[i % 4];
+      append(shuffled, stream);
+      append(stored, i % 4 == 0   ? raw_stream(stream)
+                     : i % 4 == 1 ? coded_stream(lz4_stream(stream))
+                     : i % 4 == 2 ? zero_stream()
+                                  : run_stream(static_cast<std::uint8_t>(i)));
+    }
+    ChunkPlan plan = plan_of(1, shuffled.size(), shuffled.size());
+    plan.flags = 0x05 | 1 << 5;
+    plan.typesize = static_cast<std::uint8_t>(typesize);
+    plan.filters = {{FilterId::trunc_prec, 0}, {FilterId::shuffle, 0}};
+    ByteVector expected(shuffled.size());
+    codec::unshuffle_scalar(shuffled, expected, plan.typesize);
+    BOOST_TEST((decode(build_chunk(plan, {stored})) == expected), "typesize " << typesize);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(decodes_the_run_example_of_the_format) {
