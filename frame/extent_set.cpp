@@ -6,8 +6,10 @@
 namespace bloscfs::frame {
 namespace {
 
+/// Four classes to each power of two: with wider ones, a search meets many that are too small.
 std::size_t size_class(std::uint64_t size) {
-  return static_cast<std::size_t>(std::bit_width(size)) - 1;
+  const auto power = static_cast<std::size_t>(std::bit_width(size)) - 1;
+  return 4 * power + ((power < 2 ? size << (2 - power) : size >> (power - 2)) & 3);
 }
 
 }  // namespace
@@ -15,8 +17,8 @@ std::size_t size_class(std::uint64_t size) {
 void ExtentSet::insert(const Extent& extent) {
   extents_.emplace(extent.start, extent.end());
   total_ += extent.size;
-  for (std::size_t i = 0; i <= size_class(extent.size); ++i)
-    search_from_[i] = std::min(search_from_[i], extent.start);
+  const std::size_t end = std::min(search_from_.size(), size_class(extent.size) + 1);
+  for (std::size_t i = 0; i < end; ++i) search_from_[i] = std::min(search_from_[i], extent.start);
 }
 
 void ExtentSet::add(const Extent& extent) {
@@ -58,6 +60,7 @@ bool ExtentSet::intersects(const Extent& extent) const {
 
 std::optional<Extent> ExtentSet::first_fit(std::uint64_t size, std::uint64_t from) const {
   if (size == 0) return Extent{from, 0};
+  if (search_from_.size() <= size_class(size)) search_from_.resize(size_class(size) + 1);
   std::uint64_t& low = search_from_[size_class(size)];
   const bool whole_class = from <= low;  // what is skipped is then skipped for later searches too
   bool skipped_all = whole_class;

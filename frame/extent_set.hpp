@@ -1,10 +1,10 @@
 #pragma once
 // Sets of byte ranges, kept as disjoint, coalesced extents.
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <vector>
 
 namespace bloscfs::frame {
 
@@ -40,8 +40,9 @@ class ExtentSet {
 
   std::map<std::uint64_t, std::uint64_t> extents_;
   std::uint64_t total_ = 0;
-  /// For each power of two: no extent of that size or more starts below.
-  mutable std::array<std::uint64_t, 64> search_from_{};
+  /// For each size class that was searched for: no extent of that class or a larger one starts
+  /// below.
+  mutable std::vector<std::uint64_t> search_from_;
 };
 
 }  // namespace bloscfs::frame

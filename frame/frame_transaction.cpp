@@ -76,8 +76,8 @@ void FrameTransaction::put_chunks(std::span<const NumberedChunk> chunks) {
   }
   const std::vector<std::int64_t> entries = target_->store_chunks(chunks);
   for (std::size_t i = 0; i < chunks.size(); i++)
-    put(chunks[i].number,
-        {entries[i], headers[i].nbytes, headers[i].cbytes, checksum_of(chunks[i].stored)});
+    put(chunks[i].number, {entries[i], headers[i].nbytes, headers[i].cbytes,
+                           edit_.keeps_checksums() ? checksum_of(chunks[i].stored) : 0});
 }
 
 void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
@@ -115,7 +115,11 @@ bool FrameTransaction::remove_vlmetalayer(const std::string& name) {
   return changing().remove_vlmetalayer(name);
 }
 
-void FrameTransaction::set_checksums(bool keep) { changing().set_checksums(keep); }
+void FrameTransaction::set_checksums(bool keep) {
+  if (keep && !edit_.keeps_checksums() && !edit_.chunks().empty())
+    throw std::logic_error("checksums asked for after chunks were put");
+  changing().set_checksums(keep);
+}
 
 void FrameTransaction::set_times(const FileTimes& times) {
   expect(Step::changing);

@@ -71,7 +71,8 @@ class Transaction {
   /// False if there is none of that name. Removing bloscfs.xxh3 is set_checksums(false).
   virtual bool remove_vlmetalayer(const std::string& name) = 0;
   /// Keeps, from now on, the XXH3-64 of each chunk's stored bytes in the vlmetalayer bloscfs.xxh3
-  /// (0 for special chunks), or drops it. Those of chunks that are there are computed by write().
+  /// (0 for special chunks), or drops it. Those of chunks that are there are computed by write();
+  /// asked for before the first chunk is put.
   virtual void set_checksums(bool keep) = 0;
   /// Times that the container's file is to have as soon as it is published.
   virtual void set_times(const FileTimes& times) = 0;

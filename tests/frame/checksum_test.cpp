@@ -66,9 +66,12 @@ BOOST_AUTO_TEST_CASE(are_computed_for_chunks_that_are_there) {
   auto transaction = writer->begin();
   transaction->set_checksums(true);
   put_content(*transaction, 3, pattern(4096, 2));
+  BOOST_CHECK_NO_THROW(transaction->set_checksums(true));  // kept already
   check_sums(*transaction->commit());
   transaction = writer->begin();
   BOOST_TEST(transaction->remove_vlmetalayer("bloscfs.xxh3"));
+  put_content(*transaction, 3, pattern(4096, 3));
+  BOOST_CHECK_THROW(transaction->set_checksums(true), std::logic_error);
   codec::BlockDecoder decoder;
   BOOST_CHECK(!transaction->commit()->recorded_checksum(0, decoder));
 }
