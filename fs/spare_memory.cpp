@@ -1,5 +1,6 @@
 #include "fs/spare_memory.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <new>
@@ -94,17 +95,17 @@ class SpareMemory {
 
   void give(std::uint8_t* piece, std::size_t size) EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    // Of sizes that nobody wants any more nothing stays for long.
-    while (kept_ + size > kMostKept)
-      if (!drop_one_of_another(size)) return drop(pieces_[size], piece, size);
     pieces_[size].kept.push_back(piece);
     kept_ += size;
+    // The size that fills the room gives way, so that some of each size that is in use stays.
+    while (kept_ > kMostKept)
+      drop_one(*std::max_element(pieces_.begin(), pieces_.end(), keeps_less));
   }
 
   void trim() EXCLUDES(mutex_) {
     const MutexLock lock(mutex_);
-    while (drop_one_of_another(0)) {
-    }
+    for (auto& entry : pieces_)
+      while (!entry.second.kept.empty()) drop_one(entry);
     if (std::uint8_t* const slab = std::exchange(ready_slab_, nullptr)) ::munmap(slab, kSlab);
   }
 
@@ -134,7 +135,15 @@ class SpareMemory {
     return piece;
   }
 
-  static void drop(Pieces& pieces, std::uint8_t* piece, std::size_t size) {
+  using Entry = std::pair<const std::size_t, Pieces>;
+  static bool keeps_less(const Entry& one, const Entry& other) {
+    return one.first * one.second.kept.size() < other.first * other.second.kept.size();
+  }
+
+  void drop_one(Entry& entry) REQUIRES(mutex_) {
+    auto& [size, pieces] = entry;
+    std::uint8_t* const piece = pop(pieces.kept);
+    kept_ -= size;
     if (!is_cut(size)) return free_odd(piece);
     empty_piece(piece, size);
     pieces.empty.push_back(piece);
@@ -145,16 +154,6 @@ class SpareMemory {
     pieces.slab = ready_slab_ != nullptr ? std::exchange(ready_slab_, nullptr) : map_slab();
     pieces.slab_left = kSlab;
     wants_slab_ = true;
-  }
-
-  bool drop_one_of_another(std::size_t size) REQUIRES(mutex_) {
-    for (auto& [other, pieces] : pieces_) {
-      if (other == size || pieces.kept.empty()) continue;
-      kept_ -= other;
-      drop(pieces, pop(pieces.kept), other);
-      return true;
-    }
-    return false;
   }
 
   Mutex mutex_;

@@ -1,5 +1,7 @@
 #include "fs/spare_memory.hpp"
 
+#include <vector>
+
 #include <boost/test/unit_test.hpp>
 
 #include "tests/support/sanitizers.hpp"
@@ -17,6 +19,20 @@ BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again,
   }
   BOOST_TEST(SpareBytes(100'001).view().data() == first);  // within the same page
   BOOST_TEST(spare_size(100'000) == spare_size(100'001));
+}
+
+BOOST_AUTO_TEST_CASE(pieces_of_a_size_in_use_stay_beside_many_of_another,
+                     *boost::unit_test::enable_if<!bloscfs::test::kAddressSanitizer>()) {
+  trim_spare_memory();
+  std::vector<SpareBytes> many;  // more than is kept
+  for (int i = 0; i < 32; i++) many.emplace_back(1 << 20);
+  {
+    SpareBytes bytes(64 << 10);
+    bytes.span().back() = 7;
+  }
+  many.clear();
+  // Memory that was given back to the system would be zero.
+  BOOST_TEST(SpareBytes(64 << 10).view().back() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(owner_gives_its_piece_to_another) {
