@@ -1,6 +1,7 @@
 #include "fs/kernel_channel.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -78,6 +79,9 @@ ssize_t read_from_kernel(int fd, void* buffer, std::size_t size, void*) {
   auto* const request = static_cast<std::uint8_t*>(buffer);
   const ssize_t got = read_request(fd, {request, size});
   if (got > 0) look_at(request, static_cast<std::size_t>(got));
+  // So the kernel tells of an unmount to a thread that it was handing a request just then. libfuse
+  // would take it for a failure.
+  if (got < 0 && errno == ECONNABORTED) errno = ENODEV;
   return got;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 // How requests come from the kernel and replies go to it, where libfuse's own ways cost too much:
 // what a write brings is read to where it stays (fs/request_cells.hpp), and it is the daemon who
-// clears set-user-ID bits, so that the kernel asks for no attributes before it sends a write.
+// clears set-user-ID bits, so that the kernel asks for no attributes before it sends a write. An
+// unmount is told apart from a failure whenever it comes.
 
 #include <fuse_lowlevel.h>
 

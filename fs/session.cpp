@@ -199,7 +199,7 @@ class Session {
       fuse_session_destroy(session_);
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
-    if (!settings.options.read_only) use_kernel_channel(session_);
+    use_kernel_channel(session_);
   }
   ~Session() {
     fuse_session_unmount(session_);
@@ -209,13 +209,13 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  void serve(unsigned threads) {
+  /// Serves until the unmount; returns 0, or the number of the error that ended it before.
+  int serve(unsigned threads) {
     const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
         fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
     fuse_loop_cfg_set_max_threads(config.get(), threads);
     fuse_loop_cfg_set_idle_threads(config.get(), threads);
-    const int error = fuse_session_loop_mt(session_, config.get());
-    if (error < 0) throw std::system_error(-error, std::generic_category(), "session");
+    return std::max(-fuse_session_loop_mt(session_, config.get()), 0);
   }
 
  private:
@@ -260,8 +260,9 @@ void run_session(SessionSettings settings) {
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
-  session.serve(threads.requests);
+  const int error = session.serve(threads.requests);
   filesystem.commit_all();
+  if (error != 0) throw std::system_error(error, std::generic_category(), "session");
 }
 
 }  // namespace bloscfs::fs
