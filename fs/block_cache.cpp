@@ -24,6 +24,8 @@ constexpr std::size_t kMostShareOfSpent = 4;
 /// What went to the kernel within so many bytes is not read ahead again: other readers of the file,
 /// whom the kernel serves, had asked for it as well.
 constexpr std::size_t kJustSpent = std::size_t{64} << 20;
+/// So many glances at what the kernel was given show that it does not keep it.
+constexpr int kManyGlances = 64;
 /// What was only glanced at may hold so much, but only one part in so many.
 constexpr std::size_t kMostGlanced = std::size_t{2} << 20;
 constexpr std::size_t kShareOfGlanced = 8;
@@ -72,9 +74,11 @@ bool BlockCache::JustSpent::contains(std::size_t hash) {
   return hashes_.count(hash) != 0;
 }
 
-void BlockCache::JustSpent::read(std::size_t hash) {
+void BlockCache::JustSpent::read(std::size_t hash, Purpose purpose) {
   const MutexLock lock(mutex_);
-  if (hashes_.count(hash) == 0) return;
+  if (hashes_.erase(hash) == 0) return;
+  if (purpose == Purpose::glance && ++glances_ < kManyGlances) return;
+  glances_ = 0;
   hashes_.clear();
   order_.clear();
   bytes_ = 0;
@@ -111,7 +115,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     entry.pending = std::make_shared<Pending>();
   }
   stats_.cache_misses++;
-  if (purpose != Purpose::readahead) just_spent_.read(hash);
+  if (purpose != Purpose::readahead) just_spent_.read(hash, purpose);
   const auto working = static_cast<std::size_t>(working_memory);
   try {
     check_affordable(working);

@@ -148,14 +148,16 @@ class BlockCache {
    public:
     void add(std::size_t hash, std::size_t bytes) EXCLUDES(mutex_);
     bool contains(std::size_t hash) EXCLUDES(mutex_);
-    /// Somebody reads that value: the kernel does not keep what it is given.
-    void read(std::size_t hash) EXCLUDES(mutex_);
+    /// Somebody reads that value: the kernel does not keep what it is given. It may give up a few
+    /// pages at any time, so that a few glances say nothing of the other values.
+    void read(std::size_t hash, Purpose purpose) EXCLUDES(mutex_);
 
    private:
     Mutex mutex_;
     std::deque<std::pair<std::size_t, std::size_t>> order_ GUARDED_BY(mutex_);  ///< hash, bytes
     std::unordered_set<std::size_t> hashes_ GUARDED_BY(mutex_);
     std::size_t bytes_ GUARDED_BY(mutex_) = 0;
+    int glances_ GUARDED_BY(mutex_) = 0;
   };
   struct Shard {
     Mutex mutex;

@@ -275,6 +275,7 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
   try {
     handle.file->content->read(offset, size, out);
     handle.readahead.was_read(offset + size);
+    stats_.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
     stats_.io_errors++;
     log_bad_data(handle.node, error);

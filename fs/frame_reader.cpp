@@ -322,9 +322,9 @@ void FrameReader::Span::copy(std::int64_t from, codec::MutableBytes out) const {
 }
 
 void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset,
-                             std::int64_t size, ReplyData& out, Request& request) const {
+                             std::int64_t size, Purpose purpose, ReplyData& out,
+                             Request& request) const {
   const auto opened = open_place(place, request);
-  const Purpose purpose = size <= kLargestGlance ? Purpose::glance : Purpose::read;
   for (std::int64_t done = 0; done < size;) {
     const Span span = span_at(*opened, chunk_offset + done, size - done, request, purpose);
     const codec::SpecialValue special =
@@ -342,12 +342,13 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 
 void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   if (size <= 0) return;
+  const Purpose purpose = size <= kLargestGlance ? Purpose::glance : Purpose::read;
   Request request(*this);
   frame::ChunkPlace where = place_at(offset, request);
   for (;;) {
     const std::int64_t chunk_offset = offset - where.content_offset;
     const std::int64_t part = std::min<std::int64_t>(size, where.nbytes - chunk_offset);
-    read_chunk(where, chunk_offset, part, out, request);
+    read_chunk(where, chunk_offset, part, purpose, out, request);
     offset += part;
     size -= part;
     if (size == 0) return;

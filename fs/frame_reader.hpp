@@ -136,7 +136,7 @@ class FrameReader {
   frame::ChunkPlace next_place(const frame::ChunkPlace& previous, Request& request) const;
   bool is_tiny(const frame::ChunkPlace& place) const;
   void read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
-                  ReplyData& out, Request& request) const;
+                  Purpose purpose, ReplyData& out, Request& request) const;
   BlockPointer blocks(const frame::OpenedChunk& opened, const BlockRun& run, Request& request,
                       Purpose purpose = Purpose::read) const;
   /// The same for a caller that holds the permit for the working memory.

@@ -13,6 +13,7 @@ std::string to_json(const Stats& stats) {
       {"blocks_decoded", stats.blocks_decoded.load()},
       {"index_blocks_decoded", stats.index_blocks_decoded.load()},
       {"chunks_opened", stats.chunks_opened.load()},
+      {"contents_bytes_read", stats.contents_bytes_read.load()},
       {"source_reads", stats.source.reads.load()},
       {"source_bytes_read", stats.source.bytes.load()},
       {"readahead_blocks", stats.readahead_blocks.load()},

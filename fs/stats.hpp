@@ -19,6 +19,7 @@ struct Stats {
   Counter blocks_decoded{0};
   Counter index_blocks_decoded{0};
   Counter chunks_opened{0};
+  Counter contents_bytes_read{0};  ///< that the kernel asked for
   Counter readahead_blocks{0};
   Counter dirty_bytes{0};
   Counter commits{0};

@@ -202,9 +202,12 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
   }
   BOOST_TEST(stats.cache_evictions.load() > 20);
   for (int i = 0; i < 60; i++) BOOST_TEST(!cache.lacks(key_of(i)));
-  // The kernel has not kept it.
-  get(0, 10'000);
-  BOOST_TEST(cache.lacks(key_of(1)));
+  // The kernel has given up a page of one.
+  get(0, 10'000, Purpose::glance);
+  for (int i = 1; i < 30; i++) BOOST_TEST(!cache.lacks(key_of(i)));
+  // It keeps nothing.
+  get(1, 10'000);
+  BOOST_TEST(cache.lacks(key_of(2)));
   // Much has come since.
   get(100, 10'000);
   cache.spent(key_of(100));
@@ -212,6 +215,17 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
     get(i, 10'000);
     cache.spent(key_of(i));
   }
+  BOOST_TEST(cache.lacks(key_of(100)));
+}
+
+BOOST_AUTO_TEST_CASE(many_glances_show_that_the_kernel_keeps_nothing) {
+  for (int i = 0; i < 200; i++) {
+    get(i, 10'000);
+    cache.spent(key_of(i));
+  }
+  for (int i = 0; i < 32; i++) get(i, 10'000, Purpose::glance);
+  BOOST_TEST(!cache.lacks(key_of(100)));
+  for (int i = 32; i < 64; i++) get(i, 10'000, Purpose::glance);
   BOOST_TEST(cache.lacks(key_of(100)));
 }
 

@@ -219,12 +219,14 @@ BOOST_AUTO_TEST_CASE(statistics_are_an_object_of_integers_on_the_root, *precondi
   Mount mount(source.path());
   read_file(mount / "a");
   const auto stats = mount.stats();
-  for (const char* name : {"cache_hits", "cache_misses", "cache_bytes", "cache_evictions",
-                           "blocks_decoded", "index_blocks_decoded", "chunks_opened",
-                           "source_reads", "source_bytes_read", "readahead_blocks", "dirty_bytes",
-                           "commits", "commit_failures", "checksum_failures", "io_errors"})
+  for (const char* name :
+       {"cache_hits", "cache_misses", "cache_bytes", "cache_evictions", "blocks_decoded",
+        "index_blocks_decoded", "chunks_opened", "source_reads", "source_bytes_read",
+        "contents_bytes_read", "readahead_blocks", "dirty_bytes", "commits", "commit_failures",
+        "checksum_failures", "io_errors"})
     BOOST_TEST((stats.contains(name) && stats.at(name).is_number_integer()), name);
   BOOST_TEST(stats.at("blocks_decoded").get<int>() == 1);
+  BOOST_TEST(stats.at("contents_bytes_read").get<int>() == 5000);
   BOOST_TEST(get_xattr(mount.path(), "user.bloscfs.stats")->find('\n') == std::string::npos);
 }
 

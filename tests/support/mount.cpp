@@ -42,6 +42,19 @@ Arguments daemon_command(const fs_std::path& source, const fs_std::path& point,
 std::string bloscfs_program() { return BLOSCFS_TEST_BUILD_ROOT "/tools/bloscfs"; }
 std::string b2frame_program() { return BLOSCFS_TEST_BUILD_ROOT "/tools/b2frame"; }
 
+nlohmann::json counters_of_reading(const fs_std::path& source, const MountSettings& settings,
+                                   std::size_t bytes,
+                                   const std::function<void(const Mount&)>& read) {
+  constexpr int kMounts = 10;
+  for (int i = 1;; ++i) {
+    const Mount mount(source, settings);
+    read(mount);
+    auto counters = mount.stats();
+    if (i == kMounts || counters.at("contents_bytes_read").get<std::size_t>() == bytes)
+      return counters;
+  }
+}
+
 bool is_mounted(const fs_std::path& point) {
   std::ifstream file("/proc/self/mountinfo");
   for (std::string line; std::getline(file, line);) {

@@ -1,6 +1,7 @@
 #pragma once
 // A bloscfs daemon that a test runs in the foreground, with the directory that it is mounted on.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,13 @@ class Mount {
   fs_std::path point_;
   Child daemon_;
 };
+
+/// Counters of a mount of `source` through which `read` has read so many bytes of contents. The
+/// kernel may give pages up under readers and ask for them again: then `read` gets another mount,
+/// ten at most.
+nlohmann::json counters_of_reading(const fs_std::path& source, const MountSettings& settings,
+                                   std::size_t bytes,
+                                   const std::function<void(const Mount&)>& read);
 
 /// Whether something is mounted exactly there, by /proc/self/mountinfo.
 bool is_mounted(const fs_std::path& point);
