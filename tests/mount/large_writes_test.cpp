@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <string>
 #include <thread>
 
@@ -171,12 +172,45 @@ BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondi
       if (i % 16 == 0) most = std::max(most, mount.counter("dirty_bytes"));
     }
     BOOST_TEST(most > kLimit / 2);
-    BOOST_TEST(most <= kLimit + kPage);
+    // The last page before the limit may take room for four, as one near the end of its cell does.
+    BOOST_TEST(most <= kLimit + 5 * kPage);
     if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kBesides);
     BOOST_CHECK(read_file(mount / "a") == contents);
   }
   const Mount mount(source.path());
   BOOST_CHECK(read_file(mount / "a") == contents);
+}
+
+BOOST_AUTO_TEST_CASE(count_until_their_commit_has_ended, *precondition(needs_fuse)) {
+  constexpr std::size_t kPage = 4096, kPages = 4096;
+  const TempDir source;
+  const ByteVector contents = make_contents("floats", 1, kPages * kPage, 4);
+  MountSettings settings;
+  settings.options = {"dirty_limit=256M", "codec=zstd", "clevel=9"};
+  const Mount mount(source.path(), settings);
+  // Not closed before: that would ask for a commit of its own.
+  const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  BOOST_REQUIRE(fd);
+  // Soon done, before the commit that creating it asks for comes in between.
+  BOOST_REQUIRE(ftruncate(fd.get(), std::ssize(contents)) == 0);
+  BOOST_REQUIRE(fsync(fd.get()) == 0);
+  for (std::size_t at = 0; at < contents.size(); at += 2 * kPage)
+    BOOST_REQUIRE(pwrite(fd.get(), &contents[at], kPage, static_cast<off_t>(at)) == kPage);
+  const std::uint64_t written = mount.counter("dirty_bytes");
+  BOOST_TEST(written >= kPages / 2 * kPage);
+  std::atomic<int> synced = 1;  // what fsync returns, once it has
+  std::thread syncing([&] { synced = fsync(fd.get()); });
+  int seen = 0;
+  while (synced == 1) {
+    // All of it is in memory until the last chunk has been stored.
+    const std::uint64_t dirty = mount.counter("dirty_bytes");
+    if (dirty != 0) BOOST_TEST(dirty == written);
+    seen++;
+  }
+  syncing.join();
+  BOOST_TEST(synced == 0);
+  BOOST_TEST(seen > 2);
+  BOOST_TEST(mount.counter("dirty_bytes") == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
