@@ -35,6 +35,8 @@ EncodeRecord make_record(const EncodeSettings& settings, const ByteVector& conte
   record.label = describe(settings, contents.size());
   record.typesize = settings.typesize > 255 ? 1 : settings.typesize;
   record.chunk = codec::ChunkEncoder(settings).encode_stored(contents);
+  record.blocksize = std::max(
+      codec::parse_chunk_header(record.chunk, record.chunk.size(), settings.typesize).blocksize, 1);
   // C-Blosc2 gives wrong items with delta and out of wide repeated ones, and wants 32 bytes of any
   // chunk.
   record.items = !has_delta(settings) && settings.typesize <= 255 && record.chunk.size() >= 32;
