@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "tests/support/needs.hpp"
 #include "tests/support/sanitizers.hpp"
 
 using namespace bloscfs::fs;
@@ -11,7 +12,7 @@ using namespace bloscfs::fs;
 BOOST_AUTO_TEST_SUITE(spare_memory)
 
 BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again,
-                     *boost::unit_test::enable_if<!bloscfs::test::kAddressSanitizer>()) {
+                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const std::uint8_t* first = nullptr;
   {
     SpareBytes bytes(100'000);
@@ -22,7 +23,7 @@ BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again,
 }
 
 BOOST_AUTO_TEST_CASE(pieces_of_a_size_in_use_stay_beside_many_of_another,
-                     *boost::unit_test::enable_if<!bloscfs::test::kAddressSanitizer>()) {
+                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   trim_spare_memory();
   std::vector<SpareBytes> many;  // more than is kept
   for (int i = 0; i < 32; i++) many.emplace_back(1 << 20);
