@@ -13,6 +13,22 @@
 namespace bloscfs::fs {
 namespace {
 
+/// A missing name that another process looks up again while its file is being made costs the kernel
+/// the new inode, as soon as its maker closes it. The next one has the size that was told when that
+/// look began, and with its writeback cache the kernel believes it: what is appended then goes over
+/// what was written meanwhile. A name that is known to be missing is not looked up again.
+constexpr double kMissingSeconds = 0.1;
+
+void reply_missing(fuse_req_t request) {
+  if (!mount_state(request).writeback) {
+    fuse_reply_err(request, ENOENT);
+    return;
+  }
+  fuse_entry_param missing{};
+  missing.entry_timeout = kMissingSeconds;
+  fuse_reply_entry(request, &missing);
+}
+
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "lookup", [&] {
     Tree& tree = filesystem(request).tree();
@@ -27,7 +43,7 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     if (wanted.size() > NAME_MAX) throw std::system_error(ENAMETOOLONG, std::generic_category());
     const auto found = tree.lookup(parent, name);
     if (!found) {
-      fuse_reply_err(request, ENOENT);
+      reply_missing(request);
       return;
     }
     const fuse_entry_param entry = entry_param(*found);

@@ -122,35 +122,6 @@ BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(ne
   }
 }
 
-/// The kernel may take an older size of a file for its end when several open it as it is made.
-BOOST_AUTO_TEST_CASE(appends_to_a_file_that_several_make_are_all_there, *precondition(needs_fuse)) {
-  constexpr int kRounds = 400, kWriters = 4, kEach = 3;
-  constexpr std::size_t kRecord = 256;
-  const TempDir source;
-  const Mount mount(source.path());
-  for (int i = 0; i < kRounds; i++) {
-    const auto path = mount / std::to_string(i);
-    std::atomic<int> waiting = kWriters;
-    std::vector<std::thread> writers;
-    for (int k = 0; k < kWriters; k++)
-      writers.emplace_back([&, k] {
-        const std::string record(kRecord, static_cast<char>('1' + k));
-        for (waiting--; waiting > 0;) std::this_thread::yield();
-        for (int n = 0; n < kEach; n++) {
-          const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-          if (write(fd.get(), record.data(), record.size()) != ssize_t{kRecord}) return;
-          usleep(static_cast<useconds_t>(50 * k));
-        }
-      });
-    for (std::thread& writer : writers) writer.join();
-    const ByteVector bytes = read_file(path);
-    BOOST_REQUIRE(bytes.size() == kRecord * kWriters * kEach);
-    for (int k = 0; k < kWriters; k++)
-      BOOST_TEST(std::count(bytes.begin(), bytes.end(), std::uint8_t('1' + k)) ==
-                 std::ptrdiff_t{kRecord * kEach});
-  }
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

@@ -1,0 +1,93 @@
+// Several who append to one file.
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tests/support/fd.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using std::chrono::milliseconds;
+
+/// Takes a while between its steps; true if all of them worked.
+bool append(const fs_std::path& path, const std::string& text) {
+  const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+  std::this_thread::sleep_for(milliseconds(20));
+  return fd && write(fd.get(), text.data(), text.size()) == std::ssize(text);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(appending)
+
+// The second comes while the first makes the file, and is told of it as it was before the first has
+// written to it and closed it.
+BOOST_AUTO_TEST_CASE(spares_what_the_maker_of_the_file_has_written, *precondition(needs_fuse)) {
+  for (const char* option : {"rw", "writeback"}) {
+    const TempDir source;
+    MountSettings settings;
+    settings.options = {option};
+    settings.environment = {"LD_PRELOAD=" BLOSCFS_SLOW_REPLIES};
+    const Mount mount(source.path(), settings);
+    std::array<bool, 2> worked{};
+    std::thread first([&] { worked[0] = append(mount / "a", "1"); });
+    std::this_thread::sleep_for(milliseconds(20));
+    std::thread second([&] { worked[1] = append(mount / "a", "2"); });
+    first.join();
+    second.join();
+    BOOST_TEST((worked[0] && worked[1]));
+    ByteVector bytes = read_file(mount / "a");
+    std::sort(bytes.begin(), bytes.end());
+    BOOST_TEST_CONTEXT(option) BOOST_TEST(std::string(bytes.begin(), bytes.end()) == "12");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
+                     *precondition(needs_fuse)) {
+  constexpr int kRounds = 200, kWriters = 4, kEach = 3;
+  constexpr std::size_t kRecord = 256;
+  for (const char* option : {"rw", "writeback"}) {
+    const TempDir source;
+    MountSettings settings;
+    settings.options = {option};
+    const Mount mount(source.path(), settings);
+    for (int i = 0; i < kRounds; i++) {
+      const auto path = mount / std::to_string(i);
+      std::atomic<int> waiting = kWriters;
+      std::vector<std::thread> writers;
+      for (int k = 0; k < kWriters; k++)
+        writers.emplace_back([&, k] {
+          const std::string record(kRecord, static_cast<char>('1' + k));
+          for (waiting--; waiting > 0;) std::this_thread::yield();
+          for (int n = 0; n < kEach; n++) {
+            const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
+            if (write(fd.get(), record.data(), record.size()) != ssize_t{kRecord}) return;
+            std::this_thread::sleep_for(std::chrono::microseconds(50 * k));
+          }
+        });
+      for (std::thread& writer : writers) writer.join();
+      const ByteVector bytes = read_file(path);
+      BOOST_TEST_REQUIRE(bytes.size() == kRecord * kWriters * kEach, option);
+      for (int k = 0; k < kWriters; k++)
+        BOOST_TEST(std::count(bytes.begin(), bytes.end(), std::uint8_t('1' + k)) ==
+                   std::ptrdiff_t{kRecord * kEach});
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
