@@ -15,20 +15,39 @@ namespace hn = hwy::HWY_NAMESPACE;
 #if HWY_TARGET == HWY_SCALAR  // g++ before 12.3: nothing is vectorised there
 std::size_t running_sum_simd(std::uint8_t*, std::size_t) { return 0; }
 #else
-/// Running sum of the first bytes; returns how many. Sums within 16 bytes, then a carry.
+/// Each block of 16 bytes gets the last byte of the block `distance` before it, all over; the first
+/// blocks get zeros.
+template <typename D>
+hn::Vec<D> blocks_before(D d, hn::Vec<D> lasts, std::uint64_t distance) {
+  const hn::Repartition<std::uint64_t, D> d64;
+  const auto lane = hn::Sub(hn::Iota(d64, std::uint64_t{0}), hn::Set(d64, 2 * distance));
+  const auto from = hn::IndicesFromVec(d64, hn::And(lane, hn::Set(d64, hn::Lanes(d64) - 1)));
+  const auto taken = hn::TableLookupLanes(hn::BitCast(d64, lasts), from);
+  return hn::BitCast(d, hn::IfThenZeroElse(hn::FirstN(d64, 2 * distance), taken));
+}
+
+/// Running sum of the first bytes; returns how many. Sums within 16 bytes, then over the blocks of
+/// a vector, then a carry.
 std::size_t running_sum_simd(std::uint8_t* data, std::size_t size) {
-  const hn::FixedTag<std::uint8_t, 16> d;
+  const hn::CappedTag<std::uint8_t, 64> d;
+  const hn::Repartition<std::uint64_t, decltype(d)> d64;
+  const std::size_t step = hn::Lanes(d);
   const auto pick_last = hn::Set(d, std::uint8_t{15});
+  const auto last_lane = hn::IndicesFromVec(d64, hn::Set(d64, hn::Lanes(d64) - 1));
   auto carry = hn::Zero(d);
   std::size_t i = 0;
-  for (; i + 16 <= size; i += 16) {
+  for (; i + step <= size; i += step) {
     auto v = hn::LoadU(d, data + i);
     v = hn::Add(v, hn::ShiftLeftBytes<1>(d, v));
     v = hn::Add(v, hn::ShiftLeftBytes<2>(d, v));
     v = hn::Add(v, hn::ShiftLeftBytes<4>(d, v));
     v = hn::Add(v, hn::ShiftLeftBytes<8>(d, v));
-    hn::StoreU(hn::Add(v, carry), d, data + i);
-    carry = hn::Add(carry, hn::TableLookupBytes(v, pick_last));
+    const auto own = hn::TableLookupBytes(v, pick_last);
+    auto sums = own;
+    for (std::size_t blocks = 1; 16 * blocks < step; blocks *= 2)
+      sums = hn::Add(sums, blocks_before(d, sums, blocks));
+    hn::StoreU(hn::Add(hn::Add(v, carry), hn::Sub(sums, own)), d, data + i);
+    carry = hn::Add(carry, hn::BitCast(d, hn::TableLookupLanes(hn::BitCast(d64, sums), last_lane)));
   }
   return i;
 }
