@@ -20,9 +20,9 @@ std::size_t running_sum_simd(std::uint8_t*, std::size_t) { return 0; }
 template <typename D>
 hn::Vec<D> blocks_before(D d, hn::Vec<D> lasts, std::uint64_t distance) {
   const hn::Repartition<std::uint64_t, D> d64;
-  const auto lane = hn::Sub(hn::Iota(d64, std::uint64_t{0}), hn::Set(d64, 2 * distance));
-  const auto from = hn::IndicesFromVec(d64, hn::And(lane, hn::Set(d64, hn::Lanes(d64) - 1)));
-  const auto taken = hn::TableLookupLanes(hn::BitCast(d64, lasts), from);
+  const auto before = hn::Sub(hn::Iota(d64, std::uint64_t{0}), hn::Set(d64, 2 * distance));
+  const auto inside = hn::And(before, hn::Set(d64, hn::Lanes(d64) - 1));
+  const auto taken = hn::TableLookupLanes(hn::BitCast(d64, lasts), hn::IndicesFromVec(d64, inside));
   return hn::BitCast(d, hn::IfThenZeroElse(hn::FirstN(d64, 2 * distance), taken));
 }
 
