@@ -256,6 +256,19 @@ BOOST_AUTO_TEST_CASE(removed_source_disappears, *precondition(needs_fuse)) {
     BOOST_CHECK(got == 4096 && std::equal(bytes.begin(), bytes.end(), contents.begin() + 8192));
 }
 
+// With the writeback cache the kernel keeps for a moment that a name is missing.
+BOOST_AUTO_TEST_CASE(missing_name_shows_soon_after_it_has_appeared, *precondition(needs_fuse)) {
+  for (const char* option : {"rw", "writeback"}) {
+    const TempDir source;
+    MountSettings settings;
+    settings.options = {option};
+    const Mount mount(source.path(), settings);
+    BOOST_TEST(!fs_std::exists(mount / "a"));
+    write_file(source / "a", state(1));
+    BOOST_CHECK_MESSAGE(soon([&] { return fs_std::exists(mount / "a"); }), option);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(appending_peer_shows_whole_states, *precondition(needs_fuse_and_peer)) {
   constexpr int kAppends = 25;
   constexpr std::size_t kChunk = 40000;
