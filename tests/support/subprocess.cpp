@@ -31,6 +31,8 @@ struct Streams {
 [[noreturn]] void become(const Arguments& arguments, const Streams& streams,
                          const ProcessSettings& settings) {
   if (settings.own_group) setpgid(0, 0);
+  // Tests that run in the background of a shell were told to ignore some.
+  for (const int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) signal(number, SIG_DFL);
   for (const auto& [from, to] : {std::pair{streams.in, 0}, {streams.out, 1}, {streams.err, 2}})
     if (dup2(from, to) < 0) _exit(kNotStarted);
   for (const auto& assignment : settings.environment) putenv(const_cast<char*>(assignment.c_str()));
