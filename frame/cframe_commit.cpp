@@ -76,7 +76,7 @@ void CframeCommit::take_back() noexcept {
     } else {
       for (const Extent& extent : taken) state_.space.give_back(extent);
     }
-    if (state_.expected) state_.expected->settle(state_.file->stamp());
+    if (state_.expected) state_.expected->settle(*state_.file);
   } catch (const std::exception&) {
     state_.broken = true;
   }
@@ -141,6 +141,7 @@ std::vector<std::uint8_t> CframeCommit::new_header(const FrameEdit& edit,
 bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
   if (rewrite_) return true;
   if (!edit.base()) return false;
+  if (edit.changes_metalayers()) return true;
   if (edit.info().nchunks == 0 &&
       (!edit.vlmetalayers().empty() || state_.reserve != plain_trailer(edit.keeps_checksums())))
     return true;
@@ -286,15 +287,18 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
   state_.in_transaction = false;
   try {
     if (rewritten_) {
-      state_.expected->settle(state_.file->stamp());
+      state_.expected->settle(*state_.file);
       rewritten_->adopt();
     } else {
-      if (!state_.current) state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+      if (!state_.current) {
+        state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+        state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), new_header_);
+      }
       if (all_dropped_)
         state_.space.supersede_all(superseded_);
       else
         state_.space.supersede(superseded_);
-      if (state_.expected) state_.expected->settle(state_.file->stamp());
+      if (state_.expected) state_.expected->settle(*state_.file);
       if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
         state_.reserve.clear();
       open_current(state_);

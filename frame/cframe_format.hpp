@@ -115,6 +115,7 @@ inline constexpr std::uint8_t kCodecElsewhere = 6;  ///< low nibble: see RawFram
 inline constexpr std::int64_t kMinHeaderLen = 97;  ///< with an empty metalayer section
 inline constexpr std::int64_t kMinFrameLen = 112;
 inline constexpr std::int64_t kMinTrailerLen = 25;
+inline constexpr std::int64_t kEmptyTrailerLen = 35;  ///< without vlmetalayers
 inline constexpr std::int64_t kMaxChunks = 268435455;
 inline constexpr std::int64_t kMinStoredChunk = 32;
 inline constexpr std::size_t kMaxMetalayerName = 31;

@@ -68,7 +68,7 @@ CframeRewrite::~CframeRewrite() {
 
 std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder) {
   EditedIndex entries(edit, decoder);
-  StoreWriter out(file_.get(), state_.header_len);
+  StoreWriter out(file_.get(), header_len_);
   out.append(reserve_);
   const auto uniform = entries.uniform_entry();
   const std::int64_t count = uniform && *uniform < 0 ? 0 : entries.count();
@@ -88,6 +88,8 @@ std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDeco
 
 void CframeRewrite::write(const FrameEdit& edit, codec::BlockDecoder& decoder) {
   info_ = edit.info();
+  info_.header_len = header_len_after(edit);
+  header_len_ = static_cast<std::uint64_t>(info_.header_len);
   FrameTail tail(edit, decoder);
   if (info_.nchunks > 0 || edit.vlmetalayers().empty())
     reserve_ = plain_trailer(edit.keeps_checksums());
@@ -95,7 +97,7 @@ void CframeRewrite::write(const FrameEdit& edit, codec::BlockDecoder& decoder) {
     write_contents(edit, tail, decoder);
   else
     write_nothing(tail);
-  write_header_of(*edit.base(), info_, tail.has_vlmetalayers(), *file_);
+  header_ = write_header_after(edit, info_, tail.has_vlmetalayers(), *file_);
   file_->set_attributes(state_.file->attributes());
 }
 
@@ -103,25 +105,25 @@ void CframeRewrite::write_contents(const FrameEdit& edit, FrameTail& tail,
                                    codec::BlockDecoder& decoder) {
   const std::uint64_t index_at = copy_chunks(edit, decoder);
   EditedIndex old(edit, decoder);
-  PackedIndex entries(old, *file_, state_.header_len, state_.header_len + reserve_.size());
+  PackedIndex entries(old, *file_, header_len_, header_len_ + reserve_.size());
   const std::uint64_t index_end = index_at + tail.write_index(entries, *file_, index_at);
   const std::uint64_t end = state_.lengths.next_unused(index_end + tail.trailer_len());
   tail.write_trailer(*file_, end - tail.trailer_len());
-  info_.cbytes = static_cast<std::int64_t>(index_at - state_.header_len);
+  info_.cbytes = static_cast<std::int64_t>(index_at - header_len_);
   info_.frame_len = static_cast<std::int64_t>(end);
 }
 
 void CframeRewrite::write_nothing(FrameTail& tail) {
   info_.cbytes = 0;
-  info_.frame_len = static_cast<std::int64_t>(
-      write_empty_trailer(tail, *file_, state_.header_len, state_.lengths));
+  info_.frame_len =
+      static_cast<std::int64_t>(write_empty_trailer(tail, *file_, header_len_, state_.lengths));
 }
 
 void CframeRewrite::flush() {
-  if (published_)
-    state_.directory->sync();
-  else
-    file_->sync();
+  // A temporary may be published before anything is flushed.
+  if (!flushed_) file_->sync();
+  flushed_ = true;
+  if (published_) state_.directory->sync();
 }
 
 void CframeRewrite::publish(const std::optional<FileTimes>& times) {
@@ -137,7 +139,10 @@ void CframeRewrite::publish(const std::optional<FileTimes>& times) {
 
 void CframeRewrite::adopt() {
   state_.file = std::move(file_);
-  state_.expected.reset();
+  state_.header_len = header_len_;
+  // What is there by now need not be what was written.
+  state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), std::move(header_));
+  state_.expected->settle(*state_.file);
   state_.reserve = std::move(reserve_);
   state_.space = FrameSpace(static_cast<std::uint64_t>(info_.frame_len), 0, state_.settings.grace);
   state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));

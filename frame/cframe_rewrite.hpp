@@ -40,6 +40,9 @@ class CframeRewrite {
   std::shared_ptr<StoreFile> file_;
   std::vector<std::uint8_t> reserve_;
   FrameInfo info_;
+  std::vector<std::uint8_t> header_;
+  std::uint64_t header_len_ = 0;
+  bool flushed_ = false;
   bool published_ = false;
 };
 

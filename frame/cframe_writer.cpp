@@ -44,7 +44,7 @@ class CframeWriter final : public FrameWriter {
     const PeerLock::Exclusive lock = lock_container();
     state_.expected->begin_writing();
     reclaim(true);
-    state_.expected->settle(state_.file->stamp());
+    state_.expected->settle(*state_.file);
   }
 
   void compact() override {
@@ -58,10 +58,15 @@ class CframeWriter final : public FrameWriter {
   }
 
   void set_times(const timespec& accessed, const timespec& modified) override {
-    if (state_.expected) state_.expected->begin_writing();
+    if (!state_.expected) return state_.file->set_times(accessed, modified);
+    // Another program's change must not be taken for what the times make of the stamp.
+    if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
+    state_.expected->begin_writing();
     state_.file->set_times(accessed, modified);
-    if (state_.expected) state_.expected->settle(state_.file->stamp());
+    state_.expected->settle(*state_.file);
   }
+
+  FileAttributes attributes() const override { return state_.file->attributes(); }
 
  private:
   std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite) {

@@ -23,10 +23,15 @@ ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> h
 
 bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset) const {
   const std::lock_guard guard(mutex_);
+  if (overtaken_) return false;
   if (!writing_) {
     if (source.stamp() != stamp_) return false;
     if (!is_recent(stamp_.mtime_ns)) return true;
   }
+  return has_header(source, frame_offset);
+}
+
+bool ExpectedState::has_header(const ByteSource& source, std::uint64_t frame_offset) const {
   std::vector<std::uint8_t> now(header_.size());
   return source.read_at(frame_offset, now) == now.size() && now == header_;
 }
@@ -41,9 +46,10 @@ void ExpectedState::begin_writing() {
   writing_ = true;
 }
 
-void ExpectedState::settle(const FileStamp& stamp) {
+void ExpectedState::settle(const ByteSource& source) {
   const std::lock_guard guard(mutex_);
-  stamp_ = stamp;
+  stamp_ = source.stamp();
+  overtaken_ |= !has_header(source, 0);
   writing_ = false;
 }
 

@@ -26,7 +26,9 @@ class ExpectedState {
 
   /// From now on until settle() only the header tells whether somebody else changed the file.
   void begin_writing();
-  void settle(const FileStamp& stamp);
+  /// The file is as the writer has left it, and so is its stamp: unless its header tells that
+  /// somebody else has been at it meanwhile, which is then never forgotten.
+  void settle(const ByteSource& source);
   /// Calls `replace`, which puts another header in place; nobody compares meanwhile. When it throws
   /// the old one is still expected.
   void replace_header(std::vector<std::uint8_t> header, const std::function<void()>& replace);
@@ -34,10 +36,13 @@ class ExpectedState {
   void replace_file(std::vector<std::uint8_t> header, const std::function<FileStamp()>& replace);
 
  private:
+  bool has_header(const ByteSource& source, std::uint64_t frame_offset) const;
+
   mutable std::mutex mutex_;
   FileStamp stamp_;
   std::vector<std::uint8_t> header_;
   bool writing_ = false;
+  bool overtaken_ = false;  ///< somebody else has changed the file while it was written to
 };
 
 }  // namespace bloscfs::frame

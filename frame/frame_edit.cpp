@@ -11,7 +11,10 @@
 #include "frame/b2nd.hpp"
 #include "frame/cframe_format.hpp"
 #include "frame/frame_header.hpp"
+#include "frame/frame_limits.hpp"
+#include "frame/metalayer_names.hpp"
 #include "frame/metalayer_writer.hpp"
+#include "frame/table_writer.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -31,16 +34,35 @@ bool reads_as_zeros(std::int64_t entry) {
   return value == SpecialValue::zero || value == SpecialValue::uninit;
 }
 
-std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize) {
+std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize, bool checksums) {
   if (nbytes < 0) refuse(EINVAL, fmt::format("size {}", nbytes));
   if (nbytes == 0) return 0;
   if (chunksize <= 0) refuse(EINVAL, "no size of chunks is set");
   const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
-  if (count > kMaxChunks) refuse(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
+  if (count > max_chunk_count(checksums))
+    refuse(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
   return count;
 }
 
+/// In place of the one that has its name.
+void put_layer(std::vector<FrameEdit::Layer>& layers, FrameEdit::Layer layer) {
+  const auto found = std::find_if(layers.begin(), layers.end(), [&](const FrameEdit::Layer& known) {
+    return known.name == layer.name;
+  });
+  if (found == layers.end())
+    layers.push_back(std::move(layer));
+  else
+    *found = std::move(layer);
+}
+
 }  // namespace
+
+std::vector<LayerSize> sizes_of(const std::vector<FrameEdit::Layer>& layers) {
+  std::vector<LayerSize> sizes;
+  sizes.reserve(layers.size());
+  for (const FrameEdit::Layer& layer : layers) sizes.push_back({layer.name, layer.stored_size()});
+  return sizes;
+}
 
 std::int64_t special_entry(SpecialValue value) {
   switch (value) {
@@ -70,6 +92,8 @@ FrameEdit::FrameEdit(std::shared_ptr<const FrameSnapshot> base)
     else
       layers_.push_back({entry.name, entry, {}});
   }
+  for (const MetalayerEntry& entry : base_->metalayers())
+    metalayers_.push_back({entry.name, entry, {}});
   checksums_ = kept_checksums_.has_value();
 }
 
@@ -101,7 +125,7 @@ std::vector<PutChunk> FrameEdit::resize(std::int64_t nbytes) {
 }
 
 std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
-  const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize);
+  const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize, checksums_);
   info_.nbytes = nbytes;
   info_.nchunks = count;
   kept_ = std::min(kept_, count);
@@ -154,20 +178,33 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
 void FrameEdit::set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk) {
   check_layer_name(name);
   if (name == kChecksumLayerName) refuse(EPERM, name);
-  Layer layer{name, std::nullopt, std::move(chunk)};
-  const auto found = std::find_if(layers_.begin(), layers_.end(),
-                                  [&](const Layer& known) { return known.name == name; });
-  std::vector<LayerSize> sizes;
-  for (const Layer& known : layers_)
-    if (known.name != name)
-      sizes.push_back({known.name, known.kept ? known.kept->stored_size : known.chunk.size()});
-  sizes.push_back({name, layer.chunk.size()});
-  if (checksums_) sizes.push_back({kChecksumLayerName, 0});
+  std::vector<Layer> layers = layers_;
+  put_layer(layers, {name, std::nullopt, std::move(chunk)});
+  std::vector<LayerSize> sizes = sizes_of(layers);
+  if (checksums_)
+    sizes.push_back({kChecksumLayerName, static_cast<std::uint64_t>(TableWriter::max_stored_size(
+                                             std::max<std::int64_t>(1, info_.nchunks)))});
   lay_out_trailer(sizes);
-  if (found == layers_.end())
-    layers_.push_back(std::move(layer));
-  else
-    *found = std::move(layer);
+  layers_ = std::move(layers);
+}
+
+void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
+  check_layer_name(name);
+  if (!base_) refuse(EINVAL, name + ": the settings of a new frame have its metalayers");
+  if (says_what_it_is(name)) refuse(EPERM, name);
+  std::vector<Layer> layers = metalayers_;
+  put_layer(layers, {name, std::nullopt, {content.begin(), content.end()}});
+  lay_out_header(sizes_of(layers));
+  metalayers_ = std::move(layers);
+  changes_metalayers_ = true;
+}
+
+bool FrameEdit::remove_metalayer(const std::string& name) {
+  if (says_what_it_is(name)) refuse(EPERM, name);
+  const auto is_wanted = [&](const Layer& layer) { return layer.name == name; };
+  if (std::erase_if(metalayers_, is_wanted) == 0) return false;
+  changes_metalayers_ = true;
+  return true;
 }
 
 bool FrameEdit::remove_vlmetalayer(const std::string& name) {
@@ -180,6 +217,8 @@ bool FrameEdit::remove_vlmetalayer(const std::string& name) {
 }
 
 void FrameEdit::set_checksums(bool keep) {
+  if (info_.nchunks > max_chunk_count(keep))
+    refuse(EFBIG, fmt::format("checksums of {} chunks", info_.nchunks));
   checksums_ = keep;
   if (!keep) kept_checksums_.reset();
 }

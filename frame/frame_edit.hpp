@@ -12,6 +12,7 @@
 #include "codec/block_decoder.hpp"
 #include "frame/frame_info.hpp"
 #include "frame/frame_snapshot.hpp"
+#include "frame/metalayer_writer.hpp"
 
 namespace bloscfs::frame {
 
@@ -50,6 +51,8 @@ class FrameEdit {
   /// `chunk` holds the content.
   void set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk);
   bool remove_vlmetalayer(const std::string& name);
+  void set_metalayer(const std::string& name, codec::Bytes content);
+  bool remove_metalayer(const std::string& name);
   void set_checksums(bool keep);
 
   // --- the outcome
@@ -73,10 +76,15 @@ class FrameEdit {
     std::string name;
     /// Where the base has it, unless it is new.
     std::optional<MetalayerEntry> kept;
-    std::vector<std::uint8_t> chunk;
+    std::vector<std::uint8_t> stored;  ///< a vlmetalayer's chunk, or a fixed one's content
+    std::uint64_t stored_size() const { return kept ? kept->stored_size : stored.size(); }
   };
   /// Without bloscfs.xxh3.
   const std::vector<Layer>& vlmetalayers() const { return layers_; }
+  /// The fixed ones, in their order; empty for a new frame, whose settings say which it has.
+  const std::vector<Layer>& metalayers() const { return metalayers_; }
+  /// True if the base's header cannot stay as it is.
+  bool changes_metalayers() const { return changes_metalayers_; }
   bool keeps_checksums() const { return checksums_; }
   /// The base's bloscfs.xxh3, if it has one and it is to stay.
   const std::optional<MetalayerEntry>& kept_checksums() const { return kept_checksums_; }
@@ -94,9 +102,13 @@ class FrameEdit {
   std::map<std::int64_t, PutChunk> chunks_;
   std::int64_t kept_ = 0;
   std::vector<Layer> layers_;
+  std::vector<Layer> metalayers_;
+  bool changes_metalayers_ = false;
   bool checksums_ = false;
   std::optional<MetalayerEntry> kept_checksums_;
 };
+
+std::vector<LayerSize> sizes_of(const std::vector<FrameEdit::Layer>& layers);
 
 /// Entries of a snapshot's index, asked for in ascending order.
 class EntryReader {

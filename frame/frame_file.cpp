@@ -1,23 +1,66 @@
 #include "frame/frame_file.hpp"
 
+#include <algorithm>
+
 #include "frame/cframe_format.hpp"
 #include "frame/frame_header_writer.hpp"
+#include "frame/frame_parts.hpp"
+#include "frame/metalayer_writer.hpp"
 #include "frame/store_writer.hpp"
 
 namespace bloscfs::frame {
 
-std::vector<std::uint8_t> write_header_of(const FrameSnapshot& base, const FrameInfo& info,
-                                          bool has_vlmetalayers, StoreFile& file) {
+namespace {
+
+void write_metalayers(const FrameEdit& edit, StoreFile& file) {
   StoreWriter out(&file, 0);
-  out.copy(*base.source(), 0, static_cast<std::uint64_t>(info.header_len));
+  out.copy(*edit.base()->source(), 0, sizeof(RawFrameHeader));
+  out.append(lay_out_header(sizes_of(edit.metalayers())).map);
+  for (const FrameEdit::Layer& layer : edit.metalayers()) append_layer(layer, edit, out);
   out.flush();
-  if (const auto layer = base.array_metalayer(); layer && info.array) {
-    std::vector<std::uint8_t> shape(4 + 9 * info.array->shape.size());
-    file.read_exactly_at(layer->stored_offset, shape, "b2nd metalayer");
-    update_shape(shape, 0, info.array->shape);
-    file.write_at(layer->stored_offset, shape);
+}
+
+/// Where the content of the metalayer that makes it an array begins after `edit`.
+std::uint64_t array_metalayer_at(const FrameEdit& edit, const MetalayerEntry& base) {
+  if (!edit.changes_metalayers()) return base.stored_offset;
+  std::uint64_t at =
+      sizeof(RawFrameHeader) + lay_out_header(sizes_of(edit.metalayers())).map.size();
+  for (const FrameEdit::Layer& layer : edit.metalayers()) {
+    at += content_head(0).size();
+    if (layer.name == base.name) break;
+    at += layer.stored_size();
   }
-  std::vector<std::uint8_t> header(base.header_bytes().size());
+  return at;
+}
+
+void write_shape(const std::vector<std::int64_t>& shape, std::uint64_t content_at,
+                 StoreFile& file) {
+  std::vector<std::uint8_t> content(4 + 9 * shape.size());
+  file.read_exactly_at(content_at, content, "b2nd metalayer");
+  update_shape(content, 0, shape);
+  file.write_at(content_at, content);
+}
+
+}  // namespace
+
+std::int64_t header_len_after(const FrameEdit& edit) {
+  if (!edit.changes_metalayers()) return edit.base()->info().header_len;
+  return static_cast<std::int64_t>(lay_out_header(sizes_of(edit.metalayers())).end);
+}
+
+std::vector<std::uint8_t> write_header_after(const FrameEdit& edit, const FrameInfo& info,
+                                             bool has_vlmetalayers, StoreFile& file) {
+  if (edit.changes_metalayers()) {
+    write_metalayers(edit, file);
+  } else {
+    StoreWriter out(&file, 0);
+    out.copy(*edit.base()->source(), 0, static_cast<std::uint64_t>(info.header_len));
+    out.flush();
+  }
+  if (const auto layer = edit.base()->array_metalayer(); layer && info.array)
+    write_shape(info.array->shape, array_metalayer_at(edit, *layer), file);
+  std::vector<std::uint8_t> header(static_cast<std::size_t>(
+      std::min<std::int64_t>(info.header_len, std::int64_t{kHeaderBytesKept})));
   file.read_exactly_at(0, header, "frame header");
   update_frame_header(header, info, has_vlmetalayers);
   file.write_at(0, codec::Bytes(header).first(sizeof(RawFrameHeader)));

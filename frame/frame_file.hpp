@@ -10,10 +10,13 @@
 
 namespace bloscfs::frame {
 
-/// Writes the base's header, brought up to date, to the start of `file`. Returns as much of it as
-/// snapshots keep.
-std::vector<std::uint8_t> write_header_of(const FrameSnapshot& base, const FrameInfo& info,
-                                          bool has_vlmetalayers, StoreFile& file);
+/// Length of the header that a committed frame has after `edit`.
+std::int64_t header_len_after(const FrameEdit& edit);
+
+/// Writes that header to the start of `file`, with what `info` says, which has its length. Returns
+/// as much of it as snapshots keep.
+std::vector<std::uint8_t> write_header_after(const FrameEdit& edit, const FrameInfo& info,
+                                             bool has_vlmetalayers, StoreFile& file);
 
 /// Writes the trailer of a frame without contents behind a header of `header_len` bytes, where
 /// readers look for it, and again at the end where that is needed to get a new length

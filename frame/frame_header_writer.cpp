@@ -61,6 +61,7 @@ RawFrameHeader make_header(const FrameInfo& info) {
 void update_frame_header(codec::MutableBytes header, const FrameInfo& info, bool has_vlmetalayers) {
   RawFrameHeader raw;
   std::memcpy(&raw, header.data(), sizeof(raw));
+  raw.start.header_len = static_cast<std::int32_t>(info.header_len);
   raw.start.frame_len = static_cast<std::uint64_t>(info.frame_len);
   raw.start.nbytes = info.nbytes;
   raw.start.cbytes = info.cbytes;
@@ -75,13 +76,13 @@ std::vector<std::uint8_t> serialize_frame_header(const FrameInfo& info,
   std::vector<LayerSize> sizes;
   sizes.reserve(metalayers.size());
   for (const Metalayer& layer : metalayers) sizes.push_back({layer.name, layer.content.size()});
-  const MetalayerLayout layout =
-      lay_out_metalayers(sizes, {sizeof(RawFrameHeader), kMaxMetalayers, 0});
+  const MetalayerLayout layout = lay_out_header(sizes);
   RawFrameHeader raw = make_header(info);
-  raw.start.header_len = static_cast<std::int32_t>(layout.end);
   std::vector<std::uint8_t> bytes(sizeof(raw));
   std::memcpy(bytes.data(), &raw, sizeof(raw));
-  update_frame_header(bytes, info, false);
+  FrameInfo laid_out = info;
+  laid_out.header_len = static_cast<std::int64_t>(layout.end);
+  update_frame_header(bytes, laid_out, false);
   bytes.insert(bytes.end(), layout.map.begin(), layout.map.end());
   for (const Metalayer& layer : metalayers) {
     const auto head = content_head(layer.content.size());

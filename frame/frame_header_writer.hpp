@@ -21,7 +21,7 @@ struct Metalayer {
 std::vector<std::uint8_t> serialize_frame_header(const FrameInfo& info,
                                                  const std::vector<Metalayer>& metalayers);
 
-/// Brings the fields that commits change up to date in the header's first bytes: frame_len, sizes,
+/// Brings the fields that commits change up to date in the header's first bytes: lengths, sizes,
 /// whether there are vlmetalayers.
 void update_frame_header(codec::MutableBytes header, const FrameInfo& info, bool has_vlmetalayers);
 

@@ -7,7 +7,6 @@
 #include "codec/error.hpp"
 #include "frame/cframe_format.hpp"
 #include "frame/checksum.hpp"
-#include "frame/store_writer.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -89,14 +88,13 @@ EditedIndex::EditedIndex(const FrameEdit& edit, codec::BlockDecoder& decoder)
 
 FrameTail::FrameTail(const FrameEdit& edit, codec::BlockDecoder& decoder)
     : edit_(edit), checksum_changes_(checksum_changes(edit)) {
-  if (const auto old = base_checksums(edit))
+  // Without older chunks all is known; there may be more than memory for their sums.
+  if (const auto old = base_checksums(edit); old || (edit.keeps_checksums() && edit.kept() == 0))
     checksums_ = std::make_unique<EditedTable>(old, edit.kept(), edit.info().nchunks, 0,
                                                checksum_changes_, decoder);
   else if (edit.keeps_checksums())
     checksums_ = std::make_unique<ComputedChecksums>(edit, decoder);
-  std::vector<LayerSize> sizes;
-  for (const FrameEdit::Layer& layer : edit.vlmetalayers())
-    sizes.push_back({layer.name, layer.kept ? layer.kept->stored_size : layer.chunk.size()});
+  std::vector<LayerSize> sizes = sizes_of(edit.vlmetalayers());
   if (checksums_) {
     checksums_size_ =
         static_cast<std::uint64_t>(TableWriter(plain_settings()).write(*checksums_, nullptr, 0));
@@ -118,15 +116,7 @@ std::uint64_t FrameTail::write_index(TableContent& entries, StoreFile& file,
 void FrameTail::write_trailer(StoreFile& file, std::uint64_t position) {
   StoreWriter out(&file, position);
   out.append(trailer_.start);
-  for (const FrameEdit::Layer& layer : edit_.vlmetalayers()) {
-    if (layer.kept) {
-      out.append(content_head(layer.kept->stored_size));
-      out.copy(*edit_.base()->source(), layer.kept->stored_offset, layer.kept->stored_size);
-    } else {
-      out.append(content_head(layer.chunk.size()));
-      out.append(layer.chunk);
-    }
-  }
+  for (const FrameEdit::Layer& layer : edit_.vlmetalayers()) append_layer(layer, edit_, out);
   if (checksums_) {
     out.append(content_head(checksums_size_));
     out.flush();
@@ -135,6 +125,14 @@ void FrameTail::write_trailer(StoreFile& file, std::uint64_t position) {
   }
   out.append(trailer_.end);
   out.flush();
+}
+
+void append_layer(const FrameEdit::Layer& layer, const FrameEdit& edit, StoreWriter& out) {
+  out.append(content_head(layer.stored_size()));
+  if (layer.kept)
+    out.copy(*edit.base()->source(), layer.kept->stored_offset, layer.kept->stored_size);
+  else
+    out.append(layer.stored);
 }
 
 std::vector<std::uint8_t> plain_trailer(bool checksums) {

@@ -8,6 +8,7 @@
 
 #include "frame/frame_edit.hpp"
 #include "frame/metalayer_writer.hpp"
+#include "frame/store_writer.hpp"
 #include "frame/table_writer.hpp"
 
 namespace bloscfs::frame {
@@ -52,6 +53,9 @@ class FrameTail {
   TrailerLayout trailer_;
   bool has_vlmetalayers_ = false;
 };
+
+/// Writes a metalayer's content with its head.
+void append_layer(const FrameEdit::Layer& layer, const FrameEdit& edit, StoreWriter& out);
 
 /// The trailer of a frame without contents and without vlmetalayers but, if wanted, checksums.
 std::vector<std::uint8_t> plain_trailer(bool checksums);

@@ -115,6 +115,14 @@ bool FrameTransaction::remove_vlmetalayer(const std::string& name) {
   return changing().remove_vlmetalayer(name);
 }
 
+void FrameTransaction::set_metalayer(const std::string& name, codec::Bytes content) {
+  changing().set_metalayer(name, content);
+}
+
+bool FrameTransaction::remove_metalayer(const std::string& name) {
+  return changing().remove_metalayer(name);
+}
+
 void FrameTransaction::set_checksums(bool keep) {
   if (keep && !edit_.keeps_checksums() && !edit_.chunks().empty())
     throw std::logic_error("checksums asked for after chunks were put");

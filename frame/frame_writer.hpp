@@ -73,7 +73,11 @@ class FrameWriter {
   virtual void moved(std::shared_ptr<StoreDirectory> directory, std::string name) = 0;
 
   /// Sets the times of the container's file, which snapshots would otherwise take for a change.
+  /// ESTALE when somebody else has changed the container.
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
+
+  /// Owner, mode and so on of the container's file, whatever has its name now.
+  virtual FileAttributes attributes() const = 0;
 };
 
 /// Opens a contiguous frame at the start of a file for writing. Snapshots that the writer makes

@@ -73,6 +73,10 @@ MetalayerLayout lay_out_metalayers(const std::vector<LayerSize>& layers, const M
   return layout;
 }
 
+MetalayerLayout lay_out_header(const std::vector<LayerSize>& metalayers) {
+  return lay_out_metalayers(metalayers, {sizeof(RawFrameHeader), kMaxMetalayers, 0});
+}
+
 TrailerLayout lay_out_trailer(const std::vector<LayerSize>& vlmetalayers) {
   TrailerLayout layout;
   layout.start = {kMsgpackArray4, kTrailerVersion};

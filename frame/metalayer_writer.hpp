@@ -33,6 +33,9 @@ struct MetalayerLayout {
 /// ENOSPC when there are more layers or bytes than the format can hold.
 MetalayerLayout lay_out_metalayers(const std::vector<LayerSize>& layers, const MapRules& rules);
 
+/// Of a frame's fixed metalayers: its header ends where the last one does.
+MetalayerLayout lay_out_header(const std::vector<LayerSize>& metalayers);
+
 /// Marker and length that a content starts with.
 std::array<std::uint8_t, 5> content_head(std::uint64_t size);
 

@@ -9,6 +9,7 @@
 #include "codec/error.hpp"
 #include "frame/b2nd.hpp"
 #include "frame/cframe_format.hpp"
+#include "frame/frame_limits.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -44,7 +45,8 @@ void plan_array(const ArrayInfo& array, NewFrame& frame) {
   } catch (const codec::Error& error) {
     throw std::system_error(EINVAL, std::generic_category(), error.what());
   }
-  check(frame.info.nchunks <= kMaxChunks, "number of chunks", frame.info.nchunks);
+  check(frame.info.nchunks <= max_chunk_count(frame.checksums), "number of chunks",
+        frame.info.nchunks);
   frame.info.array = array;
   frame.metalayers.push_back({"b2nd", serialize_b2nd(array)});
 }

@@ -41,11 +41,15 @@ Registry& registry() {
   return instance;
 }
 
+/// A sidecar that may not be opened is none; one that cannot be just now may be locked.
 UniqueFd open_sidecar(int directory, const std::string& name) {
   try {
     return open_regular_at(directory, name, O_RDONLY);
-  } catch (const std::system_error&) {
-    return {};
+  } catch (const std::system_error& error) {
+    for (const auto refusal : {std::errc::permission_denied, std::errc::operation_not_permitted,
+                               std::errc::no_such_file_or_directory, std::errc::filename_too_long})
+      if (error.code() == refusal) return {};
+    throw;
   }
 }
 
@@ -91,6 +95,7 @@ class WaitingReader {
 }  // namespace
 
 std::shared_ptr<PeerLock> PeerLock::open(int directory, const std::string& name) {
+  if (directory == -1) return nullptr;
   UniqueFd fd = open_sidecar(directory, name);
   struct stat st {};
   if (!fd || ::fstat(fd.get(), &st) != 0) return nullptr;

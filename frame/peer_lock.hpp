@@ -16,8 +16,9 @@ namespace bloscfs::frame {
 /// snapshot they belong to, share one lock and do not release it under each other. Thread-safe.
 class PeerLock {
  public:
-  /// Opens `name` in `directory` (or AT_FDCWD); null if there is no such regular file, or it may
-  /// not be opened: then other programs are not expected to lock either.
+  /// Opens `name` in `directory` (AT_FDCWD too; -1 is none); null if there is no such regular file,
+  /// or it may not be opened: then other programs are not expected to lock either. Throws
+  /// std::system_error where that cannot be told, as for want of descriptors.
   static std::shared_ptr<PeerLock> open(int directory, const std::string& name);
 
   explicit PeerLock(UniqueFd fd) : fd_(std::move(fd)) {}

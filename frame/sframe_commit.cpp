@@ -135,6 +135,7 @@ std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {
 
 void SframeCommit::write_index_file(const FrameEdit& edit) {
   FrameTail tail(edit, decoder_);
+  if (edit.base()) info_.header_len = header_len_after(edit);
   const auto index_at = static_cast<std::uint64_t>(info_.header_len);
   std::uint64_t end = 0;
   if (info_.nchunks > 0) {
@@ -147,7 +148,7 @@ void SframeCommit::write_index_file(const FrameEdit& edit) {
   }
   info_.frame_len = static_cast<std::int64_t>(end);
   if (edit.base()) {
-    header_ = write_header_of(*edit.base(), info_, tail.has_vlmetalayers(), *index_);
+    header_ = write_header_after(edit, info_, tail.has_vlmetalayers(), *index_);
   } else {
     header_ = first_header(state_.planned, info_, tail.has_vlmetalayers());
     index_->write_at(0, header_);

@@ -18,6 +18,11 @@ namespace {
 /// The index is searched for doubtful numbers when there is one for so many entries.
 constexpr std::int64_t kEntriesPerDoubt = 64;
 
+[[noreturn]] void throw_stale() {
+  throw std::system_error(ESTALE, std::generic_category(),
+                          "sparse frame: changed by another program");
+}
+
 class SframeWriter final : public FrameWriter {
  public:
   explicit SframeWriter(SframeState state) : state_(std::move(state)) {}
@@ -57,11 +62,17 @@ class SframeWriter final : public FrameWriter {
 
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.current) return;
+    if (!state_.expected->matches(*state_.index, 0)) throw_stale();
     const Bytes header = state_.current->header_bytes();
     state_.expected->replace_file({header.begin(), header.end()}, [&] {
       state_.index->set_times(accessed, modified);
       return state_.index->stamp();
     });
+  }
+
+  FileAttributes attributes() const override {
+    if (!state_.index) throw std::logic_error("attributes of a sparse frame that is not there yet");
+    return state_.index->attributes();
   }
 
  private:
@@ -74,9 +85,7 @@ class SframeWriter final : public FrameWriter {
     if (!state_.current) return {};
     PeerLock::Exclusive lock =
         lock_exclusively(*state_.directory, kSframeLockName, state_.settings.locking);
-    if (!state_.current->unchanged())
-      throw std::system_error(ESTALE, std::generic_category(),
-                              "sparse frame: changed by another program");
+    if (!state_.current->unchanged()) throw_stale();
     return lock;
   }
 

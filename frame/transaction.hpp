@@ -70,6 +70,11 @@ class Transaction {
   virtual void set_vlmetalayer(const std::string& name, codec::Bytes content) = 0;
   /// False if there is none of that name. Removing bloscfs.xxh3 is set_checksums(false).
   virtual bool remove_vlmetalayer(const std::string& name) = 0;
+  /// The same for fixed metalayers, for which the container's header is written anew, and so a
+  /// contiguous frame as a whole, by a new file: EOPNOTSUPP where hard links forbid that. EPERM for
+  /// those that say what the frame is, EINVAL before the first commit of a new frame.
+  virtual void set_metalayer(const std::string& name, codec::Bytes content) = 0;
+  virtual bool remove_metalayer(const std::string& name) = 0;
   /// Keeps, from now on, the XXH3-64 of each chunk's stored bytes in the vlmetalayer bloscfs.xxh3
   /// (0 for special chunks), or drops it. Those of chunks that are there are computed by write();
   /// asked for before the first chunk is put.

@@ -65,6 +65,19 @@ void change_layer(Transaction& transaction, FrameContents& model, std::mt19937& 
   model.vlmetalayers[name] = content;
 }
 
+/// For which the frame is written anew.
+void change_fixed_layer(Transaction& transaction, FrameContents& model, std::mt19937& random) {
+  const std::string name(1, static_cast<char>('A' + below(random, 3)));
+  if (below(random, 3) == 0) {
+    transaction.remove_metalayer(name);
+    model.metalayers.erase(name);
+    return;
+  }
+  const Buffer content = random_content(random, below(random, 300));
+  transaction.set_metalayer(name, content);
+  model.metalayers[name] = content;
+}
+
 }  // namespace
 
 Buffer random_content(std::mt19937& random, std::int64_t size) {
@@ -89,7 +102,10 @@ void edit_at_random(Transaction& transaction, FrameContents& model, std::mt19937
         resize(transaction, model, random, whole_items);
         break;
       case 2:
-        change_layer(transaction, model, random);
+        if (transaction.info().frame_len > 0 && below(random, 4) == 0)
+          change_fixed_layer(transaction, model, random);
+        else
+          change_layer(transaction, model, random);
         break;
       default:
         replace_chunks(transaction, model, random);

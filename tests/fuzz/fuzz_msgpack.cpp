@@ -1,8 +1,8 @@
 // Metalayers as `b2frame info` shows them: any bytes decode to JSON, text or hexadecimal digits.
 
-#include "tools/msgpack_json.hpp"
+#include "frame/msgpack_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  const auto shown = bloscfs::tools::metalayer_to_json({data, size});
-  return bloscfs::tools::to_line(shown).empty() ? 1 : 0;
+  const auto shown = bloscfs::frame::metalayer_to_json({data, size});
+  return bloscfs::frame::to_line(shown).empty() ? 1 : 0;
 }

@@ -10,7 +10,7 @@
 
 #include "codec/bytes.hpp"
 
-namespace bloscfs::tools {
+namespace bloscfs::frame {
 
 /// Values that msgpack can nest; deeper ones are shown undecoded.
 inline constexpr int kMaxMsgpackDepth = 64;
@@ -25,10 +25,11 @@ std::optional<nlohmann::json> msgpack_to_json(codec::Bytes bytes);
 nlohmann::json metalayer_to_json(codec::Bytes bytes);
 
 /// The msgpack twin of a JSON text, with the keys of objects in their order. Throws
-/// std::runtime_error for what is no JSON, or is nested deeper than kMaxMsgpackDepth.
+/// std::runtime_error for what is no JSON, or is nested deeper than kMaxMsgpackDepth, and for what
+/// msgpack_to_json() gives for binary values and extensions, which would come back as maps.
 std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text);
 
 /// One line of ASCII-safe JSON; what is no UTF-8 is replaced.
 std::string to_line(const nlohmann::json& value);
 
-}  // namespace bloscfs::tools
+}  // namespace bloscfs::frame

@@ -1,4 +1,4 @@
-#include "tools/msgpack_json.hpp"
+#include "frame/msgpack_json.hpp"
 
 #include <string>
 #include <vector>
@@ -7,8 +7,10 @@
 
 namespace {
 
-using bloscfs::tools::metalayer_to_json;
-using bloscfs::tools::msgpack_to_json;
+using bloscfs::frame::json_to_msgpack;
+using bloscfs::frame::metalayer_to_json;
+using bloscfs::frame::msgpack_to_json;
+using bloscfs::frame::to_line;
 using nlohmann::json;
 
 using ByteVector = std::vector<std::uint8_t>;
@@ -71,9 +73,34 @@ BOOST_AUTO_TEST_CASE(shows_other_contents_as_text_or_digits) {
   BOOST_TEST(metalayer_to_json(ByteVector{'a', 0x1b}) == json({{"hex", "611b"}}));
 }
 
+BOOST_AUTO_TEST_CASE(json_becomes_msgpack_and_comes_back) {
+  for (const char* text : {R"({"z":1,"a":[true,null,-5,2.5,"text"],"m":{}})", "0", R"("")", "[]",
+                           "18446744073709551615"})
+    BOOST_TEST(msgpack_to_json(json_to_msgpack(bytes_of(text))).value() == json::parse(text));
+  const std::string deepest = std::string(64, '[') + std::string(64, ']');
+  BOOST_TEST(msgpack_to_json(json_to_msgpack(bytes_of(deepest))).value() == json::parse(deepest));
+  BOOST_TEST((json_to_msgpack(bytes_of(R"({"z":1,"a":2})")) ==
+              ByteVector{0x82, 0xa1, 'z', 1, 0xa1, 'a', 2}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_json_becomes_no_msgpack) {
+  for (const char* text : {"", "text", "{", "{\"a\":1} 2", "[1e400]", "{1:2}", "\"\xff\""})
+    BOOST_CHECK_THROW(json_to_msgpack(bytes_of(text)), std::runtime_error);
+  BOOST_CHECK_THROW(json_to_msgpack(bytes_of(std::string(65, '[') + std::string(65, ']'))),
+                    std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(what_stands_for_bytes_becomes_no_map) {
+  for (const ByteVector& bytes : {ByteVector{0xc4, 2, 0xab, 0x01}, ByteVector{0xd4, 5, 0xff},
+                                  ByteVector{0x81, 0xa1, 'a', 0xc4, 0}, ByteVector{0x81, 1, 2}}) {
+    const std::string shown = to_line(metalayer_to_json(bytes));
+    BOOST_CHECK_THROW(json_to_msgpack(bytes_of(shown)), std::runtime_error);
+  }
+  BOOST_TEST(!json_to_msgpack(bytes_of(R"({"hex":1,"other":"00"})")).empty());
+}
+
 BOOST_AUTO_TEST_CASE(lines_survive_broken_utf8) {
-  BOOST_TEST(bloscfs::tools::to_line(json(std::string("a\xff"))).find("\\ufffd") !=
-             std::string::npos);
+  BOOST_TEST(to_line(json(std::string("a\xff"))).find("\\ufffd") != std::string::npos);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,4 +1,4 @@
-#include "tools/msgpack_json.hpp"
+#include "frame/msgpack_json.hpp"
 
 #include <algorithm>
 #include <stdexcept>
@@ -9,10 +9,11 @@
 
 #include <fmt/format.h>
 
-namespace bloscfs::tools {
+namespace bloscfs::frame {
 namespace {
 
 using nlohmann::json;
+using nlohmann::ordered_json;
 
 json hex_object(codec::Bytes bytes) {
   return {{"hex", fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.end(), ""))}};
@@ -81,6 +82,20 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   int values_ = 0;
 };
 
+/// True for what stands for a value that JSON does not have: hex_object(), with a type or without.
+bool is_mark(const ordered_json& value) {
+  const auto hex = value.find("hex");
+  if (hex == value.end() || !hex->is_string()) return false;
+  return value.size() == 1 || (value.size() == 2 && value.contains("ext"));
+}
+
+void check_says_what_it_is(const ordered_json& value) {
+  if (value.is_object() && is_mark(value))
+    throw std::runtime_error("an object of hex stands for bytes, which JSON does not have");
+  if (value.is_structured())
+    for (const ordered_json& inner : value) check_says_what_it_is(inner);
+}
+
 bool is_printable_text(codec::Bytes bytes) {
   const auto is_control = [](std::uint8_t c) {
     return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
@@ -110,13 +125,16 @@ json metalayer_to_json(codec::Bytes bytes) {
 }
 
 std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text) {
-  using nlohmann::ordered_json;
-  const auto check_depth = [](int depth, ordered_json::parse_event_t, ordered_json&) {
-    if (depth > kMaxMsgpackDepth) throw std::runtime_error("JSON is nested too deeply");
+  using Event = ordered_json::parse_event_t;
+  const auto check_depth = [](int depth, Event event, ordered_json&) {
+    const bool opens = event == Event::object_start || event == Event::array_start;
+    if (opens && depth >= kMaxMsgpackDepth) throw std::runtime_error("JSON is nested too deeply");
     return true;
   };
   try {
-    return ordered_json::to_msgpack(ordered_json::parse(text.begin(), text.end(), check_depth));
+    const ordered_json value = ordered_json::parse(text.begin(), text.end(), check_depth);
+    check_says_what_it_is(value);
+    return ordered_json::to_msgpack(value);
   } catch (const ordered_json::exception& error) {
     const std::string_view message = error.what();  // "[json.exception.parse_error.101] parse ..."
     throw std::runtime_error(std::string(message.substr(message.find("] ") + 2)));
@@ -127,4 +145,4 @@ std::string to_line(const json& value) {
   return value.dump(-1, ' ', true, json::error_handler_t::replace);
 }
 
-}  // namespace bloscfs::tools
+}  // namespace bloscfs::frame
