@@ -2,13 +2,18 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <stdexcept>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
 #include "codec/error.hpp"
 #include "codec/names.hpp"
+#include "frame/cframe_format.hpp"
+#include "frame/metalayer_names.hpp"
+#include "frame/msgpack_json.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -85,88 +90,171 @@ const Computed kComputed[] = {
     {"dtype", dtype_text},
 };
 
-bool can_be_listed(std::string_view prefix, const MetalayerEntry& entry) {
-  return !entry.name.empty() && prefix.size() + entry.name.size() <= kMaxName;
-}
+/// Of one container, that are kept.
+constexpr std::size_t kMaxKeptContents = 128U << 10;
 
-/// Where the size cannot be told the metalayer is damaged: listed, and reading it says so.
-bool is_small_vlmetalayer(const Snapshot& snapshot, const MetalayerEntry& entry) {
-  try {
-    return snapshot.vlmetalayer_size(entry) <= static_cast<std::int64_t>(kMaxAttributeSize);
-  } catch (const codec::Error&) {
-    return true;
-  }
+bool can_be_listed(std::string_view attribute, const LayerName& layer) {
+  return is_free(layer) && !layer.name.empty() && attribute.size() <= kMaxName;
 }
 
 [[noreturn]] void throw_too_big(std::string_view name) {
   throw std::system_error(E2BIG, std::generic_category(), std::string(name));
 }
 
-std::optional<MetalayerEntry> find_entry(const std::vector<MetalayerEntry>& entries,
-                                         std::string_view name) {
-  const auto found = std::find_if(entries.begin(), entries.end(),
-                                  [&](const MetalayerEntry& entry) { return entry.name == name; });
-  if (found == entries.end() || name.empty()) return std::nullopt;
-  return *found;
-}
-
-/// Contents that were just read; they may be those of another state of the file.
-std::vector<std::uint8_t> unless_changed(const Snapshot& snapshot,
-                                         std::vector<std::uint8_t> contents) {
+void check_unchanged(const Snapshot& snapshot) {
   if (!snapshot.unchanged())
     throw std::system_error(EIO, std::generic_category(), "source was changed while in use");
-  return contents;
 }
 
-std::optional<std::string> computed_value(const FrameInfo& info, std::string_view name) {
-  for (const Computed& computed : kComputed) {
-    if (computed.name == name) return computed.value(info);
+const Computed* find_computed(std::string_view attribute) {
+  if (!attribute.starts_with(kAttributePrefix)) return nullptr;
+  attribute.remove_prefix(kAttributePrefix.size());
+  for (const Computed& computed : kComputed)
+    if (computed.name == attribute) return &computed;
+  return nullptr;
+}
+
+/// Throws codec::Error where it is damaged.
+bool is_too_large(const Snapshot& snapshot, LayerKind kind, const MetalayerEntry& entry) {
+  const std::int64_t size =
+      kind == LayerKind::fixed ? entry.stored_size : snapshot.vlmetalayer_size(entry);
+  return size > static_cast<std::int64_t>(kMaxAttributeSize);
+}
+
+std::vector<std::uint8_t> read_entry(const Snapshot& snapshot, LayerKind kind,
+                                     const MetalayerEntry& entry, codec::BlockDecoder& decoder) {
+  return kind == LayerKind::fixed ? snapshot.read_metalayer(entry)
+                                  : snapshot.read_vlmetalayer(entry, kMaxAttributeSize, decoder);
+}
+
+/// Keeps the content if it is at most `room` bytes.
+FrameAttributes::Layer look_at_layer(const Snapshot& snapshot, LayerKind kind,
+                                     const MetalayerEntry& entry, std::size_t room,
+                                     codec::BlockDecoder& decoder) {
+  FrameAttributes::Layer layer{{kind, entry.name}, false, nullptr};
+  try {
+    layer.is_too_large = is_too_large(snapshot, kind, entry);
+    if (layer.is_too_large || room == 0) return layer;
+    auto content = read_entry(snapshot, kind, entry, decoder);
+    if (content.size() <= room)
+      layer.content = std::make_shared<const std::vector<std::uint8_t>>(std::move(content));
+  } catch (const codec::Error&) {
+    // It is listed, and reading it says what is wrong.
   }
-  return std::nullopt;
+  return layer;
 }
 
 }  // namespace
 
-std::vector<std::string> list_attributes(const Snapshot& snapshot) {
+const FrameAttributes::Layer* FrameAttributes::find(const LayerName& name) const {
+  const auto found = std::find_if(layers.begin(), layers.end(),
+                                  [&](const Layer& layer) { return layer.name == name; });
+  return found == layers.end() ? nullptr : &*found;
+}
+
+std::size_t FrameAttributes::memory() const {
+  std::size_t bytes = sizeof(*this);
+  for (const Layer& layer : layers)
+    bytes +=
+        sizeof(layer) + layer.name.name.capacity() + (layer.content ? layer.content->size() : 0);
+  if (info.array)
+    bytes += info.array->shape.size() * 2 * sizeof(std::int64_t) +
+             info.array->dtype.value_or(std::string()).size();
+  return bytes;
+}
+
+FrameAttributes look_at_attributes(const Snapshot& snapshot, codec::BlockDecoder& decoder) {
+  FrameAttributes found{snapshot.info(), {}};
+  std::size_t room = kMaxKeptContents;
+  for (const LayerKind kind : {LayerKind::fixed, LayerKind::variable}) {
+    for (const MetalayerEntry& entry : entries_of(snapshot, kind)) {
+      found.layers.push_back(look_at_layer(snapshot, kind, entry, room, decoder));
+      if (const auto& content = found.layers.back().content) room -= content->size();
+    }
+  }
+  check_unchanged(snapshot);
+  return found;
+}
+
+std::optional<LayerName> layer_of(std::string_view attribute) {
+  if (attribute.starts_with(kMetaPrefix))
+    return LayerName{LayerKind::fixed, std::string(attribute.substr(kMetaPrefix.size()))};
+  for (const std::string_view prefix : {kVlmetaPrefix, kJsonPrefix})
+    if (attribute.starts_with(prefix))
+      return LayerName{LayerKind::variable, std::string(attribute.substr(prefix.size()))};
+  return std::nullopt;
+}
+
+std::string attribute_of(const LayerName& layer) {
+  return std::string(layer.kind == LayerKind::fixed ? kMetaPrefix : kVlmetaPrefix) + layer.name;
+}
+
+bool is_free(const LayerName& layer) {
+  return layer.kind == LayerKind::fixed ? !frame::says_what_it_is(layer.name)
+                                        : !frame::holds_for_one_frame(layer.name);
+}
+
+bool has_listed_metalayers(const Snapshot& snapshot) {
+  const FrameInfo& info = snapshot.info();
+  if (!is_frame(info)) return false;
+  const auto is_listed = [](const MetalayerEntry& entry) {
+    return is_free({LayerKind::fixed, entry.name});
+  };
+  return info.trailer_len != frame::kEmptyTrailerLen ||
+         std::any_of(snapshot.metalayers().begin(), snapshot.metalayers().end(), is_listed);
+}
+
+bool is_computed(std::string_view attribute) { return find_computed(attribute) != nullptr; }
+
+std::vector<std::string> list_attributes(const FrameAttributes* found,
+                                         const LayerChanges& changes) {
   std::vector<std::string> names;
-  for (const Computed& computed : kComputed) {
-    const std::optional<std::string> value = computed.value(snapshot.info());
-    if (value && value->size() <= kMaxAttributeSize)
-      names.push_back(std::string(kAttributePrefix) + std::string(computed.name));
-  }
-  for (const MetalayerEntry& entry : snapshot.metalayers()) {
-    if (can_be_listed(kMetaPrefix, entry) && entry.stored_size <= kMaxAttributeSize)
-      names.push_back(std::string(kMetaPrefix) + entry.name);
-  }
-  for (const MetalayerEntry& entry : snapshot.vlmetalayers()) {
-    if (can_be_listed(kVlmetaPrefix, entry) && is_small_vlmetalayer(snapshot, entry))
-      names.push_back(std::string(kVlmetaPrefix) + entry.name);
-  }
+  const auto add = [&](const LayerName& layer) {
+    std::string name = attribute_of(layer);
+    if (can_be_listed(name, layer)) names.push_back(std::move(name));
+  };
+  if (found != nullptr)
+    for (const FrameAttributes::Layer& layer : found->layers)
+      if (!layer.is_too_large && changes.count(layer.name) == 0) add(layer.name);
+  for (const auto& [layer, content] : changes)
+    if (content && content->size() <= kMaxAttributeSize) add(layer);
   return names;
 }
 
-std::optional<std::vector<std::uint8_t>> read_attribute(const Snapshot& snapshot,
-                                                        std::string_view name,
-                                                        codec::BlockDecoder& decoder) {
-  if (name.starts_with(kMetaPrefix)) {
-    const auto entry = find_entry(snapshot.metalayers(), name.substr(kMetaPrefix.size()));
-    if (!entry) return std::nullopt;
-    if (entry->stored_size > kMaxAttributeSize) throw_too_big(name);
-    return unless_changed(snapshot, snapshot.read_metalayer(*entry));
+std::optional<std::string> computed_value(const FrameInfo& info, std::string_view attribute) {
+  const Computed* const computed = find_computed(attribute);
+  if (computed == nullptr) return std::nullopt;
+  auto value = computed->value(info);
+  if (value && value->size() > kMaxAttributeSize) throw_too_big(attribute);
+  return value;
+}
+
+std::optional<std::vector<std::uint8_t>> read_layer(const Snapshot& snapshot, const LayerName& name,
+                                                    codec::BlockDecoder& decoder) {
+  const auto entry = name.name.empty() ? std::nullopt : find_layer(snapshot, name);
+  if (!entry) return std::nullopt;
+  if (is_too_large(snapshot, name.kind, *entry)) throw_too_big(name.name);
+  auto content = read_entry(snapshot, name.kind, *entry, decoder);
+  check_unchanged(snapshot);
+  return content;
+}
+
+std::string layer_as_json(codec::Bytes content) {
+  std::string text = frame::to_line(frame::metalayer_to_json(content));
+  if (text.size() > kMaxAttributeSize) throw_too_big("JSON");
+  return text;
+}
+
+std::vector<std::uint8_t> layer_from_json(const std::string& text) {
+  std::vector<std::uint8_t> content;
+  try {
+    content =
+        frame::json_to_msgpack({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+  } catch (const std::runtime_error& error) {
+    throw std::system_error(EINVAL, std::generic_category(), error.what());
   }
-  if (name.starts_with(kVlmetaPrefix)) {
-    const auto entry = find_entry(snapshot.vlmetalayers(), name.substr(kVlmetaPrefix.size()));
-    if (!entry) return std::nullopt;
-    if (snapshot.vlmetalayer_size(*entry) > static_cast<std::int64_t>(kMaxAttributeSize))
-      throw_too_big(name);
-    return unless_changed(snapshot, snapshot.read_vlmetalayer(*entry, kMaxAttributeSize, decoder));
-  }
-  if (!name.starts_with(kAttributePrefix)) return std::nullopt;
-  const std::optional<std::string> value =
-      computed_value(snapshot.info(), name.substr(kAttributePrefix.size()));
-  if (!value) return std::nullopt;
-  if (value->size() > kMaxAttributeSize) throw_too_big(name);
-  return std::vector<std::uint8_t>(value->begin(), value->end());
+  if (content.size() > kMaxAttributeSize) throw_too_big("msgpack");
+  return content;
 }
 
 bool is_in_shown_space(std::string_view name) {

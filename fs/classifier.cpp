@@ -1,6 +1,7 @@
 #include "fs/classifier.hpp"
 
 #include <cerrno>
+#include <exception>
 #include <system_error>
 #include <utility>
 
@@ -8,20 +9,52 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/carrier.hpp"
 #include "frame/open_regular.hpp"
+#include "frame/snapshot.hpp"
+#include "fs/attributes.hpp"
 #include "fs/log.hpp"
+#include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 /// Verdicts kept.
 constexpr std::size_t kMaxVerdicts = 100'000;
+/// Paths of which it is remembered that the log has them.
+constexpr std::size_t kMaxUnreadable = 10'000;
+/// How often a file is read that changes meanwhile.
+constexpr int kTries = 3;
+/// Within a tick of a coarse clock a file may change and keep its times.
+constexpr std::int64_t kYoungNs = 2'000'000'000;
+
+/// True for errors that say "not you" or "not there (any more)" rather than "it went wrong".
+bool is_refusal(const std::error_code& error) {
+  for (const auto refusal : {std::errc::permission_denied, std::errc::operation_not_permitted,
+                             std::errc::no_such_file_or_directory, std::errc::not_a_directory,
+                             std::errc::too_many_symbolic_link_levels, std::errc(ESTALE)})
+    if (error == refusal) return true;
+  return false;
+}
+
+bool is_young(const struct stat& st) {
+  return nanoseconds(now()) - nanoseconds(st.st_ctim) < kYoungNs;
+}
+
+/// That a file in this state is nothing but itself.
+Verdict state_verdict(const SourceEntry& entry) {
+  Verdict verdict{};
+  verdict.device = entry.source.st_dev;
+  verdict.inode = entry.source.st_ino;
+  verdict.is_sframe = entry.is_sframe;
+  verdict.size = entry.source.st_size;
+  verdict.mtime_ns = nanoseconds(entry.source.st_mtim);
+  verdict.ctime_ns = nanoseconds(entry.source.st_ctim);
+  verdict.is_young = is_young(entry.source);
+  return verdict;
+}
 
 }  // namespace
-
-std::int64_t nanoseconds(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
-}
 
 Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
     : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
@@ -29,8 +62,9 @@ Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* 
 std::unique_ptr<frame::Snapshot> Classifier::open(const std::string& path, bool is_sframe) const {
   frame::OpenSettings settings;
   settings.counters = counters_;
-  settings.name = path;
-  settings.directory = root_.descriptor();
+  const NearPath near = root_.approach(path);
+  settings.name = near.rest;
+  settings.directory = near.directory;
   return open_with(settings, path, is_sframe);
 }
 
@@ -59,47 +93,55 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
 std::optional<struct stat> Classifier::stat_index(const std::string& directory) const {
   try {
     return root_.stat(join_path(directory, kSframeIndex));
-  } catch (const std::system_error&) {
-    return std::nullopt;  // a directory that may not be searched is shown as one
+  } catch (const std::system_error& error) {
+    // A directory that may not be searched is shown as one.
+    if (is_refusal(error.code())) return std::nullopt;
+    throw;
   }
 }
 
-std::optional<SourceEntry> Classifier::look(const std::string& path) {
-  return look(path, Trust::same_state);
-}
-
-std::optional<SourceEntry> Classifier::look_at_own(const std::string& path) {
-  return look(path, Trust::any_state);
-}
-
-std::optional<SourceEntry> Classifier::look(const std::string& path, Trust trust) {
-  const auto st = root_.stat(path);
-  if (!st) return std::nullopt;
+SourceEntry Classifier::look(const std::string& path, const struct stat& st) {
   SourceEntry entry;
-  entry.entry = *st;
-  entry.source = *st;
-  if (S_ISDIR(st->st_mode)) {
-    const auto index = stat_index(path);
-    if (!index || !S_ISREG(index->st_mode)) return entry;
-    entry.is_sframe = true;
-    entry.source = *index;
-  } else if (!S_ISREG(st->st_mode)) {
-    return entry;
+  entry.entry = st;
+  entry.source = st;
+  try {
+    if (S_ISDIR(st.st_mode)) {
+      const auto index = stat_index(path);
+      if (!index || !S_ISREG(index->st_mode)) return entry;
+      entry.is_sframe = true;
+      entry.source = *index;
+    } else if (!S_ISREG(st.st_mode)) {
+      return entry;
+    }
+    look_inside(path, entry);
+  } catch (const std::system_error& error) {
+    note_unreadable(path, entry, error.code());
   }
-  look_inside(path, entry, trust);
   return entry;
 }
 
-void Classifier::look_inside(const std::string& path, SourceEntry& entry, Trust trust) {
-  auto verdict = recall(entry, trust);
-  if (!verdict) {
-    verdict = judge(path, entry);
-    const MutexLock lock(mutex_);
-    verdicts_.remember(*verdict);
-  }
+void Classifier::note_unreadable(const std::string& path, SourceEntry& entry,
+                                 const std::error_code& error) {
+  entry.is_sframe = false;
+  entry.source = entry.entry;
+  if (is_refusal(error)) return;  // opening it tells the reader why
+  entry.unreadable = error;
+  if (S_ISREG(entry.entry.st_mode)) entry.shown = promised_by(path.substr(path.rfind('/') + 1));
+  if (entry.shown == ShownAs::array && raw_) entry.shown = ShownAs::flat;
+  const MutexLock lock(mutex_);
+  if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
+  if (unreadable_.insert(path).second)
+    log::error(fmt::format("{}: cannot be looked at: {}", path, error.message()));
+}
+
+void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
+  auto verdict = recall(entry);
+  if (!verdict) verdict = judge(path, entry);
   entry.shown = verdict->shown;
   entry.is_container = verdict->is_container;
   entry.is_bloscpack = verdict->is_bloscpack;
+  entry.may_lack_contents = verdict->may_lack_contents;
+  entry.has_metalayers = verdict->has_metalayers;
   entry.shown_size = verdict->shown_size;
   entry.stored_size = verdict->stored_size;
   if (entry.is_container) return;
@@ -107,42 +149,73 @@ void Classifier::look_inside(const std::string& path, SourceEntry& entry, Trust 
   entry.source = entry.entry;
 }
 
+/// Read again where the file changes meanwhile; what then changes still is not remembered.
 Verdict Classifier::judge(const std::string& path, const SourceEntry& entry) {
-  Verdict verdict{};
-  verdict.device = entry.source.st_dev;
-  verdict.inode = entry.source.st_ino;
-  verdict.is_sframe = entry.is_sframe;
-  verdict.size = entry.source.st_size;
-  verdict.mtime_ns = nanoseconds(entry.source.st_mtim);
-  verdict.ctime_ns = nanoseconds(entry.source.st_ctim);
-  try {
-    // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
-    frame::OpenSettings settings;
-    settings.counters = counters_;
-    const auto snapshot = open_with(settings, path, entry.is_sframe);
-    if (!snapshot) return verdict;
-    const ViewShape shape = shape_of(*snapshot);
-    verdict.is_container = true;
-    verdict.is_bloscpack = snapshot->info().kind == frame::ContainerKind::bloscpack;
-    verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
-    verdict.shown_size = shape.file_size();
-    verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
-  } catch (const codec::Error& error) {
-    log::warn(fmt::format("{}: shown as it is: {}", path, error.what()));
-  } catch (const std::system_error&) {
-    // Unreadable files keep their full names; opening them tells the reader why.
+  for (int tries = 1;; tries++) {
+    Verdict verdict{};
+    std::string damage;
+    std::exception_ptr failure;
+    try {
+      verdict = read_verdict(path, entry);
+    } catch (const codec::Error& error) {
+      verdict = state_verdict(entry);
+      verdict.is_damaged = true;
+      damage = error.what();
+    } catch (const std::system_error&) {
+      failure = std::current_exception();
+    }
+    const bool unchanged = is_unchanged(path, entry);
+    if (!unchanged && tries < kTries) continue;
+    if (failure) std::rethrow_exception(failure);
+    if (unchanged) remember(path, verdict, damage);
+    return verdict;
   }
+}
+
+void Classifier::remember(const std::string& path, const Verdict& verdict,
+                          const std::string& damage) {
+  const MutexLock lock(mutex_);
+  const Verdict* const known = verdicts_.find(verdict.device, verdict.inode, verdict.is_sframe);
+  if (verdict.is_damaged && (known == nullptr || !known->is_damaged))
+    log::warn(fmt::format("{}: shown as it is: {}", path, damage));
+  verdicts_.remember(verdict);
+}
+
+bool Classifier::is_unchanged(const std::string& path, const SourceEntry& entry) const {
+  const auto now = root_.stat(entry.is_sframe ? join_path(path, kSframeIndex) : path);
+  return now && now->st_dev == entry.source.st_dev && now->st_ino == entry.source.st_ino &&
+         now->st_size == entry.source.st_size &&
+         nanoseconds(now->st_mtim) == nanoseconds(entry.source.st_mtim) &&
+         nanoseconds(now->st_ctim) == nanoseconds(entry.source.st_ctim);
+}
+
+Verdict Classifier::read_verdict(const std::string& path, const SourceEntry& entry) const {
+  Verdict verdict = state_verdict(entry);
+  // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
+  frame::OpenSettings settings;
+  settings.counters = counters_;
+  const auto snapshot = open_with(settings, path, entry.is_sframe);
+  if (!snapshot) return verdict;
+  const ViewShape shape = shape_of(*snapshot);
+  verdict.is_container = true;
+  verdict.is_young = false;
+  verdict.is_bloscpack = snapshot->info().kind == frame::ContainerKind::bloscpack;
+  verdict.has_metalayers = has_listed_metalayers(*snapshot);
+  verdict.may_lack_contents = frame::may_lack_contents(*snapshot);
+  verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
+  verdict.shown_size = shape.file_size();
+  verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
   return verdict;
 }
 
-std::optional<Verdict> Classifier::recall(const SourceEntry& entry, Trust trust) const {
+std::optional<Verdict> Classifier::recall(const SourceEntry& entry) const {
   const struct stat& source = entry.source;
   const MutexLock lock(mutex_);
   const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
   if (found == nullptr) return std::nullopt;
   const Verdict& verdict = *found;
-  if (trust == Trust::any_state && verdict.is_container) return verdict;
-  if (verdict.size != source.st_size || verdict.mtime_ns != nanoseconds(source.st_mtim) ||
+  if (verdict.is_young || verdict.size != source.st_size ||
+      verdict.mtime_ns != nanoseconds(source.st_mtim) ||
       verdict.ctime_ns != nanoseconds(source.st_ctim))
     return std::nullopt;
   return verdict;

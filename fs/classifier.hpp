@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
+#include <unordered_set>
 
 #include <sys/stat.h>
 
@@ -26,24 +28,32 @@ struct SourceEntry {
   bool is_container = false;
   bool is_sframe = false;
   bool is_bloscpack = false;
-  std::int64_t shown_size = 0;   ///< containers: st_size of the view
-  std::int64_t stored_size = 0;  ///< sframes: bytes in the chunk files and the index
-  struct stat source {};         ///< of the file; of chunks.b2frame for an sframe
-  struct stat entry {};          ///< of the entry itself (the directory of an sframe)
+  bool has_metalayers = true;      ///< containers: false if there are none to list
+  bool may_lack_contents = false;  ///< containers: see missing_contents()
+  std::int64_t shown_size = 0;     ///< containers: st_size of the view
+  std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
+  /// What it is could not be found out (EIO, EMFILE...): then it is shown by the name that its
+  /// suffix promises, and whoever wants more than the name gets this error.
+  std::error_code unreadable;
+  /// What this mount has open of it may have been made of another state of SOURCE.
+  bool is_outdated = false;
+  struct stat source {};  ///< of the file; of chunks.b2frame for an sframe
+  struct stat entry {};   ///< of the entry itself (the directory of an sframe)
+
+  mode_t shown_type() const { return is_container ? S_IFREG : entry.st_mode & S_IFMT; }
 };
 
-/// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory.
+/// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
+/// bytes justify, read while the file stayed as it was. Neither a failed read nor a missing
+/// permission says anything about a file.
 class Classifier {
  public:
   Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters);
 
-  /// The entry at `path`, nullopt if nothing is there. Damaged containers are logged once and
-  /// count as themselves; so do files that may not be read, and anything that is no regular file
-  /// or directory, which is never opened.
-  std::optional<SourceEntry> look(const std::string& path);
-  /// The same for a container that only this mount writes to, which does not make another kind of
-  /// file of it: what it was judged to be last holds, all but the sizes.
-  std::optional<SourceEntry> look_at_own(const std::string& path);
+  /// The entry at `path`, of which `st` is known. Damaged containers are logged once and count as
+  /// themselves; so do files that may not be read, and anything that is no regular file or
+  /// directory, which is never opened. Never asked about what this mount has open for writing.
+  SourceEntry look(const std::string& path, const struct stat& st);
 
   /// True if a regular file holds a container now; nothing is remembered.
   bool is_container(const SourceObject& file) const;
@@ -56,19 +66,20 @@ class Classifier {
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
                                              const std::string& path, bool is_sframe) const;
   std::optional<struct stat> stat_index(const std::string& directory) const;
-  enum class Trust { same_state, any_state };
-  void look_inside(const std::string& path, SourceEntry& entry, Trust trust);
+  void look_inside(const std::string& path, SourceEntry& entry);
   Verdict judge(const std::string& path, const SourceEntry& entry);
-  std::optional<SourceEntry> look(const std::string& path, Trust trust);
-  std::optional<Verdict> recall(const SourceEntry& entry, Trust trust) const;
+  Verdict read_verdict(const std::string& path, const SourceEntry& entry) const;
+  bool is_unchanged(const std::string& path, const SourceEntry& entry) const;
+  void remember(const std::string& path, const Verdict& verdict, const std::string& damage);
+  void note_unreadable(const std::string& path, SourceEntry& entry, const std::error_code& error);
+  std::optional<Verdict> recall(const SourceEntry& entry) const;
 
   const SourceRoot& root_;
   const bool raw_;
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
   VerdictTable verdicts_ GUARDED_BY(mutex_);
+  std::unordered_set<std::string> unreadable_ GUARDED_BY(mutex_);  ///< paths that the log has
 };
-
-std::int64_t nanoseconds(const timespec& time);
 
 }  // namespace bloscfs::fs

@@ -20,6 +20,9 @@ constexpr std::size_t kBatch = 256;
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 4;
 
+/// How often another program may change a file under the commits that one call asks for.
+constexpr int kMaxFollowed = 10;
+
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
@@ -28,26 +31,28 @@ std::error_code code_of(const std::exception& error) {
     if (system->code().category() == std::generic_category() ||
         system->code().category() == std::system_category())
       return system->code();
+    const std::error_condition told = system->code().default_error_condition();
+    if (told.category() == std::generic_category()) return {told.value(), told.category()};
   }
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
     return std::make_error_code(std::errc::not_enough_memory);
   return std::make_error_code(std::errc::io_error);
 }
 
+bool asks_again(const CommitFailure& failure) {
+  return failure.code == std::errc::resource_unavailable_try_again;
+}
+
 /// What a commit failed with; nothing where its file was removed meanwhile, which asks for none.
-std::error_code failure_of(const Content& content, const std::exception& error) {
+CommitFailure failure_of(const Content& content, const std::exception& error) {
   if (content.is_orphan()) return {};
-  const std::error_code code = code_of(error);
-  if (code != std::errc::resource_unavailable_try_again) log::warn(error.what());
-  return code;
+  return {code_of(error), error.what()};
 }
 
 }  // namespace
 
-void Committer::start(std::function<void(const std::error_code&)> ended,
-                      std::function<void()> sync_all) {
-  ended_ = std::move(ended);
-  sync_all_ = std::move(sync_all);
+void Committer::start(Services services) {
+  services_ = std::move(services);
   thread_ = std::thread([this] { work(); });
 }
 
@@ -63,7 +68,7 @@ void Committer::stop() {
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
-  if (is_new) entry->second = {content, std::move(owner), std::nullopt};
+  if (is_new) entry->second = {content, std::move(owner), std::nullopt, {}};
 }
 
 void Committer::queue(const std::shared_ptr<Content>& content, bool at_once) {
@@ -108,31 +113,33 @@ bool Committer::stage(std::size_t least_dirty) {
   bool goes_on = false;
   for (const auto& content : all_contents()) {
     if (!content->can_be_staged(least_dirty)) continue;
-    const std::error_code failure = stage(content);
-    if (failure)
+    const CommitFailure failure = stage(content);
+    if (failure.code)
       settle(content, failure);
-    else if (ended_)
-      ended_({});
-    goes_on |= !failure && content->can_be_staged(kWorthStaging);
+    else if (services_.ended)
+      services_.ended({});
+    goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
   }
   return goes_on;
 }
 
-std::error_code Committer::stage(const std::shared_ptr<Content>& content) {
+CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
   const bool was_orphan = content->is_orphan();
-  ContentCommit commit(content, CommitKind::staged);
-  if (commit.empty()) return {};
-  try {
-    commit.stage();
-    return {};
-  } catch (const std::exception& error) {
-    // Removed in the midst of it: the writer who wants the memory asks again.
-    if (content->is_orphan() != was_orphan) return {};
-    log::warn(error.what());
-    const std::error_code failure = code_of(error);
-    commit.fail(failure);
-    return failure;
+  CommitFailure failure;
+  {
+    ContentCommit commit(content, CommitKind::staged);
+    if (commit.empty()) return {};
+    try {
+      commit.stage();
+      return {};
+    } catch (const std::exception& error) {
+      failure = {code_of(error), error.what()};
+    }
   }
+  // Removed in the midst of it: the writer who wants the memory asks again.
+  if (content->is_orphan() != was_orphan || follow(content, failure)) return {};
+  content->remember_error(failure.code);
+  return failure;
 }
 
 Committer::Contents Committer::all_contents() {
@@ -157,17 +164,17 @@ void Committer::work() {
   }
 }
 
-void Committer::settle(const std::shared_ptr<Content>& content, const std::error_code& error) {
-  if (error) {
-    stats_.commit_failures++;
-    log::error(fmt::format("a commit failed: {}", error.message()));
-  } else {
-    stats_.commits++;
-  }
+void Committer::settle(const std::shared_ptr<Content>& content, const CommitFailure& failure) {
+  const std::error_code error = failure.code;
+  ++(error ? stats_.commit_failures : stats_.commits);
   {
     Entry done;  // destroyed after the lock is released
     const MutexLock lock(mutex_);
     const auto entry = dirty_.find(content.get());
+    const std::error_code told =
+        entry == dirty_.end() ? std::error_code() : std::exchange(entry->second.told, error);
+    // It is tried again every few seconds.
+    if (error && told != error) log::error(fmt::format("a commit failed: {}", failure.text));
     if (entry != dirty_.end()) {
       if (error)
         entry->second.due = Clock::now() + kGroupDelay;
@@ -182,20 +189,44 @@ void Committer::settle(const std::shared_ptr<Content>& content, const std::error
       }
     }
   }
-  if (ended_) ended_(error);
+  if (services_.ended) services_.ended(error);
+}
+
+bool Committer::follow(const std::shared_ptr<Content>& content, CommitFailure& failure) {
+  try {
+    return services_.follow(content);
+  } catch (const std::exception& error) {
+    failure = {code_of(error), error.what()};
+    return false;
+  }
+}
+
+/// May commit other files, so that nothing of these may be held.
+CommitFailure Committer::announce(Content& content) {
+  try {
+    content.announce_change();
+    return {};
+  } catch (const std::exception& error) {
+    return failure_of(content, error);
+  }
 }
 
 std::error_code Committer::commit_batch(const Contents& contents) {
+  std::vector<CommitFailure> failures;
+  for (const auto& content : contents) failures.push_back(announce(*content));
   const MutexLock batch_lock(batch_mutex_);
   Batch batch;
-  for (const auto& content : contents) {
+  for (std::size_t i = 0; i < contents.size(); i++) {
+    const auto& content = contents[i];
     auto commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
-    if (!commit->empty()) {
+    if (failures[i].code) {
+      give_up(batch, commit, failures[i]);
+    } else if (!commit->empty()) {
       batch.commits.push_back(std::move(commit));
-      continue;
+    } else {
+      commit.reset();
+      settle(content, {});
     }
-    commit.reset();
-    settle(content, {});
   }
   run(batch, &ContentCommit::write);
   flush(batch);
@@ -206,7 +237,7 @@ std::error_code Committer::commit_batch(const Contents& contents) {
     if (!commit) continue;
     const std::shared_ptr<Content> content = commit->content();
     commit.reset();
-    settle(content, {});
+    conclude(content, {}, batch);
   }
   for (const auto& content : batch.again) {
     const std::error_code error = commit_now(content);
@@ -221,34 +252,38 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
     try {
       ((*commit).*step)();
     } catch (const std::exception& error) {
-      const std::error_code failure = failure_of(*commit->content(), error);
-      if (failure == std::errc::resource_unavailable_try_again) {
-        batch.again.push_back(commit->content());
-        commit.reset();
-      } else {
-        give_up(batch, commit, failure);
-      }
+      give_up(batch, commit, failure_of(*commit->content(), error));
     }
   }
 }
 
 void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
-                        const std::error_code& error) {
-  if (error) commit->fail(error);
+                        const CommitFailure& failure) {
   const std::shared_ptr<Content> content = commit->content();
   commit.reset();
-  settle(content, error);
-  if (!batch.first_error) batch.first_error = error;
+  if (asks_again(failure))
+    batch.again.push_back(content);
+  else
+    conclude(content, failure, batch);
+}
+
+/// A commit that has ended, well or not.
+void Committer::conclude(const std::shared_ptr<Content>& content, CommitFailure failure,
+                         Batch& batch) {
+  if (follow(content, failure)) return batch.again.push_back(content);
+  if (failure.code) content->remember_error(failure.code);
+  settle(content, failure);
+  if (!batch.first_error) batch.first_error = failure.code;
 }
 
 void Committer::flush(Batch& batch) {
   if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
   try {
-    sync_all_();
+    services_.sync_all();
     run(batch, &ContentCommit::flushed);
   } catch (const std::system_error& error) {
     for (auto& commit : batch.commits)
-      if (commit) give_up(batch, commit, error.code());
+      if (commit) give_up(batch, commit, {error.code(), error.what()});
   }
 }
 
@@ -259,26 +294,47 @@ void Committer::commit(const Contents& contents) {
 }
 
 std::error_code Committer::commit_now(const std::shared_ptr<Content>& content) {
-  std::error_code failure;
-  do {
-    failure = {};
-    ContentCommit commit(content, CommitKind::alone);
-    if (commit.empty()) return {};
-    try {
-      commit.write();
-      commit.flush();
-      commit.publish();
-      commit.flush();
-      commit.finish();
-    } catch (const std::exception& error) {
-      failure = failure_of(*content, error);
-    }
-  } while (failure == std::errc::resource_unavailable_try_again);
+  CommitFailure failure;
+  bool goes_on = true;
+  for (int tries = 0; goes_on; tries++) {
+    failure = announce(*content);
+    if (!try_commit(content, failure)) return {};
+    goes_on = asks_again(failure) || (tries < kMaxFollowed && follow(content, failure));
+  }
   settle(content, failure);
-  return failure;
+  return failure.code;
 }
 
-void Committer::commit_all() { commit(all_contents()); }
+bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure) {
+  ContentCommit commit(content, CommitKind::alone);
+  if (commit.empty()) return false;
+  if (failure.code) return true;
+  try {
+    commit.write();
+    commit.flush();
+    commit.publish();
+    commit.flush();
+    commit.finish();
+  } catch (const std::exception& error) {
+    failure = failure_of(*content, error);
+  }
+  return true;
+}
+
+void Committer::commit_all() {
+  commit_in_batches(all_contents());
+  // What has failed, and files that were handed the attributes of others meanwhile.
+  if (const auto error = commit_in_batches(all_contents()))
+    throw std::system_error(error, "commit");
+}
+
+std::vector<Committer::Uncommitted> Committer::uncommitted() {
+  const MutexLock lock(mutex_);
+  std::vector<Uncommitted> left;
+  for (const auto& [content, entry] : dirty_)
+    if (content->needs_commit()) left.push_back({entry.content, entry.told});
+  return left;
+}
 
 std::error_code Committer::commit_in_batches(const Contents& contents) {
   std::error_code first_error;

@@ -6,6 +6,8 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -17,6 +19,11 @@ namespace bloscfs::fs {
 
 class ContentCommit;
 
+struct CommitFailure {
+  std::error_code code;  ///< none: it went well
+  std::string text;
+};
+
 /// Thread-safe.
 class Committer {
  public:
@@ -26,9 +33,18 @@ class Committer {
   Committer(const Committer&) = delete;
   Committer& operator=(const Committer&) = delete;
 
-  /// Starts the thread that commits in the background. `ended` hears of the outcome of each commit;
-  /// `sync_all` makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
-  void start(std::function<void(const std::error_code&)> ended, std::function<void()> sync_all);
+  struct Services {
+    /// Hears of the outcome of each commit.
+    std::function<void(const std::error_code&)> ended;
+    /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
+    std::function<void()> sync_all;
+    /// Asked when a commit has failed, or has ended: true if another program had changed the file,
+    /// and the content has gone on from what is there now. A commit is never tried again on a state
+    /// that is gone.
+    std::function<bool(const std::shared_ptr<Content>&)> follow = [](const auto&) { return false; };
+  };
+  /// Starts the thread that commits in the background.
+  void start(Services services);
   void stop();
 
   /// The content has something to commit, and `owner` lives until that is done.
@@ -45,8 +61,14 @@ class Committer {
 
   /// Commits now. Throws what went wrong; what is concerned is then still dirty.
   void commit(const Contents& contents);
-  /// Commits all that is dirty. Throws the first error after trying all.
+  /// Commits all that is dirty. Throws the first error that stayed after trying all.
   void commit_all();
+  struct Uncommitted {
+    std::shared_ptr<Content> content;
+    std::error_code failure;
+  };
+  /// What still is dirty, and what the last try failed with.
+  std::vector<Uncommitted> uncommitted() EXCLUDES(mutex_);
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -54,6 +76,7 @@ class Committer {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
     std::optional<Clock::time_point> due;
+    std::error_code told;  ///< the failure that the log has
   };
 
   void work();
@@ -61,7 +84,7 @@ class Committer {
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
   /// A step for each content that has so much. True if one has enough for another step.
   bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
-  std::error_code stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
+  CommitFailure stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   Contents all_contents() EXCLUDES(mutex_);
   struct Batch {
     std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
@@ -71,14 +94,20 @@ class Committer {
   std::error_code commit_batch(const Contents& contents);
   std::error_code commit_in_batches(const Contents& contents);
   std::error_code commit_now(const std::shared_ptr<Content>& content);
+  CommitFailure announce(Content& content);
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);
-  void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const std::error_code& error);
-  void settle(const std::shared_ptr<Content>& content, const std::error_code& error);
+  void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
+  void conclude(const std::shared_ptr<Content>& content, CommitFailure failure, Batch& batch);
+  /// False if there was nothing to commit.
+  static bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
+  /// True if the content has followed SOURCE, so that it may be committed again. What keeps it from
+  /// that takes the failure's place.
+  bool follow(const std::shared_ptr<Content>& content, CommitFailure& failure);
+  void settle(const std::shared_ptr<Content>& content, const CommitFailure& failure);
 
   Stats& stats_;
-  std::function<void(const std::error_code&)> ended_;
-  std::function<void()> sync_all_;
+  Services services_;
   std::thread thread_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
   Mutex mutex_;

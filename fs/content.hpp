@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/stat.h>
@@ -20,6 +21,7 @@
 #include "fs/content_home.hpp"
 #include "fs/dirty_budget.hpp"
 #include "fs/file_view.hpp"
+#include "fs/metalayer_changes.hpp"
 #include "fs/source_object.hpp"
 #include "fs/sync.hpp"
 #include "fs/worker_pool.hpp"
@@ -62,8 +64,10 @@ class Content {
 
   std::int64_t size() const;
   LogicalAttributes attributes() const;
-  /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`.
-  void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
+  /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`. EIO for a reader of
+  /// an `epoch` that is over.
+  void read(std::int64_t offset, std::int64_t size, ReplyData& out,
+            std::optional<std::uint64_t> epoch = std::nullopt) const;
   /// Brings the blocks of such a range into the cache, unless the reader has `reached` what is
   /// behind them meanwhile.
   void prefetch(std::int64_t offset, std::int64_t size,
@@ -73,29 +77,82 @@ class Content {
   std::optional<std::int64_t> seek_hole(std::int64_t offset) const;
   /// The last committed state; null before the first commit.
   std::shared_ptr<const frame::Snapshot> snapshot() const;
+  /// What stat shows of the file, without a look at it.
+  struct Shown {
+    bool is_bloscpack = false;
+    std::int64_t size = 0;
+    std::int64_t stored_chunks = 0;  ///< bytes
+  };
+  Shown shown() const;
+
+  // --- other programs that change SOURCE
+
+  /// False once the file is not as the content left it, or lost its name; nullopt while a commit is
+  /// under way, which finds that out itself.
+  std::optional<bool> is_current();
+  bool is_overtaken() { return is_current() == false; }
+  /// Where the file is not current any more: goes on from what has its name now, the end of an
+  /// epoch. Contents that were written are put into a
+  /// frame beside it, attributes are kept to be committed to the new state; without a successor the
+  /// file is one without a name. True if so, and the content may be committed again. Errors are
+  /// those of making that frame; then nothing is lost, nor changed.
+  bool follow_source();
+  /// Path below SOURCE that its file has or waits for, for messages.
+  std::string path();
+  /// What could not be committed before the mount ends is kept for `b2frame recover`. Returns the
+  /// path of the frame below SOURCE, nothing where no contents wait. Errors as follow_source's.
+  std::optional<std::string> keep_for_recovery();
+  /// Grows with each state of somebody else's that the content went on from.
+  std::uint64_t epoch() const;
+  /// True if contents that were written in `epoch` or before were put aside.
+  bool lost_contents_of(std::uint64_t epoch) const;
+  /// What was set and not committed when the name got another node.
+  struct Inheritance {
+    std::uint64_t node;
+    LayerChanges metalayers;
+  };
+  std::optional<Inheritance> take_inheritance();
+  /// The same with a number that no other state of any content has.
+  std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> numbered_snapshot() const;
+  /// What the container says of itself: that state, or what the first commit is going to make.
+  frame::FrameInfo info() const;
 
   // --- writing
 
   /// To be called before the first change. `home` outlives the content. Throws EROFS for what
   /// cannot be written (Bloscpack), EACCES etc. of the file.
   void make_writable(std::shared_ptr<ContentHome> home);
+  /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
+  /// are not stored, EROFS where what others keep of them could not be marked stale.
+  void require_changeable(ContentHome& home) const;
+  // Each waits while the content goes on from another state; those of an `epoch` that is over by
+  // then give ESTALE.
+
   /// Without an offset at the end, wherever that is by then.
-  void write(std::optional<std::int64_t> at, codec::Bytes bytes);
+  void write(std::optional<std::int64_t> at, codec::Bytes bytes,
+             std::optional<std::uint64_t> epoch = std::nullopt);
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
-  void write(std::optional<std::int64_t> at, std::span<CellBytes> cells);
-  /// Sets the size; what is added reads as zeros.
+  void write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+             std::optional<std::uint64_t> epoch = std::nullopt);
+  /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
+  /// committed.
   void resize(std::int64_t size);
+  /// Throws EFBIG where the file could not be committed with this size.
+  void require_storable(std::int64_t size) const;
+  /// Makes the size at least this, and counts as a change in any case.
+  void reserve(std::int64_t end);
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
   void zero(std::int64_t offset, std::int64_t size);
-  /// An absent value removes the vlmetalayer. ENODATA where there is none to remove.
-  void set_vlmetalayer(const std::string& name, std::optional<std::vector<std::uint8_t>> value);
-  /// The value that was set and is not committed yet; the inner one is absent if it was removed.
-  std::optional<std::optional<std::vector<std::uint8_t>>> uncommitted_vlmetalayer(
-      const std::string& name) const;
-  std::map<std::string, std::optional<std::vector<std::uint8_t>>> uncommitted_vlmetalayers() const;
+  /// The caller has checked that a commit can store that.
+  void set_metalayer(const LayerName& name, LayerChange value);
+  /// What was done to metalayers and is not committed yet.
+  LayerChanges uncommitted_metalayers() const;
   /// Times as utimensat sets them; they are the file's now and after every later commit. False for
   /// what was not made writable: then only the source file has times.
   bool set_times(const timespec& accessed, const timespec& modified);
+
+  /// Something else of the file was changed just now: its attributes, or its names.
+  void note_change();
 
   /// Handles that may write: while there is one the file keeps its representation.
   void add_writer();
@@ -103,7 +160,7 @@ class Content {
   bool has_writers() const;
   /// While held the file is a flat frame, whatever its bytes and its name are.
   void hold_flat(bool held);
-  /// Its name may ask for another representation.
+  /// It has another name, which may ask for another representation.
   void look_again();
   /// It has no name any more, so that it is staged where memory is short, but never committed.
   void orphan();
@@ -114,9 +171,19 @@ class Content {
   bool can_be_staged(std::size_t least_dirty) const;
   /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
   bool needs_commit() const;
+  /// True while a commit may have the file half-written.
+  bool is_committing() const;
+  /// True if the content knows better than SOURCE's file what it is: something of it is not
+  /// committed, or somebody may write to it at any moment.
+  bool leads() const;
   /// True if attributes() counts, and not what stat says of the file.
   bool hides_file() const { return needs_commit() || is_orphan(); }
-  /// Takes the error that commits in the background met since the last call.
+  /// To be called before each commit that is to be published, without any lock: has it told that
+  /// values change, if they do. A commit of values that nobody was told of is tried again.
+  void announce_change();
+  /// The error that a commit in the background has met, for the next fsync or close.
+  void remember_error(const std::error_code& error);
+  /// Takes the last one since the last call.
   std::error_code take_error();
 
  private:
@@ -127,12 +194,12 @@ class Content {
     ByteOverlay bytes{kCellSize};
     /// From there on what is below reads as zeros.
     std::int64_t lower_end = std::numeric_limits<std::int64_t>::max();
-    std::map<std::string, std::optional<std::vector<std::uint8_t>>> vlmetalayers;
+    LayerChanges metalayers;
 
-    bool empty() const {
-      return bytes.empty() && vlmetalayers.empty() &&
-             lower_end == std::numeric_limits<std::int64_t>::max();
+    bool has_contents() const {
+      return !bytes.empty() || lower_end != std::numeric_limits<std::int64_t>::max();
     }
+    bool empty() const { return !has_contents() && metalayers.empty(); }
     bool hides(std::int64_t offset, std::int64_t size) const {
       return bytes.touches(offset, size) || offset + size > lower_end;
     }
@@ -143,14 +210,40 @@ class Content {
     Layer split_off_first(std::size_t least);
   };
 
+  /// What a frame beside the file is made of.
+  class PendingBytes;
+
   template <typename Write>
-  void write_at(std::optional<std::int64_t> at, std::size_t count, const Write& write);
+  void write_at(std::optional<std::int64_t> at, std::size_t count,
+                std::optional<std::uint64_t> epoch, const Write& write);
+  /// Runs `change` with mutex_ locked, and not while the content goes on from another state.
+  template <typename Change>
+  void changing(const Change& change);
+  bool has_uncommitted() const REQUIRES_SHARED(mutex_);
+  bool is_current_now() REQUIRES(commit_mutex_);
+  void begin_following() REQUIRES(commit_mutex_);
+  void stop_following() REQUIRES(commit_mutex_);
+  bool has_contents_to_keep() const;
+  ShownAs shown_as() const;
+  struct Kept {
+    std::string path;
+    bool is_whole;  ///< nothing that it was written over is missing
+  };
+  Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
+  void go_on_from(const ContentHome::Following& following, bool lost_contents)
+      REQUIRES(commit_mutex_);
+  /// Opens the writer of a committed file again that went on from another state.
+  void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
+  bool changes_values() const REQUIRES_SHARED(mutex_);
+  /// Of a file that was never committed.
+  frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
   /// Zeros behind the end of `view`, which may be null.
   static void read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out);
   bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
-  void check_writable(std::int64_t end) const REQUIRES(mutex_);
+  /// Before bytes from `begin` on change, and the size becomes `end`.
+  void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void touch() REQUIRES(mutex_);
   /// Gives the file the times that are shown, if it was committed.
   void store_times() REQUIRES(commit_mutex_);
@@ -167,6 +260,7 @@ class Content {
   std::uint64_t id_;                                         ///< names the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
+  std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
   Layer live_ GUARDED_BY(mutex_);
   std::int64_t size_ GUARDED_BY(mutex_) = 0;
@@ -183,9 +277,14 @@ class Content {
   bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
   /// A commit failed when its file had the name already.
   bool is_unsettled_ GUARDED_BY(mutex_) = false;
+  bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
   std::error_code error_ GUARDED_BY(mutex_);
+  bool is_following_ GUARDED_BY(mutex_) = false;  ///< nothing can be written for the moment
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
+  std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
 
-  Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
+  mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
   std::shared_ptr<ContentHome> home_;
   std::unique_ptr<frame::FrameWriter> writer_;
 };

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "codec/error.hpp"
 #include "frame/b2nd.hpp"
 #include "fs/content_commit.hpp"
 #include "fs/new_frame.hpp"
@@ -13,6 +14,22 @@ namespace bloscfs::fs {
 namespace {
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+
+/// Of the index of a frame of chunks of one size.
+constexpr std::size_t kMaxMapMemory = std::size_t{4} << 20;
+
+bool is_hole(codec::SpecialValue value) {
+  return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
+}
+
+/// A chunk with a bad entry is none.
+bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
+  try {
+    return is_hole(page.place(chunk).special);
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
 
 /// Bytes that one step along the first dimension takes.
 std::int64_t row_size(const frame::ArrayInfo& array, std::int64_t typesize) {
@@ -53,14 +70,22 @@ void ContentCommit::fill() {
 void ContentCommit::fill_flat() {
   transaction_->resize(size_);
   const std::int64_t chunksize = transaction_->info().chunksize;
-  const std::int64_t committed = view_ == nullptr ? 0 : view_->size();
-  for (std::int64_t chunk = 0; chunk < ceil_div(size_, chunksize); chunk++) {
-    // Holes stay holes, however large.
-    const codec::ByteRange range = chunk_range(chunk, size_);
-    if (range.offset < committed || layer_->bytes.touches(range.offset, range.size) ||
-        ends_within_item(range))
-      add_whole_chunk(chunk, range);
-  }
+  const std::int64_t committed = view_ == nullptr ? 0 : std::min(view_->size(), size_);
+  const std::int64_t old_chunks = ceil_div(committed, chunksize);
+  for (std::int64_t chunk = 0; chunk < old_chunks; chunk++)
+    add_whole_chunk(chunk, chunk_range(chunk, size_));
+  // Holes stay holes, however large.
+  std::set<std::int64_t> written;
+  layer_->bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
+    if (part.bytes == nullptr) return;
+    for (std::int64_t at = part.offset / chunksize * chunksize; at < part.offset + part.size;
+         at += chunksize)
+      written.insert(at / chunksize);
+  });
+  const std::int64_t last = ceil_div(size_, chunksize) - 1;
+  if (last >= 0 && ends_within_item(chunk_range(last, size_))) written.insert(last);
+  for (auto chunk = written.lower_bound(old_chunks); chunk != written.end(); ++chunk)
+    add_whole_chunk(*chunk, chunk_range(*chunk, size_));
 }
 
 void ContentCommit::fill_array(const frame::ArrayInfo& array) {
@@ -106,6 +131,30 @@ bool ContentCommit::ends_within_item(const codec::ByteRange& range) const {
   return range.size % transaction_->info().typesize != 0;
 }
 
+/// Chunks of a range of zeros that are no holes yet: there may be more chunks than memory.
+void ContentCommit::add_zeroed(const codec::ByteRange& range,
+                               std::set<std::int64_t>& touched) const {
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  if (const auto all = snapshot_->all_chunks_special(); all && is_hole(*all)) return;
+  // Not through the cache, which has better use for its memory.
+  const auto map = snapshot_->has_chunk_map()
+                       ? snapshot_->read_chunk_map(kMaxMapMemory, thread_decoder())
+                       : nullptr;
+  const std::int64_t end =
+      std::min(ceil_div(range.offset + range.size, chunksize), snapshot_->info().nchunks);
+  for (std::int64_t chunk = range.offset / chunksize; chunk < end;) {
+    const auto page = snapshot_->read_page(snapshot_->page_of_chunk(chunk, map.get()), map.get(),
+                                           thread_decoder());
+    const std::int64_t page_end = page->first_chunk() + page->chunk_count();
+    if (page->uniform_hole().value_or(false)) {
+      chunk = page_end;
+      continue;
+    }
+    for (; chunk < std::min(end, page_end); chunk++)
+      if (!is_hole_at(*page, chunk)) touched.insert(chunk);
+  }
+}
+
 std::set<std::int64_t> ContentCommit::touched_chunks() const {
   const std::int64_t chunksize = transaction_->info().chunksize;
   const auto chunk_of = [&](std::int64_t offset) {
@@ -115,6 +164,8 @@ std::set<std::int64_t> ContentCommit::touched_chunks() const {
   };
   std::set<std::int64_t> touched;
   layer_->bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
+    if (part.bytes == nullptr && chunksize > 0)
+      return add_zeroed({part.offset, part.size}, touched);
     const std::int64_t last = chunk_of(part.offset + part.size - 1);
     for (std::int64_t chunk = chunk_of(part.offset); chunk <= last; chunk++) touched.insert(chunk);
   });

@@ -8,8 +8,11 @@
 #include "codec/error.hpp"
 #include "frame/b2nd.hpp"
 #include "frame/cframe_format.hpp"
+#include "frame/metalayer_names.hpp"
 #include "fs/log.hpp"
 #include "fs/new_frame.hpp"
+#include "fs/stale_indexes.hpp"
+#include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -18,12 +21,6 @@ namespace {
 constexpr std::size_t kMaxKeptMetalayer = std::size_t{64} << 20;
 /// More than this is staged in several steps: memory that is free again soon is used again.
 constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
-constexpr std::int64_t kNanoseconds = 1'000'000'000;
-
-timespec time_of(std::int64_t nanoseconds) {
-  const std::int64_t rest = (nanoseconds % kNanoseconds + kNanoseconds) % kNanoseconds;
-  return {(nanoseconds - rest) / kNanoseconds, rest};
-}
 
 }  // namespace
 
@@ -46,6 +43,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
            (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
             size_ == view_->size() && !look_for_array_ && !must_become_flat);
   if (empty_) return;
+  changes_values_ = c.changes_values();
+  if (kind_ != CommitKind::staged) is_announced_ = std::exchange(c.is_announced_, false);
   layer_ =
       &c.frozen_.emplace(kind_ == CommitKind::staged ? c.live_.split_off_first(kStagedAtOnce)
                                                      : std::exchange(c.live_, Content::Layer()));
@@ -95,11 +94,6 @@ void ContentCommit::remove_created() {
   }
 }
 
-void ContentCommit::fail(const std::error_code& error) {
-  const WriteLock lock(content_->mutex_);
-  content_->error_ = error;
-}
-
 void ContentCommit::read(std::int64_t offset, codec::MutableBytes out) const {
   Content::read_committed(view_, offset, out);
   layer_->apply(offset, out);
@@ -114,16 +108,12 @@ std::vector<std::uint8_t> ContentCommit::read_start(std::size_t size) const {
 // --- representation
 
 std::optional<frame::FrameSettings> ContentCommit::as_array() const {
-  const auto header_size = npy_header_size(read_start(kNpyPrefix));
-  if (!header_size || static_cast<std::int64_t>(*header_size) > size_) return std::nullopt;
-  const std::vector<std::uint8_t> header_bytes = read_start(*header_size);
-  try {
-    const NpyHeader header = parse_npy_header(header_bytes);
-    if (static_cast<std::int64_t>(header.header_size) + header.nbytes != size_) return std::nullopt;
-    return new_array_frame(content_->services_.options, header, header_bytes);
-  } catch (const codec::Error&) {
+  if (view_ != nullptr && view_->missing()) return std::nullopt;
+  // One more says that it is an array.
+  if (kept_metalayers().size() >= static_cast<std::size_t>(frame::kMaxMetalayers))
     return std::nullopt;
-  }
+  return array_frame_of(content_->services_.options, size_,
+                        [this](std::size_t size) { return read_start(size); });
 }
 
 bool ContentCommit::keeps_array() const {
@@ -133,7 +123,7 @@ bool ContentCommit::keeps_array() const {
 }
 
 bool ContentCommit::can_edit() const {
-  if (view_ == nullptr) return false;
+  if (view_ == nullptr || !content_->writer_) return false;
   const ViewShape& shape = view_->shape();
   if (shape.is_array || shape.blocked) return keeps_array();
   return !snapshot_->info().variable_chunks || size_ == view_->size();
@@ -160,10 +150,13 @@ void ContentCommit::choose(ContentHome::NameLock& name_lock) {
 // --- steps
 
 void ContentCommit::write() {
+  if (kind_ != CommitKind::staged && changes_values_ && !is_announced_)
+    throw std::system_error(EAGAIN, std::generic_category(), "values changed meanwhile");
   {
     const auto name_lock = content_->home_->lock_name();
     const StoredPlace& place = name_lock->place();
     if (reopens_ && !place.is_unlinked && (was_staged_ || !place.is_temporary)) reopen(place);
+    content_->need_writer(place);
     choose(*name_lock);
     if (new_frame_)
       create(place);
@@ -172,20 +165,39 @@ void ContentCommit::write() {
   }
   if (!new_writer_) transaction_ = content_->writer_->begin();
   fill();
-  for (const auto& [name, value] : layer_->vlmetalayers) {
-    if (value)
-      transaction_->set_vlmetalayer(name, *value);
-    else
-      transaction_->remove_vlmetalayer(name);
-  }
+  change_metalayers();
   transaction_->set_times({accessed_.value_or(kUnchangedTime), *modified_});
   if (kind_ == CommitKind::alone) transaction_->begin_flush();
-  transaction_->write();
+  {
+    // An empty frame may need a new file beside it, of which its directory's times must not tell.
+    const auto name_lock = size_ == 0 && !new_writer_ ? content_->home_->lock_name() : nullptr;
+    transaction_->write();
+  }
   if (!was_staged_ || new_writer_) return;
   // Nobody sees the temporary before it is renamed, so its header needs no flush of its own.
+  // Another file may take its place, but not another one for the tree.
   transaction_->flushed();
+  const auto name_lock = content_->home_->lock_name();
   transaction_->publish();
+  name_lock->refresh();
   is_temporary_ready_ = true;
+}
+
+void ContentCommit::change_metalayers() {
+  for (const auto& [layer, value] : layer_->metalayers) {
+    if (layer.kind == LayerKind::variable) {
+      if (value)
+        transaction_->set_vlmetalayer(layer.name, *value);
+      else
+        transaction_->remove_vlmetalayer(layer.name);
+    } else if (!new_writer_) {
+      if (value)
+        transaction_->set_metalayer(layer.name, *value);
+      else
+        transaction_->remove_metalayer(layer.name);
+    }
+  }
+  if (changes_values_ && snapshot_ && !new_writer_) mark_array_indexes(*snapshot_, *transaction_);
 }
 
 void ContentCommit::stage() {
@@ -212,7 +224,7 @@ void ContentCommit::reopen(const StoredPlace& place) {
 
 void ContentCommit::create(const StoredPlace& place) {
   stored_as_ = frame::temporary_name();
-  if (snapshot_) take_over_metalayers();
+  new_frame_->metalayers = kept_metalayers();
   const frame::WriterSettings settings{content_->services_.options.locking};
   if (place.is_temporary && !place.is_unlinked && !was_staged_) {
     stored_as_ = place.name;
@@ -227,10 +239,19 @@ void ContentCommit::create(const StoredPlace& place) {
   if (snapshot_) copy_vlmetalayers();
 }
 
-void ContentCommit::take_over_metalayers() {
-  for (const auto& entry : snapshot_->metalayers())
-    if (entry.name != "b2nd" && entry.name != "caterva")
-      new_frame_->metalayers.push_back({entry.name, snapshot_->read_metalayer(entry)});
+std::vector<frame::Metalayer> ContentCommit::kept_metalayers() const {
+  std::vector<frame::Metalayer> kept;
+  if (snapshot_)
+    for (const auto& entry : snapshot_->metalayers())
+      if (!frame::says_what_it_is(entry.name) && !changed_metalayer({LayerKind::fixed, entry.name}))
+        kept.push_back({entry.name, snapshot_->read_metalayer(entry)});
+  for (const auto& [layer, value] : layer_->metalayers)
+    if (layer.kind == LayerKind::fixed && value) kept.push_back({layer.name, *value});
+  return kept;
+}
+
+bool ContentCommit::changed_metalayer(const LayerName& name) const {
+  return layer_->metalayers.count(name) != 0;
 }
 
 void ContentCommit::take_over_attributes(const StoredPlace& place) {
@@ -242,7 +263,9 @@ void ContentCommit::take_over_attributes(const StoredPlace& place) {
 
 void ContentCommit::copy_vlmetalayers() {
   for (const auto& entry : snapshot_->vlmetalayers()) {
-    if (entry.name == frame::kChecksumLayerName) continue;
+    if (entry.name == frame::kChecksumLayerName || tells_of_values(entry.name) ||
+        changed_metalayer({LayerKind::variable, entry.name}))
+      continue;
     transaction_->set_vlmetalayer(
         entry.name, snapshot_->read_vlmetalayer(entry, kMaxKeptMetalayer, thread_decoder()));
   }
@@ -263,6 +286,9 @@ void ContentCommit::flushed() {
 void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
+  // What takes the place of another program's state would be all that is left of it.
+  if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->unchanged())
+    throw std::system_error(ESTALE, std::generic_category(), place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked) take_over_attributes(place);
   if (!is_temporary_ready_) transaction_->publish();
   if (place.is_unlinked) {
@@ -279,27 +305,37 @@ void ContentCommit::publish() {
   if (is_array_ && names.array.empty())
     throw std::system_error(EAGAIN, std::generic_category(), place.name + ": renamed meanwhile");
   const std::string name = is_array_ ? names.array : names.flat;
-  if (name.empty()) throw std::system_error(EEXIST, std::generic_category(), place.name);
+  // For a new file that is another program's doing, who has got the name meanwhile.
+  if (name.empty())
+    throw std::system_error(place.is_temporary ? ESTALE : EEXIST, std::generic_category(),
+                            place.name);
   is_named_ = true;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
-  writer.moved(place.directory, name_lock->settle(stored_as_, name));
+  writer.moved(place.directory,
+               name_lock->settle(stored_as_, name, is_array_ ? ShownAs::array : ShownAs::flat));
   settled_in_ = place.directory;
 }
 
 void ContentCommit::finish() {
   Content& c = *content_;
   const auto snapshot = transaction_->finish();
+  // Another program may have changed it by now: then that is not ours to finish.
+  const bool is_ours = snapshot->unchanged();
   transaction_.reset();
   if (new_writer_) c.writer_ = std::move(new_writer_);
   const WriteLock lock(c.mutex_);
-  // Blocks of chunks that are gone would be taken for those of chunks that came after them.
-  if (new_frame_ || drops_chunks_)
+  // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
+  // chunks would be looked for where they were in a file that another one has replaced.
+  const bool is_moved = snapshot_ && snapshot->info().kind == frame::ContainerKind::cframe &&
+                        snapshot->stamp().inode != snapshot_->stamp().inode;
+  if (new_frame_ || drops_chunks_ || is_moved)
     c.id_ = c.services_.next_id++;
   else
     for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);
   c.set_view(snapshot);
   c.frozen_.reset();
+  if (!is_ours && !c.live_.has_contents()) c.size_ = c.view_->size();
   c.is_unsettled_ = false;
   c.account();
   if (kind_ != CommitKind::staged) c.is_new_ = false;

@@ -52,8 +52,6 @@ class ContentCommit {
   void publish();
   /// After the second flush: readers use the new state.
   void finish();
-  /// Remembers the error for the next fsync or close.
-  void fail(const std::error_code& error);
 
  private:
   /// A part of a chunk that has changed: bytes, or zeros where null.
@@ -80,7 +78,10 @@ class ContentCommit {
   void create(const StoredPlace& place);
   void keep_named_state() noexcept;
   void remove_created();
-  void take_over_metalayers();
+  /// Fixed metalayers as this commit leaves them, but for those that say what the frame is.
+  std::vector<frame::Metalayer> kept_metalayers() const;
+  bool changed_metalayer(const LayerName& name) const;
+  void change_metalayers();
   void take_over_attributes(const StoredPlace& place);
   void copy_vlmetalayers();
 
@@ -90,6 +91,7 @@ class ContentCommit {
   void edit_flat();
   void edit_array();
   std::set<std::int64_t> touched_chunks() const;
+  void add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const;
   bool ends_within_item(const codec::ByteRange& range) const;
   codec::ByteRange chunk_range(std::int64_t chunk, std::int64_t frame_size) const;
   /// A chunk that is a range of the file.
@@ -120,6 +122,8 @@ class ContentCommit {
   std::int64_t size_ = 0;            ///< of the file, as it is committed
   std::optional<timespec> accessed_, modified_;
   bool held_flat_ = false;
+  bool changes_values_ = false;
+  bool is_announced_ = false;                      ///< those who must know of that do
   bool look_for_array_ = false;                    ///< nobody has the file open for writing
   std::optional<frame::FrameSettings> new_frame_;  ///< set when the container is written anew
   std::unique_ptr<frame::FrameWriter> new_writer_;

@@ -3,11 +3,15 @@
 // name it shall be, and to tell the tree what has become of it.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <sys/stat.h>
 
 #include "frame/byte_store.hpp"
+#include "frame/frame_writer.hpp"
+#include "frame/snapshot.hpp"
+#include "fs/naming.hpp"
 
 namespace bloscfs::fs {
 
@@ -28,10 +32,46 @@ struct RepresentationNames {
   std::string flat, array;
 };
 
+/// Where a frame is made of contents that cannot be stored in their own place.
+class Refuge {
+ public:
+  virtual ~Refuge() = default;
+  /// Path below SOURCE of the file that they were written to, for messages.
+  virtual std::string path() const = 0;
+  /// For the frame while it is written.
+  virtual std::shared_ptr<frame::StoreDirectory> directory() const = 0;
+  /// Keeps the complete frame `stored_as`, durably. It gets the owner of the file that `writer` has
+  /// open (null: of a new one), and what both that and the file that has the name now permit.
+  /// Returns its path below SOURCE.
+  virtual std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) = 0;
+};
+
 /// Thread-safe. Lives at least as long as the content, and keeps its node.
 class ContentHome {
  public:
   virtual ~ContentHome() = default;
+
+  /// Path below SOURCE that the file has or waits for; empty where it has none.
+  virtual std::string path() = 0;
+
+  // --- when another program has changed the file
+
+  /// True while the name leads to the file that the tree knows as the content's.
+  virtual bool is_in_place() = 0;
+  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). In
+  /// SOURCE itself where the directory is gone.
+  virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) = 0;
+  /// In SOURCE, as a temporary that its journal names (fs/kept_files.hpp).
+  virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) = 0;
+  /// What a content goes on from. With neither, the file has gone, or is no frame any more.
+  struct Following {
+    std::shared_ptr<const frame::Snapshot> successor;
+    std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
+  };
+  /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree
+  /// and of the kernel. Without a successor the content's file has no name any more. ESTALE where
+  /// SOURCE does not come to rest.
+  virtual Following follow() = 0;
 
   /// Keeps every name in the mount as it is while it lives; taken last of all locks. Errors are
   /// std::system_error: ESTALE when somebody else has put something else in the file's place.
@@ -42,15 +82,23 @@ class ContentHome {
     /// Found out when first asked for.
     virtual const RepresentationNames& names() = 0;
     /// Gives the complete container `stored_as` of place().directory the name `full_name` (one of
-    /// place().name and names()), where it replaces what the content was until now, and tells the
-    /// tree that this is the content's file now. A sudden end leaves one of the two in sight.
-    /// Returns the name that it has then: another one where the last step failed.
-    virtual std::string settle(const std::string& stored_as, const std::string& full_name) = 0;
+    /// place().name and names()), by which it is shown as `shown`, where it replaces what the
+    /// content was until now, and tells the tree that this is the content's file now. A sudden end
+    /// leaves one of the two in sight. Returns the name that it has then: another one where the
+    /// last step failed.
+    virtual std::string settle(const std::string& stored_as, const std::string& full_name,
+                               ShownAs shown) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
     virtual void refresh() = 0;
   };
   virtual std::unique_ptr<NameLock> lock_name() = 0;
+
+  /// Before a commit that changes values, without any lock: makes it durable that what other files
+  /// tell of the old ones is stale (see stale_indexes.hpp).
+  virtual void before_values_change() {}
+  /// Throws EROFS, saying why, where that could not be done.
+  virtual void require_changeable() {}
 };
 
 }  // namespace bloscfs::fs

@@ -3,25 +3,35 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include <sys/stat.h>
+
 #include "fs/content_home.hpp"
+#include "fs/metalayer_changes.hpp"
 #include "fs/node_table.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Called without any lock of the tree; errors are those of the commits that calls
-/// need. Nodes exist as long as a call lasts, and as long as somebody has their home.
+/// Contents of a vlmetalayer as it is now; none if there is none.
+using ReadVlmetalayer =
+    std::function<std::optional<std::vector<std::uint8_t>>(const std::string& name)>;
+
+/// Thread-safe. Called without any lock of the tree but by created(); errors are those of the
+/// commits that calls need. Nodes exist as long as a call lasts, and as long as somebody has their
+/// home.
 class Contents {
  public:
   virtual ~Contents() = default;
 
-  /// A new empty file has been made. The mount shows it, SOURCE has a temporary: it is in the
-  /// content's hands to commit it, also if nobody ever opens it.
-  virtual void created(NodeId node, std::shared_ptr<ContentHome> home) = 0;
+  /// A new empty file has been made. The mount will show it, SOURCE has a temporary, `file`: it is
+  /// in the content's hands to commit it, also if nobody ever opens it. Called before anybody else
+  /// sees the name, so that what is not complete is never judged by reading it.
+  virtual void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) = 0;
 
   /// Commits what these nodes have not yet committed, and makes it durable if `sync`.
   virtual void commit(const std::vector<NodeId>& nodes, bool sync) = 0;
@@ -43,10 +53,16 @@ class Contents {
   virtual bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
                          const timespec& modified) = 0;
 
-  /// Sets a vlmetalayer, or removes it if there is no content. `flags` as in setxattr(2).
-  virtual void set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> home,
-                               const std::string& name, const std::optional<std::string>& content,
-                               int flags) = 0;
+  /// Sets a metalayer, or removes it. `flags` as in setxattr(2). EINVAL and ENOSPC for what a frame
+  /// has no room for; EOPNOTSUPP for fixed ones of a file with hard links.
+  virtual void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,
+                             LayerChange content, int flags) = 0;
+
+  /// Changes metalayers as `wanted` says, which is told what they are, and makes that durable.
+  /// Errors also as set_metalayer's.
+  virtual void change_metalayers(
+      NodeId node, std::shared_ptr<ContentHome> home,
+      const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) = 0;
 
   /// A plain file whose last writer has left it with the bytes of a container: stores those bytes
   /// as a flat frame, by a temporary file and settle().

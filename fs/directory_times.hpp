@@ -1,6 +1,8 @@
 #pragma once
 // Keeps a directory's time of modification over changes that no user made.
 
+#include <functional>
+
 #include <sys/stat.h>
 
 #include "fs/source_object.hpp"
@@ -11,14 +13,17 @@ namespace bloscfs::fs {
 /// lives; names that users see must not change meanwhile.
 class DirectoryTimes {
  public:
-  explicit DirectoryTimes(SourceObject directory)
-      : directory_(std::move(directory)), before_(directory_.stat()) {}
+  /// Told of the times of change, which cannot be given back, where they differ at the end.
+  using TellChange = std::function<void(const timespec& before, const timespec& after)>;
+  explicit DirectoryTimes(SourceObject directory, TellChange tell = {})
+      : directory_(std::move(directory)), tell_(std::move(tell)), before_(directory_.stat()) {}
   ~DirectoryTimes();
   DirectoryTimes(const DirectoryTimes&) = delete;
   DirectoryTimes& operator=(const DirectoryTimes&) = delete;
 
  private:
   const SourceObject directory_;
+  const TellChange tell_;
   const struct stat before_;
 };
 

@@ -1,28 +1,66 @@
 #include "fs/file_contents.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
 
+#include <fmt/core.h>
 #include <sys/xattr.h>
 
+#include "frame/cframe_format.hpp"
+#include "frame/frame_limits.hpp"
+#include "frame/metalayer_writer.hpp"
+#include "fs/log.hpp"
 #include "fs/plain_to_frame.hpp"
+#include "fs/stale_indexes.hpp"
 
 namespace bloscfs::fs {
 namespace {
+
+/// How often SOURCE may change under one change.
+constexpr int kTries = 5;
 
 [[noreturn]] void fail(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
 }
 
-bool has_vlmetalayer(const Content& content, const std::string& name) {
-  if (const auto uncommitted = content.uncommitted_vlmetalayer(name))
-    return uncommitted->has_value();
+/// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
+frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
+  frame::VlmetalayerSizes sizes;
+  for (const auto& [layer, value] : content.uncommitted_metalayers())
+    if (layer.kind == kind)
+      sizes[layer.name] = value ? std::optional<std::size_t>(value->size()) : std::nullopt;
+  return sizes;
+}
+
+bool has_metalayer(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
+                   const LayerName& layer) {
+  if (const auto found = changes.find(layer.name); found != changes.end())
+    return found->second.has_value();
+  return snapshot != nullptr && find_layer(*snapshot, layer).has_value();
+}
+
+/// Throws unless a commit can store them: else it would fail for ever.
+void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
+                LayerKind kind) {
+  if (kind == LayerKind::variable) return frame::check_vlmetalayers(snapshot, changes);
+  std::vector<frame::LayerSize> layers;
+  if (snapshot != nullptr)
+    for (const auto& entry : snapshot->metalayers())
+      if (changes.count(entry.name) == 0) layers.push_back({entry.name, entry.stored_size});
+  for (const auto& [name, size] : changes)
+    if (size) layers.push_back({name, *size});
+  frame::lay_out_header(layers);
+}
+
+std::optional<std::vector<std::uint8_t>> read_vlmetalayer(const Content& content,
+                                                          const std::string& name) {
+  const LayerChanges changes = content.uncommitted_metalayers();
+  if (const auto found = changes.find({LayerKind::variable, name}); found != changes.end())
+    return found->second ? std::optional(*found->second) : std::nullopt;
   const auto snapshot = content.snapshot();
-  if (!snapshot) return false;
-  for (const auto& entry : snapshot->vlmetalayers())
-    if (entry.name == name) return true;
-  return false;
+  return snapshot ? read_index_metadata(*snapshot, name) : std::nullopt;
 }
 
 }  // namespace
@@ -56,12 +94,77 @@ void FileContents::changed(const std::shared_ptr<const OpenFile>& file) {
   if (!file->content->has_writers()) committer_.queue(file->content, services_.options.strict);
 }
 
-void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home) {
+void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,
+                           const struct stat& file_status) {
   auto file = std::make_shared<OpenFile>();
-  file->content = std::make_shared<Content>(services_, tree_.attributes(node).st_mtim);
+  file->attributes = tree_.owned(file_status);
+  file->content = std::make_shared<Content>(services_, file_status.st_mtim);
   file->content->make_writable(std::move(home));
   tree_.set_opened(node, file);
   changed(file);
+}
+
+void FileContents::follow(NodeId node) {
+  const auto file = tree_.opened(node);
+  if (!file || !file->content) return;
+  const auto state = tree_.state_in_source(node);
+  // Others may have changed the file's mode, or linked it.
+  if (file->content->is_current() == true) {
+    if (state) tree_.confirm_state(node, *state);
+    return;
+  }
+  try {
+    // Waits for a commit that is under way: else two contents would be of one name.
+    if (go_on(file->content)) return;
+    // Nobody writes to what cannot follow: who has it open keeps its snapshot.
+    if (file->content->is_overtaken() && !file->leads()) tree_.retire_opened(node, *file);
+  } catch (const std::exception& error) {
+    log::error(fmt::format("{}: changed by another program: {}", tree_.path(node), error.what()));
+  }
+}
+
+bool FileContents::go_on(const std::shared_ptr<Content>& content) {
+  if (!content->follow_source()) return false;
+  if (auto inheritance = content->take_inheritance()) {
+    const auto heir = open(inheritance->node, tree_.entry(inheritance->node));
+    for (auto& [name, value] : inheritance->metalayers)
+      heir->content->set_metalayer(name, std::move(value));
+    changed(heir);
+  }
+  return true;
+}
+
+std::string FileContents::keep_for_recovery(const std::vector<Committer::Uncommitted>& left) {
+  std::string told;
+  for (const auto& [content, failure] : left) {
+    const std::string name = content->path();
+    std::string fate;
+    try {
+      const auto kept = content->keep_for_recovery();
+      fate =
+          kept ? "kept as " + *kept + ", which `b2frame recover` gives a name" : "attributes lost";
+    } catch (const std::exception& error) {
+      fate = fmt::format("contents lost ({})", error.what());
+    }
+    if (!told.empty()) told += "; ";
+    told += fmt::format("{}: not committed ({}): {}", name, failure.message(), fate);
+  }
+  return told;
+}
+
+template <typename Change>
+void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
+                          const Change& change) {
+  for (int tries = 1;; tries++) {
+    const auto file = open_for_writing(node, home);
+    try {
+      change(file);
+      return changed(file);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      if (!go_on(file->content)) throw;
+    }
+  }
 }
 
 void FileContents::commit(const std::vector<NodeId>& nodes, bool) {
@@ -108,9 +211,8 @@ void FileContents::removed(NodeId node) {
 }
 
 void FileContents::resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) {
-  const auto file = open_for_writing(node, std::move(home));
-  file->content->resize(size);
-  changed(file);
+  change(node, home,
+         [&](const std::shared_ptr<const OpenFile>& file) { file->content->resize(size); });
 }
 
 bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
@@ -120,24 +222,57 @@ bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
   try {
     // Readers would take new times for a change by somebody else. Those of a removed file are in
     // its content alone.
-    if (!file->content->is_orphan()) file->content->make_writable(std::move(home));
+    if (!file->content->is_orphan()) file->content->make_writable(home);
   } catch (const std::system_error&) {
     return false;
   }
-  return file->content->set_times(accessed, modified);
+  for (int tries = 1;; tries++) {
+    try {
+      return file->content->set_times(accessed, modified);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      if (!go_on(file->content)) throw;
+    }
+  }
 }
 
-void FileContents::set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> home,
-                                   const std::string& name,
-                                   const std::optional<std::string>& content, int flags) {
-  const auto file = open_for_writing(node, std::move(home));
-  const bool exists = has_vlmetalayer(*file->content, name);
-  if ((flags & XATTR_CREATE) != 0 && exists) fail(EEXIST, name);
-  if (((flags & XATTR_REPLACE) != 0 || !content) && !exists) fail(ENODATA, name);
-  std::optional<std::vector<std::uint8_t>> value;
-  if (content) value.emplace(content->begin(), content->end());
-  file->content->set_vlmetalayer(name, std::move(value));
-  changed(file);
+void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
+                                 const LayerName& name, LayerChange content, int flags) {
+  frame::check_layer_name(name.name);
+  // A header is written anew by a new file, which would leave other names behind.
+  if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
+    fail(EOPNOTSUPP, name.name);
+  change(node, home, [&](const std::shared_ptr<const OpenFile>& file) {
+    put_metalayer(*file->content, name, content, flags);
+  });
+}
+
+void FileContents::change_metalayers(
+    NodeId node, std::shared_ptr<ContentHome> home,
+    const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) {
+  std::shared_ptr<Content> content;
+  change(node, home, [&](const std::shared_ptr<const OpenFile>& file) {
+    content = file->content;
+    for (auto& [layer, value] :
+         wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))
+      put_metalayer(*content, layer, value, 0);
+  });
+  if (content->needs_commit()) committer_.commit({content});
+}
+
+void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChange content,
+                                 int flags) {
+  const MutexLock lock(metalayers_mutex_);
+  const auto snapshot = file.snapshot();
+  frame::VlmetalayerSizes changes = changed_sizes(file, name.kind);
+  const bool exists = has_metalayer(snapshot.get(), changes, name);
+  if ((flags & XATTR_CREATE) != 0 && exists) fail(EEXIST, name.name);
+  if (((flags & XATTR_REPLACE) != 0 || !content) && !exists) fail(ENODATA, name.name);
+  if (content) {
+    changes[name.name] = content->size();
+    check_room(snapshot.get(), changes, name.kind);
+  }
+  file.set_metalayer(name, std::move(content));
 }
 
 void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> home) {
@@ -146,8 +281,15 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   if (place.is_unlinked || place.has_links || name_lock->names().flat.empty()) return;
   const auto source = place.directory->open_source(place.name);
   if (!source) return;
-  const std::string stored_as = store_as_frame(*source, place.directory, place.name, services_);
-  name_lock->settle(stored_as, name_lock->names().flat);
+  const std::string stored_as = store_as_frame(SourceBytes(*source), place.directory, services_);
+  try {
+    const auto frame = place.directory->open(stored_as);
+    frame->set_attributes(place.directory->open(place.name)->attributes());
+    name_lock->settle(stored_as, name_lock->names().flat, ShownAs::flat);
+  } catch (...) {
+    if (place.directory->stamp(stored_as)) place.directory->unlink(stored_as);
+    throw;
+  }
 }
 
 }  // namespace bloscfs::fs

@@ -27,10 +27,18 @@ class FileContents final : public Contents {
   std::shared_ptr<const OpenFile> open(NodeId node, const SourceEntry& entry);
   /// The same for a change, which is committed some time after `queue`.
   std::shared_ptr<const OpenFile> open_for_writing(NodeId node, std::shared_ptr<ContentHome> home);
+  /// Looks whether another program has changed the file of what is open of a node, and lets the
+  /// content go on from what is there now. Errors are logged: the content stays as it was.
+  void follow(NodeId node);
+  /// The same of a content that somebody writes. True if it went on. Errors as follow_source's.
+  bool go_on(const std::shared_ptr<Content>& content);
+  /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
+  /// nothing if none had contents to lose.
+  std::string keep_for_recovery(const std::vector<Committer::Uncommitted>& left);
   /// It has changed, and is committed soon if nobody has it open for writing.
   void changed(const std::shared_ptr<const OpenFile>& file);
 
-  void created(NodeId node, std::shared_ptr<ContentHome> home) override;
+  void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
   void commit(const std::vector<NodeId>& nodes, bool sync) override;
   std::shared_ptr<void> hold_flat(NodeId node, std::shared_ptr<ContentHome> home) override;
   void renamed(NodeId node, std::shared_ptr<ContentHome> home) override;
@@ -38,15 +46,24 @@ class FileContents final : public Contents {
   void resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) override;
   bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
                  const timespec& modified) override;
-  void set_vlmetalayer(NodeId node, std::shared_ptr<ContentHome> home, const std::string& name,
-                       const std::optional<std::string>& content, int flags) override;
+  void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,
+                     LayerChange content, int flags) override;
+  void change_metalayers(
+      NodeId node, std::shared_ptr<ContentHome> home,
+      const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) override;
   void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) override;
 
  private:
+  /// Runs `change` on the content opened for it, again where that finds another program's change.
+  template <typename Change>
+  void change(NodeId node, const std::shared_ptr<ContentHome>& home, const Change& change);
+  void put_metalayer(Content& file, const LayerName& name, LayerChange content, int flags);
+
   Tree& tree_;
   Classifier& classifier_;
   Committer& committer_;
   const ContentServices services_;
+  Mutex metalayers_mutex_;  ///< what was found to have room is set before others look
 };
 
 }  // namespace bloscfs::fs

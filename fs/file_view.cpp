@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "codec/error.hpp"
 #include "fs/npy.hpp"
+#include "fs/stored_contents.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -44,6 +46,15 @@ std::size_t FileView::excess() const {
   return memory - std::min(memory, kUsualMemory);
 }
 
+const std::optional<std::string>& FileView::missing() const {
+  std::call_once(missing_->was_asked, [this] { missing_->contents = missing_contents(reader_); });
+  return missing_->contents;
+}
+
+void FileView::require_contents() const {
+  if (missing()) codec::throw_unsupported(*missing());
+}
+
 void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   if (offset >= this->size()) return;
   size = std::min(size, this->size() - offset);
@@ -59,6 +70,7 @@ void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) cons
 }
 
 void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const {
+  require_contents();
   if (!geometry_) return reader_.read(offset, size, out);
   // Added when it is complete: what a failure leaves unfilled must not be sent.
   const auto bytes = std::make_shared<SpareBytes>(static_cast<std::size_t>(size));
@@ -186,6 +198,8 @@ std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
 
 std::optional<std::int64_t> FileView::seek(std::int64_t offset, bool want_hole) const {
   if (offset < 0 || offset >= size()) return std::nullopt;
+  // Copying programs leave out holes, and would not notice that they cannot read.
+  if (missing()) return want_hole ? size() : offset;
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   if (offset < header_size && !want_hole) return offset;
   const std::int64_t begin = std::max<std::int64_t>(offset - header_size, 0);

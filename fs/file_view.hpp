@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "frame/b2nd.hpp"
@@ -26,7 +28,8 @@ struct ViewShape {
 /// Decides how a container is shown (design: Views). `raw` turns NPY views off.
 ViewShape view_shape(const frame::FrameInfo& info, bool raw);
 
-/// Thread-safe; errors as FrameReader's.
+/// Thread-safe; errors as FrameReader's. What would read as zeros because its contents are not
+/// stored cannot be read behind its header, throwing codec::Error(unsupported), and is all data.
 class FileView {
  public:
   /// Throws std::system_error(ENOMEM) when open files hold too much memory already.
@@ -35,6 +38,10 @@ class FileView {
   const ViewShape& shape() const { return shape_; }
   const FrameReader& reader() const { return reader_; }
   std::int64_t size() const { return shape_.file_size(); }
+  /// Throws codec::Error(unsupported), naming what it is, unless its contents are stored.
+  void require_contents() const;
+  /// What it is and why they are not to be had, if they are not.
+  const std::optional<std::string>& missing() const;
 
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
@@ -79,6 +86,11 @@ class FileView {
   FrameReader reader_;
   BlockCache::Held held_;
   std::optional<frame::ArrayGeometry> geometry_;  ///< blocked views only
+  struct Missing {
+    std::once_flag was_asked;
+    std::optional<std::string> contents;  ///< see missing_contents()
+  };
+  std::unique_ptr<Missing> missing_ = std::make_unique<Missing>();
 };
 
 }  // namespace bloscfs::fs

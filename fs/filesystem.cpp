@@ -3,20 +3,16 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
-#include <sys/xattr.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
-#include "codec/error.hpp"
-#include "frame/open_regular.hpp"
+#include "frame/open.hpp"
 #include "frame/throw_errno.hpp"
-#include "fs/attributes.hpp"
 #include "fs/log.hpp"
 #include "fs/spare_memory.hpp"
 
@@ -93,6 +89,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
     : root_(std::move(source.root)),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, stats_),
+      attributes_(cache_, options.cache_size),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, tree_, {options.raw, options.write.suffix}, lock),
@@ -108,8 +105,11 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                  next_content_id_}) {
   names_.set_contents(&contents_);
   if (!writable_) return;
-  committer_.start([this](const std::error_code& error) { budget_.commit_ended(error); },
-                   [this] { root_.sync_all(); });
+  tree_.set_follower([this](NodeId node) { contents_.follow(node); });
+  committer_.start(
+      {[this](const std::error_code& error) { budget_.commit_ended(error); },
+       [this] { root_.sync_all(); },
+       [this](const std::shared_ptr<Content>& content) { return contents_.go_on(content); }});
   sweep_.emplace(root_, tree_, tree_.single());
 }
 
@@ -119,41 +119,6 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   file->attributes = tree_.attributes_of(entry);
   file->plain = tree_.object(node)->open(O_RDONLY);
   return tree_.share_opened(node, std::move(file), entry);
-}
-
-/// Each writer has the source file open for itself.
-void Filesystem::open_plain(FileHandle& handle, int flags) {
-  const MutexLock lock(plain_mutex_);
-  tree_.begin_plain_writing(handle.node);
-  try {
-    const auto object = tree_.object(handle.node);
-    // With its writeback cache the kernel itself says where the end is.
-    const int ignored = write_options_.writeback ? O_APPEND : 0;
-    handle.plain = std::make_unique<const PlainFile>(*object, flags & ~ignored);
-    if (handle.file) return;
-    auto file = std::make_shared<OpenFile>();
-    file->attributes = object->stat();
-    file->plain = frame::UniqueFd(::fcntl(handle.plain->fd(), F_DUPFD_CLOEXEC, 0));
-    handle.file = std::move(file);
-  } catch (const std::exception&) {
-    tree_.end_plain_writing(handle.node);
-    throw;
-  }
-}
-
-/// A plain file that has been left with the bytes of a container becomes a frame of those bytes.
-void Filesystem::close_plain(NodeId node) {
-  const MutexLock lock(plain_mutex_);
-  if (tree_.is_last_plain_writer(node)) {
-    try {
-      if (classifier_.is_container(*tree_.object(node)))
-        contents_.store_bytes_as_frame(node, names_.home(node));
-    } catch (const std::exception& error) {
-      log::error(
-          fmt::format("a file with the bytes of a frame is left as it is: {}", error.what()));
-    }
-  }
-  tree_.end_plain_writing(node);
 }
 
 Filesystem::Opened Filesystem::open(NodeId node, int flags) {
@@ -166,11 +131,17 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
     handle->node = node;
     handle->direct = (flags & O_DIRECT) != 0;
     handle->file = tree_.opened(node);
+    if (handle->file && handle->file->content && handle->file->content->is_overtaken()) {
+      contents_.follow(node);
+      throw_errno(ESTALE, "changed by another program");
+    }
     if (writes && !entry.is_container && !(handle->file && handle->file->content))
       open_plain(*handle, flags);
     else if (!handle->file)
       handle->file = make_open_file(node, entry);
+    if (handle->file->content) handle->epoch = handle->file->content->epoch();
     if (writes && handle->file->content) {
+      require_changeable(node, *handle->file->content);
       handle->file->content->make_writable(names_.home(node));
       handle->file->content->add_writer();
       handle->writes = true;
@@ -216,11 +187,6 @@ struct stat Filesystem::handle_attributes(std::uint64_t number) {
   } catch (const std::system_error&) {
     return open->file->attributes;
   }
-}
-
-bool Filesystem::has_writers(const FileHandle& handle) const {
-  return handle.file->content ? handle.file->content->has_writers()
-                              : tree_.has_plain_writers(handle.node);
 }
 
 std::chrono::steady_clock::duration Filesystem::idle_time() const {
@@ -273,7 +239,7 @@ void Filesystem::release_directory(std::uint64_t number) {
 void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out) {
   handle.readahead.on_read(offset, size, handle.file, pool_, readahead_budget_);
   try {
-    handle.file->content->read(offset, size, out);
+    read_content(handle, offset, size, out);
     handle.readahead.was_read(offset + size);
     stats_.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
@@ -285,85 +251,19 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
   }
 }
 
-// --- writing
-
-Content& Filesystem::changing(const FileHandle& handle) {
-  if (!handle.writes) throw_errno(EBADF, "file handle is not open for writing");
-  committer_.note(handle.file->content, handle.file);
-  return *handle.file->content;
-}
-
-void Filesystem::drop_privileges(NodeId node) {
-  const mode_t mode = tree_.attributes(node).st_mode;
-  if ((mode & (S_ISUID | S_ISGID)) == 0) return;
-  NewAttributes wanted;
-  wanted.mode = mode & ~mode_t{S_ISUID | S_ISGID};
-  names_.set_attributes(node, wanted);
-}
-
-void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes) {
-  changing(handle).write(at, bytes);
-}
-
-void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at,
-                       std::span<CellBytes> cells) {
-  changing(handle).write(at, cells);
-}
-
-void Filesystem::truncate(FileHandle& handle, std::int64_t size) {
-  if (handle.plain)
-    handle.plain->truncate(size);
-  else
-    changing(handle).resize(size);
-}
-
-void Filesystem::resize(NodeId node, std::int64_t size) {
-  if (!writable_) throw_errno(EROFS, "truncate");
-  if (tree_.entry(node).is_container) return contents_.resize(node, names_.home(node), size);
-  FileHandle handle;
-  handle.node = node;
-  open_plain(handle, O_WRONLY);
+/// Who writes goes on from the state that is there; others keep what they have opened.
+void Filesystem::read_content(FileHandle& handle, std::int64_t offset, std::int64_t size,
+                              ReplyData& out) {
+  Content& content = *handle.file->content;
+  if (!handle.writes) return content.read(offset, size, out, handle.epoch);
+  const std::size_t before = out.size();
   try {
-    handle.plain->truncate(size);
-  } catch (const std::exception&) {
-    close_plain(node);
-    throw;
+    content.read(offset, size, out);
+  } catch (const std::system_error&) {
+    if (out.size() != before || !content.is_overtaken() || !contents_.go_on(handle.file->content))
+      throw;
+    content.read(offset, size, out);
   }
-  close_plain(node);
-}
-
-void Filesystem::allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size) {
-  if (handle.plain) return handle.plain->allocate(mode, offset, size);
-  Content& content = changing(handle);
-  const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
-  const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
-  const bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
-  if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0)
-    throw_errno(EOPNOTSUPP, "fallocate");
-  if (size > std::numeric_limits<std::int64_t>::max() - offset) throw_errno(EFBIG, "fallocate");
-  if (!keeps_size && offset + size > content.size()) content.resize(offset + size);
-  if (punches || zeroes) content.zero(offset, size);
-}
-
-void Filesystem::sync(const FileHandle& handle) {
-  const auto& content = handle.file->content;
-  if (!content) return sync_plain(handle.plain ? handle.plain->fd() : handle.file->plain.get());
-  if (const std::error_code error = content->take_error())
-    throw std::system_error(error, "earlier commit");
-  if (content->needs_commit()) committer_.commit({content});
-}
-
-void Filesystem::flush(const FileHandle& handle) {
-  if (!handle.writes) return;
-  const auto& content = handle.file->content;
-  if (const std::error_code error = content->take_error())
-    throw std::system_error(error, "earlier commit");
-  if (write_options_.strict && content->needs_commit()) committer_.commit({content});
-}
-
-void Filesystem::commit_all() {
-  sweep_.reset();
-  committer_.commit_all();
 }
 
 void Filesystem::log_bad_data(NodeId node, const std::exception& error) {

@@ -10,6 +10,8 @@
 #include <unordered_set>
 #include <vector>
 
+#include "fs/attribute_cache.hpp"
+#include "fs/caller.hpp"
 #include "fs/classifier.hpp"
 #include "fs/file_contents.hpp"
 #include "fs/handle_table.hpp"
@@ -49,6 +51,7 @@ class Filesystem {
   struct FileHandle {
     NodeId node = 0;
     std::shared_ptr<const OpenFile> file;
+    std::atomic<std::uint64_t> epoch{0};     ///< of the content: the last one that it knows of
     bool direct = false;                     ///< opened with O_DIRECT: short replies are allowed
     bool writes = false;                     ///< a container opened for writing
     std::unique_ptr<const PlainFile> plain;  ///< a plain file opened for writing
@@ -88,8 +91,11 @@ class Filesystem {
 
   // --- writing: containers, and plain files where nothing else is said
 
-  /// Clears the set-user-ID and set-group-ID bits.
-  void drop_privileges(NodeId node);
+  /// Clears the set-user-ID and set-group-ID bits that a change of the contents takes.
+  void drop_privileges(NodeId node, const Caller& caller);
+  /// As chown(2), chmod(2) and utimensat(2), which clears such bits where the owner or the group is
+  /// set, also to what it is.
+  void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller);
 
   /// To containers.
   void write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes);
@@ -97,19 +103,24 @@ class Filesystem {
   void truncate(FileHandle& handle, std::int64_t size);
   /// The same without a handle.
   void resize(NodeId node, std::int64_t size);
-  /// As fallocate(2), for the modes that punch, zero and set sizes.
+  /// As fallocate(2), for the modes that punch, zero and set sizes. Contents take no space before
+  /// they are written, but none is promised where SOURCE has not as much: ENOSPC.
   void allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size);
   /// What was written is durable when it returns.
-  void sync(const FileHandle& handle);
+  void sync(FileHandle& handle);
   /// At each close of a descriptor: reports errors of commits in the background.
-  void flush(const FileHandle& handle);
-  /// Commits everything, before the mount ends.
+  void flush(FileHandle& handle);
+  /// Commits everything that was written. EROFS for a mount that was read-only from the start.
+  void commit_written();
+  /// The same, before the mount ends. What cannot be committed is kept for `b2frame recover` where
+  /// that is possible; the exception names each file and what has become of it.
   void commit_all();
 
   std::vector<std::string> list_attributes(NodeId node);
   /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
   std::string read_attribute(NodeId node, const std::string& name);
-  /// `flags` as in setxattr(2). EPERM for what is computed, unless that is the value that it has.
+  /// `flags` as in setxattr(2). EPERM for what is computed or says what a frame is, unless that is
+  /// the value that it has; EINVAL for other names below user.blosc2. and for what is no JSON.
   void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags);
   void remove_attribute(NodeId node, const std::string& name);
 
@@ -126,10 +137,25 @@ class Filesystem {
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
   /// The container's snapshot: that of an open handle, or opened for this call.
   std::shared_ptr<const OpenFile> container(NodeId node);
-  Content& changing(const FileHandle& handle);
+  Content& changing(FileHandle& handle);
+  void tell_loss(FileHandle& handle);
+  template <typename Write>
+  void write_knowing(FileHandle& handle, const Write& write);
+  void read_content(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
+  /// Where values must stay what they are the log says why, once.
+  void require_changeable(NodeId node, const Content& content);
+  void require_space(std::int64_t size) const;
   void open_plain(FileHandle& handle, int flags);
   void close_plain(NodeId node);
-  std::optional<std::string> computed_attribute(NodeId node, const std::string& name);
+  std::shared_ptr<const FrameAttributes> look_at_frame(NodeId node, const SourceEntry& entry);
+  std::optional<std::vector<std::uint8_t>> read_metalayer(NodeId node, const SourceEntry& entry,
+                                                          const LayerName& name);
+  std::optional<std::string> read_computed(NodeId node, const SourceEntry& entry,
+                                           const std::string& name);
+  std::optional<std::string> frame_attribute(NodeId node, const SourceEntry& entry,
+                                             const std::string& name);
+  void set_fixed_attribute(NodeId node, const SourceEntry& entry, const std::string& name,
+                           const std::string& value, int flags);
   SourceEntry check_attribute(NodeId node, const std::string& name);
   void log_bad_data(NodeId node, const std::exception& error);
 
@@ -137,6 +163,7 @@ class Filesystem {
   Stats stats_;
   const ReaderSettings reader_settings_;
   BlockCache cache_;
+  AttributeCache attributes_;
   Classifier classifier_;
   Tree tree_;
   Namespace names_;  ///< before whatever holds a content

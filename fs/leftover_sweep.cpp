@@ -7,14 +7,17 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "frame/orphans.hpp"
 #include "frame/sframe_format.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/frame_reader.hpp"
+#include "fs/kept_files.hpp"
 #include "fs/log.hpp"
 #include "fs/mount_lock.hpp"
 #include "fs/removal.hpp"
+#include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -74,17 +77,33 @@ void LeftoverSweep::walk(std::vector<std::string> directories) {
 
 void LeftoverSweep::clear(const std::string& path, const Entries& entries) {
   bool is_sframe = false;
-  std::vector<std::string> temporaries;
+  std::vector<std::string> temporaries, journals;
   for (const SourceRoot::Entry& entry : entries) {
     is_sframe |= entry.name == kSframeIndex;
     if (is_leftover_name(entry.name)) temporaries.push_back(entry.name);
+    if (is_lock_file(entry.name)) journals.push_back(entry.name);
   }
+  if (!journals.empty()) spare_kept(path, journals, temporaries);
   if (temporaries.empty() && !is_sframe) return;
+  const NearPath near = root_.approach(path);
   if (path != first_ &&
-      is_locked_by_other(fmt::format("/proc/self/fd/{}/{}", root_.descriptor(), path)))
+      is_locked_by_other(fmt::format("/proc/self/fd/{}/{}", near.directory, near.rest)))
     return;
   for (const std::string& name : temporaries) remove_temporary(path, name);
   if (is_sframe) remove_orphans(path, entries);
+}
+
+/// What an earlier mount could not commit waits for somebody who gives it a name.
+void LeftoverSweep::spare_kept(const std::string& path, const std::vector<std::string>& journals,
+                               std::vector<std::string>& temporaries) const {
+  const auto directory = frame::make_local_store(root_.open(path, O_RDONLY | O_DIRECTORY), nullptr);
+  for (const KeptFile& kept : kept_files_in(directory, journals)) {
+    if (std::erase(temporaries, kept.temporary) == 0) continue;
+    log::warn(fmt::format(
+        "{}: an earlier mount could not commit what was written to it: `b2frame recover "
+        "SOURCE` gives that a name",
+        join_path(path, kept.path)));
+  }
 }
 
 void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name) {

@@ -15,7 +15,9 @@
 #include "fs/log.hpp"
 #include "fs/removal.hpp"
 #include "fs/renaming.hpp"
+#include "fs/stale_indexes.hpp"
 #include "fs/succession.hpp"
+#include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -26,19 +28,13 @@ constexpr mode_t kPermissions = 07777;
 /// How often others may undo what a rename or a link needs before it gives up.
 constexpr int kRenameTries = 5;
 
-timespec now() {
-  timespec time{};
-  ::clock_gettime(CLOCK_REALTIME, &time);
-  return time;
-}
-
 timespec resolved(const timespec& wanted) { return wanted.tv_nsec == UTIME_NOW ? now() : wanted; }
 
 /// `extra` are bits that the mode gets beside those that are asked for.
 void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted, mode_t extra) {
-  constexpr auto kUnchanged = static_cast<std::uint32_t>(-1);
   if (wanted.owner || wanted.group)
-    object.set_owner(wanted.owner.value_or(kUnchanged), wanted.group.value_or(kUnchanged));
+    object.set_owner(wanted.owner.value_or(kUnchangedOwner),
+                     wanted.group.value_or(static_cast<gid_t>(-1)));
   if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
 }
 
@@ -153,6 +149,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
                                    const Creator& creator) {
   check_name(directory, name);
   Contents& keeper = contents();
+  ValueDependents(services_).require_markable(directory, name);
   NodeId made = 0;
   {
     TreeChanges names(tree_);
@@ -166,13 +163,13 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     give_to(in, temporary, mode, creator);
     made = names.entered_pending(directory, temporary, full_name);
     undo.disarm();
-  }
-  try {
-    keeper.created(made, home(made));
-  } catch (const std::exception&) {
-    tree_.forget(made, 1);
-    remove_file(directory, name);
-    throw;
+    try {
+      keeper.created(made, home(made), in.object(temporary).stat());
+    } catch (const std::exception&) {
+      Removal(names, services_).remove(names.object(made).value());
+      tree_.forget(made, 1);
+      throw;
+    }
   }
   return found(made);
 }
@@ -187,12 +184,12 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
     {
       TreeChanges names(tree_);
       const auto object = names.object(node);
-      const bool is_array = object && object->entry.shown == ShownAs::array;
-      must_commit = object && (object->is_pending || (is_array && !is_committed));
+      const bool is_container = object && object->entry.is_container;
+      must_commit = object && (object->is_pending || (is_container && !is_committed));
       must_become_flat = object && becomes_flat_as(*object, name);
     }
-    // A hard link needs a file in SOURCE, and what was written to an array may be no array any
-    // more: with links it could become nothing else.
+    // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
+    // an array that was made something else, or that of a header with other metalayers.
     if (must_commit) {
       contents().commit({node}, false);
       is_committed = true;
@@ -222,6 +219,7 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
   services_.freed.before_taking(in, full_name, shown);
   in.make_link(full_name, root_.directory(object->directory_path), object->stored_name);
   names.touched(*object);
+  names.changed_by_user(object->node);
   return names.entered(directory, full_name);
 }
 
@@ -338,11 +336,15 @@ void Namespace::change_with(NodeId node, const Change& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
   TreeChanges names(tree_);
   if (node == kRootId) return work(root_.object({}), nullptr);
-  if (names.is_unlinked(node)) return work(*names.remains(node), nullptr);
+  if (names.is_unlinked(node)) {
+    work(*names.remains(node), nullptr);
+    return names.changed_by_user(node);
+  }
   const auto object = names.object(node);
   if (!object) throw_errno(ESTALE, "inode " + std::to_string(node));
   work(*Removal(names, services_).keep(*object), &*object);
   names.touched(*object);
+  names.changed_by_user(node);
 }
 
 void Namespace::check_access(NodeId node, int mask) {

@@ -25,6 +25,9 @@ struct Creator {
   gid_t group = 0;
 };
 
+/// As an owner to set: there is the same one as before, but that counts as a change.
+inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);
+
 /// Attributes to set; those without a value stay as they are.
 struct NewAttributes {
   std::optional<mode_t> mode;  ///< permission bits
@@ -46,7 +49,10 @@ class Namespace {
   Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock);
 
   /// Before the first change; `contents` may be null and outlives the mount.
-  void set_contents(Contents* contents) { contents_ = contents; }
+  void set_contents(Contents* contents) { contents_ = services_.contents = contents; }
+  void set_forget_pages(std::function<void(NodeId)> forget) {
+    services_.forget_pages = std::move(forget);
+  }
 
   Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
                           const Creator& creator);

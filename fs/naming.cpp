@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kSuffixes = {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"};
 constexpr std::string_view kNpySuffix = ".npy";
 constexpr std::string_view kLockSuffix = ".b2lock";
+constexpr std::string_view kLockFile = ".bloscfs-lock";
 
 /// Answers "who wants this name" from probes; recursion shortens the name at each step.
 class Resolver {
@@ -63,6 +64,11 @@ std::string_view stem(std::string_view name) {
   return name;
 }
 
+ShownAs promised_by(std::string_view full_name) {
+  if (stem(full_name) == full_name) return ShownAs::itself;
+  return full_name.ends_with(kArraySuffix) ? ShownAs::array : ShownAs::flat;
+}
+
 std::string preferred_name(std::string_view full_name, ShownAs shown) {
   if (shown == ShownAs::itself) return std::string(full_name);
   std::string name(stem(full_name));
@@ -80,6 +86,14 @@ bool is_temporary(std::string_view full_name) {
   if (!full_name.starts_with(kPrefix) || !full_name.ends_with(kSuffix)) return false;
   const std::string_view digits = full_name.substr(kPrefix.size(), kDigits);
   return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+std::string lock_file_name(const std::optional<std::string>& single) {
+  return (single ? "." + *single : std::string()) + std::string(kLockFile);
+}
+
+bool is_lock_file(std::string_view full_name) {
+  return full_name.starts_with('.') && full_name.ends_with(kLockFile);
 }
 
 std::optional<std::string_view> locked_name(std::string_view full_name) {

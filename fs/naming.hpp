@@ -13,15 +13,26 @@ namespace bloscfs::fs {
 /// How an entry is shown, as far as its name depends on it.
 enum class ShownAs : std::uint8_t { itself, flat, array };
 
+/// What arrays that the mount makes are called, and others are likely to be.
+inline constexpr std::string_view kArraySuffix = ".b2nd";
+
 /// The name minus one container suffix (.b2frame .b2f .b2 .b2nd .blp); the name itself if it has
 /// none or nothing would be left.
 std::string_view stem(std::string_view name);
+
+/// What a file that cannot be looked at is by its suffix.
+ShownAs promised_by(std::string_view full_name);
 
 /// The name that an entry is shown under unless others in its directory want the same.
 std::string preferred_name(std::string_view full_name, ShownAs shown);
 
 /// True for names of our temporaries, which no mount shows: .bloscfs-<16 hex digits>.tmp
 bool is_temporary(std::string_view full_name);
+
+/// Name of the hidden file that stands for a SOURCE among bloscfs programs, in the directory or, of
+/// a single frame, beside it; and whether a name is such a one.
+std::string lock_file_name(const std::optional<std::string>& single);
+bool is_lock_file(std::string_view full_name);
 
 /// F of the lock sidecar "F.b2lock"; nullopt for other names.
 std::optional<std::string_view> locked_name(std::string_view full_name);

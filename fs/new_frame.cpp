@@ -5,6 +5,7 @@
 #include "codec/error.hpp"
 #include "frame/array_shapes.hpp"
 #include "frame/b2nd.hpp"
+#include "frame/frame_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -16,6 +17,7 @@ constexpr std::int32_t kBlockSize = 32 << 10;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
 constexpr std::size_t kMinSample = 256;
 constexpr int kWorthwhile = 20;
+constexpr std::int32_t kTypesizes[] = {1, 2, 4, 8};
 
 void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   frame.codec = options.codec;
@@ -42,7 +44,7 @@ std::int32_t guess_typesize(codec::Bytes sample) {
   if (sample.size() < kMinSample) return 1;
   std::int32_t best = 1;
   std::size_t best_size = 0;
-  for (const std::int32_t typesize : {1, 2, 4, 8}) {
+  for (const std::int32_t typesize : kTypesizes) {
     codec::EncodeSettings settings;
     settings.codec = codec::CodecId::lz4;
     settings.typesize = typesize;
@@ -55,6 +57,14 @@ std::int32_t guess_typesize(codec::Bytes sample) {
     best_size = size - size / kWorthwhile;
   }
   return best;
+}
+
+std::int32_t min_flat_chunk(const WriteOptions& options) {
+  const std::int32_t wanted = options.chunk_size != 0 ? options.chunk_size : kChunkSize;
+  std::int32_t smallest = wanted;
+  for (const std::int32_t typesize : kTypesizes)
+    smallest = std::min(smallest, whole_items(wanted, typesize));
+  return smallest;
 }
 
 frame::FrameSettings new_flat_frame(const WriteOptions& options, codec::Bytes sample) {
@@ -85,6 +95,8 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                        options.chunk_size != 0 ? options.chunk_size : kChunkSize);
   array.blockshape = frame::choose_cut({array.chunkshape.begin(), array.chunkshape.end()}, itemsize,
                                        options.block_size != 0 ? options.block_size : kBlockSize);
+  const auto chunks = frame::array_chunk_count(array, frame.typesize);
+  if (!chunks || *chunks > frame::max_chunk_count(options.checksum)) return std::nullopt;
   frame::FrameInfo info;
   info.typesize = frame.typesize;
   info.array = array;
@@ -94,6 +106,20 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
   frame.array = std::move(array);
   set_codec(frame, options);
   return frame;
+}
+
+std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options, std::int64_t size,
+                                                   const ReadStart& read_start) {
+  const auto header_size = npy_header_size(read_start(kNpyPrefix));
+  if (!header_size || static_cast<std::int64_t>(*header_size) > size) return std::nullopt;
+  const std::vector<std::uint8_t> header_bytes = read_start(*header_size);
+  try {
+    const NpyHeader header = parse_npy_header(header_bytes);
+    if (static_cast<std::int64_t>(header.header_size) + header.nbytes != size) return std::nullopt;
+    return new_array_frame(options, header, header_bytes);
+  } catch (const codec::Error&) {
+    return std::nullopt;
+  }
 }
 
 codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteOptions& fallback) {

@@ -10,6 +10,7 @@
 #include "frame/local_store.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/removal.hpp"
+#include "fs/stale_indexes.hpp"
 #include "fs/succession.hpp"
 #include "fs/target_name.hpp"
 
@@ -30,12 +31,18 @@ class NodeHome::Lock final : public ContentHome::NameLock {
       : services_(services), node_(node), names_(services.tree) {
     look();
     // For the mount its directory changed when the file got its name there.
-    if (object_) directory_times_.emplace(services_.root.object(object_->directory_path));
+    if (!object_) return;
+    directory_times_.emplace(
+        services_.root.object(object_->directory_path),
+        [this, directory = object_->directory](const timespec& before, const timespec& after) {
+          names_.hid_change(directory, before, after);
+        });
   }
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
-  std::string settle(const std::string& stored_as, const std::string& wanted_name) override;
+  std::string settle(const std::string& stored_as, const std::string& wanted_name,
+                     ShownAs shown) override;
   void refresh() override {
     if (place_.is_unlinked) return;
     names_.rewritten(*object_);
@@ -47,7 +54,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void follow_mount_lock(const std::string& stored_as);
   std::string name_as(ShownAs shown);
   std::string take_place(NamedObject& old, const SourceDirectory& directory,
-                         const std::string& stored_as, const std::string& full_name);
+                         const std::string& stored_as, const std::string& full_name, ShownAs shown);
   void take_name(const NamedObject& old, const SourceDirectory& directory,
                  const std::string& stored_as, const std::string& full_name);
 
@@ -106,7 +113,8 @@ void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
 
-std::string NodeHome::Lock::settle(const std::string& stored_as, const std::string& wanted_name) {
+std::string NodeHome::Lock::settle(const std::string& stored_as, const std::string& wanted_name,
+                                   ShownAs shown) {
   if (place_.is_unlinked) return stored_as;
   require_no_links(*object_);
   names();
@@ -114,13 +122,13 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
   const SourceDirectory directory = services_.root.directory(before.directory_path);
   std::string full_name = stored_as == wanted_name
                               ? wanted_name
-                              : take_place(before, directory, stored_as, wanted_name);
+                              : take_place(before, directory, stored_as, wanted_name, shown);
   carry_sidecar(directory, stored_as, directory, full_name);
   if (before.stored_name != full_name) {
     names_.moved(before, before.directory, full_name);
     carry_sidecar(directory, before.stored_name, directory, full_name);
   }
-  names_.replaced(node_, object_->directory, full_name);
+  names_.replaced(node_, object_->directory, full_name, shown);
   follow_mount_lock(full_name);
   look();
   Removal removal(names_, services_);
@@ -134,9 +142,9 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
 }
 
 std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
-                                       const std::string& stored_as, const std::string& full_name) {
+                                       const std::string& stored_as, const std::string& full_name,
+                                       ShownAs shown) {
   meet_successor(names_, old, directory, shown_name_, full_name);
-  const ShownAs shown = full_name == names().array ? ShownAs::array : ShownAs::flat;
   services_.freed.before_taking(directory, full_name, shown);
   const std::string meeting = visible_name(old);
   if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}})) {
@@ -152,6 +160,9 @@ void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& di
                                const std::string& stored_as, const std::string& full_name) {
   const auto occupant = names_.stored(old.directory, full_name);
   if (!occupant || !is_stored(old) || full_name != visible_name(old)) {
+    if (occupant && old.is_pending)
+      throw std::system_error(ESTALE, std::generic_category(),
+                              full_name + ": made by another program meanwhile");
     directory.rename_to_free(stored_as, directory, full_name);
   } else if (!occupant->entry.is_sframe) {
     directory.rename(stored_as, directory, full_name);
@@ -171,5 +182,9 @@ NodeHome::~NodeHome() { services_.tree.unpin(node_); }
 std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
   return std::make_unique<Lock>(services_, node_);
 }
+
+void NodeHome::before_values_change() { ValueDependents(services_).mark(node_); }
+
+void NodeHome::require_changeable() { ValueDependents(services_).require_markable(node_); }
 
 }  // namespace bloscfs::fs

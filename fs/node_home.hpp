@@ -1,10 +1,12 @@
 #pragma once
 // The ContentHome of a node of the tree.
 
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "fs/content_home.hpp"
+#include "fs/contents.hpp"
 #include "fs/doomed_frames.hpp"
 #include "fs/freed_names.hpp"
 #include "fs/mount_lock.hpp"
@@ -25,9 +27,12 @@ struct NameServices {
   const SourceRoot& root;
   Tree& tree;
   NamingPolicy policy;
-  MountLock* lock = nullptr;  ///< of a writable mount
+  MountLock* lock = nullptr;     ///< of a writable mount
+  Contents* contents = nullptr;  ///< of a writable mount
   DoomedFrames doomed = {};
   FreedNames freed{root};
+  /// Has the kernel forget what it keeps of a node's contents and attributes.
+  std::function<void(NodeId)> forget_pages = [](NodeId) {};
 };
 
 /// The first full name under which a container would be shown as asked; `previous` is its full name
@@ -44,9 +49,20 @@ class NodeHome final : public ContentHome {
   NodeHome& operator=(const NodeHome&) = delete;
 
   std::unique_ptr<NameLock> lock_name() override;
+  std::string path() override;
+  bool is_in_place() override { return services_.tree.is_in_place(node_); }
+  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) override;
+  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) override;
+  Following follow() override;
+  void before_values_change() override;
+  void require_changeable() override;
 
  private:
   class Lock;
+
+  void remove_waiting(const Tree::NodeName& name) const;
+  std::shared_ptr<const frame::Snapshot> open_successor(const std::string& path,
+                                                        const SourceEntry& seen) const;
 
   NameServices& services_;
   const NodeId node_;

@@ -7,8 +7,8 @@
 
 #include <boost/range/adaptor/reversed.hpp>
 
-#include "fs/classifier.hpp"
 #include "fs/source_root.hpp"
+#include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 
 #include "frame/byte_source.hpp"
+#include "fs/naming.hpp"
 #include "fs/open_file.hpp"
 #include "fs/source_object.hpp"
 
@@ -38,6 +39,13 @@ struct FileState {
 };
 FileState state_of(const struct stat& st);
 
+/// When somebody changed an object last, where its time of change in SOURCE tells when the daemon
+/// did: that time cannot be set.
+struct ShownChange {
+  std::int64_t stored_ns = 0;  ///< what SOURCE says; another time there counts itself
+  std::int64_t shown_ns = 0;
+};
+
 /// Most nodes are files that somebody has listed and nobody opened: what few have is in `Rare`.
 struct Node {
   /// An entry of a directory. Names are full names in SOURCE.
@@ -52,6 +60,7 @@ struct Node {
     std::optional<std::string> wanted_name;
     bool replaces = false;  ///< something in SOURCE still has the wanted name
     std::uint32_t plain_writers = 0;
+    std::optional<std::string> link_text;         ///< of a symlink in the node's state, as stored
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name
     std::shared_ptr<void> at_end;                 ///< destroyed with the node
     bool operator==(const Rare&) const = default;
@@ -71,12 +80,14 @@ struct Node {
   std::uint32_t pins = 0;        ///< ours
   std::uint32_t children = 0;    ///< names that other nodes have in this directory
   mode_t type = 0;
+  ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
   bool is_container = false;
   bool is_sframe = false;
   bool was_opened = false;    ///< the kernel may have pages of this state
   bool was_followed = false;  ///< before that it got another state, whose size the kernel may miss
   Identity identity;
   FileState state;
+  ShownChange shown_change;
   Name name;  ///< the one that was seen last; no parent once it is removed
   std::weak_ptr<const OpenFile> open_file;
   std::unique_ptr<Rare> rare_parts;

@@ -14,10 +14,11 @@ namespace bloscfs::fs {
 struct OpenFile {
   std::shared_ptr<Content> content;
   frame::UniqueFd plain;
-  struct stat attributes {};  ///< as shown when it was opened
+  /// As shown when it was opened; to be set before anybody else knows of it.
+  struct stat attributes {};
 
-  /// True while the content knows better than the source file.
-  bool has_changes() const { return content && content->needs_commit(); }
+  /// True while the content knows better than the source file what it is.
+  bool leads() const { return content && content->leads(); }
 };
 
 }  // namespace bloscfs::fs

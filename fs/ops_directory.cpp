@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "fs/reply.hpp"
@@ -62,10 +63,22 @@ bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
   return true;
 }
 
+/// Adds a name alone: whoever looks it up is told what is wrong with it.
+bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& entry, off_t next) {
+  fuse_entry_param param{};  // inode 0: no reference is taken
+  param.attr = type_and_inode(entry.type, entry.inode);
+  return buffer.add_plus(entry.shown_name.c_str(), param, next);
+}
+
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
 bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
                          const Tree::DirectoryEntry& entry, off_t next) {
-  const auto found = tree.enter(directory, entry);
+  std::optional<Tree::Found> found;
+  try {
+    found = tree.enter(directory, entry);
+  } catch (const std::system_error&) {
+    return add_without_attributes(buffer, entry, next);
+  }
   if (!found) return true;  // gone since the directory was opened
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
   tree.forget(found->id, 1);
@@ -109,8 +122,10 @@ void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
 }
 
 void op_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  filesystem(request).release_directory(info->fh);
-  fuse_reply_err(request, 0);
+  guarded(request, "releasedir", [&] {
+    filesystem(request).release_directory(info->fh);
+    fuse_reply_err(request, 0);
+  });
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ void forget_attributes(fuse_req_t request, fuse_ino_t inode) {
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   guarded(request, "open", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode);
+    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
     const Filesystem::Opened opened = fs.open(inode, info->flags);
     info->fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
@@ -44,8 +44,10 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 }
 
 void op_release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  filesystem(request).release(info->fh);
-  fuse_reply_err(request, 0);
+  guarded(request, "release", [&] {
+    filesystem(request).release(info->fh);
+    fuse_reply_err(request, 0);
+  });
 }
 
 void read_plain(fuse_req_t request, int fd, std::size_t size, off_t offset) {
@@ -132,7 +134,7 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode);
+    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
     const auto handle = fs.handle(info->fh);
     if (handle->plain) {
       const int fd = info->writepage ? handle->plain->paging_fd() : handle->plain->fd();
@@ -174,7 +176,7 @@ void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
                   fuse_file_info* info) {
   guarded(request, "fallocate", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode);
+    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
     fs.allocate(*fs.handle(info->fh), mode, offset, size);
     fuse_reply_err(request, 0);
   });
@@ -186,7 +188,7 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
                         std::size_t size, int flags) {
   guarded(request, "copy_file_range", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(out_inode);
+    if (request_drops_privileges()) fs.drop_privileges(out_inode, caller_of(request));
     const auto in = fs.handle(in_info->fh);
     const auto out = fs.handle(out_info->fh);
     if (!in->file->plain || !out->plain)

@@ -52,14 +52,15 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
 }
 
 void op_forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t references) {
-  filesystem(request).tree().forget(inode, references);
-  fuse_reply_none(request);
+  guarded_unanswered(request, "forget",
+                     [&] { filesystem(request).tree().forget(inode, references); });
 }
 
 void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
-  Tree& tree = filesystem(request).tree();
-  for (std::size_t i = 0; i < count; i++) tree.forget(forgets[i].ino, forgets[i].nlookup);
-  fuse_reply_none(request);
+  guarded_unanswered(request, "forget", [&] {
+    Tree& tree = filesystem(request).tree();
+    for (std::size_t i = 0; i < count; i++) tree.forget(forgets[i].ino, forgets[i].nlookup);
+  });
 }
 
 void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
@@ -79,9 +80,11 @@ timespec time_of(const timespec& given, bool is_now) {
   return is_now ? timespec{0, UTIME_NOW} : given;
 }
 
-/// All but the size.
+/// All but the size. Nothing at all is what chown(2) asks for with neither owner nor group, but for
+/// the time of change where the kernel keeps that.
 NewAttributes new_attributes(const struct stat& st, int set) {
   NewAttributes wanted;
+  if ((set & ~FUSE_SET_ATTR_CTIME) == 0) wanted.owner = kUnchangedOwner;
   if ((set & FUSE_SET_ATTR_MODE) != 0) wanted.mode = st.st_mode;
   if ((set & FUSE_SET_ATTR_UID) != 0) wanted.owner = st.st_uid;
   if ((set & FUSE_SET_ATTR_GID) != 0) wanted.group = st.st_gid;
@@ -97,13 +100,13 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
   guarded(request, "setattr", [&] {
     Filesystem& fs = filesystem(request);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      if (request_drops_privileges()) fs.drop_privileges(inode);
+      if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
       if (info != nullptr)
         fs.truncate(*fs.handle(info->fh), given->st_size);
       else
         fs.resize(inode, given->st_size);
     }
-    fs.names().set_attributes(inode, new_attributes(*given, set));
+    fs.set_attributes(inode, new_attributes(*given, set), caller_of(request));
     const struct stat attributes =
         info != nullptr ? fs.handle_attributes(info->fh) : fs.tree().attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
@@ -120,7 +123,7 @@ void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
 void op_readlink(fuse_req_t request, fuse_ino_t inode) {
   guarded(request, "readlink", [&] {
     Filesystem& fs = filesystem(request);
-    fuse_reply_readlink(request, fs.root().read_link(fs.tree().path(inode)).c_str());
+    fuse_reply_readlink(request, fs.tree().read_link(inode).c_str());
   });
 }
 

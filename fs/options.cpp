@@ -152,15 +152,18 @@ const std::array kOwnOptions = {
 };
 
 /// Options that libfuse or the kernel take: words, and names that need a value.
-constexpr std::array<std::string_view, 23> kPassedOnWords = {
+constexpr std::array<std::string_view, 24> kPassedOnWords = {
     "allow_other", "allow_root", "auto_unmount", "default_permissions",
     "ro",          "rw",         "dev",          "nodev",
     "suid",        "nosuid",     "exec",         "noexec",
     "atime",       "noatime",    "relatime",     "norelatime",
     "strictatime", "lazytime",   "sync",         "async",
-    "dirsync",     "diratime",   "nodiratime"};
+    "dirsync",     "diratime",   "nodiratime",   "remount"};
 constexpr std::array<std::string_view, 6> kPassedOnValues = {
     "fsname", "subtype", "context", "fscontext", "defcontext", "rootcontext"};
+/// What mount(8) finds in the mount table when it is to remount.
+constexpr std::array<std::string_view, 5> kMountTable = {"user_id", "group_id", "rootmode",
+                                                         "max_read", "blksize"};
 /// Words of fstab lines that mean nothing to a filesystem.
 constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noauto", "nofail",
                                                        "_netdev",  "user",  "nouser", "users",
@@ -199,6 +202,7 @@ void apply(MountOptions& options, std::string_view item) {
     if (option.name == name && (has_value || !is_among(name, kPassedOnWords)))
       return apply_own(options, option, item, value);
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
+  if (options.remount && is_among(name, kMountTable)) return;
   if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
     refuse_unknown(item);
   if (name == "allow_other") options.allow_other = true;
@@ -220,15 +224,17 @@ std::size_t end_of_item(std::string_view list) {
 }  // namespace
 
 MountOptions parse_options(const std::vector<std::string>& lists) {
-  MountOptions options;
+  std::vector<std::string_view> items;
   for (std::string_view rest : lists) {
     while (!rest.empty()) {
       const std::size_t comma = end_of_item(rest);
-      const std::string_view item = rest.substr(0, comma);
-      if (!item.empty()) apply(options, item);
+      if (comma != 0) items.push_back(rest.substr(0, comma));
       rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
     }
   }
+  MountOptions options;
+  options.remount = is_among("remount", items);
+  for (const std::string_view item : items) apply(options, item);
   return options;
 }
 

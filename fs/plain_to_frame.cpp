@@ -1,7 +1,6 @@
 #include "fs/plain_to_frame.hpp"
 
 #include <algorithm>
-#include <system_error>
 #include <vector>
 
 #include "fs/chunk_recoder.hpp"
@@ -10,16 +9,16 @@
 namespace bloscfs::fs {
 namespace {
 
-std::vector<std::uint8_t> read(const frame::ByteSource& bytes, std::int64_t offset,
-                               std::int64_t size) {
+std::vector<std::uint8_t> read(const FileBytes& bytes, std::int64_t offset, std::int64_t size) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
-  bytes.read_exactly_at(static_cast<std::uint64_t>(offset), out, "file");
+  bytes.read(offset, out);
   return out;
 }
 
-void commit_all(const frame::ByteSource& bytes, std::int64_t size, frame::FrameWriter& writer,
+void commit_all(const FileBytes& bytes, frame::FrameWriter& writer,
                 const ContentServices& services) {
   const auto transaction = writer.begin();
+  const std::int64_t size = bytes.size();
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
   ChunkRecoder recoder(encode_settings(transaction->info(), services.options), services.pool,
@@ -27,6 +26,7 @@ void commit_all(const frame::ByteSource& bytes, std::int64_t size, frame::FrameW
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
   for (std::int64_t begin = 0; begin < size; begin += chunksize) {
     const std::int64_t part = std::min(chunksize, size - begin);
+    if (bytes.is_hole(begin, part)) continue;
     recoder.add(begin / chunksize, static_cast<std::size_t>(part),
                 [&bytes, begin, part](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
                   return encoder.encode_into(read(bytes, begin, part), out);
@@ -38,19 +38,17 @@ void commit_all(const frame::ByteSource& bytes, std::int64_t size, frame::FrameW
 
 }  // namespace
 
-std::string store_as_frame(const frame::ByteSource& bytes,
+std::string store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const std::string& name, const ContentServices& services) {
-  const std::int64_t size = bytes.stamp().size;
-  const auto sample = read(bytes, 0, std::min<std::int64_t>(size, kSampleSize));
+                           const ContentServices& services) {
+  const auto sample = read(bytes, 0, std::min<std::int64_t>(bytes.size(), kSampleSize));
+  frame::FrameSettings settings = new_flat_frame(services.options, sample);
+  settings.mode = 0600;
   std::string stored_as = frame::temporary_name();
-  const auto writer =
-      frame::create_cframe(directory, stored_as, new_flat_frame(services.options, sample),
-                           frame::WriterSettings{services.options.locking});
+  const auto writer = frame::create_cframe(directory, stored_as, settings,
+                                           frame::WriterSettings{services.options.locking});
   try {
-    commit_all(bytes, size, *writer, services);
-    const auto file = directory->open(stored_as);
-    file->set_attributes(directory->open(name)->attributes());
+    commit_all(bytes, *writer, services);
   } catch (...) {
     directory->unlink(stored_as);
     throw;

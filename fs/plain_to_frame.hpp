@@ -1,6 +1,7 @@
 #pragma once
-// Stores the bytes of a plain file as a flat frame.
+// Stores the bytes of a file as a flat frame.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -9,10 +10,36 @@
 
 namespace bloscfs::fs {
 
-/// Makes a complete, durable frame of the file's bytes under a temporary name, which is returned.
-/// It takes over the attributes of `name`. Errors as Transaction's; then nothing is left behind.
-std::string store_as_frame(const frame::ByteSource& bytes,
+/// A file's bytes. Used by one thread at a time to ask, and by the workers to read.
+class FileBytes {
+ public:
+  virtual ~FileBytes() = default;
+  virtual std::int64_t size() const = 0;
+  /// True if the range is known to read as zeros.
+  virtual bool is_hole(std::int64_t offset, std::int64_t size) const = 0;
+  virtual void read(std::int64_t offset, codec::MutableBytes out) const = 0;
+};
+
+/// The bytes of a source.
+class SourceBytes final : public FileBytes {
+ public:
+  explicit SourceBytes(const frame::ByteSource& source)
+      : source_(source), size_(source.stamp().size) {}
+  std::int64_t size() const override { return size_; }
+  bool is_hole(std::int64_t, std::int64_t) const override { return false; }
+  void read(std::int64_t offset, codec::MutableBytes out) const override {
+    source_.read_exactly_at(static_cast<std::uint64_t>(offset), out, "file");
+  }
+
+ private:
+  const frame::ByteSource& source_;
+  const std::int64_t size_;
+};
+
+/// Makes a complete, durable frame of the file's bytes under a temporary name, which is returned;
+/// only its owner may read it. Errors as Transaction's; then nothing is left behind.
+std::string store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const std::string& name, const ContentServices& services);
+                           const ContentServices& services);
 
 }  // namespace bloscfs::fs

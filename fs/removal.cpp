@@ -4,6 +4,11 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+
+#include "frame/local_store.hpp"
+#include "fs/kept_files.hpp"
+
 namespace bloscfs::fs {
 bool is_leftover_name(const std::string& name) {
   const auto locked = locked_name(name);
@@ -35,6 +40,7 @@ std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) con
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  names_.changed_by_user(object.node);
   if (names_.removed(object, std::move(remains)) && object.entry.is_container)
     ended_.push_back(object.node);
 }
@@ -77,10 +83,26 @@ void Removal::remove_directory(const NamedObject& object) {
   remove_name(object, std::move(remains));
 }
 
+/// A directory that was a SOURCE may have contents that were never committed.
+void Removal::require_nothing_kept(const std::string& path,
+                                   const std::vector<SourceRoot::Entry>& entries) const {
+  std::vector<std::string> journals;
+  for (const SourceRoot::Entry& entry : entries)
+    if (is_lock_file(entry.name)) journals.push_back(entry.name);
+  if (journals.empty()) return;
+  const auto store =
+      frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
+  if (!kept_files_in(store, journals).empty())
+    throw std::system_error(ENOTEMPTY, std::generic_category(), path);
+}
+
 void Removal::clear(const NamedObject& directory) {
   const std::string path = directory.path();
   const SourceDirectory inside = services_.root.directory(path);
-  for (const SourceRoot::Entry& entry : services_.root.list(path)) {
+  const auto entries = services_.root.list(path);
+  require_nothing_kept(path, entries);
+  for (const SourceRoot::Entry& entry : entries) {
+    if (is_lock_file(entry.name)) inside.remove_file(entry.name);
     if (!is_leftover_name(entry.name)) continue;
     if (services_.doomed.relocate(entry.name, inside, services_.root.directory({}))) continue;
     if (const auto st = inside.stat(entry.name)) remove_leftover(inside, entry.name, *st);

@@ -43,6 +43,9 @@ class Removal {
   const std::vector<NodeId>& ended() const { return ended_; }
 
  private:
+  void require_nothing_kept(const std::string& path,
+                            const std::vector<SourceRoot::Entry>& entries) const;
+
   TreeChanges& names_;
   NameServices& services_;
   std::vector<NodeId> ended_;

@@ -86,6 +86,7 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
 }
 
 void Renaming::note_renamed(const NamedObject& object) {
+  names_.changed_by_user(object.node);
   if (object.entry.is_container && object.node != 0) renamed_.push_back(object.node);
 }
 
@@ -102,11 +103,15 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   const std::string full_name =
       target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
   const bool shadows = target_ && target_->full_name == full_name;
-  if (target_ && !target_->is_pending && !shadows) return Need{Need::What::commit, source_.node};
+  // Other names of what is replaced show at once that there is one less.
+  const bool parts_links = target_ && has_links(*target_);
+  if (target_ && !target_->is_pending && (!shadows || parts_links))
+    return Need{Need::What::commit, source_.node};
   const bool replaces = shadows && (!target_->is_pending || target_->replaces);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  if (request_.from != request_.to)
-    from_.rename_to_free(source_.stored_name, to_, source_.stored_name);
+  // By another name also where it could keep its own: this changes the directory's times.
+  const std::string temporary = new_temporary_name();
+  from_.rename_to_free(source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
   if (target_) removal_.remove_name(*target_, std::move(remains));
   if (target_ && target_->replaces && !shadows)
@@ -115,7 +120,7 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   if (source_.replaces)
     if (const auto old = names_.stored(request_.from, source_.full_name))
       removal_.remove_stored(*old, from_, old->full_name);
-  names_.moved_pending(source_, request_.to, source_.stored_name, full_name, replaces);
+  names_.moved_pending(source_, request_.to, temporary, full_name, replaces);
   note_renamed(source_);
   return std::nullopt;
 }

@@ -1,8 +1,11 @@
 #include "fs/reply.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <new>
 #include <system_error>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -21,6 +24,18 @@ int errno_of(const std::exception& error, const char* operation) noexcept {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ENOMEM;
   log::error(fmt::format("{}: {}", operation, error.what()));
   return EIO;
+}
+
+Caller caller_of(fuse_req_t request) {
+  const fuse_ctx* context = fuse_req_ctx(request);
+  return {context->uid, [request](gid_t wanted) {
+            if (fuse_req_ctx(request)->gid == wanted) return true;
+            std::vector<gid_t> groups(NGROUPS_MAX);
+            const int count =
+                fuse_req_getgroups(request, static_cast<int>(groups.size()), groups.data());
+            groups.resize(static_cast<std::size_t>(std::clamp(count, 0, NGROUPS_MAX)));
+            return std::find(groups.begin(), groups.end(), wanted) != groups.end();
+          }};
 }
 
 fuse_entry_param entry_param(const Tree::Found& found) {

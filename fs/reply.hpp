@@ -25,6 +25,17 @@ void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
   }
 }
 
+/// The same for an operation that nobody waits for.
+template <typename Body>
+void guarded_unanswered(fuse_req_t request, const char* operation, Body&& body) noexcept {
+  try {
+    std::forward<Body>(body)();
+  } catch (const std::exception& error) {
+    errno_of(error, operation);
+  }
+  fuse_reply_none(request);
+}
+
 /// What every operation can reach.
 struct MountState {
   Filesystem* filesystem = nullptr;
@@ -39,6 +50,9 @@ inline MountState& mount_state(fuse_req_t request) {
 
 inline Filesystem& filesystem(fuse_req_t request) { return *mount_state(request).filesystem; }
 
+/// The process behind a request, for as long as that is not answered.
+Caller caller_of(fuse_req_t request);
+
 /// Seconds that the kernel may keep names and attributes. A change of SOURCE is seen by the next
 /// open all the same.
 inline constexpr double kCacheSeconds = 1.0;
@@ -51,5 +65,6 @@ void add_file_operations(fuse_lowlevel_ops& ops);
 void add_directory_operations(fuse_lowlevel_ops& ops);
 void add_attribute_operations(fuse_lowlevel_ops& ops);
 void add_namespace_operations(fuse_lowlevel_ops& ops);
+void add_control_operations(fuse_lowlevel_ops& ops);
 
 }  // namespace bloscfs::fs

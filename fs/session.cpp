@@ -4,6 +4,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -32,14 +33,17 @@ namespace {
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
 
-constexpr auto kWantedCapabilities =
-    static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
-                          FUSE_CAP_CACHE_SYMLINKS | FUSE_CAP_EXPORT_SUPPORT |
-                          FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
+/// Symlinks are not cached: their texts follow the names that frames are shown by, and nobody tells
+/// the kernel when those change.
+constexpr auto kWantedCapabilities = static_cast<unsigned>(
+    FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+    FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
 
 void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
   connection->max_read = kRequestSize;
+  // The kernel takes the lesser of this and what the mount has, which only root may have raised.
+  connection->max_readahead = kReadaheadKib << 10;
   connection->want |= connection->capable & kWantedCapabilities;
   // The later form of this is agreed on in fs/kernel_channel.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
@@ -57,6 +61,7 @@ fuse_lowlevel_ops operations() {
   add_directory_operations(ops);
   add_attribute_operations(ops);
   add_namespace_operations(ops);
+  add_control_operations(ops);
   return ops;
 }
 
@@ -104,20 +109,31 @@ class Arguments {
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
 
+/// A path as /proc/self/mountinfo has it: these characters stand there as three octal digits.
+std::string as_in_mountinfo(const std::string& path) {
+  std::string out;
+  for (const char c : path)
+    out += std::strchr(" \t\n\\", c) != nullptr ? fmt::format("\\{:03o}", static_cast<int>(c))
+                                                : std::string(1, c);
+  return out;
+}
+
 /// The kernel's device number of the mount ("0:57"), without asking the filesystem itself.
 std::string device_of_mount(const std::string& mountpoint) {
   std::ifstream mounts("/proc/self/mountinfo");
+  const std::string wanted = as_in_mountinfo(mountpoint);
   std::string device;
   for (std::string line; std::getline(mounts, line);) {
     std::istringstream fields(line);
     std::string id, parent, number, root, place;
     fields >> id >> parent >> number >> root >> place;
-    if (place == mountpoint) device = number;
+    if (place == wanted) device = number;
   }
   return device;
 }
 
-/// The kernel starts with 128 KiB; only root may raise it.
+/// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
+/// gets the answer to its first request, so this comes before that.
 void raise_kernel_readahead(const std::string& mountpoint) {
   const std::string device = device_of_mount(mountpoint);
   if (device.empty()) return;
@@ -259,9 +275,16 @@ void run_session(SessionSettings settings) {
   state.filesystem = &filesystem;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
+  filesystem.names().set_forget_pages(
+      [&kernel_flush](NodeId node) { kernel_flush.before(node, [] {}); });
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
   const int error = session.serve(threads.requests);
-  filesystem.commit_all();
+  try {
+    filesystem.commit_all();
+  } catch (const std::exception& failure) {
+    log::error(failure.what());  // nobody hears the exception of a daemon
+    throw;
+  }
   if (error != 0) throw std::system_error(error, std::generic_category(), "session");
 }
 

@@ -19,7 +19,19 @@ namespace {
 
 using frame::throw_errno;
 
+/// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
+constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
+
 const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
+
+/// A descriptor, or -1 with errno set.
+int open_beneath(int directory, const std::string& path, int flags) {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  // A symlink that now stands where a directory was seen would lead elsewhere.
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  return static_cast<int>(::syscall(SYS_openat2, directory, or_dot(path), &how, sizeof how));
+}
 
 }  // namespace
 
@@ -27,12 +39,34 @@ std::string join_path(const std::string& directory, const std::string& name) {
   return directory.empty() ? name : directory + "/" + name;
 }
 
+std::optional<NearPath> SourceRoot::try_approach(const std::string& path) const {
+  NearPath near{{}, directory_.get(), path};
+  while (near.rest.size() > kLongestStep) {
+    const std::size_t end = near.rest.rfind('/', kLongestStep);
+    if (end == std::string::npos) {
+      errno = ENAMETOOLONG;
+      return std::nullopt;
+    }
+    frame::UniqueFd next(
+        open_beneath(near.directory, near.rest.substr(0, end), O_PATH | O_DIRECTORY));
+    if (!next) return std::nullopt;
+    near.above = std::move(next);
+    near.directory = near.above.get();
+    near.rest.erase(0, end + 1);
+  }
+  return near;
+}
+
+NearPath SourceRoot::approach(const std::string& path) const {
+  auto near = try_approach(path);
+  if (!near) throw_errno(errno, path);
+  return std::move(*near);
+}
+
 int SourceRoot::try_open(const std::string& path, int flags) const {
-  open_how how{};
-  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
-  // A symlink that now stands where a directory was seen would lead elsewhere.
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
-  return static_cast<int>(::syscall(SYS_openat2, directory_.get(), or_dot(path), &how, sizeof how));
+  if (path.size() <= kLongestStep) return open_beneath(directory_.get(), path, flags);
+  const auto near = try_approach(path);
+  return near ? open_beneath(near->directory, near->rest, flags) : -1;
 }
 
 frame::UniqueFd SourceRoot::open(const std::string& path, int flags) const {

@@ -14,8 +14,16 @@
 
 namespace bloscfs::fs {
 
-/// Paths are relative to the root; the empty path is the root itself. Errors are
-/// std::system_error with the errno. Thread-safe.
+/// An object by a path that one system call takes, also with a suffix.
+struct NearPath {
+  frame::UniqueFd above;  ///< owns `directory` unless that is the root
+  int directory = -1;
+  std::string rest;  ///< from there
+};
+
+/// Paths are relative to the root, and of any length: those that are too long for one system call
+/// are followed in steps, none of which leaves the root or follows a symlink, either; the empty
+/// path is the root itself. Errors are std::system_error with the errno. Thread-safe.
 class SourceRoot {
  public:
   /// `directory` is an open directory (O_PATH is enough).
@@ -25,6 +33,8 @@ class SourceRoot {
 
   /// openat2 with O_CLOEXEC and O_NOFOLLOW, kept beneath the root.
   frame::UniqueFd open(const std::string& path, int flags) const;
+  /// Goes to where the rest of the path is short; all of a short one is left.
+  NearPath approach(const std::string& path) const;
   /// lstat; nullopt when nothing is there.
   std::optional<struct stat> stat(const std::string& path) const;
   std::string read_link(const std::string& path) const;
@@ -43,7 +53,8 @@ class SourceRoot {
   std::vector<Entry> list(const std::string& path) const;
 
  private:
-  /// A descriptor, or -1 with errno set.
+  /// These set errno where they fail, with nullopt or -1.
+  std::optional<NearPath> try_approach(const std::string& path) const;
   int try_open(const std::string& path, int flags) const;
 
   frame::UniqueFd directory_;

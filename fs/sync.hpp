@@ -21,6 +21,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
  public:
   void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) { mutex_.lock(); }
   void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+  bool try_lock() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
+    return mutex_.try_lock();
+  }
 
  private:
   friend class CondVar;

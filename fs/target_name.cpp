@@ -33,7 +33,9 @@ std::vector<std::string> container_names(const std::string& shown_name, ShownAs 
 bool shows_as(const std::string& shown_name, const std::string& full_name, ShownAs shown,
               const EntryProbe& others) {
   // A name that is free takes nobody's: whoever else wants it has given way already.
-  if (is_temporary(full_name) || preferred_name(full_name, shown) != shown_name) return false;
+  if (is_temporary(full_name) || is_lock_file(full_name) ||
+      preferred_name(full_name, shown) != shown_name)
+    return false;
   if (others(full_name) || full_name_of(shown_name, others)) return false;
   const EntryProbe all = [&](const std::string& name) {
     return name == full_name ? std::optional<ShownAs>(shown) : others(name);

@@ -10,7 +10,6 @@
 namespace bloscfs::fs {
 
 /// What an array gets that was no array before.
-inline constexpr std::string_view kArraySuffix = ".b2nd";
 
 /// True if an array can be shown under that name.
 bool is_array_name(std::string_view shown_name);

@@ -2,25 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <set>
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
+#include "frame/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-/// Entries that are looked at in one go.
-constexpr std::size_t kListBatch = 256;
-
-[[noreturn]] void throw_stale(const std::string& what) {
-  throw std::system_error(ESTALE, std::generic_category(), what);
-}
-
-mode_t shown_type(const SourceEntry& entry) {
-  return entry.is_container ? S_IFREG : entry.entry.st_mode & S_IFMT;
-}
+using frame::throw_errno;
 
 }  // namespace
 
@@ -41,6 +31,7 @@ Tree::Known Tree::known(NodeId id) const {
           nodes_.paths(node),
           node.identity,
           node.state,
+          node.shown_change,
           node.is_container,
           node.is_sframe,
           node.rare().wanted_name.has_value(),
@@ -56,147 +47,6 @@ std::string Tree::path(NodeId id) const {
 std::optional<std::string> Tree::single() const {
   const MutexLock lock(mutex_);
   return single_;
-}
-
-std::optional<SourceEntry> Tree::look(const std::string& path) {
-  auto entry = classifier_.look(path);
-  if (!entry || !entry->is_container || entry->is_sframe) return entry;
-  const MutexLock lock(mutex_);
-  const Node* node = nodes_.current(identity_of(entry->entry));
-  if (node != nullptr && node->rare().plain_writers > 0) {
-    entry->is_container = entry->is_bloscpack = false;
-    entry->shown = ShownAs::itself;
-  }
-  return entry;
-}
-
-std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
-  std::string path;
-  {
-    const MutexLock lock(mutex_);
-    const Node* node = nodes_.pending(directory, full_name);
-    if (node == nullptr) return std::nullopt;
-    path = nodes_.path(*node);
-  }
-  const auto st = root_.stat(path);
-  if (!st) return std::nullopt;  // somebody has cleared SOURCE up
-  SourceEntry entry;
-  entry.shown = ShownAs::flat;
-  entry.is_container = true;
-  entry.source = entry.entry = *st;
-  return entry;
-}
-
-std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const std::string& path,
-                                               const std::string& full_name) {
-  if (auto entry = pending_entry(directory, full_name)) return entry;
-  if (is_temporary(full_name)) return std::nullopt;
-  if (const auto locked = locked_name(full_name)) {
-    const auto frame = visible_entry(directory, path, std::string(*locked));
-    if (is_temporary(*locked) || (frame && frame->is_container)) return std::nullopt;
-  }
-  return look(join_path(path, full_name));
-}
-
-std::optional<std::string> Tree::resolve(NodeId directory, const std::string& path,
-                                         const std::string& name) {
-  const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
-    const auto entry = visible_entry(directory, path, full_name);
-    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
-  };
-  if (!is_virtual(directory)) return full_name_of(name, ask);
-  const std::string only = single().value();
-  const auto shown = ask(only);
-  if (!shown || preferred_name(only, *shown) != name) return std::nullopt;
-  return only;
-}
-
-std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
-  std::optional<Found> found;
-  {
-    const ReadLock names(names_);
-    const auto full_name = resolve(directory, path(directory), name);
-    if (full_name) found = adopt(directory, name, *full_name);
-  }
-  if (found) found->attributes = with_live(found->attributes, found->id);
-  return found;
-}
-
-std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
-  std::optional<Found> found;
-  {
-    const ReadLock names(names_);
-    found = adopt(directory, entry.shown_name, entry.full_name);
-    if (!found) {
-      // Since it was listed the file may have become an array, say, which is stored elsewhere.
-      const auto full_name = resolve(directory, path(directory), entry.shown_name);
-      if (full_name) found = adopt(directory, entry.shown_name, *full_name);
-    }
-  }
-  if (found) found->attributes = with_live(found->attributes, found->id);
-  return found;
-}
-
-std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& shown_name,
-                                       const std::string& full_name) {
-  if (const auto pending = pending_entry(directory, full_name)) {
-    const MutexLock lock(mutex_);
-    Node& node = *nodes_.pending(directory, full_name);
-    node.references++;
-    return Found{node.id, attributes_of(*pending), false};
-  }
-  const auto entry = look(join_path(path(directory), full_name));
-  if (!entry) return std::nullopt;
-  Found found = adopt_entry(directory, full_name, *entry);
-  found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
-  return found;
-}
-
-bool Tree::is_live(const SourceEntry& entry) const {
-  std::shared_ptr<const OpenFile> file;
-  {
-    const MutexLock lock(mutex_);
-    const Node* node = nodes_.current(identity_of(entry.entry));
-    if (node != nullptr) file = node->open_file.lock();
-  }
-  return file && file->has_changes();
-}
-
-Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
-  Node* node = nodes_.current(identity_of(entry.entry));
-  if (node == nullptr || node->type != shown_type(entry)) return nullptr;
-  if (node->is_container != entry.is_container) return nullptr;
-  const bool same_state = !entry.is_container || is_live || node->state == state_of(entry.source);
-  return same_state ? node : nullptr;
-}
-
-Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
-                              const SourceEntry& entry) {
-  Found found{0, attributes_of(entry), false};
-  const bool live = is_live(entry);
-  NodeTable::Dropped dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  Node& parent = nodes_.node(directory);
-  Node* known = node_of(entry, live);
-  if (known != nullptr) {
-    known->references++;
-    dropped = nodes_.add_name(*known, parent, full_name);
-  } else {
-    known = &nodes_.add(parent, full_name, identity_of(entry.entry));
-    known->is_container = entry.is_container;
-    known->is_sframe = entry.is_sframe;
-    known->type = shown_type(entry);
-  }
-  known->state = state_of(entry.source);
-  found.id = known->id;
-  return found;
-}
-
-Tree::Found Tree::reference(NodeId id) {
-  const struct stat st = attributes(id);
-  const MutexLock lock(mutex_);
-  nodes_.node(id).references++;
-  return {id, st, false};
 }
 
 NodeId Tree::parent(NodeId id) const {
@@ -224,15 +74,81 @@ void Tree::unpin(NodeId id) {
 }
 
 SourceEntry Tree::entry(NodeId id) {
+  const auto look = [&] {
+    const ReadLock names(names_);
+    return entry_of(known(id));
+  };
+  SourceEntry entry = look();
+  if (!entry.is_outdated || !follower_) return entry;
+  follower_(id);
+  return look();
+}
+
+bool Tree::is_in_place(NodeId id) {
   const ReadLock names(names_);
-  return entry_of(known(id));
+  if (is_name_taken(id)) return false;
+  const Known what = known(id);
+  return what.paths.empty() ||
+         std::any_of(what.paths.begin(), what.paths.end(), [&](const std::string& path) {
+           const auto st = root_.stat(path);
+           return st && identity_of(*st) == what.identity;
+         });
+}
+
+std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  if (!node.has_name()) return std::nullopt;
+  const auto& wanted = node.rare().wanted_name;
+  NodeName name{node.name.parent->id, nodes_.path(*node.name.parent),
+                wanted.value_or(node.name.name), std::nullopt};
+  if (wanted) name.waiting_as = node.name.name;
+  return name;
+}
+
+/// True if another program has made something of the name that a node waits for.
+bool Tree::is_name_taken(NodeId id) const {
+  std::string path;
+  {
+    const MutexLock lock(mutex_);
+    const Node& node = nodes_.node(id);
+    if (!node.rare().wanted_name || node.rare().replaces) return false;
+    path = join_path(nodes_.path(*node.name.parent), *node.rare().wanted_name);
+  }
+  return root_.stat(path).has_value();
+}
+
+std::optional<SourceEntry> Tree::successor(const NodeName& name) {
+  const ReadLock names(names_);
+  const auto st = root_.stat(name.path());
+  if (!st) return std::nullopt;
+  SourceEntry entry = classifier_.look(name.path(), *st);
+  if (entry.unreadable) throw std::system_error(entry.unreadable, name.path());
+  return entry;
+}
+
+std::optional<FileState> Tree::state_in_source(NodeId id) {
+  const ReadLock names(names_);
+  const Known what = known(id);
+  for (const std::string& path : what.paths) {
+    auto st = root_.stat(path);
+    if (!st || !(identity_of(*st) == what.identity)) continue;
+    if (what.is_sframe) st = root_.stat(join_path(path, kSframeIndex));
+    if (st) return state_of(*st);
+  }
+  return std::nullopt;
+}
+
+void Tree::confirm_state(NodeId id, const FileState& state) {
+  const MutexLock lock(mutex_);
+  nodes_.node(id).state = state;
 }
 
 SourceEntry Tree::entry_of(const Known& known) {
   if (known.paths.empty()) return entry_of_remains(known);
   std::optional<SourceEntry> newest;
   for (const std::string& path : known.paths) {
-    auto entry = look(path);
+    auto entry = known.is_pending ? waiting_entry(path) : look_whole(path);
     if (!entry) continue;
     if (known.id == kRootId) {
       // What SOURCE is was decided when it was mounted.
@@ -240,24 +156,24 @@ SourceEntry Tree::entry_of(const Known& known) {
       entry->source = entry->entry;
       return *entry;
     }
-    if (known.is_pending) {
-      entry->is_container = true;
-      entry->shown = ShownAs::flat;
-    }
     const bool same_object =
         identity_of(entry->entry) == known.identity && entry->is_container == known.is_container;
-    const bool same_state = !known.is_container ||
-                            (known.open_file && known.open_file->has_changes()) ||
+    const bool same_state = !known.is_container || (known.open_file && known.open_file->leads()) ||
                             state_of(entry->source) == known.state;
     if (same_object && same_state) return *entry;
     if (!newest) newest = entry;
   }
-  if (!newest || !follow(known.id, *newest)) throw_stale(known.paths.front());
+  const bool leads = known.open_file && known.open_file->leads();
+  if (newest && leads && follower_) {
+    newest->is_outdated = true;
+    return *newest;
+  }
+  if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front());
   return *newest;
 }
 
 SourceEntry Tree::entry_of_remains(const Known& known) {
-  if (!known.remains) throw_stale("inode " + std::to_string(known.id));
+  if (!known.remains) throw_errno(ESTALE, "inode " + std::to_string(known.id));
   SourceEntry entry;
   entry.is_container = known.is_container;
   entry.is_sframe = known.is_sframe;
@@ -275,6 +191,8 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   if (node.was_opened || !node.is_container || !entry.is_container) return false;
   nodes_.set_identity(node, identity_of(entry.entry));
+  node.is_sframe = entry.is_sframe;
+  node.shown = entry.shown;
   node.state = state_of(entry.source);
   node.was_followed = true;
   return true;
@@ -284,7 +202,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
   const ReadLock names(names_);
   const Known what = known(id);
   if (what.paths.empty()) {
-    if (!what.remains) throw_stale("inode " + std::to_string(id));
+    if (!what.remains) throw_errno(ESTALE, "inode " + std::to_string(id));
     return what.remains;
   }
   for (const std::string& path : what.paths) {
@@ -293,121 +211,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     return std::make_shared<SourceObject>(
         root_.object(what.is_sframe ? join_path(path, kSframeIndex) : path));
   }
-  throw_stale(what.paths.front());
-}
-
-std::optional<Tree::Sight> Tree::see(NodeId directory, const std::string& full_name) {
-  const auto entry = visible_entry(directory, path(directory), full_name);
-  if (!entry) return std::nullopt;
-  return Sight{entry->shown, shown_type(*entry), entry->entry.st_ino};
-}
-
-std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
-  std::vector<std::string> present;
-  {
-    const ReadLock names(names_);
-    present = names_in(directory);
-    if (present.size() <= kListBatch) return entries_of(directory, std::move(present), {});
-  }
-  // A large directory takes a while, and others want to change names.
-  Sights seen;
-  for (std::size_t done = 0; done < present.size();) {
-    const ReadLock names(names_);
-    const std::size_t end = std::min(present.size(), done + kListBatch);
-    for (; done < end; done++)
-      if (const auto sight = see(directory, present[done])) seen.emplace(present[done], *sight);
-  }
-  // Then a file is there once, under the name that it has now.
-  const ReadLock names(names_);
-  return entries_of(directory, names_in(directory), seen);
-}
-
-std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory,
-                                                   std::vector<std::string> present,
-                                                   const Sights& seen) {
-  std::vector<NamedEntry> named;
-  std::vector<DirectoryEntry> entries;
-  for (std::string& name : present) {
-    const auto known = seen.find(name);
-    const auto sight = known != seen.end() ? std::optional(known->second) : see(directory, name);
-    if (!sight) continue;
-    named.push_back({name, sight->shown});
-    entries.push_back({{}, std::move(name), sight->type, sight->inode});
-  }
-  std::vector<std::string> shown = shown_names(named);
-  for (std::size_t i = 0; i < entries.size(); i++) entries[i].shown_name = std::move(shown[i]);
-  return entries;
-}
-
-std::vector<std::string> Tree::names_in(NodeId directory) {
-  if (is_virtual(directory)) return {single().value()};
-  std::set<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(path(directory)))
-    present.insert(std::move(entry.name));
-  const MutexLock lock(mutex_);
-  for (const Node* node : nodes_.pending_in(directory)) present.insert(*node->rare().wanted_name);
-  return {present.begin(), present.end()};
-}
-
-bool Tree::take_change(NodeId id, const SourceEntry& entry) {
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  // A container's node is one state, but for what happened before its first open.
-  if (entry.is_container) return node.was_followed;
-  const FileState previous = std::exchange(node.state, state_of(entry.source));
-  return !(previous == node.state);
-}
-
-void Tree::change_was_told(NodeId id) {
-  const MutexLock lock(mutex_);
-  nodes_.node(id).was_followed = false;
-}
-
-std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return nodes_.node(id).open_file.lock();
-}
-
-std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
-                                                   const SourceEntry& entry) {
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  auto other = node.open_file.lock();
-  if (other && !other->content == !file->content) return other;
-  if (node.is_container && !(node.state == state_of(entry.source)))
-    throw_stale("inode " + std::to_string(id));
-  node.open_file = file;
-  node.was_opened = true;
-  return file;
-}
-
-void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  node.open_file = file;
-  node.was_opened = true;
-}
-
-void Tree::begin_plain_writing(NodeId id) {
-  const MutexLock lock(mutex_);
-  nodes_.node(id).make_rare().plain_writers++;
-}
-
-bool Tree::has_plain_writers(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return nodes_.node(id).rare().plain_writers > 0;
-}
-
-void Tree::end_plain_writing(NodeId id) {
-  const MutexLock lock(mutex_);
-  Node& node = nodes_.node(id);
-  if (node.rare().plain_writers > 0) node.make_rare().plain_writers--;
-  node.trim_rare();
-}
-
-bool Tree::is_last_plain_writer(NodeId id) const {
-  const MutexLock lock(mutex_);
-  return nodes_.node(id).rare().plain_writers == 1;
+  throw_errno(ESTALE, what.paths.front());
 }
 
 }  // namespace bloscfs::fs

@@ -4,13 +4,20 @@
 // A node is one state of one source object: hard links share it, and when a container's file has
 // changed the next lookup makes a new node with a new id. Ids are never used again. What the mount
 // itself changes goes through TreeChanges and keeps its node, and a file with uncommitted changes
-// is what its content says, whatever commits make of the source file meanwhile.
+// is what its content says, whatever commits make of the source file meanwhile. Its time of change
+// is, as its other times are, that of what somebody did to it, and at once: commits are no change,
+// of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
+// it for as long as the kernel knows the node.
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <sys/stat.h>
@@ -45,6 +52,7 @@ class Tree {
     struct stat attributes {};
     /// The name hangs on what else its directory holds, and may change with that.
     bool is_fallback = false;
+    bool is_outdated = false;  ///< as SourceEntry's
   };
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   std::optional<Found> lookup(NodeId directory, const std::string& name);
@@ -79,6 +87,10 @@ class Tree {
 
   std::vector<DirectoryEntry> list(NodeId directory);
 
+  /// The text of a symlink. A relative one that names, from where it is, a frame of SOURCE by its
+  /// stored name and no shown entry is given with the name that is shown.
+  std::string read_link(NodeId id);
+
   /// Path below SOURCE.
   std::string path(NodeId id) const;
 
@@ -93,6 +105,36 @@ class Tree {
   /// a container is told until change_was_told().
   bool take_change(NodeId id, const SourceEntry& entry);
   void change_was_told(NodeId id);
+  /// True while one of the node's names leads to its object, and while it has none. False for one
+  /// that waits for a name that something else has got.
+  bool is_in_place(NodeId id);
+  /// The full name that a node has, or waits for. Of several it is the one seen last.
+  struct NodeName {
+    NodeId directory = 0;
+    std::string directory_path;
+    std::string full_name;
+    std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
+    std::string path() const { return join_path(directory_path, full_name); }
+  };
+  /// nullopt for a node without a name.
+  std::optional<NodeName> name_of(NodeId id) const;
+  /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
+  std::optional<SourceEntry> successor(const NodeName& name);
+  std::shared_ptr<const frame::Snapshot> open_container(const std::string& path,
+                                                        bool is_sframe) const {
+    return classifier_.open(path, is_sframe);
+  }
+  /// Nobody gets what is open of the node any more, nor what the kernel has of it.
+  void retire_opened(NodeId id, const OpenFile& file);
+  /// What to do about a node whose content was made of another state of SOURCE; called without any
+  /// lock, and before anybody asks.
+  using Follower = std::function<void(NodeId)>;
+  void set_follower(Follower follower) { follower_ = std::move(follower); }
+  /// The state of SOURCE's file; nullopt where the node's object is not there.
+  std::optional<FileState> state_in_source(NodeId id);
+  /// That state is the one that the node's content is in.
+  void confirm_state(NodeId id, const FileState& state);
+
   /// What is open of a node now, if anything.
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
   /// What all handles of the node share from now on: `file`, which was opened in the state that
@@ -117,6 +159,7 @@ class Tree {
     std::vector<std::string> paths;
     Identity identity;
     FileState state;
+    ShownChange shown_change;
     bool is_container = false;
     bool is_sframe = false;
     bool is_pending = false;
@@ -126,7 +169,18 @@ class Tree {
   Known known(NodeId id) const;
 
   // Whoever calls these holds names_.
+
+  /// What this mount is committing, has changed or has open for writing is never judged by reading
+  /// it: its content says what it is. Everything else is the classifier's.
   std::optional<SourceEntry> look(const std::string& path);
+  /// The same; throws where what it is could not be found out.
+  std::optional<SourceEntry> look_whole(const std::string& path);
+  enum class Own { leading, any };
+  /// What is at `path`, if that is the file of an open content: one that leads SOURCE's file, or
+  /// any.
+  std::optional<SourceEntry> own_entry(const std::string& path, const struct stat& st, Own which);
+  /// The same for a temporary that waits for its name.
+  std::optional<SourceEntry> waiting_entry(const std::string& path) const;
   /// The entry of that full name, unless it is hidden or missing.
   std::optional<SourceEntry> visible_entry(NodeId directory, const std::string& path,
                                            const std::string& full_name);
@@ -145,17 +199,41 @@ class Tree {
   std::vector<DirectoryEntry> entries_of(NodeId directory, std::vector<std::string> present,
                                          const Sights& seen);
   SourceEntry entry_of(const Known& known);
+  /// Whether the content that a name's file belonged to until now is told of the new one first.
+  enum class First { owner, look };
   std::optional<Found> adopt(NodeId directory, const std::string& shown_name,
-                             const std::string& full_name);
+                             const std::string& full_name, First first);
+  std::optional<Found> adopt_shown(NodeId directory, const std::string& shown_name, First first);
+  /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
+  template <typename Look>
+  std::optional<Found> find_followed(const Look& look);
   Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry);
-  struct stat stored_attributes(const Known& known);
+  struct stat stored_attributes(const Known& known, bool* is_outdated = nullptr);
+  /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
+  /// a look at attributes must not do.
+  std::string stored_link(const std::string& path, const struct stat& stored);
+  static void forget_link(Node& node);
+  /// The same as the mount gives it.
+  std::string shown_link(const std::string& path, std::string text);
+  /// The directory that a text leads to; nullopt where that is none of SOURCE.
+  std::optional<std::string> walk(std::string directory, std::string_view text);
+  bool is_shown_directory(const std::string& path);
+  /// The shown name of a frame whose stored name no entry of the directory is shown by.
+  std::optional<std::string> shown_instead(const std::string& directory, const std::string& name);
+  struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path);
 
+  /// Another node that was known by that name, if its content leads a file that is not there any
+  /// more: SOURCE has `entry` instead. 0 if there is none.
+  NodeId overtaken_node(NodeId directory, const std::string& full_name, const SourceEntry& entry);
+  bool is_name_taken(NodeId id) const;
+  void note_opened(const Node& node) REQUIRES(mutex_);
   bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);
   /// The node that stands for the object that is there; null if none does, or for another state.
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(struct stat st, NodeId id);
+  static struct stat with_shown_change(struct stat st, const ShownChange& change);
   /// The file that a node is open as, if it has a content; else null.
   std::shared_ptr<const OpenFile> file_with_content(NodeId id) const;
   bool has_name(NodeId id) const;
@@ -163,6 +241,7 @@ class Tree {
 
   const SourceRoot& root_;
   Classifier& classifier_;
+  Follower follower_;
   const bool is_single_;
   const OwnerOverride owner_;
   /// Held alone while names in SOURCE change, so that whoever shares it sees them all before that
@@ -171,6 +250,9 @@ class Tree {
   mutable Mutex mutex_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
   NodeTable nodes_ GUARDED_BY(mutex_);
+  /// Nodes that something is or was open of, by a name of theirs, which they may have lost since.
+  std::map<std::pair<NodeId, std::string>, NodeId> opened_names_ GUARDED_BY(mutex_);
+  std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
 };
 
 }  // namespace bloscfs::fs

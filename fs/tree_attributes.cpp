@@ -5,6 +5,7 @@
 #include <ctime>
 #include <system_error>
 
+#include "fs/timestamps.hpp"
 #include "fs/tree.hpp"
 
 namespace bloscfs::fs {
@@ -18,17 +19,25 @@ bool is_recent(const timespec& time) { return std::time(nullptr) - time.tv_sec <
 
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
-  struct stat st {};
-  {
+  bool is_outdated = false;
+  const auto look = [&] {
     const ReadLock names(names_);
-    st = stored_attributes(known(id));
+    return stored_attributes(known(id), &is_outdated);
+  };
+  struct stat st = look();
+  if (is_outdated && follower_) {
+    follower_(id);
+    st = look();
   }
   return with_live(st, id);
 }
 
-struct stat Tree::stored_attributes(const Known& known) {
+struct stat Tree::stored_attributes(const Known& known, bool* is_outdated) {
   try {
-    return attributes_of(entry_of(known));
+    const SourceEntry entry = entry_of(known);
+    if (is_outdated != nullptr) *is_outdated = entry.is_outdated;
+    const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
+    return known.paths.empty() ? st : with_link_size(st, entry, known.paths.front());
   } catch (const std::system_error& error) {
     // Whoever has the old state open keeps seeing it.
     if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
@@ -81,6 +90,12 @@ struct stat Tree::with_live(struct stat st, NodeId id) {
   st.st_atim = live.accessed.value_or(st.st_atim);
   st.st_mtim = live.modified.value_or(st.st_mtim);
   st.st_ctim = live.changed.value_or(st.st_ctim);
+  return st;
+}
+
+struct stat Tree::with_shown_change(struct stat st, const ShownChange& change) {
+  if (change.shown_ns != 0 && nanoseconds(st.st_ctim) == change.stored_ns)
+    st.st_ctim = time_of(change.shown_ns);
   return st;
 }
 

@@ -6,10 +6,12 @@
 #include <system_error>
 #include <utility>
 
+#include <boost/range/adaptor/reversed.hpp>
 #include <fcntl.h>
 
 #include "frame/open.hpp"
 #include "fs/target_name.hpp"
+#include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -58,35 +60,45 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
   if (!full_name) return std::nullopt;
   auto entry = tree_.visible_entry(directory, path, *full_name);
   if (!entry) return std::nullopt;
+  if (entry->unreadable) throw std::system_error(entry->unreadable, *full_name);
   return describe(directory, path, *full_name, *entry, false);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
   const std::string path = tree_.path(directory);
-  auto entry = tree_.look(join_path(path, full_name));
+  auto entry = tree_.look_whole(join_path(path, full_name));
   if (!entry) return std::nullopt;
   return NamedObject{directory, path, full_name, full_name, *entry, 0, false, false};
 }
 
 std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
-  Node::Name name;
-  std::optional<std::string> wanted;
-  NodeId directory = 0;
+  std::vector<std::pair<NodeId, std::string>> names;  // the one seen last comes first
   bool is_own = false;
   {
     const MutexLock lock(tree_.mutex_);
     const Node& node = tree_.nodes_.node(id);
     if (!node.has_name()) return std::nullopt;
-    is_own = any_state && node.is_container && !node.rare().wanted_name;
-    name = node.name;
-    directory = name.parent->id;
-    wanted = node.rare().wanted_name;
+    const auto& wanted = node.rare().wanted_name;
+    is_own = any_state && !wanted;
+    names.emplace_back(node.name.parent->id, wanted.value_or(node.name.name));
+    for (const Node::Name& name : boost::adaptors::reverse(node.rare().other_names))
+      names.emplace_back(name.parent->id, name.name);
   }
+  for (const auto& [directory, full_name] : names)
+    if (auto object = object_named(id, directory, full_name, any_state, is_own)) return object;
+  return std::nullopt;
+}
+
+std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory,
+                                                     const std::string& full_name, bool any_state,
+                                                     bool is_own) {
   const std::string path = tree_.path(directory);
-  const std::string full_name = wanted.value_or(name.name);
-  auto entry = is_own ? tree_.classifier_.look_at_own(join_path(path, full_name))
-                      : tree_.visible_entry(directory, path, full_name);
+  std::optional<SourceEntry> entry;
+  if (const auto st = is_own ? tree_.root_.stat(join_path(path, full_name)) : std::nullopt)
+    entry = tree_.own_entry(join_path(path, full_name), *st, Tree::Own::any);
+  if (!entry) entry = tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
+  if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
   if (object.node != id) return std::nullopt;
   return object;
@@ -183,7 +195,7 @@ std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
 
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   const std::string path = join_path(tree_.path(directory), full_name);
-  const auto entry = tree_.look(path);
+  const auto entry = tree_.look_whole(path);
   if (!entry) throw std::system_error(ESTALE, std::generic_category(), path);
   return tree_.adopt_entry(directory, full_name, *entry).id;
 }
@@ -197,6 +209,7 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
   Node& parent = tree_.nodes_.node(directory);
   Node& node = tree_.nodes_.add(parent, stored_name, identity_of(*st));
   node.is_container = true;
+  node.shown = ShownAs::flat;
   node.type = S_IFREG;
   node.state = state_of(*st);
   tree_.nodes_.set_pending(node, wanted_name);
@@ -219,6 +232,7 @@ NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& objec
   if (object.directory != directory || object.stored_name != name)
     keep(nodes.remove_name(node, nodes.node(object.directory), object.stored_name));
   take_state(node, nodes.path(node));
+  if (!node.open_file.expired()) tree_.note_opened(node);
   return dropped;
 }
 
@@ -273,6 +287,35 @@ void TreeChanges::touched(const NamedObject& object) {
   take_state(tree_.nodes_.node(object.node), object.path());
 }
 
+void TreeChanges::changed_by_user(NodeId id) {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(tree_.mutex_);
+    Node* node = tree_.nodes_.find(id);
+    if (node == nullptr) return;
+    node->shown_change = {};
+    file = node->open_file.lock();
+  }
+  if (file && file->content) file->content->note_change();
+}
+
+void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
+  const MutexLock lock(tree_.mutex_);
+  ShownChange& change = tree_.nodes_.node(directory).shown_change;
+  if (change.stored_ns != nanoseconds(before)) change.shown_ns = nanoseconds(before);
+  change.stored_ns = nanoseconds(after);
+}
+
+std::optional<timespec> TreeChanges::content_change(NodeId id) const {
+  const auto file = tree_.opened(id);
+  return file && file->content ? file->content->attributes().changed : std::nullopt;
+}
+
+/// The content still knows what a commit has hidden.
+void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& changed) {
+  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
+}
+
 void TreeChanges::link_lost(const NamedObject& object) {
   const Identity identity = identity_of(object.entry.entry);
   const MutexLock lock(tree_.mutex_);
@@ -283,36 +326,111 @@ void TreeChanges::link_lost(const NamedObject& object) {
       return take_state(*node, path);
 }
 
-void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name) {
+void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
+                           ShownAs shown) {
+  // Nobody has to look into what was just made.
   const std::string path = join_path(tree_.path(directory), stored_name);
-  const auto entry = tree_.look(path);
-  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path);
+  SourceEntry entry;
+  entry.shown = shown;
+  entry.is_container = true;
+  auto st = tree_.root_.stat(path);
+  if (st) entry.entry = entry.source = *st;
+  entry.is_sframe = st && S_ISDIR(st->st_mode);
+  if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
+  if (!st) throw std::system_error(ESTALE, std::generic_category(), path);
+  entry.source = *st;
+  const auto changed = content_change(id);
   const MutexLock lock(tree_.mutex_);
-  take_entry(tree_.nodes_.node(id), *entry);
+  Node& node = tree_.nodes_.node(id);
+  take_entry(node, entry);
+  keep_shown_change(node, changed);
 }
 
 void TreeChanges::rewritten(const NamedObject& object) {
   const auto st = tree_.root_.stat(object.path());
+  ShownAs shown = ShownAs::flat;
+  const auto changed = content_change(object.node);
   {
     const MutexLock lock(tree_.mutex_);
     Node& node = tree_.nodes_.node(object.node);
+    shown = node.shown;
     if (st && !node.is_sframe && identity_of(*st) == node.identity) {
       node.state = state_of(*st);
+      keep_shown_change(node, changed);
       return;
     }
   }
-  // The commit has made another file of it: only a look tells what the cache knows of that.
-  replaced(object.node, object.directory, object.stored_name);
+  // The commit has made another file of it.
+  replaced(object.node, object.directory, object.stored_name, shown);
 }
 
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
   tree_.nodes_.set_identity(node, identity_of(entry.entry));
   node.is_sframe = entry.is_sframe;
+  node.shown = entry.shown;
   // Whoever has it open as a plain file keeps that, and nobody else gets it.
   if (entry.is_container && !node.is_container) node.open_file.reset();
   if (!node.rare().wanted_name) node.is_container = entry.is_container;
   if (node.is_container && node.rare_parts) node.rare_parts->plain_writers = 0;
   node.state = state_of(entry.source);
+}
+
+/// Takes its front name from a node, which is pinned.
+void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  keep(tree_.nodes_.clear_pending(node));
+  const Node::Name name = node.name;
+  keep(tree_.nodes_.remove_name(node, *name.parent, name.name));
+  if (!node.has_name()) tree_.nodes_.retire(node);
+}
+
+/// True if a name leads to `known`, in that state, or to no frame where none is known.
+bool TreeChanges::leads_to(const std::string& path, const std::optional<SourceEntry>& known) const {
+  const auto st = tree_.root_.stat(path);
+  if (!known) return true;  // what is there now is looked at as any other file
+  if (!st || !(identity_of(*st) == identity_of(known->entry))) return false;
+  const auto source = known->is_sframe ? tree_.root_.stat(join_path(path, kSframeIndex)) : st;
+  return source && state_of(*source) == state_of(known->source);
+}
+
+/// A node that nobody changes leaves what it stands for to one that somebody does.
+bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped) {
+  if (node.rare().wanted_name || (file != nullptr && file->leads())) return false;
+  node.pins++;
+  while (node.has_name()) leave_name(node, dropped);
+  node.open_file.reset();
+  for (auto& one : tree_.nodes_.unpin(node)) dropped.push_back(std::move(one));
+  return true;
+}
+
+bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
+                         const std::optional<SourceEntry>& successor, std::optional<NodeId>& heir) {
+  if (!leads_to(name.path(), successor)) return false;
+  NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
+  std::shared_ptr<const OpenFile> others;
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  const MutexLock lock(tree_.mutex_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(id);
+  node.pins++;
+  Node* const other = successor ? nodes.current(identity_of(successor->entry)) : nullptr;
+  if (other != nullptr && other != &node) {
+    others = other->open_file.lock();
+    if (!gives_way(*other, others.get(), dropped)) heir = other->id;
+  }
+  if (name.waiting_as || !successor || heir) leave_name(node, dropped);
+  if (successor && !heir) {
+    keep(nodes.add_name(node, nodes.node(name.directory), name.full_name));
+    take_entry(node, *successor);
+    node.was_followed = true;
+    tree_.note_opened(node);
+  }
+  keep(nodes.unpin(node));
+  return true;
 }
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {

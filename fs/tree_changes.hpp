@@ -93,12 +93,23 @@ class TreeChanges {
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
   /// Its source file's attributes have been changed by us: that makes no other state of it.
   void touched(const NamedObject& object);
+  /// Somebody has changed the object, or its names: this is its time of change, also when that has
+  /// not been committed.
+  void changed_by_user(NodeId id);
+  /// The daemon's own doings have given a directory another time of change.
+  void hid_change(NodeId directory, const timespec& before, const timespec& after);
   /// A name that it had in SOURCE is gone; its file may have others, and is in no other state.
   void link_lost(const NamedObject& object);
-  /// What stands under that name now is a new state of the node, made by us.
-  void replaced(NodeId id, NodeId directory, const std::string& stored_name);
+  /// What stands under that name now is a new state of the node, a frame made by us: a commit.
+  void replaced(NodeId id, NodeId directory, const std::string& stored_name, ShownAs shown);
   /// The same after a commit to a container that leaves it what it is, under its name.
   void rewritten(const NamedObject& object);
+  /// What a content's node becomes when another program has changed its file: it stands for the
+  /// frame `successor` under that name from now on; without one it has lost the name. False where
+  /// SOURCE has changed since it was looked at. `heir`: the node that stands for the successor
+  /// already, which has the name then.
+  bool follow(NodeId id, const Tree::NodeName& name, const std::optional<SourceEntry>& successor,
+              std::optional<NodeId>& heir);
   /// Destroyed with the node.
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
@@ -109,10 +120,19 @@ class TreeChanges {
   NamedObject describe(NodeId directory, const std::string& path, const std::string& full_name,
                        SourceEntry entry, bool any_state);
   std::optional<NamedObject> object_in(NodeId id, bool any_state);
+  std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
+                                          bool any_state, bool is_own);
+  bool leads_to(const std::string& path, const std::optional<SourceEntry>& known) const;
+  bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
+      REQUIRES(tree_.mutex_);
+  void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);
   NodeTable::Dropped rename_node(Node& node, const NamedObject& object, NodeId directory,
                                  const std::string& name) REQUIRES(tree_.mutex_);
+  /// When it was changed last, if it has a content that knows.
+  std::optional<timespec> content_change(NodeId id) const;
   void take_state(Node& node, const std::string& path) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
+  static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 
   Tree& tree_;
 };

@@ -1,0 +1,198 @@
+// What a content does when another program has changed its file in SOURCE.
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "fs/content.hpp"
+#include "fs/log.hpp"
+#include "fs/plain_to_frame.hpp"
+
+namespace bloscfs::fs {
+
+/// The file with all that was written to it. What it was written over is there if it can still be
+/// read, as from a file that was replaced by rename; else zeros stand for that.
+class Content::PendingBytes final : public FileBytes {
+ public:
+  PendingBytes(const FileView* view, bool can_read, const Layer& layer, std::int64_t size)
+      : base_(can_read ? view : nullptr),
+        header_(view == nullptr ? std::vector<std::uint8_t>() : view->shape().header),
+        layer_(layer),
+        size_(size) {}
+
+  std::int64_t size() const override { return size_; }
+
+  bool is_hole(std::int64_t offset, std::int64_t size) const override {
+    if (layer_.bytes.touches(offset, size)) return false;
+    if (base_ == nullptr || offset >= layer_.lower_end) return offset >= std::ssize(header_);
+    return base_->seek_data(offset).value_or(offset + size) >= offset + size;
+  }
+
+  void read(std::int64_t offset, codec::MutableBytes out) const override {
+    if (base_ != nullptr) {
+      read_committed(base_, offset, out);
+    } else {
+      std::fill(out.begin(), out.end(), std::uint8_t{0});
+      const auto from = std::min<std::int64_t>(offset, std::ssize(header_));
+      const auto count = std::min<std::ptrdiff_t>(std::ssize(header_) - from, std::ssize(out));
+      std::copy_n(header_.begin() + from, count, out.begin());
+    }
+    layer_.apply(offset, out);
+  }
+
+ private:
+  const FileView* base_;
+  const std::vector<std::uint8_t> header_;
+  const Layer& layer_;
+  const std::int64_t size_;
+};
+
+std::optional<bool> Content::is_current() {
+  if (!commit_mutex_.try_lock()) return std::nullopt;
+  const bool is_current = is_current_now();
+  commit_mutex_.unlock();
+  return is_current;
+}
+
+bool Content::is_current_now() {
+  if (is_orphan()) return true;
+  const auto known = snapshot();
+  return (!known || known->unchanged()) && (!home_ || home_->is_in_place());
+}
+
+bool Content::follow_source() {
+  const MutexLock commit_lock(commit_mutex_);
+  if (!home_ || is_orphan() || is_current_now()) return false;
+  const bool had_contents = has_contents_to_keep();
+  begin_following();
+  try {
+    if (had_contents) {
+      const auto refuge = home_->conflict_refuge(shown_as());
+      const Kept kept = keep_in(*refuge);
+      log::warn(fmt::format(
+          "{}: changed by another program; what was written to it is kept as {}{}", refuge->path(),
+          kept.path, kept.is_whole ? "" : ", with zeros for what can no longer be read"));
+    }
+    go_on_from(home_->follow(), had_contents);
+  } catch (...) {
+    stop_following();
+    throw;
+  }
+  return true;
+}
+
+std::optional<std::string> Content::keep_for_recovery() {
+  const MutexLock commit_lock(commit_mutex_);
+  if (!home_ || is_orphan() || !has_contents_to_keep()) return std::nullopt;
+  begin_following();
+  try {
+    const Kept kept = keep_in(*home_->recovery_refuge(shown_as()));
+    stop_following();
+    return kept.path;
+  } catch (...) {
+    stop_following();
+    throw;
+  }
+}
+
+ShownAs Content::shown_as() const {
+  const ReadLock lock(mutex_);
+  return view_ && view_->shape().is_array ? ShownAs::array : ShownAs::flat;
+}
+
+std::string Content::path() {
+  const MutexLock commit_lock(commit_mutex_);
+  return home_ ? home_->path() : std::string();
+}
+
+bool Content::has_contents_to_keep() const {
+  const ReadLock lock(mutex_);
+  return is_new_ || live_.has_contents() || size_ != committed_size();
+}
+
+/// What was written lies frozen from now on, so that others may read it.
+void Content::begin_following() {
+  const WriteLock lock(mutex_);
+  is_following_ = true;
+  frozen_.emplace(std::exchange(live_, Layer()));
+}
+
+void Content::stop_following() {
+  const WriteLock lock(mutex_);
+  is_following_ = false;
+  frozen_->merge(live_);
+  live_ = std::move(*frozen_);
+  frozen_.reset();
+}
+
+Content::Kept Content::keep_in(Refuge& refuge) {
+  // Only whoever holds commit_mutex_ replaces these, and nobody writes meanwhile.
+  const FileView* view = nullptr;
+  const Layer* layer = nullptr;
+  std::int64_t size = 0;
+  {
+    const ReadLock lock(mutex_);
+    view = view_.get();
+    layer = &*frozen_;
+    size = size_;
+  }
+  const auto store = [&](bool can_read) {
+    return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
+                          services_);
+  };
+  bool can_read = view == nullptr || view->reader().snapshot().unchanged();
+  std::string stored_as;
+  try {
+    stored_as = store(can_read);
+  } catch (const std::system_error&) {
+    // The file may have been changed by now; or it is damaged, and what was written is not.
+    if (!std::exchange(can_read, false)) throw;
+    stored_as = store(false);
+  }
+  return {refuge.keep(stored_as, writer_.get()), can_read || layer->lower_end <= 0};
+}
+
+void Content::go_on_from(const ContentHome::Following& following, bool lost_contents) {
+  writer_.reset();  // the next commit opens one
+  const WriteLock lock(mutex_);
+  LayerChanges layers = std::exchange(live_.metalayers, {});
+  layers.merge(frozen_->metalayers);
+  live_ = Layer();
+  frozen_.reset();
+  if (following.successor)
+    live_.metalayers = std::move(layers);
+  else if (following.heir)
+    inheritance_ = {*following.heir, std::move(layers)};
+  is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
+  view_is_settled_ = true;
+  is_orphan_ = !following.successor;
+  accessed_ = modified_ = changed_ = std::nullopt;
+  if (following.successor) {
+    id_ = services_.next_id++;
+    set_view(following.successor);
+    size_ = view_->size();
+  }
+  epoch_++;
+  if (lost_contents) epoch_after_loss_ = epoch_;
+  account();
+}
+
+std::uint64_t Content::epoch() const {
+  const ReadLock lock(mutex_);
+  return epoch_;
+}
+
+bool Content::lost_contents_of(std::uint64_t epoch) const {
+  const ReadLock lock(mutex_);
+  return epoch < epoch_after_loss_;
+}
+
+std::optional<Content::Inheritance> Content::take_inheritance() {
+  const WriteLock lock(mutex_);
+  return std::exchange(inheritance_, std::nullopt);
+}
+
+}  // namespace bloscfs::fs

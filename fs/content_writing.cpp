@@ -1,0 +1,220 @@
+// What changes a content before a commit stores it: bytes, size, metalayers and times.
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "frame/throw_errno.hpp"
+#include "fs/content.hpp"
+#include "fs/size_limit.hpp"
+#include "fs/stale_indexes.hpp"
+#include "fs/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+}  // namespace
+
+void Content::make_writable(std::shared_ptr<ContentHome> home) {
+  const MutexLock commit_lock(commit_mutex_);
+  home_ = std::move(home);
+  std::shared_ptr<const frame::Snapshot> known = snapshot();
+  if (writer_ || !known) return;
+  if (known->info().kind == frame::ContainerKind::bloscpack) throw_errno(EROFS, "Bloscpack file");
+  const auto name_lock = home_->lock_name();
+  const StoredPlace& place = name_lock->place();
+  writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
+}
+
+void Content::require_changeable(ContentHome& home) const {
+  std::shared_ptr<const frame::Snapshot> known;
+  {
+    const ReadLock lock(mutex_);
+    if (view_) view_->require_contents();
+    known = snapshot_;
+  }
+  if (known) require_markable_indexes(*known);
+  home.require_changeable();
+}
+
+std::unique_ptr<frame::FrameWriter> Content::open_writer(
+    const StoredPlace& place, bool is_sparse,
+    const std::shared_ptr<const frame::Snapshot>& known) const {
+  const frame::WriterSettings settings{services_.options.locking};
+  return is_sparse ? frame::open_sframe_writer(place.directory, place.name, settings, known)
+                   : frame::open_cframe_writer(place.directory, place.name, settings, known);
+}
+
+void Content::need_writer(const StoredPlace& place) {
+  const auto known = snapshot();
+  if (!writer_ && known && !place.is_unlinked) writer_ = open_writer(place, place.is_sparse, known);
+}
+
+void Content::touch() {
+  // With its writeback cache the kernel says when a file was changed.
+  if (!services_.options.writeback) changed_ = modified_ = now();
+}
+
+void Content::check_writable(std::int64_t begin, std::int64_t end) const {
+  fs::require_storable({view_.get(), snapshot_.get(), services_.options, services_.raw}, begin,
+                       end);
+  if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == size_) return;
+  // Without a NPY header an array can only become longer, by whole rows.
+  const frame::ArrayInfo& array = *snapshot_->info().array;
+  std::int64_t row = snapshot_->info().typesize;
+  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  if (array.shape.empty() || row == 0 || end < size_ || end % row != 0)
+    throw_errno(EINVAL, "size of an array");
+}
+
+void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes,
+                    std::optional<std::uint64_t> epoch) {
+  write_at(at, bytes.size(), epoch,
+           [&](ByteOverlay& overlay, std::int64_t offset) { overlay.write(offset, bytes); });
+}
+
+void Content::write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+                    std::optional<std::uint64_t> epoch) {
+  std::size_t count = 0;
+  for (const CellBytes& cell : cells) count += cell.size();
+  write_at(at, count, epoch, [&](ByteOverlay& overlay, std::int64_t offset) {
+    for (CellBytes& cell : cells) {
+      const auto size = static_cast<std::int64_t>(cell.size());
+      overlay.write(offset, cell);
+      offset += size;
+    }
+  });
+}
+
+template <typename Change>
+void Content::changing(const Change& change) {
+  for (;;) {
+    {
+      const WriteLock lock(mutex_);
+      if (!is_following_) return change();
+    }
+    const MutexLock until_it_has_followed(commit_mutex_);
+  }
+}
+
+template <typename Write>
+void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
+                       std::optional<std::uint64_t> epoch, const Write& write) {
+  if (count == 0) return;
+  const auto size = static_cast<std::int64_t>(count);
+  services_.budget.wait_for_room();
+  changing([&]() REQUIRES(mutex_) {
+    if (epoch && *epoch != epoch_) throw_errno(ESTALE, "source was changed while in use");
+    const std::int64_t offset = at.value_or(size_);
+    if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
+    check_writable(offset, std::max(size_, offset + size));
+    write(live_.bytes, offset);
+    size_ = std::max(size_, offset + size);
+    view_is_settled_ = false;
+    touch();
+    account();
+  });
+}
+
+void Content::resize(std::int64_t size) {
+  if (size < 0) throw_errno(EINVAL, "truncate");
+  bool is_same = false;
+  changing([&]() REQUIRES(mutex_) {
+    is_same = size == size_;
+    if (!is_same) check_writable(size, size);
+    if (size < size_) {
+      live_.bytes.truncate(size);
+      live_.lower_end = std::min(live_.lower_end, size);
+    }
+    if (!is_same) view_is_settled_ = false;
+    size_ = size;
+    touch();
+    account();
+  });
+  if (!is_same) return;
+  // There may be nothing to commit but the time.
+  const MutexLock commit_lock(commit_mutex_);
+  store_times();
+}
+
+void Content::require_storable(std::int64_t size) const {
+  const ReadLock lock(mutex_);
+  if (size > size_)
+    fs::require_storable({view_.get(), snapshot_.get(), services_.options, services_.raw}, size_,
+                         size);
+}
+
+void Content::reserve(std::int64_t end) {
+  bool grows = false;
+  changing([&]() REQUIRES(mutex_) {
+    grows = end > size_;
+    if (grows) {
+      check_writable(size_, end);
+      size_ = end;
+      view_is_settled_ = false;
+    }
+    touch();
+  });
+  if (grows) return;
+  const MutexLock commit_lock(commit_mutex_);
+  store_times();
+}
+
+void Content::zero(std::int64_t offset, std::int64_t size) {
+  changing([&]() REQUIRES(mutex_) {
+    const std::int64_t end = std::min(size_, offset + std::min(size, size_));
+    if (end <= offset) return;
+    check_writable(offset, size_);
+    live_.bytes.zero(offset, end - offset);
+    view_is_settled_ = false;
+    touch();
+    account();
+  });
+}
+
+void Content::set_metalayer(const LayerName& name, LayerChange value) {
+  const WriteLock lock(mutex_);
+  live_.metalayers[name] = std::move(value);
+  changed_ = now();
+}
+
+LayerChanges Content::uncommitted_metalayers() const {
+  const ReadLock lock(mutex_);
+  LayerChanges layers = live_.metalayers;
+  if (frozen_) layers.insert(frozen_->metalayers.begin(), frozen_->metalayers.end());
+  return layers;
+}
+
+bool Content::set_times(const timespec& accessed, const timespec& modified) {
+  const MutexLock commit_lock(commit_mutex_);
+  if (!home_ && !is_orphan()) return false;
+  {
+    const WriteLock lock(mutex_);
+    accessed_ = accessed;
+    modified_ = modified;
+    changed_ = now();
+  }
+  store_times();
+  return true;
+}
+
+void Content::note_change() {
+  const WriteLock lock(mutex_);
+  changed_ = now();
+}
+
+void Content::store_times() {
+  if (!writer_ && (!snapshot() || is_orphan())) return;
+  const LogicalAttributes times = attributes();
+  // Locked before the file changes: else it would be taken for somebody else's change.
+  const auto name_lock = home_->lock_name();
+  need_writer(name_lock->place());
+  if (!writer_) return;
+  writer_->set_times(times.accessed.value_or(kUnchangedTime),
+                     times.modified.value_or(kUnchangedTime));
+  name_lock->refresh();
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,172 @@
+// What a node's home does when another program has changed its file in SOURCE.
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+
+#include "frame/local_store.hpp"
+#include "fs/conflict_name.hpp"
+#include "fs/kept_files.hpp"
+#include "fs/node_home.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// How often SOURCE may change while it is looked at.
+constexpr int kTries = 20;
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+bool has_access_list(const frame::FileAttributes& attributes) {
+  for (const auto& attribute : attributes.extended)
+    if (attribute.name == kAccessList) return true;
+  return false;
+}
+
+mode_t permitted(const SourceObject& file) {
+  const auto names = file.attribute_names();
+  const bool has_list = std::find(names.begin(), names.end(), kAccessList) != names.end();
+  return file.stat().st_mode & (has_list ? S_IRWXU : mode_t{0777});
+}
+
+class NodeRefuge : public Refuge {
+ public:
+  NodeRefuge(NameServices& services, NodeId node, ShownAs shown) : services_(services) {
+    const auto name = services.tree.name_of(node);
+    if (!name) throw std::system_error(ESTALE, std::generic_category(), "file without a name");
+    of_ = *name;
+    shown_name_ = preferred_name(of_.full_name, shown);
+  }
+  std::string path() const override { return of_.path(); }
+  std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
+
+ protected:
+  std::shared_ptr<frame::StoreDirectory> store(const std::string& path) const {
+    return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
+  }
+
+  /// Nobody may read it who might not read both files. An access list is not compared with another:
+  /// then it is the owner's alone.
+  void take_attributes(const std::string& stored_as, const frame::FrameWriter* writer) const {
+    const auto file = directory_->open(stored_as);
+    frame::FileAttributes wanted = file->attributes();
+    frame::FileAttributes old = wanted;
+    mode_t now = 0777;
+    try {
+      if (writer != nullptr)
+        old = writer->attributes();
+      else if (of_.waiting_as)
+        old = store(of_.directory_path)->open(*of_.waiting_as)->attributes();
+      if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
+    } catch (const std::system_error&) {
+      old.mode = 0600;  // what cannot be asked permits nothing to others
+    }
+    wanted.owner = old.owner;
+    wanted.group = old.group;
+    wanted.mode = old.mode & now & mode_t{0777};
+    if (has_access_list(old)) wanted.mode &= S_IRWXU;
+    file->set_attributes(wanted);
+  }
+
+  NameServices& services_;
+  Tree::NodeName of_;
+  std::string shown_name_;
+  std::shared_ptr<frame::StoreDirectory> directory_;
+};
+
+class Beside final : public NodeRefuge {
+ public:
+  Beside(NameServices& services, NodeId node, ShownAs shown) : NodeRefuge(services, node, shown) {
+    try {
+      directory_ = store(of_.directory_path);
+      directory_node_ = of_.directory;
+    } catch (const std::system_error&) {
+      directory_ = store({});
+    }
+  }
+
+  std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) override {
+    take_attributes(stored_as, writer);
+    TreeChanges names(services_.tree);
+    const SourceDirectory from = services_.root.directory(names.path(directory_node_));
+    return name_frame(names, services_.root, services_.policy, from, stored_as, directory_node_,
+                      shown_name_, FirstName::conflict);
+  }
+
+ private:
+  NodeId directory_node_ = kRootId;
+};
+
+class ForRecovery final : public NodeRefuge {
+ public:
+  ForRecovery(NameServices& services, NodeId node, ShownAs shown)
+      : NodeRefuge(services, node, shown) {
+    directory_ = store({});
+  }
+
+  std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) override {
+    take_attributes(stored_as, writer);
+    KeptFiles(directory_, services_.tree.single())
+        .add({stored_as, join_path(of_.directory_path, shown_name_)});
+    return stored_as;
+  }
+};
+
+}  // namespace
+
+std::string NodeHome::path() {
+  const auto name = services_.tree.name_of(node_);
+  return name ? name->path() : std::string();
+}
+
+std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown) {
+  return std::make_unique<Beside>(services_, node_, shown);
+}
+
+std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown) {
+  return std::make_unique<ForRecovery>(services_, node_, shown);
+}
+
+ContentHome::Following NodeHome::follow() {
+  for (int tries = 0; tries < kTries; tries++) {
+    const auto name = services_.tree.name_of(node_);
+    if (!name) return {};
+    auto seen = services_.tree.successor(*name);
+    if (seen && (!seen->is_container || seen->is_bloscpack)) seen.reset();
+    Following following;
+    if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
+    TreeChanges names(services_.tree);
+    std::optional<NodeId> heir;
+    if (!names.follow(node_, *name, seen, heir)) continue;
+    if (name->waiting_as) remove_waiting(*name);
+    if (heir) following = {nullptr, *heir};
+    services_.forget_pages(node_);
+    return following;
+  }
+  throw std::system_error(ESTALE, std::generic_category(), "a file that changes all the time");
+}
+
+/// A new file's temporary, which may have gone with its directory.
+void NodeHome::remove_waiting(const Tree::NodeName& name) const {
+  try {
+    services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+}
+
+/// Null where it has changed since it was looked at.
+std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const std::string& path,
+                                                                const SourceEntry& seen) const {
+  try {
+    auto snapshot = services_.tree.open_container(path, seen.is_sframe);
+    const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.source);
+    return is_it ? snapshot : nullptr;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace bloscfs::fs

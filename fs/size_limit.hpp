@@ -1,0 +1,25 @@
+#pragma once
+// What a file can hold: what could not be committed is refused when it is asked for
+// (frame/frame_limits.hpp).
+
+#include <cstdint>
+
+#include "frame/snapshot.hpp"
+#include "fs/file_view.hpp"
+#include "fs/write_options.hpp"
+
+namespace bloscfs::fs {
+
+/// What a file is until the next commit.
+struct StoredFile {
+  const FileView* view = nullptr;  ///< null: a new file
+  const frame::Snapshot* snapshot = nullptr;
+  const WriteOptions& options;
+  bool raw = false;
+};
+
+/// Throws std::system_error(EFBIG) unless the file can be stored with `size` bytes, of which some
+/// from `begin` on were changed. Costs no I/O but near the limit.
+void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t size);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,271 @@
+#include "fs/stale_indexes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "codec/error.hpp"
+#include "frame/open.hpp"
+#include "frame/python_indexes.hpp"
+#include "fs/frame_reader.hpp"
+#include "fs/removal.hpp"
+#include "fs/target_name.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Where a table's columns are, what it keeps of them, and which of its rows are there.
+constexpr std::string_view kColumns = "_cols";
+constexpr std::string_view kTableFrame = "_meta.b2f";
+constexpr std::string_view kValidRows = "_valid_rows";
+/// The file that makes a directory a store, which may hold such a frame inside.
+constexpr std::string_view kStoreFrame = "embed.b2e";
+constexpr std::string_view kResults = ".__query_cache__.b2frame";
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::system_error(EROFS, std::generic_category(), why);
+}
+
+/// What changes in the frame that describes a table when values of the column with that key, or, if
+/// it is empty, the rows that are there do; nothing where it describes no table.
+LayerChanges table_changes(const ReadVlmetalayer& read, const std::string& key) {
+  LayerChanges changes;
+  const auto kind = read(frame::kKindLayer);
+  if (!kind || !frame::is_table_kind(*kind)) return changes;
+  const auto change = [&](const char* layer, frame::ChangedContents contents) {
+    if (contents)
+      changes[{LayerKind::variable, layer}] =
+          std::make_shared<const std::vector<std::uint8_t>>(std::move(*contents));
+  };
+  if (const auto catalog = read(frame::kIndexCatalogLayer))
+    change(frame::kIndexCatalogLayer, frame::stale_index_catalog(*catalog));
+  const auto schema = key.empty() ? std::nullopt : read(frame::kSchemaLayer);
+  if (schema) change(frame::kSchemaLayer, frame::stale_generated_columns(*schema, key));
+  const auto count = [&](const char* layer) {
+    const auto epoch = read(layer);
+    change(layer, frame::next_epoch(epoch ? codec::Bytes(*epoch) : codec::Bytes()));
+  };
+  count(frame::kValueEpochLayer);
+  if (key.empty()) count(frame::kVisibilityEpochLayer);
+  return changes;
+}
+
+std::string real_path(const SourceRoot& root) {
+  std::array<char, PATH_MAX> text;
+  const std::string link = fmt::format("/proc/self/fd/{}", root.descriptor());
+  const ssize_t size = ::readlink(link.c_str(), text.data(), text.size());
+  return size < 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
+}
+
+std::vector<std::string> components(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string join(const std::vector<std::string>& parts, std::size_t first, std::size_t last) {
+  std::string path;
+  for (std::size_t i = first; i < last; i++) path = join_path(path, parts[i]);
+  return path;
+}
+
+bool exists(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0;
+}
+
+std::string without(std::string name, std::string_view ending) {
+  if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  return name;
+}
+
+/// The name minus its last extension, as python-blosc2 makes keys of names; what will be an array
+/// loses that of the shown one, too.
+std::string key_of(const std::string& full_name) {
+  const std::size_t dot = full_name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? full_name
+                                              : without(full_name.substr(0, dot), ".npy");
+}
+
+/// Names under which results of queries on an array of that name can be: python-blosc2 takes off
+/// all that follows the first dot.
+std::set<std::string> result_names(const std::string& full_name) {
+  std::string_view name = stem(full_name);
+  std::set<std::string> names{std::string(name), without(std::string(name), ".npy")};
+  const std::size_t dot = name.find('.', name.find_first_not_of('.'));
+  names.insert(std::string(name.substr(0, dot)));
+  return names;
+}
+
+}  // namespace
+
+// --- in the array
+
+std::optional<std::vector<std::uint8_t>> read_index_metadata(const frame::Snapshot& snapshot,
+                                                             const std::string& name) {
+  const auto entry = find_layer(snapshot, {LayerKind::variable, name});
+  if (!entry) return std::nullopt;
+  return snapshot.read_vlmetalayer(*entry, frame::kMaxIndexMetadata, thread_decoder());
+}
+
+void require_markable_indexes(const frame::Snapshot& array) {
+  try {
+    if (const auto indexes = read_index_metadata(array, frame::kArrayIndexesLayer))
+      frame::stale_array_indexes(*indexes);
+  } catch (const codec::Error& error) {
+    refuse(fmt::format("read-only, since its indexes cannot be marked stale: {}", error.what()));
+  }
+}
+
+void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transaction) {
+  if (const auto indexes = read_index_metadata(array, frame::kArrayIndexesLayer))
+    if (const auto stale = frame::stale_array_indexes(*indexes))
+      transaction.set_vlmetalayer(frame::kArrayIndexesLayer, *stale);
+  transaction.remove_vlmetalayer(frame::kQueryCacheLayer);
+}
+
+bool tells_of_values(const std::string& vlmetalayer) {
+  return vlmetalayer == frame::kArrayIndexesLayer || vlmetalayer == frame::kQueryCacheLayer;
+}
+
+// --- in other files
+
+struct ValueDependents::Place {
+  NodeId directory = 0;
+  std::string directory_path;
+  std::string full_name;
+  bool is_array = false;
+};
+
+/// A table, and what of it a file holds.
+struct ValueDependents::Table {
+  std::string path;        ///< of its directory, absolute
+  std::size_t levels = 0;  ///< that the file's directory is below it
+  bool is_mounted = false;
+  bool is_described = false;  ///< by a file of its own
+  std::string key;            ///< of the column; empty for _valid_rows
+};
+
+std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
+  TreeChanges names(services_.tree);
+  const auto object = names.object_in_any_state(node);
+  if (!object) return std::nullopt;
+  const bool is_array = object->entry.shown == ShownAs::array ||
+                        object->full_name.ends_with(kArraySuffix) ||
+                        stem(object->full_name).ends_with(".npy");
+  return Place{object->directory, object->directory_path, object->full_name, is_array};
+}
+
+std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& place) const {
+  const std::string root = real_path(services_.root);
+  const std::vector<std::string> above = components(root);
+  const std::vector<std::string> all = components(root + "/" + place.directory_path);
+  const auto table_at = [&](std::size_t depth, std::string key) -> std::optional<Table> {
+    Table table{"/" + join(all, 0, depth), all.size() - depth, depth >= above.size(), false,
+                std::move(key)};
+    table.is_mounted &= !services_.tree.is_virtual(place.directory);
+    table.is_described = exists(join_path(table.path, std::string(kTableFrame)));
+    if (table.is_described) return table;
+    for (std::size_t up = depth; up > 0; up--)
+      if (exists("/" + join_path(join(all, 0, up), std::string(kStoreFrame)))) return table;
+    return std::nullopt;
+  };
+  const std::string name = key_of(place.full_name);
+  if (name == kValidRows)
+    if (auto table = table_at(all.size(), {})) return table;
+  for (std::size_t depth = all.size(); depth-- > 0;)
+    if (all[depth] == kColumns)
+      if (auto table = table_at(depth, join_path(join(all, depth + 1, all.size()), name)))
+        return table;
+  return std::nullopt;
+}
+
+void ValueDependents::require_markable(const Place& place) const {
+  const auto table = table_of(place);
+  if (!table) return;
+  if (!table->is_described)
+    refuse("read-only, since the table that it belongs to is described inside of a store");
+  try {
+    const auto frame = frame::open_path(join_path(table->path, std::string(kTableFrame)), {});
+    if (!frame) codec::throw_malformed("no frame");
+    const auto changes = table_changes(
+        [&](const std::string& name) { return read_index_metadata(*frame, name); }, table->key);
+    if (!changes.empty() && !table->is_mounted)
+      refuse("read-only, since it is mounted without the table that it belongs to");
+  } catch (const codec::Error& error) {
+    refuse(fmt::format("read-only, since the indexes of its table cannot be marked stale: {}: {}",
+                       kTableFrame, error.what()));
+  }
+}
+
+void ValueDependents::require_markable(NodeId node) {
+  if (const auto place = place_of(node)) require_markable(*place);
+}
+
+void ValueDependents::require_markable(NodeId directory, const std::string& full_name) {
+  require_markable({directory, services_.tree.path(directory), full_name, false});
+}
+
+void ValueDependents::mark(NodeId node) {
+  const auto place = place_of(node);
+  if (!place) return;
+  if (const auto table = table_of(*place)) mark_table(*place, *table);
+  if (place->is_array) remove_results(*place);
+}
+
+void ValueDependents::mark_table(const Place& place, const Table& table) {
+  if (!table.is_mounted || !table.is_described) return require_markable(place);
+  Tree& tree = services_.tree;
+  NodeId directory = place.directory;
+  for (std::size_t i = 0; i < table.levels; i++) directory = tree.parent(directory);
+  std::string shown_name;
+  {
+    TreeChanges names(tree);
+    const auto object = names.stored(directory, std::string(kTableFrame));
+    if (!object || !object->entry.is_container) refuse("the frame of its table is gone");
+    shown_name = names.shown_name(*object);
+  }
+  const auto found = tree.lookup(directory, shown_name);
+  if (!found) refuse("the frame of its table is gone");
+  const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
+  services_.contents->change_metalayers(
+      found->id, std::make_shared<NodeHome>(services_, found->id),
+      [&](const ReadVlmetalayer& read) { return table_changes(read, table.key); });
+}
+
+void ValueDependents::remove_results(const Place& place) {
+  std::vector<NodeId> ended;
+  {
+    TreeChanges names(services_.tree);
+    Removal removal(names, services_);
+    const SourceDirectory directory = services_.root.directory(place.directory_path);
+    bool is_removed = false;
+    for (const std::string& stem : result_names(place.full_name)) {
+      const std::string name = stem + std::string(kResults);
+      const auto object = name == place.full_name || !directory.stat(name)
+                              ? std::nullopt
+                              : names.stored(place.directory, name);
+      if (!object || object->is_directory()) continue;
+      removal.remove(*object);
+      is_removed = true;
+    }
+    if (is_removed) directory.sync();
+    ended = removal.ended();
+  }
+  for (const NodeId node : ended) services_.contents->removed(node);
+}
+
+}  // namespace bloscfs::fs

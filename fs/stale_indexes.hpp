@@ -1,0 +1,66 @@
+#pragma once
+// Indexes that python-blosc2 keeps of arrays and tables, and results of queries that it has cached:
+// they must not be taken for true once values have changed through the mount.
+//
+// The rule: before other values can be seen in SOURCE, what tells of the old ones is durably stale
+// or gone. The descriptors of an array's indexes are in a vlmetalayer of the array, and change in
+// the same transaction. Those of a table are in a frame of their own beside its columns, and cached
+// results in another one: these are changed first, by a durable commit of their own. What ends the
+// mount between the two leaves old values with an index that is not used, which is right, and never
+// new values with one that is.
+//
+// Where this cannot be done the file is read-only. Attributes and times are no values.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/snapshot.hpp"
+#include "frame/transaction.hpp"
+#include "fs/contents.hpp"
+#include "fs/node_home.hpp"
+
+namespace bloscfs::fs {
+
+/// The contents of a vlmetalayer that tells of indexes; none if there is none. codec::Error for one
+/// of more than 4 MiB, or damaged.
+std::optional<std::vector<std::uint8_t>> read_index_metadata(const frame::Snapshot& snapshot,
+                                                             const std::string& name);
+
+/// Throws std::system_error(EROFS), saying why, where the indexes of an array could not be marked.
+void require_markable_indexes(const frame::Snapshot& array);
+
+/// Marks the indexes of an array stale, and drops what it has of results, in a transaction that
+/// changes its values.
+void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transaction);
+/// True for vlmetalayers that tell of the values, and are not taken over by a frame that takes an
+/// array's place.
+bool tells_of_values(const std::string& vlmetalayer);
+
+/// The part of the rule that is about other files than the one whose values change. Called without
+/// any lock of the tree.
+class ValueDependents {
+ public:
+  explicit ValueDependents(NameServices& services) : services_(services) {}
+
+  /// Throws EROFS, saying why, where mark() could not do its work for that file, or for a new one
+  /// of that full name.
+  void require_markable(NodeId node);
+  void require_markable(NodeId directory, const std::string& full_name);
+  /// Makes it durable that what tells of the file's values is stale.
+  void mark(NodeId node);
+
+ private:
+  struct Place;
+  struct Table;
+  std::optional<Place> place_of(NodeId node);
+  std::optional<Table> table_of(const Place& place) const;
+  void require_markable(const Place& place) const;
+  void mark_table(const Place& place, const Table& table);
+  void remove_results(const Place& place);
+
+  NameServices& services_;
+};
+
+}  // namespace bloscfs::fs

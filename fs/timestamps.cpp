@@ -1,0 +1,25 @@
+#include "fs/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::int64_t kNanoseconds = 1'000'000'000;
+
+}  // namespace
+
+timespec now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_REALTIME, &time);
+  return time;
+}
+
+std::int64_t nanoseconds(const timespec& time) {
+  return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
+}
+
+timespec time_of(std::int64_t nanoseconds) {
+  const std::int64_t rest = (nanoseconds % kNanoseconds + kNanoseconds) % kNanoseconds;
+  return {(nanoseconds - rest) / kNanoseconds, rest};
+}
+
+}  // namespace bloscfs::fs

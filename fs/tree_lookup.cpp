@@ -1,0 +1,137 @@
+// Finding the nodes of shown names, and making them.
+
+#include <utility>
+
+#include "fs/tree.hpp"
+
+namespace bloscfs::fs {
+
+template <typename Look>
+std::optional<Tree::Found> Tree::find_followed(const Look& look) {
+  const auto look_once = [&](First first) {
+    const ReadLock names(names_);
+    return look(first);
+  };
+  std::optional<Found> found = look_once(follower_ ? First::owner : First::look);
+  if (found && found->is_outdated && follower_) {
+    follower_(found->id);
+    forget(found->id, 1);
+    found = look_once(First::look);
+  }
+  if (found) found->attributes = with_live(found->attributes, found->id);
+  return found;
+}
+
+std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const std::string& shown_name,
+                                             First first) {
+  const auto full_name = resolve(directory, path(directory), shown_name);
+  return full_name ? adopt(directory, shown_name, *full_name, first) : std::nullopt;
+}
+
+std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
+  return find_followed([&](First first) { return adopt_shown(directory, name, first); });
+}
+
+std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
+  return find_followed([&](First first) {
+    auto found = adopt(directory, entry.shown_name, entry.full_name, first);
+    // Since it was listed the file may have become an array, say, which is stored elsewhere.
+    return found ? found : adopt_shown(directory, entry.shown_name, first);
+  });
+}
+
+std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& shown_name,
+                                       const std::string& full_name, First first) {
+  if (const auto pending = pending_entry(directory, full_name)) {
+    NodeId id = 0;
+    {
+      const MutexLock lock(mutex_);
+      Node& node = *nodes_.pending(directory, full_name);
+      node.references++;
+      id = node.id;
+    }
+    return Found{id, attributes_of(*pending), false, is_name_taken(id)};
+  }
+  const std::string path = join_path(this->path(directory), full_name);
+  const auto entry = look_whole(path);
+  if (!entry) return std::nullopt;
+  if (const NodeId overtaken =
+          first == First::owner ? overtaken_node(directory, full_name, *entry) : 0) {
+    const MutexLock lock(mutex_);
+    nodes_.node(overtaken).references++;
+    return Found{overtaken, attributes_of(*entry), false, true};
+  }
+  Found found = adopt_entry(directory, full_name, *entry);
+  found.attributes = with_link_size(found.attributes, *entry, path);
+  found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
+  found.is_outdated = entry->is_outdated;
+  return found;
+}
+
+NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
+                            const SourceEntry& entry) {
+  const MutexLock lock(mutex_);
+  const auto known = opened_names_.find({directory, full_name});
+  if (known == opened_names_.end()) return 0;
+  const Node* const node = nodes_.find(known->second);
+  const auto file = node == nullptr ? nullptr : node->open_file.lock();
+  if (!file || !node->has_name() || node->name.parent->id != directory ||
+      node->name.name != full_name) {
+    opened_names_.erase(known);
+    return 0;
+  }
+  const bool is_it = node->identity == identity_of(entry.entry);
+  return is_it || !file->leads() ? 0 : node->id;
+}
+
+bool Tree::is_live(const SourceEntry& entry) const {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(entry.entry));
+    if (node != nullptr) file = node->open_file.lock();
+  }
+  return file && file->leads();
+}
+
+Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
+  Node* node = nodes_.current(identity_of(entry.entry));
+  if (node == nullptr || node->type != entry.shown_type()) return nullptr;
+  if (node->is_container != entry.is_container) return nullptr;
+  const bool same_state = !entry.is_container || is_live || node->state == state_of(entry.source);
+  return same_state ? node : nullptr;
+}
+
+Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
+                              const SourceEntry& entry) {
+  Found found{0, attributes_of(entry), false};
+  const bool live = is_live(entry);
+  NodeTable::Dropped dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  Node& parent = nodes_.node(directory);
+  Node* known = node_of(entry, live);
+  if (known != nullptr) {
+    known->references++;
+    dropped = nodes_.add_name(*known, parent, full_name);
+    if (!(known->state == state_of(entry.source))) forget_link(*known);
+  } else {
+    known = &nodes_.add(parent, full_name, identity_of(entry.entry));
+    known->is_container = entry.is_container;
+    known->is_sframe = entry.is_sframe;
+    known->type = entry.shown_type();
+  }
+  known->shown = entry.shown;
+  known->state = state_of(entry.source);
+  found.attributes = with_shown_change(found.attributes, known->shown_change);
+  found.id = known->id;
+  return found;
+}
+
+Tree::Found Tree::reference(NodeId id) {
+  const struct stat st = attributes(id);
+  const MutexLock lock(mutex_);
+  nodes_.node(id).references++;
+  return {id, st, false};
+}
+
+}  // namespace bloscfs::fs
