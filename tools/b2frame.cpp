@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,7 @@
 #include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/metalayer_file.hpp"
 
 namespace {
 
@@ -65,17 +67,30 @@ std::vector<std::int32_t> parse_shape(const std::string& text) {
   return shape;
 }
 
-/// Reads NAME=FILE for a list that has no layer of that name yet.
-NamedFile parse_layer(const std::string& text, const std::vector<NamedFile>& known) {
+std::vector<std::uint8_t> parse_json(const std::string& text) {
+  try {
+    return msgpack_of(text);
+  } catch (const std::runtime_error&) {
+    refuse(text, "JSON that a metalayer can hold");
+  }
+}
+
+/// Reads NAME=FILE or NAME:=JSON for a list that has no layer of that name yet.
+NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& known) {
   constexpr std::size_t kMaxName = 31;
   const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) refuse(text, "of the form NAME=FILE");
-  NamedFile layer{text.substr(0, equals), text.substr(equals + 1)};
+  if (equals == std::string::npos) refuse(text, "of the form NAME=FILE or NAME:=JSON");
+  const bool is_json = equals > 0 && text[equals - 1] == ':';
+  NamedLayer layer{text.substr(0, equals - (is_json ? 1 : 0)), {}, std::nullopt};
+  if (is_json)
+    layer.content = parse_json(text.substr(equals + 1));
+  else
+    layer.file = text.substr(equals + 1);
   if (layer.name.empty() || layer.name.size() > kMaxName)
     refuse(layer.name, "a name of 1 to 31 bytes");
   if (layer.name == "b2nd" || layer.name == "caterva" || layer.name == "bloscfs.xxh3")
     refuse(layer.name, "a name to choose: its content is fixed");
-  for (const NamedFile& other : known)
+  for (const NamedLayer& other : known)
     if (other.name == layer.name) refuse(layer.name, "a name to be given twice");
   return layer;
 }
@@ -93,6 +108,7 @@ class CommandLine {
     add_create();
     add_compact();
     add_set_meta();
+    add_recover();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -215,13 +231,14 @@ class CommandLine {
     command->add_option("FILE", set_meta_.file, "Frame or sparse frame")->required();
     command
         ->add_option_function<std::vector<std::string>>(
-            "NAME=FILE",
+            "NAME:=JSON|NAME=FILE",
             [this](const std::vector<std::string>& texts) {
               for (const std::string& text : texts)
                 set_meta_.vlmetalayers.push_back(parse_layer(text, set_meta_.vlmetalayers));
             },
-            "Sets NAME to the bytes of FILE, or to the msgpack of a FILE that ends in .json; NAME= "
-            "removes it")
+            "Sets NAME to the msgpack of JSON, to the bytes of FILE, or to the msgpack of a FILE "
+            "that "
+            "ends in .json; NAME= removes it")
         ->required();
     command->callback([this] { work_ = [this] { return run_set_meta(set_meta_); }; });
   }
@@ -236,7 +253,7 @@ class CommandLine {
         ->option_text(shown);
   }
 
-  static void add_layers(CLI::App& command, const char* name, std::vector<NamedFile>& layers,
+  static void add_layers(CLI::App& command, const char* name, std::vector<NamedLayer>& layers,
                          const char* help) {
     command
         .add_option_function<std::vector<std::string>>(
@@ -249,6 +266,13 @@ class CommandLine {
         ->allow_extra_args(false);
   }
 
+  void add_recover() {
+    CLI::App* command =
+        app_.add_subcommand("recover", "Give names to what a mount could not commit");
+    command->add_option("SOURCE", recover_.source, "What was mounted")->required();
+    command->callback([this] { work_ = [this] { return run_recover(recover_); }; });
+  }
+
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
@@ -257,6 +281,7 @@ class CommandLine {
   CreateOptions create_;
   CompactOptions compact_;
   SetMetaOptions set_meta_;
+  RecoverOptions recover_;
   std::function<int()> work_;
 };
 

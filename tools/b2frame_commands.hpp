@@ -50,9 +50,10 @@ struct VerifyOptions {
 int run_verify(const VerifyOptions& options);
 
 /// What a metalayer is to hold.
-struct NamedFile {
+struct NamedLayer {
   std::string name;
-  std::string file;  ///< read by read_metalayer_file()
+  std::string file;                                  ///< read by read_metalayer_file()
+  std::optional<std::vector<std::uint8_t>> content;  ///< in its place, where it was given itself
 };
 
 struct CreateOptions {
@@ -69,7 +70,7 @@ struct CreateOptions {
   bool sparse = false;
   bool flat = false;     ///< a NPY file is stored as it is
   unsigned threads = 1;  ///< that encode
-  std::vector<NamedFile> metalayers, vlmetalayers;
+  std::vector<NamedLayer> metalayers, vlmetalayers;
 };
 int run_create(const CreateOptions& options);
 
@@ -78,9 +79,14 @@ struct CompactOptions {
 };
 int run_compact(const CompactOptions& options);
 
+struct RecoverOptions {
+  std::string source;
+};
+int run_recover(const RecoverOptions& options);
+
 struct SetMetaOptions {
   std::string file;
-  std::vector<NamedFile> vlmetalayers;  ///< without a file: removed
+  std::vector<NamedLayer> vlmetalayers;  ///< without a file: removed
 };
 int run_set_meta(const SetMetaOptions& options);
 

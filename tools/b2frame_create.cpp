@@ -228,11 +228,11 @@ int create(const CreateOptions& options) {
   note_interrupts();
   RawInput input(options.input);
   CreatePlan plan = make_plan(options, input.peek(kPlanSample));
-  for (const NamedFile& layer : options.metalayers)
-    plan.frame.metalayers.push_back({layer.name, read_metalayer_file(layer.file)});
+  for (const NamedLayer& layer : options.metalayers)
+    plan.frame.metalayers.push_back({layer.name, content_of(layer)});
   FrameOutput out(options.output, options.sparse, plan.frame);
-  for (const NamedFile& layer : options.vlmetalayers)
-    out.set_vlmetalayer(layer.name, read_metalayer_file(layer.file));
+  for (const NamedLayer& layer : options.vlmetalayers)
+    out.set_vlmetalayer(layer.name, content_of(layer));
   Creation(options, plan, input, out).run();
   out.commit();
   return 0;

@@ -65,6 +65,7 @@ int extract(const ExtractOptions& options) {
     throw UsageError("input and output are the same file");
   Input input(options.file, options.chunk);
   const fs::FileView view(wanted_shape(input, options), input.reader());
+  view.require_contents();
   const Range range = wanted_range(options, view.size());
   OutputFile out(options.output);
   write_pieces(view, range, input, out);

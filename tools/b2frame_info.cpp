@@ -8,14 +8,17 @@
 
 #include "codec/error.hpp"
 #include "codec/names.hpp"
+#include "frame/msgpack_json.hpp"
+#include "fs/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
 #include "tools/input.hpp"
-#include "tools/msgpack_json.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
+using frame::metalayer_to_json;
+using frame::to_line;
 using json = nlohmann::ordered_json;
 
 /// Contents of a metalayer that are shown; of larger ones only the size is.
@@ -169,6 +172,8 @@ void print_for_people(const json& fields) {
 int show_info(const std::string& file, const InfoOptions& options) {
   Input input(file, options.chunk);
   json fields = header_fields(file, input.info(), options.chunk);
+  if (!options.chunk)
+    if (const auto missing = fs::missing_contents(input.reader())) fields["contents"] = *missing;
   const ChunkSummary chunks = summarise_chunks(input);
   fields["chunks"] =
       summary_fields(chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));

@@ -10,6 +10,7 @@
 #include "fs/classifier.hpp"
 #include "fs/filesystem.hpp"
 #include "fs/source_root.hpp"
+#include "fs/stored_contents.hpp"
 #include "fs/tree.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/ended_mounts.hpp"
@@ -17,6 +18,9 @@
 
 namespace bloscfs::tools {
 namespace {
+
+/// For the indexes of proxies.
+constexpr std::size_t kCacheCapacity = std::size_t{16} << 20;
 
 class Lister {
  public:
@@ -33,7 +37,10 @@ class Lister {
     for (const auto& entry : entries) {
       const bool is_directory = S_ISDIR(entry.type);
       fmt::print("{}{}{}\n", prefix, entry.shown_name, is_directory ? "/" : "");
-      if (!is_directory) continue;
+      if (!is_directory) {
+        tell_missing(tree_.path(directory), entry.full_name, prefix + entry.shown_name);
+        continue;
+      }
       const auto found = tree_.enter(directory, entry);
       if (!found) continue;
       print_readable(found->id, prefix + entry.shown_name + "/");
@@ -44,6 +51,24 @@ class Lister {
   bool complete() const { return complete_; }
 
  private:
+  /// Names of files that a mount shows, but that cannot be read there.
+  void tell_missing(const std::string& directory, const std::string& full_name,
+                    const std::string& shown) {
+    const std::string path = fs::join_path(directory, full_name);
+    try {
+      const auto st = root_.stat(path);
+      if (!st) return;
+      const fs::SourceEntry entry = classifier_.look(path, *st);
+      if (!entry.may_lack_contents) return;
+      readers_ += 2;
+      const fs::FrameReader reader(classifier_.open(path, entry.is_sframe), readers_, readers_ + 1,
+                                   cache_, stats_);
+      if (const auto missing = fs::missing_contents(reader)) complain(shown, *missing);
+    } catch (const std::system_error& error) {
+      complain(shown, reason(error));
+    }
+  }
+
   void print_readable(fs::NodeId directory, const std::string& prefix) {
     try {
       print(directory, prefix);
@@ -56,6 +81,9 @@ class Lister {
   fs::SourceRoot root_;
   fs::Classifier classifier_;
   fs::Tree tree_;
+  fs::Stats stats_;
+  fs::BlockCache cache_{kCacheCapacity, stats_};
+  std::uint64_t readers_ = 0;
   bool complete_ = true;
 };
 

@@ -12,9 +12,9 @@ namespace {
 int set_meta(const SetMetaOptions& options) {
   FrameFile frame(options.file);
   const auto transaction = frame.writer().begin();
-  for (const NamedFile& layer : options.vlmetalayers) {
-    if (!layer.file.empty())
-      transaction->set_vlmetalayer(layer.name, read_metalayer_file(layer.file));
+  for (const NamedLayer& layer : options.vlmetalayers) {
+    if (layer.content || !layer.file.empty())
+      transaction->set_vlmetalayer(layer.name, content_of(layer));
     else if (!transaction->remove_vlmetalayer(layer.name))
       codec::throw_malformed("no vlmetalayer " + layer.name);
   }

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "fs/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/progress.hpp"
@@ -23,6 +24,7 @@ class Verifier {
 
   int run() {
     check_metalayers();
+    check_contents();
     if (input_.snapshot().all_chunks_special())
       check("chunks", 0, input_.info().nchunks);
     else
@@ -63,6 +65,16 @@ class Verifier {
       } catch (const std::exception& error) {
         report("vlmetalayer " + entry.name, error);
       }
+    }
+  }
+
+  /// Chunks that are sound show nothing where the contents are not in them.
+  void check_contents() {
+    try {
+      const auto missing = fs::missing_contents(input_.reader());
+      if (missing) codec::throw_unsupported(*missing);
+    } catch (const std::exception& error) {
+      report("contents", error);
     }
   }
 

@@ -11,6 +11,7 @@
 
 #include "fs/options.hpp"
 #include "fs/printable.hpp"
+#include "fs/remount.hpp"
 #include "fs/session.hpp"
 
 namespace {
@@ -55,7 +56,10 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    bloscfs::fs::run_session(settings);
+    if (settings.options.remount)
+      bloscfs::fs::remount(settings.mountpoint, settings.options.passed_on);
+    else
+      bloscfs::fs::run_session(settings);
   } catch (const std::exception& error) {
     const std::string line = bloscfs::fs::printable(settings.source + ": " + error.what());
     std::fprintf(stderr, "bloscfs: %s\n", line.c_str());

@@ -4,8 +4,8 @@
 #include <limits>
 #include <system_error>
 
+#include "frame/msgpack_json.hpp"
 #include "tools/input.hpp"
-#include "tools/msgpack_json.hpp"
 #include "tools/raw_input.hpp"
 
 namespace bloscfs::tools {
@@ -34,10 +34,18 @@ std::vector<std::uint8_t> read_metalayer_file(const std::string& path) {
   std::vector<std::uint8_t> bytes = read_all(path);
   if (!path.ends_with(".json")) return bytes;
   try {
-    return json_to_msgpack(bytes);
+    return frame::json_to_msgpack(bytes);
   } catch (const std::exception& error) {
     throw FileError(path, error.what());
   }
+}
+
+std::vector<std::uint8_t> content_of(const NamedLayer& layer) {
+  return layer.content ? *layer.content : read_metalayer_file(layer.file);
+}
+
+std::vector<std::uint8_t> msgpack_of(const std::string& json) {
+  return frame::json_to_msgpack({reinterpret_cast<const std::uint8_t*>(json.data()), json.size()});
 }
 
 }  // namespace bloscfs::tools

@@ -73,7 +73,8 @@ show 'ls -l'
 show 'for f in *; do cat "$f" | sha256sum | sed "s/-/$f/"; done'
 show 'head -n 3 station.log'
 if command -v getfattr >/dev/null; then
-  show 'getfattr -d station.log'
+  show 'getfattr -n user.blosc2.json.notes --only-values station.log'
+  echo
 else
   show 'python3 -c "
 import os
