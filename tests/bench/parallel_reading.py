@@ -15,7 +15,7 @@ from bench_run import MB, Goal, Group, Table, alternate, ratio
 
 TITLE = "Eight processes"
 PROCESSES = 8
-READ_AHEAD = 1024  # KiB, what a bloscfs sets for itself
+READ_AHEAD = mounts.OWN_READ_AHEAD
 FIELD = "field.f32"
 ONE, ALL, EACH = "one reads a file", "eight read one file", "eight read a file each"
 DECODED = "decodings of each block"

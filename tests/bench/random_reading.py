@@ -12,7 +12,8 @@ TITLE = "Cold random reading"
 FIELD = "field.f32"
 SIZES = {4096: "4K", 65536: "64K"}
 READERS = (1, 4)
-READ_AHEAD = 128  # KiB; the kernel reads so much around a page of a mapping
+# KiB, of all but bloscfs, which has set its own; the kernel reads so much around a page of a mapping.
+READ_AHEAD = 128
 QUANTITIES = {"p50": "Median latency", "p99": "99th percentile", "p999": "99.9th percentile"}
 # Blocks of the size that squashfs has.
 LZ4_128K = images.FrameSettings("lz4", 5, "shuffle", 4, ("--block-size", "128K"))

@@ -7,6 +7,8 @@ import statistics
 from dataclasses import asdict
 from pathlib import Path
 
+from mounts import OWN_READ_AHEAD
+
 
 def number(value):
     return f"{value:.0f}" if value >= 100 else f"{value:.3g}"
@@ -34,7 +36,8 @@ def machine():
 
 def conditions(bench):
     return (f"{machine()}. Contents of {bench.size >> 20} MiB; medians of {bench.rounds} rounds, "
-            "with minimum and maximum.")
+            "with minimum and maximum. Each bloscfs has the kernel's readahead that it sets for itself, "
+            f"{OWN_READ_AHEAD} KiB, also where a row names another one for all others.")
 
 
 def markdown_table(table):

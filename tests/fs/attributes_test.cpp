@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
+#include "fs/attribute_cache.hpp"
 #include "tests/frame/blp_builder.hpp"
 #include "tests/frame/frame_builder.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 class HeaderOnly final : public frame::Snapshot {
  public:
   explicit HeaderOnly(frame::FrameInfo info) : Snapshot(std::move(info), nullptr, {}) {}
-  void add_metalayer(frame::MetalayerEntry entry) { metalayers_.push_back(std::move(entry)); }
 
   bool unchanged() const override { return true; }
   bool needs_chunk_map() const override { return false; }
@@ -42,20 +42,29 @@ class HeaderOnly final : public frame::Snapshot {
 };
 
 std::string value_of(const frame::Snapshot& snapshot, const std::string& name) {
+  const std::string attribute = "user.blosc2." + name;
+  const auto layer = layer_of(attribute);
+  if (!layer) return computed_value(snapshot.info(), attribute).value_or("absent");
   codec::BlockDecoder decoder;
-  const auto value = read_attribute(snapshot, "user.blosc2." + name, decoder);
+  const auto value = read_layer(snapshot, *layer, decoder);
   return value ? std::string(value->begin(), value->end()) : "absent";
 }
 
+std::vector<std::string> listed_names(const frame::Snapshot& snapshot) {
+  codec::BlockDecoder decoder;
+  const FrameAttributes found = look_at_attributes(snapshot, decoder);
+  return list_attributes(&found, {});
+}
+
 bool is_listed(const frame::Snapshot& snapshot, const std::string& name) {
-  const std::vector<std::string> names = list_attributes(snapshot);
+  const std::vector<std::string> names = listed_names(snapshot);
   return std::find(names.begin(), names.end(), "user.blosc2." + name) != names.end();
 }
 
 void check_value(const frame::Snapshot& snapshot, const char* name, const char* expected) {
   BOOST_TEST_CONTEXT(name) {
     BOOST_TEST(value_of(snapshot, name) == expected);
-    BOOST_TEST(is_listed(snapshot, name));
+    BOOST_TEST(!is_listed(snapshot, name));
   }
 }
 
@@ -112,7 +121,7 @@ BOOST_AUTO_TEST_CASE(shows_what_the_header_says) {
   check_value(snapshot, "chunkshape", "4,4,1");
   check_value(snapshot, "blockshape", "2,2,1");
   check_value(snapshot, "dtype", "<f4");
-  BOOST_TEST(list_attributes(snapshot).size() == 13u);
+  BOOST_TEST(listed_names(snapshot).empty());
   check_absent(snapshot, "nothing");
   check_absent(snapshot, "meta.nothing");
   check_absent(snapshot, "");
@@ -149,7 +158,7 @@ BOOST_AUTO_TEST_CASE(shows_only_what_a_bloscpack_header_knows) {
   check_value(*snapshot, "nchunks", "3");
   check_value(*snapshot, "shape", "12");
   check_value(*snapshot, "dtype", "<f4");
-  BOOST_TEST(list_attributes(*snapshot).size() == 7u);
+  BOOST_TEST(listed_names(*snapshot).empty());
   check_absent(*snapshot, "codec");
   check_absent(*snapshot, "clevel");
   file.chunk_size = -1;
@@ -169,7 +178,6 @@ BOOST_AUTO_TEST_CASE(gives_metalayers_byte_for_byte) {
   builder.metalayers.emplace_back("one", Buffer{0, 1, 255});
   builder.vlmetalayers.emplace_back("two", make_memcpy_chunk(Buffer{9, 0, 8}, 1));
   const auto snapshot = open_bytes(builder.build());
-  check_value(*snapshot, "codec", value_of(*snapshot, "codec").c_str());
   BOOST_TEST(value_of(*snapshot, "meta.one") == std::string("\0\1\xff", 3));
   BOOST_TEST(value_of(*snapshot, "vlmeta.two") == std::string("\t\0\b", 3));
   BOOST_TEST(is_listed(*snapshot, "meta.one"));
@@ -204,13 +212,72 @@ BOOST_AUTO_TEST_CASE(lists_damaged_vlmetalayers_and_fails_to_read_them) {
 }
 
 BOOST_AUTO_TEST_CASE(lists_no_names_that_attributes_cannot_have) {
-  HeaderOnly snapshot(array_info());
-  snapshot.add_metalayer({"", 0, 4});
-  snapshot.add_metalayer({std::string(238, 'x'), 0, 4});
-  snapshot.add_metalayer({std::string(239, 'x'), 0, 4});
-  BOOST_TEST(list_attributes(snapshot).size() == 14u);
-  BOOST_TEST(is_listed(snapshot, "meta." + std::string(238, 'x')));
-  check_absent(snapshot, "meta.");
+  FrameAttributes found;
+  for (const std::string& name : {std::string(), std::string(238, 'x'), std::string(239, 'x')})
+    found.layers.push_back({{LayerKind::fixed, name}, false, nullptr});
+  BOOST_TEST(list_attributes(&found, {}) ==
+                 std::vector<std::string>{"user.blosc2.meta." + std::string(238, 'x')},
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(lists_what_another_file_may_have_as_well) {
+  FrameBuilder builder = simple_frame(pattern(100, 1), 40, 20);
+  const Buffer content = make_memcpy_chunk(pattern(8, 1), 1);
+  builder.metalayers = {{"b2o", {1}}, {"mine", {2}}};
+  builder.vlmetalayers = {
+      {"bloscfs.xxh3", content}, {"blosc2_indexes", content}, {"note", content}};
+  const auto snapshot = open_bytes(builder.build());
+  BOOST_TEST(listed_names(*snapshot) ==
+                 (std::vector<std::string>{"user.blosc2.meta.mine", "user.blosc2.vlmeta.note"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(value_of(*snapshot, "meta.b2o") == "\1");
+  BOOST_TEST(value_of(*snapshot, "vlmeta.blosc2_indexes").size() == 8u);
+}
+
+BOOST_AUTO_TEST_CASE(a_look_keeps_contents_within_its_bound) {
+  FrameBuilder builder = simple_frame(pattern(100, 1), 40, 20);
+  for (const char* name : {"a", "b", "c"})
+    builder.vlmetalayers.emplace_back(name, make_memcpy_chunk(pattern(60000, 1), 1));
+  const auto snapshot = open_bytes(builder.build());
+  codec::BlockDecoder decoder;
+  const FrameAttributes found = look_at_attributes(*snapshot, decoder);
+  BOOST_TEST(list_attributes(&found, {}).size() == 3u);
+  BOOST_TEST(found.memory() < 140'000u);
+  BOOST_TEST((found.find({LayerKind::variable, "b"})->content != nullptr));
+  BOOST_TEST((found.find({LayerKind::variable, "c"})->content == nullptr));
+}
+
+BOOST_AUTO_TEST_CASE(a_header_tells_that_there_is_nothing_to_list) {
+  FrameBuilder builder = simple_frame(pattern(100, 1), 40, 20);
+  BOOST_TEST(!has_listed_metalayers(*open_bytes(builder.build())));
+  builder.metalayers = {{"b2o", {1}}};
+  BOOST_TEST(!has_listed_metalayers(*open_bytes(builder.build())));
+  builder.metalayers = {{"mine", {1}}};
+  BOOST_TEST(has_listed_metalayers(*open_bytes(builder.build())));
+  builder.metalayers.clear();
+  builder.vlmetalayers.emplace_back("note", make_memcpy_chunk(pattern(8, 1), 1));
+  BOOST_TEST(has_listed_metalayers(*open_bytes(builder.build())));
+}
+
+BOOST_AUTO_TEST_CASE(the_cache_of_attributes_forgets_what_was_used_longest_ago) {
+  Stats stats;
+  BlockCache budget(std::size_t{1} << 20, stats);
+  AttributeCache cache(budget, std::size_t{1} << 20);  // so that it may have 64 KiB
+  const auto key = [](std::uint64_t number) { return AttributeKey{{}, number}; };
+  const auto found = [](std::size_t size) {
+    FrameAttributes attributes;
+    attributes.layers.push_back(
+        {{LayerKind::fixed, "a"}, false, std::make_shared<const std::vector<std::uint8_t>>(size)});
+    return std::make_shared<const FrameAttributes>(std::move(attributes));
+  };
+  for (const std::uint64_t number : {1U, 2U, 3U}) cache.remember(key(number), found(18000));
+  BOOST_TEST((cache.find(key(1)) != nullptr));
+  cache.remember(key(4), found(18000));
+  BOOST_TEST((cache.find(key(1)) != nullptr));
+  BOOST_TEST((cache.find(key(2)) == nullptr));
+  cache.remember(key(5), found(65536));
+  BOOST_TEST((cache.find(key(5)) == nullptr));
+  BOOST_TEST((cache.find(key(4)) != nullptr));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

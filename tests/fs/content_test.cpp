@@ -36,6 +36,11 @@ class Home : public ContentHome {
   }
 
   std::unique_ptr<NameLock> lock_name() override { return std::make_unique<Lock>(*this); }
+  std::string path() override { return place_.name; }
+  bool is_in_place() override { return true; }
+  std::unique_ptr<Refuge> conflict_refuge(ShownAs) override { return nullptr; }
+  std::unique_ptr<Refuge> recovery_refuge(ShownAs) override { return nullptr; }
+  Following follow() override { return {}; }
   const StoredPlace& place() const { return place_; }
 
  private:
@@ -44,7 +49,8 @@ class Home : public ContentHome {
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
-    std::string settle(const std::string& stored_as, const std::string& full_name) override {
+    std::string settle(const std::string& stored_as, const std::string& full_name,
+                       ShownAs) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
       if (place.name != stored_as && place.name != full_name) place.directory->unlink(place.name);
@@ -64,8 +70,8 @@ class Home : public ContentHome {
 /// A mount's parts without a mount.
 struct Parts {
   explicit Parts(bool raw_views = false) : raw(raw_views) {
-    committer.start([this](const std::error_code& error) { budget.commit_ended(error); },
-                    [] { ::sync(); });
+    committer.start(
+        {[this](const std::error_code& error) { budget.commit_ended(error); }, [] { ::sync(); }});
   }
   ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }

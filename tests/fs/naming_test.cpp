@@ -96,6 +96,25 @@ BOOST_AUTO_TEST_CASE(recognises_temporaries_and_sidecars) {
   BOOST_TEST(!locked_name("a"));
 }
 
+BOOST_AUTO_TEST_CASE(suffixes_promise_what_a_file_is) {
+  for (const char* name : {"a.b2frame", "a.b2f", "a.b2", "a.blp", "a.npy.b2frame", "a.b2nd.b2"})
+    BOOST_TEST((promised_by(name) == flat), name);
+  for (const char* name : {"a.b2nd", "a.npy.b2nd", "a.b2.b2nd"})
+    BOOST_TEST((promised_by(name) == array), name);
+  for (const char* name : {"a", "a.npy", ".b2nd", ".b2frame", "b2nd", "a.b2ndx", ""})
+    BOOST_TEST((promised_by(name) == itself), name);
+}
+
+BOOST_AUTO_TEST_CASE(recognises_the_files_that_stand_for_a_source) {
+  BOOST_TEST(lock_file_name(std::nullopt) == ".bloscfs-lock");
+  BOOST_TEST(lock_file_name("a.b2frame") == ".a.b2frame.bloscfs-lock");
+  for (const char* name : {".bloscfs-lock", ".a.b2frame.bloscfs-lock", "..bloscfs-lock"})
+    BOOST_TEST(is_lock_file(name), name);
+  for (const char* name : {"bloscfs-lock", "a.bloscfs-lock", ".bloscfs-lock2", ".bloscfs-loc",
+                           ".bloscfs-lock.b2frame", ""})
+    BOOST_TEST(!is_lock_file(name), name);
+}
+
 BOOST_AUTO_TEST_CASE(lookup_agrees_with_listing_in_random_directories) {
   std::mt19937 random(20240229);
   const std::vector<std::string> pieces = {".b2", ".b2nd", ".blp", ".npy", ".b2frame"};

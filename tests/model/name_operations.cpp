@@ -42,11 +42,13 @@ bool choose_exchange(Chooser& chooser, Operation& operation) {
   return true;
 }
 
-/// Text without "..", so that a symlink that is moved leads nowhere outside.
+/// Text without "..", so that a symlink that is moved leads nowhere outside; and not such as frames
+/// are stored under, by which a mount leads to the shown file.
 bool choose_symlink(Chooser& chooser, Operation& operation) {
   operation.path = chooser.file();
   operation.text = chooser.path();
-  return true;
+  const fs_std::path name(operation.text);
+  return name.extension() != ".b2frame" && name.extension() != ".b2nd" && name.extension() != ".b2";
 }
 
 Outcome perform_rename_with(Side& side, const Operation& operation, unsigned flags) {

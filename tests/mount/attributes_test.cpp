@@ -141,7 +141,8 @@ BOOST_AUTO_TEST_CASE(computed_attributes_of_a_flat_frame, *precondition(needs_fu
   const auto listed = list_xattrs(path);
   for (const auto& [name, value] : expected) {
     const std::string full = "user.blosc2." + name;
-    BOOST_TEST(listed.count(full) == 1u, full);
+    const bool is_metalayer = name.find("meta.") != std::string::npos;
+    BOOST_TEST(listed.count(full) == (is_metalayer ? 1u : 0u), full);
     BOOST_CHECK_MESSAGE(get_xattr(path, full) == value,
                         full << " is " << get_xattr(path, full).value_or("absent"));
   }
@@ -207,7 +208,7 @@ BOOST_AUTO_TEST_CASE(plain_file_that_becomes_a_frame_while_it_is_read_gets_a_fra
   write_file(mount / "p", frame);
   // That is done behind the last close.
   for (int i = 0; i < 300 && read_file(source / "p") == frame; ++i) usleep(10000);
-  BOOST_TEST(list_xattrs(mount / "p").count("user.blosc2.codec") == 1u);
+  BOOST_TEST(get_xattr(mount / "p", "user.blosc2.codec").has_value());
   ByteVector bytes(frame.size());
   BOOST_TEST(pread(reader.get(), bytes.data(), bytes.size(), 0) == std::ssize(frame));
   BOOST_CHECK(bytes == frame);

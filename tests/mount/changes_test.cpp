@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tests/peer/request.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -86,16 +87,6 @@ class Reader {
   std::thread thread_;
 };
 
-/// Waits for up to three seconds.
-template <typename Condition>
-bool soon(Condition condition) {
-  for (int i = 0; i < 300; ++i) {
-    if (condition()) return true;
-    usleep(10000);
-  }
-  return condition();
-}
-
 bool is_prefix(const ByteVector& part, const ByteVector& whole) {
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
 }
@@ -118,7 +109,7 @@ BOOST_AUTO_TEST_CASE(open_handle_keeps_what_rename_replaced, *precondition(needs
     BOOST_CHECK(got == static_cast<ssize_t>(kChangedSize) && bytes == state(0));
   else
     BOOST_TEST(errno == EIO);
-  BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(1); }));
+  BOOST_CHECK(comes_true([&] { return read_or_eio(mount / "a") == state(1); }));
   BOOST_TEST(fs_std::file_size(mount / "a") == state(1).size());
 }
 
@@ -131,7 +122,7 @@ BOOST_AUTO_TEST_CASE(inode_number_stays_when_a_source_changes_in_place, *precond
   }, after{};
   stat((mount / "a").c_str(), &before);
   write_file(source / "a.b2frame", flat_frame(state(2)));
-  BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(2); }));
+  BOOST_CHECK(comes_true([&] { return read_or_eio(mount / "a") == state(2); }));
   stat((mount / "a").c_str(), &after);
   BOOST_TEST(before.st_ino == after.st_ino);
   BOOST_TEST(after.st_size == static_cast<off_t>(state(2).size()));
@@ -143,7 +134,7 @@ BOOST_AUTO_TEST_CASE(single_source_is_followed_through_renames, *precondition(ne
   Mount mount(source / "a.b2frame");
   BOOST_CHECK(read_file(mount / "a") == state(0));
   replace(source / "a.b2frame", flat_frame(state(1)));
-  BOOST_CHECK(soon([&] { return read_or_eio(mount / "a") == state(1); }));
+  BOOST_CHECK(comes_true([&] { return read_or_eio(mount / "a") == state(1); }));
 }
 
 BOOST_AUTO_TEST_CASE(readers_never_see_a_mixture_of_renamed_states, *precondition(needs_fuse)) {
@@ -161,7 +152,7 @@ BOOST_AUTO_TEST_CASE(readers_never_see_a_mixture_of_renamed_states, *preconditio
     replace(source / "a.b2frame", flat_frame(states[round % kStates]));
     usleep(15000);
   }
-  BOOST_CHECK(soon([&] { return first.good() > 0 && second.good() > 0; }));
+  BOOST_CHECK(comes_true([&] { return first.good() > 0 && second.good() > 0; }));
   first.stop();
   second.stop();
   BOOST_TEST(first.wrong() == "");
@@ -233,7 +224,7 @@ BOOST_AUTO_TEST_CASE(truncated_source_gives_old_bytes_or_eio, *precondition(need
                                             contents.begin() + static_cast<std::ptrdiff_t>(at)));
   }
   // The next look at it finds no frame any more: the file as it is.
-  BOOST_CHECK(soon([&] {
+  BOOST_CHECK(comes_true([&] {
     std::error_code none;
     return fs_std::file_size(mount / "a.b2frame", none) == 200000 && !none;
   }));
@@ -246,7 +237,7 @@ BOOST_AUTO_TEST_CASE(removed_source_disappears, *precondition(needs_fuse)) {
   Mount mount(source.path());
   const Fd old(open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
   fs_std::remove(source / "a.b2frame");
-  BOOST_CHECK(soon([&] { return !fs_std::exists(mount / "a"); }));
+  BOOST_CHECK(comes_true([&] { return !fs_std::exists(mount / "a"); }));
   ByteVector bytes(4096);
   const ssize_t got = pread(old.get(), bytes.data(), bytes.size(), 8192);
   const auto contents = state(0);
@@ -265,7 +256,7 @@ BOOST_AUTO_TEST_CASE(missing_name_shows_soon_after_it_has_appeared, *preconditio
     const Mount mount(source.path(), settings);
     BOOST_TEST(!fs_std::exists(mount / "a"));
     write_file(source / "a", state(1));
-    BOOST_CHECK_MESSAGE(soon([&] { return fs_std::exists(mount / "a"); }), option);
+    BOOST_CHECK_MESSAGE(comes_true([&] { return fs_std::exists(mount / "a"); }), option);
   }
 }
 
@@ -302,7 +293,7 @@ BOOST_AUTO_TEST_CASE(appending_peer_shows_whole_states, *precondition(needs_fuse
       const auto result = run_peer(request);
       BOOST_REQUIRE_MESSAGE(result.ok(), result.description());
     }
-    BOOST_CHECK(soon([&] {
+    BOOST_CHECK(comes_true([&] {
       try {
         return read_or_eio(path) == all;
       } catch (const std::system_error&) {

@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -242,6 +244,91 @@ BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
   BOOST_TEST(run({"findmnt", "-no", "FSTYPE", place.point.string()}).out == "fuse.bloscfs\n");
   BOOST_TEST(run({"umount", place.point.string()}).ok());
+}
+
+/// What mount(8) runs for `mount -o remount,...`: it would search bloscfs in the system's own
+/// directories.
+ProcessResult run_remount(const fs_std::path& source, const Mount& mount,
+                          const std::string& flags) {
+  const TempDir programs;
+  fs_std::create_symlink(bloscfs_program(), programs / "bloscfs");
+  ProcessSettings settings;
+  settings.environment = {"PATH=" + programs.path().string() + ":" + std::getenv("PATH")};
+  return run({"mount.fuse3", source.string(), mount.path().string(), "-t", "fuse.bloscfs", "-o",
+              flags + ",nosuid,nodev,relatime,remount,user_id=0,group_id=0,max_read=1048576"},
+             settings);
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_is_made_read_only_and_writable_again,
+                     *precondition(needs_fuse_as_root) *
+                         precondition(needs_programs("mount.fuse3"))) {
+  const TempDir source;
+  Mount mount(source.path());
+  write_file(mount / "a", "contents");
+  {
+    const Fd writer(::open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));
+    BOOST_TEST(!run_remount(source.path(), mount, "ro").ok());
+  }
+  const auto made_read_only = run_remount(source.path(), mount, "ro");
+  BOOST_TEST(made_read_only.ok(), made_read_only.description());
+  BOOST_TEST(fs_std::exists(source / "a.b2frame"));  // committed when that returned
+  BOOST_TEST(mount.counter("dirty_bytes") == 0u);
+  for (const char* name : {"a", "new"}) {
+    BOOST_TEST(::open((mount / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644) == -1);
+    BOOST_TEST(errno == EROFS);
+  }
+  BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
+  const auto made_writable = run_remount(source.path(), mount, "rw");
+  BOOST_TEST(made_writable.ok(), made_writable.description());
+  write_file(mount / "a", "other");
+  BOOST_TEST((read_file(mount / "a") == bytes_of("other")));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_that_began_read_only_is_not_made_writable,
+                     *precondition(needs_fuse_as_root) *
+                         precondition(needs_programs("mount.fuse3"))) {
+  const TempDir source;
+  MountSettings settings;
+  settings.options = {"ro"};
+  Mount mount(source.path(), settings);
+  BOOST_TEST(run_remount(source.path(), mount, "ro").ok());
+  const auto result = run_remount(source.path(), mount, "rw");
+  BOOST_TEST(!result.ok());
+  BOOST_TEST(contains(result.err, "mounted read-only"), result.description());
+  BOOST_TEST(::open((mount / "new").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644) == -1);
+  BOOST_TEST(errno == EROFS);
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_bloscfs_is_not_remounted, *precondition(needs_fuse_as_root)) {
+  const TempDir source, other;
+  const auto result =
+      run({bloscfs_program(), source.path().string(), other.path().string(), "-o", "remount,ro"});
+  BOOST_TEST(!result.ok());
+  BOOST_TEST(contains(result.err, "no bloscfs"), result.description());
+}
+
+/// Where spaces stand in the name, as the mount table writes it, too.
+BOOST_AUTO_TEST_CASE(the_kernel_reads_a_mebibyte_ahead_in_mounts_of_root,
+                     *precondition(needs_fuse_as_root)) {
+  const TempDir home;
+  write_file(home / "a.b2frame", flat_frame(std::string("contents")));
+  for (const char* name : {"mnt", "a mount"}) {
+    const auto point = home / name;
+    fs_std::create_directory(point);
+    Child daemon({bloscfs_program(), "-f", (home / "a.b2frame").string(), point.string()},
+                 (home / "log").string());
+    for (int i = 0; i < 1000 && !fs_std::exists(point / "a"); ++i) usleep(10000);
+    struct stat st {};
+    BOOST_TEST_REQUIRE(::stat(point.c_str(), &st) == 0);
+    const auto setting = "/sys/class/bdi/" + std::to_string(major(st.st_dev)) + ":" +
+                         std::to_string(minor(st.st_dev)) + "/read_ahead_kb";
+    const auto value = read_file(setting);
+    BOOST_TEST(std::string(value.begin(), value.end()) == "1024\n");
+    BOOST_TEST(run({"umount", point.string()}).ok());
+    BOOST_TEST(daemon.wait(Seconds(10)));
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -232,6 +232,26 @@ BOOST_AUTO_TEST_CASE(removed_file_goes_on_when_there_is_space, *precondition(nee
   BOOST_CHECK(read_file(mount / "old") == old_contents());
 }
 
+BOOST_AUTO_TEST_CASE(unmount_tells_what_does_not_fit, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  Mount mount(full.store.source());
+  write_file(mount / "new", new_contents(2 * kFree));
+  write_file(mount / "old", new_contents(2 * kFree));
+  const auto result = mount.unmount();
+  BOOST_TEST(result.status == 1);
+  const std::string log = mount.log();
+  for (const char* name : {"new.b2frame", "old.b2frame"}) {
+    const auto at = log.find(std::string(name) + ": not committed (No space left on device)");
+    BOOST_REQUIRE_MESSAGE(at != std::string::npos, log);
+    BOOST_TEST(log.substr(at, log.find(';', at) - at).find("contents lost") != std::string::npos,
+               log);
+  }
+  full.verify("old.b2frame");
+  Mount again(full.store.source());
+  BOOST_CHECK(read_file(again / "old") == old_contents());
+  BOOST_TEST(!fs_std::exists(again / "new"));
+}
+
 BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;
@@ -244,6 +264,34 @@ BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
   fs_std::remove(mount / "old");
   BOOST_TEST(fsync(fd.get()) == 0);
   BOOST_CHECK(read_file(mount / "new") == bytes);
+}
+
+/// Contents of a frame take no space before they are written; still, what cannot be is refused.
+BOOST_AUTO_TEST_CASE(no_more_space_is_allocated_than_there_is, *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  Mount mount(full.store.source());
+  const auto error_of = [](const Fd& fd, int mode, std::uint64_t offset, std::uint64_t size) {
+    const bool failed =
+        fallocate(fd.get(), mode, static_cast<off_t>(offset), static_cast<off_t>(size)) != 0;
+    return failed ? errno : 0;
+  };
+  const Fd fd = open_to_write(mount / "new");
+  for (const int mode : {0, FALLOC_FL_KEEP_SIZE, FALLOC_FL_ZERO_RANGE}) {
+    for (const std::uint64_t size : {2 * kFree, std::uint64_t{1} << 44})
+      BOOST_TEST(error_of(fd, mode, 0, size) == ENOSPC);
+    // More than a file can hold, however large the disk is.
+    BOOST_TEST(error_of(fd, mode, 0, std::uint64_t{1} << 50) == EFBIG);
+  }
+  BOOST_TEST(error_of(fd, 0, 2 * kFree, 1) == ENOSPC);
+  BOOST_TEST(fs_std::file_size(mount / "new") == 0u);
+  BOOST_TEST(error_of(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, 2 * kFree) == 0);
+  BOOST_TEST(error_of(fd, FALLOC_FL_KEEP_SIZE, 0, kFree / 2) == 0);
+  BOOST_TEST(fs_std::file_size(mount / "new") == 0u);
+  BOOST_TEST(error_of(fd, 0, 0, kFree / 2) == 0);
+  BOOST_TEST(fs_std::file_size(mount / "new") == kFree / 2);
+  // Only what is added counts.
+  const Fd old = open_to_write(mount / "old");
+  BOOST_TEST(error_of(old, 0, 0, kOldSize + kFree / 2) == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

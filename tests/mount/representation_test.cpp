@@ -10,6 +10,7 @@
 
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
@@ -55,6 +56,54 @@ std::ptrdiff_t times_listed(const fs_std::path& directory, const std::string& na
 
 BOOST_AUTO_TEST_SUITE(representation)
 
+/// Such a name may be that of a flat frame, too.
+BOOST_AUTO_TEST_CASE(an_array_with_the_suffix_of_flat_frames_becomes_one_by_its_name,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "x.npy.b2frame", flat_frame(ByteVector(60, 3), array_cut({3, 5}, "<i4", 4)));
+  {
+    Mount mount(source.path());
+    const ByteVector bytes = read_file(mount / "x.npy");
+    BOOST_TEST(rename((mount / "x.npy").c_str(), (mount / "b").c_str()) == 0);
+    {
+      const Fd file(open((mount / "b").c_str(), O_RDWR | O_CLOEXEC));
+      BOOST_TEST(pwrite(file.get(), bytes.data(), 1, 0) == 1);
+      BOOST_TEST(times_listed(mount.path(), "b") == 1);
+      BOOST_TEST(fsync(file.get()) == 0);
+    }
+    BOOST_CHECK(read_file(mount / "b") == bytes);
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  const Mount again(source.path());
+  BOOST_TEST(times_listed(again.path(), "b") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_known_file_that_another_program_made_sparse_is_written_to,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(std::string("one file")));
+  {
+    Mount mount(source.path());
+    {
+      const Fd known(open((mount / "a").c_str(), O_PATH | O_CLOEXEC));
+      fs_std::remove(source / "a.b2frame");
+      write_sparse_frame(source / "a.b2frame", bytes_of("a directory"));
+      const std::string path = "/proc/self/fd/" + std::to_string(known.get());
+      const Fd file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+      BOOST_REQUIRE(file);
+      BOOST_TEST(pwrite(file.get(), "A", 1, 0) == 1);
+      BOOST_TEST(fchmod(file.get(), 0600) == 0);
+      BOOST_TEST(fsync(file.get()) == 0);
+      BOOST_TEST(fs_std::file_size(mount / "a") == 11u);
+    }
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  const auto index = fs_std::status(source / "a.b2frame" / "chunks.b2frame");
+  BOOST_CHECK(index.permissions() == fs_std::perms(0600));
+  const Mount again(source.path());
+  BOOST_CHECK(read_file(again / "a") == bytes_of("A directory"));
+}
+
 BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(needs_fuse)) {
   const TempDir source;
   for (int i = 0; i < kNeighbours; i++)
@@ -76,7 +125,7 @@ BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(need
   changer.join();
   BOOST_TEST(in_time.load());
   BOOST_TEST(wrong == 0u);
-  BOOST_TEST(listings > 5u);
+  BOOST_TEST(listings > 2u);
 }
 
 BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition(needs_fuse)) {

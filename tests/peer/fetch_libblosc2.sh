@@ -26,6 +26,9 @@ fi
 
 mkdir -p "$1"
 directory=$(cd "$1" && pwd)
+# Several test programs may ask at once.
+exec 9>"$directory/lock"
+flock 9
 unpacked() { find "$directory/root" -name 'libblosc2.so.*' -type f 2>/dev/null | head -n 1; }
 if [ -n "$(unpacked)" ]; then
   unpacked

@@ -76,6 +76,10 @@ std::string sample(const char* name) {
   return std::string(BLOSCFS_TEST_SOURCE_ROOT "/tests/data/samples/") + name;
 }
 
+std::string python_file(const char* name) {
+  return std::string(BLOSCFS_TEST_SOURCE_ROOT "/tests/data/python/") + name;
+}
+
 void check_survived(const ProcessResult& result) {
   BOOST_TEST(!result.timed_out);
   BOOST_TEST((result.status == 0 || result.status == 1), result.description());
@@ -352,6 +356,38 @@ BOOST_AUTO_TEST_CASE(shows_what_a_mount_would_show) {
 BOOST_AUTO_TEST_CASE(shows_the_only_name_of_a_single_frame) {
   BOOST_TEST(b2frame({"list", sample("temperature.b2nd")}).out == "temperature.npy\n");
   BOOST_TEST(b2frame({"list", sample("counts.b2frame")}).out == "counts\n");
+}
+
+BOOST_AUTO_TEST_CASE(names_what_a_mount_shows_but_cannot_read) {
+  const ProcessResult result = b2frame({"list", python_file("")});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.out.find("\nlazyexpr.npy\n") != std::string::npos);
+  BOOST_TEST(result.err ==
+             "b2frame: lazyexpr.npy: a lazy expression, whose contents are not stored\n"
+             "b2frame: lazyudf.npy: a lazy user-defined function (UDF), whose contents are not "
+             "stored\n"
+             "b2frame: proxy0.npy: a proxy, whose chunk 0 was not fetched\n");
+}
+
+BOOST_AUTO_TEST_CASE(tells_contents_that_are_not_stored_from_zeros) {
+  for (const char* name : {"lazyexpr.b2nd", "lazyudf.b2nd", "proxy0.b2nd"}) {
+    const std::string file = python_file(name);
+    const std::string contents = info_of(file).at("contents");
+    BOOST_TEST(contents.starts_with("a "));
+    const TempDir scratch;
+    const ProcessResult extract = b2frame({"extract", file, "-o", (scratch / "out").string()});
+    BOOST_TEST(extract.status == 1);
+    BOOST_TEST(extract.err == "b2frame: " + file + ": " + contents + "\n");
+    BOOST_TEST(!fs_std::exists(scratch / "out"));
+    const ProcessResult verify = b2frame({"verify", file});
+    BOOST_TEST(verify.status == 1);
+    BOOST_TEST(verify.err == "b2frame: " + file + ": contents: " + contents + "\n");
+  }
+  for (const char* name : {"idx.b2nd", "proxy1.b2nd"}) {
+    BOOST_TEST(!info_of(python_file(name)).contains("contents"));
+    BOOST_TEST(b2frame({"verify", python_file(name)}).ok());
+    BOOST_TEST(!extracted(python_file(name)).empty());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(says_that_a_directory_is_missing) {

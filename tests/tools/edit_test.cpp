@@ -74,6 +74,18 @@ BOOST_AUTO_TEST_CASE(sets_replaces_and_removes_vlmetalayers) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(takes_json_from_the_command_line) {
+  const Frame frame;
+  const ProcessResult result = b2frame(
+      {"set-meta", frame.path(), R"(one:={"a": [1, "="]})", "two:=3", "odd=" + frame.file("text")});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(frame.vlmetalayers() ==
+             json({{"one", {{"a", {1, "="}}}}, {"two", 3}, {"odd", "some text"}}));
+  for (const char* wrong : {"one:={", "one:=", ":=1", R"(one:={"hex":"00"})"})
+    BOOST_TEST(b2frame({"set-meta", frame.path(), wrong}).status == 2, wrong);
+  BOOST_TEST(frame.vlmetalayers().at("two") == 3);
+}
+
 BOOST_AUTO_TEST_CASE(changes_all_layers_or_none) {
   const Frame frame;
   const ByteVector before = read_file(frame.path());

@@ -1,0 +1,161 @@
+// What another program does to SOURCE.
+
+#include <cerrno>
+#include <csignal>
+#include <fstream>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "frame/open.hpp"
+#include "tests/foreign/campaign.hpp"
+#include "tests/peer/request.hpp"
+#include "tests/support/peer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+constexpr int kPeerChunk = 16384;
+/// From when SOURCE has a new state until the commit has ended, in microseconds.
+constexpr unsigned kCommitEnds = 50'000;
+
+/// The state letter of a thread.
+char state_of(const fs_std::path& task) {
+  std::ifstream in(task / "stat");
+  std::string line;
+  std::getline(in, line);
+  const std::size_t at = line.rfind(')');
+  return at == std::string::npos || at + 2 >= line.size() ? 'X' : line[at + 2];
+}
+
+/// Stops all threads of a daemon as long as it lives.
+class Stopped {
+ public:
+  explicit Stopped(const Mount& mount) : mount_(mount) {
+    mount_.signal(SIGSTOP);
+    const fs_std::path tasks = "/proc/" + std::to_string(mount.pid()) + "/task";
+    for (bool all = false; !all;) {
+      all = true;
+      for (const auto& task : fs_std::directory_iterator(tasks)) {
+        const char state = state_of(task.path());
+        all &= state == 'T' || state == 'X' || state == 'Z';
+      }
+    }
+  }
+  ~Stopped() { mount_.signal(SIGCONT); }
+  Stopped(const Stopped&) = delete;
+  Stopped& operator=(const Stopped&) = delete;
+
+ private:
+  const Mount& mount_;
+};
+
+}  // namespace
+
+bool Campaign::is_in_source(const FileOracle& file) const {
+  return fs_std::exists(file.path_in(source_.path()));
+}
+
+void Campaign::overtake(FileOracle& file, bool keeps_file,
+                        const std::function<void(const fs_std::path&)>& change) {
+  // Between two changes a commit in the background may look, and then there are two losses.
+  const bool waits = !file.writers.empty() || file.conflict || !file.dirty_layers.empty();
+  if (file.is_overtaken && waits) look(file);
+  if (is_strict_) await_commit(file);
+  const Stopped stopped(mount_);
+  file.overtake(source_.path(), keeps_file, change);
+}
+
+/// What the last close of a file asks for is done soon behind it.
+void Campaign::await_commit(const FileOracle& file) const {
+  constexpr int kTries = 300;
+  if (!file.writers.empty() || !file.is_dirty || file.is_overtaken) return;
+  for (int tries = 0; tries < kTries; tries++) {
+    const auto stored = read_frame(file.path_in(source_.path()));
+    if (stored && stored->contents == file.now->contents) {
+      usleep(kCommitEnds);
+      return;
+    }
+    usleep(10000);
+  }
+  throw Violation(file.shown + ": is not committed after its last close");
+}
+
+bool Campaign::replace(FileOracle& file) {
+  // Two new arrays of one name would be shown by other names.
+  if (file.kind == Kind::array && file.now && !is_in_source(file)) return false;
+  const ByteVector bytes = random_frame(random_, file.kind);
+  const fs_std::path fresh = source_ / ".fresh";
+  overtake(file, true, [&](const fs_std::path& path) {
+    write_file(fresh, bytes);
+    fs_std::rename(fresh, path);
+  });
+  return true;
+}
+
+bool Campaign::copy_over(FileOracle& file) {
+  if (!is_in_source(file)) return false;
+  const ByteVector bytes = random_frame(random_, file.kind);
+  overtake(file, false, [&](const fs_std::path& path) { write_file(path, bytes); });
+  return true;
+}
+
+bool Campaign::edit(FileOracle& file) {
+  if (!is_in_source(file)) return false;
+  const Edit kind = pick(random_, std::vector<Edit>{Edit::chunk, Edit::layer, Edit::growth});
+  overtake(file, false, [&](const fs_std::path& path) { edit_in_place(random_, path, kind); });
+  return true;
+}
+
+/// The daemon goes on meanwhile: what it holds for a moment, such as a lease, may stop the peer.
+bool Campaign::append_by_peer(FileOracle& file) {
+  const bool waits = file.is_dirty || !file.dirty_layers.empty() || !file.writers.empty();
+  if (waits || file.kind == Kind::array || !is_in_source(file)) return false;
+  const fs_std::path path = file.path_in(source_.path());
+  const auto snapshot = frame::open_path(path, {});
+  const frame::FrameInfo& info = snapshot->info();
+  if (!peer().reason.empty() || info.chunksize != kPeerChunk || info.nbytes % kPeerChunk != 0 ||
+      info.nbytes == 0)
+    return false;
+  PeerRequest request;
+  request.action = "append";
+  request.path = path;
+  request.chunksize = kPeerChunk;
+  request.nbytes = kPeerChunk;
+  request.kind = "noise";
+  request.seed = random_();
+  file.overtake(source_.path(), false, [&](const fs_std::path&) {
+    const auto result = run_peer(request);
+    if (!result.ok()) throw Violation("C-Blosc2: " + result.description());
+  });
+  return true;
+}
+
+/// Unless something waits that nobody would ask for any more: that takes some seconds to be kept.
+bool Campaign::remove_in_source(FileOracle& file) {
+  const bool waits = file.is_dirty || (file.is_overtaken && file.conflict);
+  if (!is_in_source(file) || (waits && file.writers.empty())) return false;
+  overtake(file, true, [](const fs_std::path& path) { fs_std::remove(path); });
+  return true;
+}
+
+/// Everything is committed, and nothing is left that nobody asked for.
+void Campaign::end() {
+  for (FileOracle& file : files_) {
+    while (!file.writers.empty()) close(file);
+    look(file);
+  }
+  const auto& result = mount_.unmount();
+  if (!result.ok()) throw Violation("the daemon: " + result.description());
+  for (FileOracle& file : files_) {
+    if (file.now)
+      check_stored(file);
+    else if (is_in_source(file))
+      throw Violation(file.shown + ": is still in SOURCE");
+  }
+  for (const auto& entry : fs_std::directory_iterator(source_.path()))
+    if (entry.path().filename().string().starts_with(".bloscfs-"))
+      throw Violation("left behind: " + entry.path().string());
+}
+
+}  // namespace bloscfs::test

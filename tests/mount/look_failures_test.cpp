@@ -1,0 +1,182 @@
+// A file of SOURCE that cannot be read for a while, for whatever reason: until then it keeps its
+// name and says why, and once it can be read it is as if nothing had happened.
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "tests/mount/errno_of.hpp"
+#include "tests/mount/foreign_changes.hpp"
+#include "tests/mount/naming_cases.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/xattr.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+/// A mount whose reads of one file of SOURCE can be made to fail.
+class FailingReads {
+ public:
+  explicit FailingReads(const fs_std::path& source, std::vector<std::string> options = {}) {
+    MountSettings settings;
+    settings.options = std::move(options);
+    settings.environment = {"LD_PRELOAD=" BLOSCFS_READ_FAILER,
+                            "BLOSCFS_FAILING_READ=" + (home_ / "failure").string()};
+    mount_.emplace(source, settings);
+  }
+  /// `call` is "read" or "open".
+  void fail(const std::string& call, int error, const std::string& name) const {
+    const fs_std::path fresh = home_ / "fresh";
+    write_file(fresh, call + " " + std::to_string(error) + " " + name);
+    fs_std::rename(fresh, home_ / "failure");
+  }
+  void stop() const { fs_std::remove(home_ / "failure"); }
+  Mount& mount() { return *mount_; }
+
+ private:
+  TempDir home_;
+  std::optional<Mount> mount_;
+};
+
+std::set<std::string> listed_names(const fs_std::path& directory) {
+  std::set<std::string> names;
+  for (const auto& entry : fs_std::directory_iterator(directory))
+    names.insert(entry.path().filename());
+  return names;
+}
+
+int stat_error(const fs_std::path& path) {
+  struct stat st {};
+  return errno_of(stat(path.c_str(), &st));
+}
+
+struct FailingFile {
+  std::string stored, shown;
+  std::string read;  ///< what is read of it
+  ByteVector contents;
+};
+
+const std::vector<FailingFile>& failing_files() {
+  static const std::vector<FailingFile> files = {
+      {"a.b2frame", "a", "a.b2frame", bytes_of(flat_text())},
+      {"t.b2nd", "t.npy", "t.b2nd", bytes_of(npy_text())}};
+  return files;
+}
+
+const std::set<std::string> kShown = {"a", "t.npy", "plain", "s"};
+
+void make_files(const Maker& maker) {
+  maker.flat("a.b2frame");
+  maker.array("t.b2nd");
+  maker.sparse("s.b2frame");
+  maker.plain("plain");
+}
+
+void check_failure(const FailingFile& file, const std::string& call, int error) {
+  const TempDir source;
+  make_files(Maker(source.path()));
+  FailingReads failing(source.path());
+  Mount& mount = failing.mount();
+  failing.fail(call, error, file.read);
+  for (int i = 0; i < 3; ++i) {
+    BOOST_CHECK(listed_names(mount.path()) == kShown);
+    BOOST_TEST(stat_error(mount / file.shown) == error);
+    BOOST_TEST(errno_of_reading(mount / file.shown) == error);
+    BOOST_TEST(stat_error(mount / file.stored) == ENOENT);
+    BOOST_CHECK(read_file(mount / "s") == bytes_of(flat_text()));
+  }
+  failing.stop();
+  BOOST_CHECK(read_file(mount / file.shown) == file.contents);
+  BOOST_TEST(fs_std::file_size(mount / file.shown) == file.contents.size());
+  BOOST_CHECK(listed_names(mount.path()) == kShown);
+  BOOST_TEST(occurrences(mount.log(), file.stored + ":") == 1, mount.log());
+  BOOST_TEST(occurrences(mount.log(), "\n") == 1, mount.log());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(look_failures)
+
+BOOST_AUTO_TEST_CASE(file_that_cannot_be_read_keeps_its_name_and_tells_why,
+                     *precondition(needs_fuse)) {
+  for (const auto& file : failing_files())
+    for (const int error : {EIO, EMFILE, ENOMEM, ETIMEDOUT})
+      BOOST_TEST_CONTEXT(file.stored << ", errno " << error) check_failure(file, "read", error);
+}
+
+BOOST_AUTO_TEST_CASE(file_that_cannot_be_opened_keeps_its_name_and_tells_why,
+                     *precondition(needs_fuse)) {
+  for (const auto& file : failing_files())
+    for (const int error : {EMFILE, ENFILE, ENOMEM})
+      BOOST_TEST_CONTEXT(file.stored << ", errno " << error) check_failure(file, "open", error);
+}
+
+BOOST_AUTO_TEST_CASE(sparse_frame_that_cannot_be_read_is_whole_again_afterwards,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  make_files(Maker(source.path()));
+  FailingReads failing(source.path());
+  Mount& mount = failing.mount();
+  failing.fail("read", EMFILE, "chunks.b2frame");
+  BOOST_TEST(listed_names(mount.path()).size() == kShown.size());
+  for (const char* name : {"s", "s.b2frame"}) {
+    const int error = stat_error(mount / name);
+    BOOST_TEST((error == EMFILE || (error == ENOENT && name != std::string("s.b2frame"))),
+               name << ": errno " << error);
+  }
+  failing.stop();
+  BOOST_CHECK(read_file(mount / "s") == bytes_of(flat_text()));
+  BOOST_CHECK(listed_names(mount.path()) == kShown);
+}
+
+// What was seen before stays true of a file that has not changed since.
+BOOST_AUTO_TEST_CASE(failure_leaves_what_is_known_and_open_alone, *precondition(needs_fuse)) {
+  const TempDir source;
+  make_files(Maker(source.path()));
+  FailingReads failing(source.path());
+  Mount& mount = failing.mount();
+  const Fd file = open_rw(mount / "a");
+  write_at(file, 0, bytes_of("new"));
+  BOOST_REQUIRE(fsync(file.get()) == 0);
+  failing.fail("read", EIO, "a.b2frame");
+  BOOST_TEST(stat_error(mount / "a") == 0);
+  BOOST_CHECK(listed_names(mount.path()) == kShown);
+  failing.stop();
+  BOOST_CHECK(read_file(mount / "a") == patched(bytes_of(flat_text()), 0, bytes_of("new")));
+}
+
+// A sidecar that cannot be opened may be locked by another program.
+BOOST_AUTO_TEST_CASE(writer_does_not_go_on_without_a_lock_that_it_cannot_open,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  make_files(Maker(source.path()));
+  write_file(source / "a.b2frame.b2lock", std::string(16, '\0'));
+  const ByteVector before = read_file(source / "a.b2frame");
+  FailingReads failing(source.path(), {"locking"});
+  Mount& mount = failing.mount();
+  failing.fail("open", EMFILE, "a.b2frame.b2lock");
+  const int error = errno_of(open((mount / "a").c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_TEST(error == EMFILE);
+  BOOST_CHECK(read_file(source / "a.b2frame") == before);
+  failing.stop();
+  Fd file = open_rw(mount / "a");
+  write_at(file, 0, bytes_of("new"));
+  BOOST_TEST(errno_of(fsync(file.get())) == 0);
+  file = Fd();
+  BOOST_TEST(mount.unmount().ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

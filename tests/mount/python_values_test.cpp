@@ -1,0 +1,315 @@
+// What python-blosc2 keeps of values that change through a mount, and frames of its that carry no
+// contents.
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "frame/frame_writer.hpp"
+#include "frame/local_store.hpp"
+#include "frame/open.hpp"
+#include "fs/frame_reader.hpp"
+#include "tests/mount/errno_of.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/manifest.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/npy.hpp"
+#include "tests/support/xattr.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using nlohmann::json;
+
+constexpr off_t kIndexedElements = 128;  ///< behind the NPY header
+
+fs_std::path python_data() {
+  for (const fs_std::path& root : data_roots())
+    if (root.filename() == "frame") return root.parent_path() / "python";
+  throw std::runtime_error("no tests/data/python");
+}
+
+/// A copy of the files, which may be changed.
+struct PythonFiles {
+  PythonFiles() { fs_std::copy(python_data(), source.path(), fs_std::copy_options::recursive); }
+  fs_std::path operator/(const std::string& name) const { return source / name; }
+  TempDir source;
+};
+
+std::optional<ByteVector> layer_of(const fs_std::path& frame, const std::string& name) {
+  const auto snapshot = frame::open_path(frame.string(), {});
+  for (const auto& entry : snapshot->vlmetalayers())
+    if (entry.name == name) return snapshot->read_vlmetalayer(entry, 1 << 20, fs::thread_decoder());
+  return std::nullopt;
+}
+
+void set_layer(const fs_std::path& frame, const std::string& name, const ByteVector& content) {
+  auto directory = frame::make_local_store(
+      frame::UniqueFd(open(frame.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+      nullptr);
+  const auto writer = frame::open_cframe_writer(directory, frame.filename().string(), {});
+  const auto transaction = writer->begin();
+  transaction->set_vlmetalayer(name, content);
+  transaction->commit();
+}
+
+ByteVector text_layer(const std::string& text) { return json::to_msgpack(json(text)); }
+
+/// How many bytes say `false` before and `true` after; -1 where anything else differs.
+int flags_set(const ByteVector& before, const ByteVector& after) {
+  if (before.size() != after.size()) return -1;
+  int flags = 0;
+  for (std::size_t i = 0; i < before.size(); i++) {
+    if (before[i] == after[i]) continue;
+    if (before[i] != 0xc2 || after[i] != 0xc3) return -1;
+    flags++;
+  }
+  return flags;
+}
+
+json decoded(const std::optional<ByteVector>& layer) { return json::from_msgpack(layer.value()); }
+
+/// Changes an element, or the byte that is there, and makes that durable; 0 or the errno.
+int change(const fs_std::path& file, off_t at = kIndexedElements + 8) {
+  const Fd fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd) return errno;
+  if (pwrite(fd.get(), "\x05", 1, at) != 1) return errno;
+  return errno_of(fsync(fd.get()));
+}
+
+int errno_of_open(const fs_std::path& file, int flags) {
+  const Fd fd(open(file.c_str(), flags | O_CLOEXEC));
+  return fd ? 0 : errno;
+}
+
+int count_of(const std::string& text, const std::string& part) {
+  int count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    count++;
+  return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(python_values)
+
+BOOST_AUTO_TEST_CASE(other_values_make_the_indexes_of_an_array_stale, *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const ByteVector before = layer_of(files / "idx.b2nd", "blosc2_indexes").value();
+  write_file(files / "idx.__query_cache__.b2frame", "results");
+  write_file(files / "other.__query_cache__.b2frame", "results");
+  const Mount mount(files.source.path());
+  BOOST_TEST(change(mount / "idx.npy") == 0);
+  const ByteVector after = layer_of(files / "idx.b2nd", "blosc2_indexes").value();
+  BOOST_TEST(flags_set(before, after) == 1);
+  BOOST_TEST(decoded(after)["indexes"]["__self__"]["stale"] == true);
+  BOOST_TEST(!fs_std::exists(files / "idx.__query_cache__.b2frame"));
+  BOOST_TEST(fs_std::exists(files / "other.__query_cache__.b2frame"));
+}
+
+BOOST_AUTO_TEST_CASE(attributes_and_times_leave_indexes_as_they_are, *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const ByteVector before = layer_of(files / "idx.b2nd", "blosc2_indexes").value();
+  const auto epoch = layer_of(files / "table.b2d/_meta.b2f", "value_epoch");
+  {
+    Mount mount(files.source.path());
+    for (const char* name : {"idx.npy", "table.b2d/_cols/x.npy"}) {
+      BOOST_TEST(errno_of_set_xattr(mount / name, "user.blosc2.vlmeta.note", "1") == 0);
+      const timespec times[2] = {{1, 0}, {2, 0}};
+      BOOST_TEST(utimensat(AT_FDCWD, (mount / name).c_str(), times, 0) == 0);
+      BOOST_TEST(errno_of_open(mount / name, O_RDWR) == 0);
+    }
+    mount.unmount();
+  }
+  BOOST_TEST(layer_of(files / "idx.b2nd", "note").has_value());
+  BOOST_TEST((layer_of(files / "idx.b2nd", "blosc2_indexes") == before));
+  BOOST_TEST((layer_of(files / "table.b2d/_meta.b2f", "value_epoch") == epoch));
+}
+
+BOOST_AUTO_TEST_CASE(another_file_under_the_name_of_an_array_has_no_indexes,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  Mount mount(files.source.path());
+  write_file(mount / "idx.npy", "no array");
+  mount.unmount();
+  BOOST_TEST(!layer_of(files / "idx.npy.b2frame", "blosc2_indexes"));
+}
+
+BOOST_AUTO_TEST_CASE(an_array_with_indexes_that_nobody_understands_is_read_only,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const auto damage = [](const json& indexes) { return json::to_msgpack({{"indexes", indexes}}); };
+  const ByteVector not_msgpack = {0xc1}, nested(100, 0x91);
+  const ByteVector contents[] = {damage(1),
+                                 damage({{"a", 1}}),
+                                 damage({{"a", {{"kind", "full"}}}}),
+                                 damage({{"a", {{"stale", "no"}}}}),
+                                 not_msgpack,
+                                 nested};
+  for (const ByteVector& content : contents) {
+    set_layer(files / "idx.b2nd", "blosc2_indexes", content);
+    const ByteVector before = read_file(files / "idx.b2nd");
+    Mount mount(files.source.path());
+    const auto file = mount / "idx.npy";
+    for (int i = 0; i < 2; i++) {
+      BOOST_TEST(errno_of_open(file, O_WRONLY) == EROFS);
+      BOOST_TEST(errno_of_open(file, O_RDWR | O_TRUNC) == EROFS);
+      BOOST_TEST(errno_of(truncate(file.c_str(), 0)) == EROFS);
+    }
+    BOOST_TEST(errno_of_open(file, O_RDONLY) == 0);
+    mount.unmount();
+    BOOST_TEST(count_of(mount.log(), "idx.b2nd: read-only, since its indexes") == 1);
+    BOOST_TEST((read_file(files / "idx.b2nd") == before));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(other_values_of_a_column_make_the_indexes_of_its_table_stale,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const auto meta = files / "table.b2d/_meta.b2f";
+  const ByteVector before = layer_of(meta, "index_catalog").value();
+  const auto schema = layer_of(meta, "schema");
+  const Mount mount(files.source.path());
+  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+  BOOST_TEST(flags_set(before, layer_of(meta, "index_catalog").value()) == 2);
+  BOOST_TEST(decoded(layer_of(meta, "value_epoch")) == 2);
+  BOOST_TEST(!layer_of(meta, "visibility_epoch"));
+  BOOST_TEST((layer_of(meta, "schema") == schema));
+  BOOST_TEST(change(mount / "table.b2d/_valid_rows.npy") == 0);
+  BOOST_TEST(decoded(layer_of(meta, "value_epoch")) == 3);
+  BOOST_TEST(decoded(layer_of(meta, "visibility_epoch")) == 1);
+  // A column that takes another's place is one with other values, too.
+  fs_std::remove(mount / "table.b2d/_cols/x.npy");
+  write_file(mount / "table.b2d/_cols/x.npy", npy_header("<f8", {1}) + "12345678");
+  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+  BOOST_TEST(decoded(layer_of(meta, "value_epoch")) > 3);
+}
+
+BOOST_AUTO_TEST_CASE(columns_that_are_computed_from_changed_ones_become_stale,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const auto meta = files / "table.b2d/_meta.b2f";
+  const auto generated = [](const char* name, const char* source) {
+    return json{{"name", name}, {"col_deps", {source}}, {"stale", false}};
+  };
+  const json schema = {
+      {"materialized_columns", {generated("d", "c"), generated("a", "x"), generated("e", "id")}},
+      {"computed_columns", {{{"name", "c"}, {"col_deps", {"a"}}}}}};
+  set_layer(meta, "schema", text_layer(schema.dump()));
+  const Mount mount(files.source.path());
+  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+  json expected = schema;
+  expected["materialized_columns"][0]["stale"] = true;
+  expected["materialized_columns"][1]["stale"] = true;
+  BOOST_TEST(json::parse(decoded(layer_of(meta, "schema")).get<std::string>()) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(values_of_a_table_are_committed_only_behind_its_marks,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const auto column = files / "table.b2d/_cols/x.b2nd", meta = files / "table.b2d/_meta.b2f";
+  const ByteVector before = read_file(column), sound = read_file(meta);
+  const Mount mount(files.source.path());
+  const Fd fd(open((mount / "table.b2d/_cols/x.npy").c_str(), O_WRONLY | O_CLOEXEC));
+  BOOST_REQUIRE(pwrite(fd.get(), "\x05", 1, kIndexedElements + 8) == 1);
+  set_layer(meta, "index_catalog", {0xc1});
+  BOOST_TEST(fsync(fd.get()) != 0);
+  BOOST_TEST((read_file(column) == before));
+  write_file(meta, sound);
+  BOOST_TEST(fsync(fd.get()) == 0);
+  BOOST_TEST((read_file(column) != before));
+  BOOST_TEST(decoded(layer_of(meta, "value_epoch")) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(columns_of_a_table_that_cannot_be_marked_are_read_only,
+                     *precondition(needs_fuse)) {
+  const auto refused = [](const fs_std::path& source, const fs_std::path& shown) {
+    Mount mount(source);
+    for (int i = 0; i < 2; i++) BOOST_TEST(errno_of_open(mount / shown, O_WRONLY) == EROFS);
+    BOOST_TEST(errno_of(truncate((mount / shown).c_str(), 0)) == EROFS);
+    mount.unmount();
+    BOOST_TEST(count_of(mount.log(), "x.b2nd: read-only, since ") == 1);
+  };
+  const PythonFiles files;
+  // Its description is out of the mount's reach.
+  refused(files / "table.b2d/_cols", "x.npy");
+  refused(files / "table.b2d/_cols/x.b2nd", "x.npy");
+  set_layer(files / "table.b2d/_meta.b2f", "value_epoch", {0xc1});
+  refused(files.source.path(), "table.b2d/_cols/x.npy");
+  {
+    const Mount mount(files.source.path());
+    BOOST_TEST(errno_of_open(mount / "table.b2d/_cols/new.npy", O_WRONLY | O_CREAT) == EROFS);
+    BOOST_TEST(!fs_std::exists(mount / "table.b2d/_cols/new.npy"));
+  }
+  // It is somewhere in the store.
+  fs_std::remove(files / "table.b2d/_meta.b2f");
+  refused(files.source.path(), "table.b2d/_cols/x.npy");
+  fs_std::remove(files / "table.b2d/embed.b2e");
+  const Mount mount(files.source.path());
+  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+}
+
+BOOST_AUTO_TEST_CASE(frames_without_their_contents_are_listed_but_not_read,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  Mount mount(files.source.path());
+  for (const char* name : {"lazyexpr", "lazyudf", "proxy0"}) {
+    const fs_std::path file = mount / (name + std::string(".npy"));
+    const ByteVector stored = read_file(files / (name + std::string(".b2nd")));
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(fs_std::file_size(file) == 8128u);
+      BOOST_TEST(get_xattr(file, "user.blosc2.shape").value() == "100,10");
+      for (const off_t at : {0, 4000}) {
+        const Fd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+        char byte = 0;
+        BOOST_REQUIRE(fd);
+        BOOST_TEST(errno_of(static_cast<int>(pread(fd.get(), &byte, 1, at))) == EOPNOTSUPP);
+        // Programs that leave out holes would not notice.
+        BOOST_TEST(lseek(fd.get(), 0, SEEK_DATA) == 0);
+        BOOST_TEST(lseek(fd.get(), 0, SEEK_HOLE) == 8128);
+      }
+      BOOST_TEST(errno_of_open(file, O_WRONLY) == EOPNOTSUPP);
+      BOOST_TEST(errno_of(truncate(file.c_str(), 0)) == EOPNOTSUPP);
+      BOOST_TEST((read_file(files / (name + std::string(".b2nd"))) == stored));
+    }
+  }
+  BOOST_TEST(read_file(mount / "proxy1.npy").size() == 8128u);
+  mount.unmount();
+  BOOST_TEST(count_of(mount.log(), "lazyexpr.b2nd: a lazy expression") == 1);
+  BOOST_TEST(count_of(mount.log(), "lazyudf.b2nd: a lazy user-defined function") == 1);
+  BOOST_TEST(count_of(mount.log(), "proxy0.b2nd: a proxy, whose chunk 0 was not fetched") == 1);
+}
+
+BOOST_AUTO_TEST_CASE(frames_without_their_contents_are_renamed_as_arrays_only,
+                     *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const ByteVector stored = read_file(files / "lazyexpr.b2nd");
+  Mount mount(files.source.path());
+  const Fd reader(open((mount / "lazyexpr.npy").c_str(), O_RDONLY | O_CLOEXEC));
+  const auto renames = [&](const char* from, const char* to) {
+    return errno_of(rename((mount / from).c_str(), (mount / to).c_str()));
+  };
+  BOOST_TEST(renames("lazyexpr.npy", "flat") == EOPNOTSUPP);
+  BOOST_TEST(renames("lazyexpr.npy", "other.npy") == 0);
+  const Fd directory(open(mount.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  BOOST_TEST(fsync(directory.get()) == 0);
+  BOOST_TEST((read_file(files / "other.b2nd") == stored));
+}
+
+BOOST_AUTO_TEST_CASE(a_proxy_that_was_fetched_is_an_array_like_others, *precondition(needs_fuse)) {
+  const PythonFiles files;
+  const Mount mount(files.source.path());
+  BOOST_TEST(change(mount / "proxy1.npy") == 0);
+  BOOST_TEST(read_file(mount / "proxy1.npy").at(kIndexedElements + 8) == 5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

@@ -1,0 +1,93 @@
+// Loaded into a daemon before the C library: while the file that BLOSCFS_FAILING_READ names exists,
+// the call that it tells of fails. It holds "read ERRNO NAME" or "open ERRNO NAME": the number, and
+// how the path of the file that is read or opened ends.
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace {
+
+template <typename Function>
+Function* next(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+using Open = int(const char*, int, ...);
+using OpenAt = int(int, const char*, int, ...);
+using ReadAt = ssize_t(int, void*, size_t, off64_t);
+
+struct Failure {
+  char call[8] = "";
+  int error = 0;
+  char name[256] = "";
+};
+
+/// False where nothing is to fail.
+bool told(Failure& failure) {
+  const char* const path = std::getenv("BLOSCFS_FAILING_READ");
+  const int fd = path == nullptr ? -1 : next<Open>("open64")(path, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  char text[300] = "";
+  const ssize_t size = read(fd, text, sizeof text - 1);
+  close(fd);
+  return size > 0 &&
+         std::sscanf(text, "%7s %d %255s", failure.call, &failure.error, failure.name) == 3;
+}
+
+std::string link_target(const std::string& path) {
+  char target[4096];
+  const ssize_t size = readlink(path.c_str(), target, sizeof target);
+  return size < 0 ? path : std::string(target, static_cast<std::size_t>(size));
+}
+
+/// Sets errno if the call shall fail on the file that a path, perhaps one of /proc, stands for.
+bool fails(std::string_view call, const std::string& path) {
+  const int before = errno;
+  Failure failure;
+  const bool is_meant = told(failure) && call == failure.call &&
+                        link_target(path).ends_with(std::string("/") + failure.name);
+  errno = is_meant ? failure.error : before;
+  return is_meant;
+}
+
+bool fails(std::string_view call, int fd) {
+  return fails(call, "/proc/self/fd/" + std::to_string(fd));
+}
+
+/// What open() was given behind its flags, where they ask for it.
+mode_t mode_of(int flags, va_list arguments) {
+  return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
+}
+
+}  // namespace
+
+extern "C" int open64(const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  if (fails("open", path)) return -1;
+  return next<Open>("open64")(path, flags, mode);
+}
+
+extern "C" int openat64(int directory, const char* path, int flags, ...) {
+  va_list arguments;
+  va_start(arguments, flags);
+  const mode_t mode = mode_of(flags, arguments);
+  va_end(arguments);
+  if (fails("open", "/" + std::string(path))) return -1;
+  return next<OpenAt>("openat64")(directory, path, flags, mode);
+}
+
+extern "C" ssize_t pread64(int fd, void* out, size_t size, off64_t offset) {
+  if (fails("read", fd)) return -1;
+  return next<ReadAt>("pread64")(fd, out, size, offset);
+}
