@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fs/cell_memory.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/fd.hpp"
@@ -172,8 +173,8 @@ BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondi
       if (i % 16 == 0) most = std::max(most, mount.counter("dirty_bytes"));
     }
     BOOST_TEST(most > kLimit / 2);
-    // The last page before the limit may take room for four, as one near the end of its cell does.
-    BOOST_TEST(most <= kLimit + 5 * kPage);
+    // The last page before the limit may take room for the rest of its cell.
+    BOOST_TEST(most < kLimit + fs::kCellSize);
     if (!kSanitized) BOOST_TEST(process_memory(mount.pid(), "VmHWM") <= kCache + kBesides);
     BOOST_CHECK(read_file(mount / "a") == contents);
   }
