@@ -63,7 +63,11 @@ class StoreFile : public ByteSource {
   virtual bool is_sole_user() const = 0;
 };
 
-enum class RenameMode { replace, no_replace };
+enum class RenameMode {
+  replace,
+  no_replace,  ///< EEXIST where the new name is taken
+  exchange,    ///< both must be there; EINVAL where the filesystem cannot do that
+};
 
 /// An open directory. Names are single components, and symlinks are not followed.
 /// Errors are std::system_error with the errno.

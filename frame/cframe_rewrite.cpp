@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "frame/frame_file.hpp"
+#include "frame/replacement.hpp"
 #include "frame/store_writer.hpp"
 
 namespace bloscfs::frame {
@@ -58,12 +59,7 @@ CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporar
 }
 
 CframeRewrite::~CframeRewrite() {
-  if (published_) return;
-  try {
-    state_.directory->unlink(name_);
-  } catch (const std::system_error&) {
-    // A temporary name stays behind, as after a crash.
-  }
+  if (!published_) remove_leftover();
 }
 
 std::uint64_t CframeRewrite::copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder) {
@@ -133,8 +129,29 @@ void CframeRewrite::publish(const std::optional<FileTimes>& times) {
   if (state_.name.empty())
     state_.directory->unlink(name_);
   else
-    state_.directory->rename(name_, state_.name, RenameMode::replace);
+    take_name();
   published_ = true;
+  if (!state_.name.empty()) remove_leftover();
+}
+
+void CframeRewrite::take_name() {
+  const bool has_taken =
+      replace_expected(*state_.directory, name_, state_.name, [&](const FileStamp& replaced) {
+        return replaced.inode == state_.file->stamp().inode &&
+               state_.expected->matches(*state_.file, 0);
+      });
+  if (!has_taken)
+    throw std::system_error(ESTALE, std::generic_category(),
+                            state_.name + ": changed by another program");
+}
+
+/// The old file, if it was exchanged with the new one.
+void CframeRewrite::remove_leftover() noexcept {
+  try {
+    if (state_.directory->stamp(name_)) state_.directory->unlink(name_);
+  } catch (const std::system_error&) {
+    // A temporary name stays behind, as after a crash.
+  }
 }
 
 void CframeRewrite::adopt() {

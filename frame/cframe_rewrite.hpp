@@ -33,6 +33,8 @@ class CframeRewrite {
  private:
   void write_contents(const FrameEdit& edit, FrameTail& tail, codec::BlockDecoder& decoder);
   void write_nothing(FrameTail& tail);
+  void take_name();
+  void remove_leftover() noexcept;
   std::uint64_t copy_chunks(const FrameEdit& edit, codec::BlockDecoder& decoder);
 
   CframeState& state_;

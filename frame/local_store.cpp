@@ -172,7 +172,9 @@ class LocalDirectory final : public StoreDirectory {
   }
 
   void rename(const std::string& from, const std::string& to, RenameMode mode) override {
-    const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE : 0;
+    const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE
+                           : mode == RenameMode::exchange ? RENAME_EXCHANGE
+                                                          : 0;
     check(::renameat2(fd_.get(), from.c_str(), fd_.get(), to.c_str(), flags), from + " to " + to);
   }
 

@@ -87,10 +87,12 @@ class Content {
 
   // --- other programs that change SOURCE
 
-  /// False once the file is not as the content left it, or lost its name; nullopt while a commit is
-  /// under way, which finds that out itself.
-  std::optional<bool> is_current();
-  bool is_overtaken() { return is_current() == false; }
+  /// False once the file is not as the content left it, or lost its name.
+  bool is_current() const;
+  bool is_overtaken() const { return !is_current(); }
+  /// False once the file is not as the content left it, wherever that is. While a commit changes it
+  /// the header tells.
+  bool is_file_current() const;
   /// Where the file is not current any more: goes on from what has its name now, the end of an
   /// epoch. Contents that were written are put into a
   /// frame beside it, attributes are kept to be committed to the new state; without a successor the
@@ -220,7 +222,6 @@ class Content {
   template <typename Change>
   void changing(const Change& change);
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
-  bool is_current_now() REQUIRES(commit_mutex_);
   void begin_following() REQUIRES(commit_mutex_);
   void stop_following() REQUIRES(commit_mutex_);
   bool has_contents_to_keep() const;
@@ -284,8 +285,8 @@ class Content {
   std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
   std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
 
-  mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
-  std::shared_ptr<ContentHome> home_;
+  mutable Mutex commit_mutex_;         ///< one commit at a time; taken before mutex_
+  std::shared_ptr<ContentHome> home_;  ///< replaced with mutex_ held, too
   std::unique_ptr<frame::FrameWriter> writer_;
 };
 

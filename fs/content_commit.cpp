@@ -313,7 +313,8 @@ void ContentCommit::publish() {
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
   writer.moved(place.directory,
-               name_lock->settle(stored_as_, name, is_array_ ? ShownAs::array : ShownAs::flat));
+               name_lock->settle(stored_as_, name, is_array_ ? ShownAs::array : ShownAs::flat,
+                                 [this] { return !snapshot_ || snapshot_->unchanged(); }));
   settled_in_ = place.directory;
 }
 

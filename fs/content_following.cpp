@@ -50,22 +50,24 @@ class Content::PendingBytes final : public FileBytes {
   const std::int64_t size_;
 };
 
-std::optional<bool> Content::is_current() {
-  if (!commit_mutex_.try_lock()) return std::nullopt;
-  const bool is_current = is_current_now();
-  commit_mutex_.unlock();
-  return is_current;
+bool Content::is_current() const {
+  std::shared_ptr<ContentHome> home;
+  {
+    const ReadLock lock(mutex_);
+    if (is_orphan_) return true;
+    home = home_;
+  }
+  return is_file_current() && (!home || home->is_in_place());
 }
 
-bool Content::is_current_now() {
-  if (is_orphan()) return true;
+bool Content::is_file_current() const {
   const auto known = snapshot();
-  return (!known || known->unchanged()) && (!home_ || home_->is_in_place());
+  return !known || known->unchanged();
 }
 
 bool Content::follow_source() {
   const MutexLock commit_lock(commit_mutex_);
-  if (!home_ || is_orphan() || is_current_now()) return false;
+  if (!home_ || is_orphan() || is_current()) return false;
   const bool had_contents = has_contents_to_keep();
   begin_following();
   try {

@@ -2,6 +2,7 @@
 // What a file's content asks of the tree when it is committed: where it is stored, under which
 // name it shall be, and to tell the tree what has become of it.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -85,9 +86,11 @@ class ContentHome {
     /// place().name and names()), by which it is shown as `shown`, where it replaces what the
     /// content was until now, and tells the tree that this is the content's file now. A sudden end
     /// leaves one of the two in sight. Returns the name that it has then: another one where the
-    /// last step failed.
+    /// last step failed. ESTALE, and nothing is replaced, where another program has changed what
+    /// the content was; `is_unchanged` tells, and is asked when nobody can do that any more by its
+    /// name.
     virtual std::string settle(const std::string& stored_as, const std::string& full_name,
-                               ShownAs shown) = 0;
+                               ShownAs shown, const std::function<bool()>& is_unchanged) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
     virtual void refresh() = 0;

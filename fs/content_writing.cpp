@@ -19,7 +19,10 @@ using frame::throw_errno;
 
 void Content::make_writable(std::shared_ptr<ContentHome> home) {
   const MutexLock commit_lock(commit_mutex_);
-  home_ = std::move(home);
+  {
+    const WriteLock lock(mutex_);
+    home_ = std::move(home);
+  }
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
   if (known->info().kind == frame::ContainerKind::bloscpack) throw_errno(EROFS, "Bloscpack file");

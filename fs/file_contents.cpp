@@ -109,7 +109,7 @@ void FileContents::follow(NodeId node) {
   if (!file || !file->content) return;
   const auto state = tree_.state_in_source(node);
   // Others may have changed the file's mode, or linked it.
-  if (file->content->is_current() == true) {
+  if (file->content->is_current()) {
     if (state) tree_.confirm_state(node, *state);
     return;
   }
@@ -281,11 +281,13 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   if (place.is_unlinked || place.has_links || name_lock->names().flat.empty()) return;
   const auto source = place.directory->open_source(place.name);
   if (!source) return;
+  const frame::FileStamp stamp = source->stamp();
   const std::string stored_as = store_as_frame(SourceBytes(*source), place.directory, services_);
   try {
     const auto frame = place.directory->open(stored_as);
     frame->set_attributes(place.directory->open(place.name)->attributes());
-    name_lock->settle(stored_as, name_lock->names().flat, ShownAs::flat);
+    name_lock->settle(stored_as, name_lock->names().flat, ShownAs::flat,
+                      [&] { return source->stamp() == stamp; });
   } catch (...) {
     if (place.directory->stamp(stored_as)) place.directory->unlink(stored_as);
     throw;

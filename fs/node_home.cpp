@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "frame/local_store.hpp"
+#include "frame/replacement.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/removal.hpp"
 #include "fs/stale_indexes.hpp"
@@ -15,6 +16,18 @@
 #include "fs/target_name.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+[[noreturn]] void throw_overtaken(const std::string& name) {
+  throw std::system_error(ESTALE, std::generic_category(),
+                          name + ": made or changed by another program meanwhile");
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return identity_of(a) == identity_of(b);
+}
+
+}  // namespace
 
 std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
@@ -41,8 +54,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
-  std::string settle(const std::string& stored_as, const std::string& wanted_name,
-                     ShownAs shown) override;
+  std::string settle(const std::string& stored_as, const std::string& wanted_name, ShownAs shown,
+                     const std::function<bool()>& is_unchanged) override;
   void refresh() override {
     if (place_.is_unlinked) return;
     names_.rewritten(*object_);
@@ -54,9 +67,13 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void follow_mount_lock(const std::string& stored_as);
   std::string name_as(ShownAs shown);
   std::string take_place(NamedObject& old, const SourceDirectory& directory,
-                         const std::string& stored_as, const std::string& full_name, ShownAs shown);
+                         const std::string& stored_as, const std::string& full_name, ShownAs shown,
+                         const std::function<bool()>& is_unchanged);
   void take_name(const NamedObject& old, const SourceDirectory& directory,
-                 const std::string& stored_as, const std::string& full_name);
+                 const std::string& stored_as, const std::string& full_name,
+                 const std::function<bool()>& is_unchanged);
+  void leave_name(const NamedObject& old, const SourceDirectory& directory,
+                  const std::function<bool()>& is_unchanged);
 
   NameServices& services_;
   const NodeId node_;
@@ -114,15 +131,18 @@ void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
 }
 
 std::string NodeHome::Lock::settle(const std::string& stored_as, const std::string& wanted_name,
-                                   ShownAs shown) {
+                                   ShownAs shown, const std::function<bool()>& is_unchanged) {
   if (place_.is_unlinked) return stored_as;
   require_no_links(*object_);
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
-  std::string full_name = stored_as == wanted_name
-                              ? wanted_name
-                              : take_place(before, directory, stored_as, wanted_name, shown);
+  const auto ours = directory.stat(stored_as);
+  std::string full_name = stored_as == wanted_name ? wanted_name
+                                                   : take_place(before, directory, stored_as,
+                                                                wanted_name, shown, is_unchanged);
+  if (const auto st = directory.stat(full_name); !ours || !st || !is_same(*st, *ours))
+    throw_overtaken(full_name);
   carry_sidecar(directory, stored_as, directory, full_name);
   if (before.stored_name != full_name) {
     names_.moved(before, before.directory, full_name);
@@ -131,46 +151,73 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
   names_.replaced(node_, object_->directory, full_name, shown);
   follow_mount_lock(full_name);
   look();
-  Removal removal(names_, services_);
-  if (before.stored_name != stored_as && directory.stat(before.stored_name) &&
-      before.stored_name != full_name)
-    removal.remove_stored(before, directory, before.stored_name);
+  if (before.stored_name != stored_as && before.stored_name != full_name)
+    leave_name(before, directory, is_unchanged);
   if (before.replaces && before.full_name != full_name)
     if (const auto shadowed = names_.stored(before.directory, before.full_name))
-      removal.remove_stored(*shadowed, directory, before.full_name);
+      leave_name(*shadowed, directory,
+                 [&] { return frame::stamp_of(shadowed->entry.source) == before.replaces; });
   return full_name;
+}
+
+/// Another program may have put something else under a name that the file had: that stays.
+void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& directory,
+                                const std::function<bool()>& is_unchanged) {
+  if (!directory.stat(old.stored_name)) return;
+  const std::string aside = new_temporary_name();
+  directory.rename_to_free(old.stored_name, directory, aside);
+  const auto st = directory.stat(aside);
+  if (st && is_same(*st, old.entry.entry) && is_unchanged()) {
+    services_.freed.note(directory, old.stored_name, old.entry.shown);
+    Removal(names_, services_).remove_stored(old, directory, aside);
+  } else {
+    directory.rename_to_free(aside, directory, old.stored_name);
+  }
 }
 
 std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
                                        const std::string& stored_as, const std::string& full_name,
-                                       ShownAs shown) {
+                                       ShownAs shown, const std::function<bool()>& is_unchanged) {
   meet_successor(names_, old, directory, shown_name_, full_name);
   services_.freed.before_taking(directory, full_name, shown);
   const std::string meeting = visible_name(old);
   if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}})) {
-    take_name(old, directory, stored_as, full_name);
+    take_name(old, directory, stored_as, full_name, is_unchanged);
     return full_name;
   }
-  take_name(old, directory, stored_as, meeting);
-  return move_on(directory, meeting, full_name) ? full_name : meeting;
+  const auto ours = directory.stat(stored_as);
+  take_name(old, directory, stored_as, meeting, is_unchanged);
+  if (!move_on(directory, meeting, full_name)) return meeting;
+  // What another program gave the meeting name meanwhile is not ours to move.
+  if (const auto st = directory.stat(full_name); !st || !ours || !is_same(*st, *ours)) {
+    directory.rename_to_free(full_name, directory, meeting);
+    throw_overtaken(meeting);
+  }
+  return full_name;
 }
 
 /// Only what the file is, or has replaced already, gives way to it.
 void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& directory,
-                               const std::string& stored_as, const std::string& full_name) {
+                               const std::string& stored_as, const std::string& full_name,
+                               const std::function<bool()>& is_unchanged) {
   const auto occupant = names_.stored(old.directory, full_name);
   if (!occupant || !is_stored(old) || full_name != visible_name(old)) {
-    if (occupant && old.is_pending)
-      throw std::system_error(ESTALE, std::generic_category(),
-                              full_name + ": made by another program meanwhile");
-    directory.rename_to_free(stored_as, directory, full_name);
-  } else if (!occupant->entry.is_sframe) {
-    directory.rename(stored_as, directory, full_name);
-    names_.link_lost(*occupant);
-  } else {
-    directory.exchange(stored_as, directory, full_name);
-    Removal(names_, services_).remove_stored(*occupant, directory, stored_as);
+    if (occupant && old.is_pending) throw_overtaken(full_name);
+    return directory.rename_to_free(stored_as, directory, full_name);
   }
+  const SourceEntry& known = occupant->entry;
+  const bool is_own = !old.is_pending;
+  if (!is_own && frame::stamp_of(known.source) != old.replaces) throw_overtaken(full_name);
+  const bool has_taken =
+      frame::replace_expected(*place_.directory, stored_as, full_name, [&](const auto& replaced) {
+        if (is_own) return replaced.inode == old.entry.entry.st_ino && is_unchanged();
+        return replaced == frame::stamp_of(known.entry);
+      });
+  if (!has_taken) throw_overtaken(full_name);
+  if (directory.stat(stored_as))
+    Removal(names_, services_).remove_stored(*occupant, directory, stored_as);
+  else
+    names_.link_lost(*occupant);
 }
 
 NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), node_(node) {

@@ -237,7 +237,7 @@ NodeTable::Dropped NodeTable::clear_pending(Node& node) {
   Node::Rare& rare = node.make_rare();
   pending_.erase({node.name.parent->id, *rare.wanted_name});
   rare.wanted_name.reset();
-  rare.replaces = false;
+  rare.replaces.reset();
   node.trim_rare();
   drop_if_unused(&node, dropped);
   return dropped;

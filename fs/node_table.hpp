@@ -58,7 +58,8 @@ struct Node {
     std::vector<Name> other_names;  ///< of hard links, the one seen longest ago first
     /// The name that it is shown by, before it has it in SOURCE: it is a temporary there.
     std::optional<std::string> wanted_name;
-    bool replaces = false;  ///< something in SOURCE still has the wanted name
+    /// What still has the wanted name in SOURCE, and shall give way to it.
+    std::optional<frame::FileStamp> replaces;
     std::uint32_t plain_writers = 0;
     std::optional<std::string> link_text;         ///< of a symlink in the node's state, as stored
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name

@@ -105,9 +105,13 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   const bool shadows = target_ && target_->full_name == full_name;
   // Other names of what is replaced show at once that there is one less.
   const bool parts_links = target_ && has_links(*target_);
-  if (target_ && !target_->is_pending && (!shadows || parts_links))
+  // What somebody has open may be changed by them, as by another program.
+  const bool is_open = target_ && names_.is_open(target_->node);
+  if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
     return Need{Need::What::commit, source_.node};
-  const bool replaces = shadows && (!target_->is_pending || target_->replaces);
+  std::optional<frame::FileStamp> replaces;
+  if (shadows)
+    replaces = target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.source);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   // By another name also where it could keep its own: this changes the directory's times.
   const std::string temporary = new_temporary_name();

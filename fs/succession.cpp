@@ -7,7 +7,9 @@
 
 namespace bloscfs::fs {
 
-bool is_stored(const NamedObject& object) { return !object.is_pending || object.replaces; }
+bool is_stored(const NamedObject& object) {
+  return !object.is_pending || object.replaces.has_value();
+}
 
 const std::string& visible_name(const NamedObject& object) {
   return object.is_pending ? object.full_name : object.stored_name;

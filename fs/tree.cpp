@@ -106,16 +106,27 @@ std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
   return name;
 }
 
-/// True if another program has made something of the name that a node waits for.
+/// True if another program has made something of the name that a node waits for, or has changed
+/// what it shall replace there.
 bool Tree::is_name_taken(NodeId id) const {
   std::string path;
+  std::optional<frame::FileStamp> replaces;
   {
     const MutexLock lock(mutex_);
     const Node& node = nodes_.node(id);
-    if (!node.rare().wanted_name || node.rare().replaces) return false;
+    if (!node.rare().wanted_name) return false;
+    replaces = node.rare().replaces;
     path = join_path(nodes_.path(*node.name.parent), *node.rare().wanted_name);
   }
-  return root_.stat(path).has_value();
+  const auto present = stamp_at(path);
+  return present && present != replaces;
+}
+
+std::optional<frame::FileStamp> Tree::stamp_at(const std::string& path) const {
+  auto st = root_.stat(path);
+  if (st && S_ISDIR(st->st_mode))
+    if (const auto index = root_.stat(join_path(path, kSframeIndex))) st = index;
+  return st ? std::optional(frame::stamp_of(*st)) : std::nullopt;
 }
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {

@@ -226,6 +226,8 @@ class Tree {
   /// more: SOURCE has `entry` instead. 0 if there is none.
   NodeId overtaken_node(NodeId directory, const std::string& full_name, const SourceEntry& entry);
   bool is_name_taken(NodeId id) const;
+  /// Of what is there; that of a sparse frame is its index file's.
+  std::optional<frame::FileStamp> stamp_at(const std::string& path) const;
   void note_opened(const Node& node) REQUIRES(mutex_);
   bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);

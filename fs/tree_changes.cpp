@@ -41,7 +41,7 @@ void require_no_links(const NamedObject& object) {
 NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
                                   const std::string& full_name, SourceEntry entry, bool any_state) {
   const bool live = any_state || tree_.is_live(entry);
-  NamedObject object{directory, path, full_name, full_name, entry, 0, false, false};
+  NamedObject object{directory, path, full_name, full_name, entry, 0, false, std::nullopt};
   const MutexLock lock(tree_.mutex_);
   if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
     object.node = pending->id;
@@ -68,7 +68,7 @@ std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::stri
   const std::string path = tree_.path(directory);
   auto entry = tree_.look_whole(join_path(path, full_name));
   if (!entry) return std::nullopt;
-  return NamedObject{directory, path, full_name, full_name, *entry, 0, false, false};
+  return NamedObject{directory, path, full_name, full_name, *entry, 0, false, std::nullopt};
 }
 
 std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
@@ -249,7 +249,7 @@ void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::
 
 void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
                                 const std::string& stored_name, const std::string& wanted_name,
-                                bool replaces) {
+                                const std::optional<frame::FileStamp>& replaces) {
   NodeTable::Dropped parents;
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(object.node);

@@ -20,7 +20,8 @@ struct NamedObject {
   SourceEntry entry;
   NodeId node = 0;          ///< 0 if it has none
   bool is_pending = false;  ///< shown under a name that it does not have in SOURCE yet
-  bool replaces = false;    ///< pending: something in SOURCE has that name until the commit
+  /// Pending: what has that name in SOURCE until the commit.
+  std::optional<frame::FileStamp> replaces;
 
   std::string path() const { return join_path(directory_path, stored_name); }
   bool is_directory() const { return !entry.is_container && S_ISDIR(entry.entry.st_mode); }
@@ -51,6 +52,8 @@ class TreeChanges {
   /// The same whatever has been done to its file.
   std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
   bool is_unlinked(NodeId node) const;
+  /// True if something is open of the node, or waits for a commit.
+  bool is_open(NodeId node) const { return node != 0 && tree_.opened(node) != nullptr; }
   /// True if a node stands for the object.
   bool is_known(const struct stat& object) const;
   /// What is left of a node without names; throws ESTALE if nothing is.
@@ -88,7 +91,8 @@ class TreeChanges {
   void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
   /// It is still waiting, in that directory now, for that name.
   void moved_pending(const NamedObject& object, NodeId directory, const std::string& stored_name,
-                     const std::string& wanted_name, bool replaces);
+                     const std::string& wanted_name,
+                     const std::optional<frame::FileStamp>& replaces);
   /// Its name is gone, and it is `remains` without it if that was its last one. True if it was.
   bool removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
   /// Its source file's attributes have been changed by us: that makes no other state of it.

@@ -70,8 +70,10 @@ std::optional<SourceEntry> Tree::own_entry(const std::string& path, const struct
   entry.is_bloscpack = shown.is_bloscpack;
   entry.shown_size = shown.size;
   entry.stored_size = shown.stored_chunks + entry.source.st_size;
+  // A commit changes the state, until the tree is told of the one that it leaves.
   entry.is_outdated =
-      !is_pending && !file->content->is_committing() && !(state == state_of(entry.source));
+      !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
+                                                     : !(state == state_of(entry.source)));
   return entry;
 }
 

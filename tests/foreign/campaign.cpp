@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstring>
 #include <fstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -18,7 +19,7 @@
 namespace bloscfs::test {
 namespace {
 
-constexpr std::size_t kTraced = 40;
+constexpr std::size_t kTraced = 100;
 constexpr int kConflictTries = 300;
 constexpr std::size_t kNpyHeader = 128;
 constexpr const char* kLayerPrefix = "user.blosc2.vlmeta.";
@@ -104,7 +105,20 @@ void Campaign::run(std::uint64_t steps) {
     std::string text = error.what();
     text += "\nafter:";
     for (const std::string& line : trace_) text += "\n  " + line;
+    for (const FileOracle& file : files_) text += "\n" + description_in_source(file);
     throw Violation(text + "\nlog:\n" + mount_.log());
+  }
+}
+
+std::string Campaign::description_in_source(const FileOracle& file) const {
+  std::string text = "in SOURCE, " + file.shown + ": ";
+  try {
+    const auto stored = read_frame(file.path_in(source_.path()));
+    if (!stored) return text + "nothing";
+    text += std::to_string(stored->contents.size()) + " bytes";
+    return text + (file.now && stored->contents == file.now->contents ? ", the same" : "");
+  } catch (const std::exception& error) {
+    return text + error.what();
   }
 }
 
@@ -135,12 +149,12 @@ ByteVector Campaign::random_bytes(std::size_t most) {
   return make_contents("noise", random_(), size, 1);
 }
 
+/// One whose file still has its name.
 Writer* Campaign::any_writer(FileOracle& file) {
-  return file.writers.empty() ? nullptr : pick(random_, [&] {
-    std::vector<Writer*> all;
-    for (const auto& writer : file.writers) all.push_back(writer.get());
-    return all;
-  }());
+  std::vector<Writer*> all;
+  for (const auto& writer : file.writers)
+    if (!writer->is_orphan) all.push_back(writer.get());
+  return all.empty() ? nullptr : pick(random_, all);
 }
 
 // --- on the mount
@@ -164,11 +178,13 @@ void Campaign::expect_told(const FileOracle& file, Writer& writer, int error, co
     throw Violation(file.shown + ": " + what + " gives " + std::strerror(error) + ", not " +
                     std::strerror(expected));
   writer.must_tell = false;
+  // The mount may have known of the next loss by then.
+  writer.was_told_late = error == ESTALE && file.is_overtaken;
 }
 
 bool Campaign::write(FileOracle& file) {
   Writer* const writer = any_writer(file);
-  if (writer == nullptr || writer->is_orphan) return false;
+  if (writer == nullptr) return false;
   const std::size_t size = file.is_overtaken ? file.former->size() : file.now->contents.size();
   std::size_t offset =
       static_cast<std::size_t>(between(random_, 0, static_cast<std::int64_t>(size) + 3000));
@@ -208,7 +224,7 @@ void Campaign::write_to_overtaken(FileOracle& file, Writer& writer, std::size_t 
     return notice(file, &writer);
   }
   if (synced != 0) throw Violation(file.shown + ": fsync gives " + std::strerror(synced));
-  file.noticed(take_conflict(file));
+  notice(file, nullptr);
   if (!file.now) return;
   file.written(offset, bytes);
   file.committed();
@@ -218,7 +234,7 @@ void Campaign::write_to_overtaken(FileOracle& file, Writer& writer, std::size_t 
 
 bool Campaign::resize(FileOracle& file) {
   Writer* const writer = any_writer(file);
-  if (writer == nullptr || writer->is_orphan || file.kind == Kind::array) return false;
+  if (writer == nullptr || file.kind == Kind::array) return false;
   if (file.is_overtaken) look(file);
   if (writer->is_orphan) return false;
   const auto size = static_cast<std::size_t>(between(random_, 0, 100000));
@@ -246,7 +262,7 @@ int Campaign::sync_overtaken(FileOracle& file, Writer& writer) {
 
 bool Campaign::sync(FileOracle& file) {
   Writer* const writer = any_writer(file);
-  if (writer == nullptr || writer->is_orphan) return false;
+  if (writer == nullptr) return false;
   if (file.is_overtaken) {
     // What it tells may be of an older loss.
     if (!writer->must_tell) sync_overtaken(file, *writer);
@@ -379,6 +395,13 @@ bool Campaign::rest(FileOracle&) {
 void Campaign::notice(FileOracle& file, Writer* told) {
   file.noticed(take_conflict(file));
   if (told != nullptr) told->must_tell = false;
+  for (const auto& writer : file.writers) {
+    if (!std::exchange(writer->may_tell, false)) continue;
+    const int error = errno_after(fsync(writer->fd.get()));
+    note(std::string("fsync gives ") + std::strerror(error));
+    if (error != 0 && error != ESTALE)
+      throw Violation(file.shown + ": fsync gives " + std::strerror(error));
+  }
 }
 
 std::optional<ByteVector> Campaign::take_conflict(const FileOracle& file) {

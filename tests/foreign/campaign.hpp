@@ -66,6 +66,7 @@ class Campaign {
   void check_layers(const FileOracle& file);
   void await_commit(const FileOracle& file) const;
   void check_stored(const FileOracle& file);
+  std::string description_in_source(const FileOracle& file) const;
   bool is_in_source(const FileOracle& file) const;
   /// Adds to the trace of the present step.
   void note(const std::string& what);

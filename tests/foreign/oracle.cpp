@@ -81,7 +81,8 @@ void FileOracle::noticed(const std::optional<ByteVector>& kept) {
   }
   conflict.reset();
   for (const auto& writer : writers) {
-    writer->must_tell |= kept.has_value();
+    if (kept) (writer->was_told_late ? writer->may_tell : writer->must_tell) = true;
+    writer->was_told_late = false;
     writer->is_orphan |= !now;
   }
 }

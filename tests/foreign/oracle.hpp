@@ -36,8 +36,10 @@ struct Conflict {
 /// A descriptor that is open for writing.
 struct Writer {
   Fd fd;
-  bool must_tell = false;  ///< ESTALE is due
-  bool is_orphan = false;  ///< its file has lost its name
+  bool must_tell = false;      ///< ESTALE is due
+  bool may_tell = false;       ///< it may have been told already, together with an older loss
+  bool was_told_late = false;  ///< of such an older one, when SOURCE had changed again
+  bool is_orphan = false;      ///< its file has lost its name
 };
 
 struct FileOracle {

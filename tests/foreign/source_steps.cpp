@@ -134,7 +134,7 @@ bool Campaign::append_by_peer(FileOracle& file) {
 /// Unless something waits that nobody would ask for any more: that takes some seconds to be kept.
 bool Campaign::remove_in_source(FileOracle& file) {
   const bool waits = file.is_dirty || (file.is_overtaken && file.conflict);
-  if (!is_in_source(file) || (waits && file.writers.empty())) return false;
+  if (!is_in_source(file) || (waits && any_writer(file) == nullptr)) return false;
   overtake(file, true, [](const fs_std::path& path) { fs_std::remove(path); });
   return true;
 }

@@ -141,7 +141,7 @@ BOOST_AUTO_TEST_CASE(makes_a_new_file_for_a_shape_behind_the_first_sector) {
   disk->log.clear();
   transaction->commit();
   BOOST_TEST(std::count_if(disk->log.begin(), disk->log.end(), [](const StoreOperation& operation) {
-               return operation.kind == StoreOperation::Kind::rename;
+               return operation.kind == StoreOperation::Kind::exchange;
              }) == 1);
   BOOST_TEST(contents_on(disk, "f").bytes == rows(11));
   BOOST_TEST(contents_of(*before).bytes == rows(6));

@@ -95,7 +95,10 @@ class MemoryDirectory final : public StoreDirectory {
   void rename(const std::string& from, const std::string& to, RenameMode mode) override {
     if (disk_->find(node_, from) == 0) fail(ENOENT, from);
     if (mode == RenameMode::no_replace && disk_->find(node_, to) != 0) fail(EEXIST, to);
-    StoreOperation rename = operation(Kind::rename, node_);
+    const bool exchanges = mode == RenameMode::exchange;
+    if (exchanges && disk_->find(node_, to) == 0) fail(ENOENT, to);
+    StoreOperation rename = operation(exchanges ? Kind::exchange : Kind::rename, node_);
+    rename.other = disk_->find(node_, to);
     rename.name = from;
     rename.to = to;
     rename.to_node = node_;

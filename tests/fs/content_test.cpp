@@ -50,7 +50,7 @@ class Home : public ContentHome {
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
     std::string settle(const std::string& stored_as, const std::string& full_name,
-                       ShownAs) override {
+                       ShownAs, const std::function<bool()>&) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
       if (place.name != stored_as && place.name != full_name) place.directory->unlink(place.name);
