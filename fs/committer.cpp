@@ -125,6 +125,7 @@ bool Committer::stage(std::size_t least_dirty) {
 
 CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
   const bool was_orphan = content->is_orphan();
+  const std::uint64_t epoch = content->epoch();
   CommitFailure failure;
   {
     ContentCommit commit(content, CommitKind::staged);
@@ -137,7 +138,7 @@ CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
     }
   }
   // Removed in the midst of it: the writer who wants the memory asks again.
-  if (content->is_orphan() != was_orphan || follow(content, failure)) return {};
+  if (content->is_orphan() != was_orphan || follow(content, epoch, failure)) return {};
   content->remember_error(failure.code);
   return failure;
 }
@@ -192,9 +193,10 @@ void Committer::settle(const std::shared_ptr<Content>& content, const CommitFail
   if (services_.ended) services_.ended(error);
 }
 
-bool Committer::follow(const std::shared_ptr<Content>& content, CommitFailure& failure) {
+bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                       CommitFailure& failure) {
   try {
-    return services_.follow(content);
+    return services_.follow(content) || content->epoch() != epoch;
   } catch (const std::exception& error) {
     failure = {code_of(error), error.what()};
     return false;
@@ -236,8 +238,9 @@ std::error_code Committer::commit_batch(const Contents& contents) {
   for (auto& commit : batch.commits) {
     if (!commit) continue;
     const std::shared_ptr<Content> content = commit->content();
+    const std::uint64_t epoch = commit->epoch();
     commit.reset();
-    conclude(content, {}, batch);
+    conclude(content, epoch, {}, batch);
   }
   for (const auto& content : batch.again) {
     const std::error_code error = commit_now(content);
@@ -260,17 +263,18 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
 void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
                         const CommitFailure& failure) {
   const std::shared_ptr<Content> content = commit->content();
+  const std::uint64_t epoch = commit->epoch();
   commit.reset();
   if (asks_again(failure))
     batch.again.push_back(content);
   else
-    conclude(content, failure, batch);
+    conclude(content, epoch, failure, batch);
 }
 
 /// A commit that has ended, well or not.
-void Committer::conclude(const std::shared_ptr<Content>& content, CommitFailure failure,
-                         Batch& batch) {
-  if (follow(content, failure)) return batch.again.push_back(content);
+void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                         CommitFailure failure, Batch& batch) {
+  if (follow(content, epoch, failure)) return batch.again.push_back(content);
   if (failure.code) content->remember_error(failure.code);
   settle(content, failure);
   if (!batch.first_error) batch.first_error = failure.code;
@@ -297,9 +301,10 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content) {
   CommitFailure failure;
   bool goes_on = true;
   for (int tries = 0; goes_on; tries++) {
+    const std::uint64_t epoch = content->epoch();
     failure = announce(*content);
     if (!try_commit(content, failure)) return {};
-    goes_on = asks_again(failure) || (tries < kMaxFollowed && follow(content, failure));
+    goes_on = asks_again(failure) || (tries < kMaxFollowed && follow(content, epoch, failure));
   }
   settle(content, failure);
   return failure.code;

@@ -98,12 +98,13 @@ class Committer {
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
-  void conclude(const std::shared_ptr<Content>& content, CommitFailure failure, Batch& batch);
+  void conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure failure,
+                Batch& batch);
   /// False if there was nothing to commit.
   static bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
-  /// True if the content has followed SOURCE, so that it may be committed again. What keeps it from
-  /// that takes the failure's place.
-  bool follow(const std::shared_ptr<Content>& content, CommitFailure& failure);
+  /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
+  /// it may be committed again. What keeps it from that takes the failure's place.
+  bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure);
   void settle(const std::shared_ptr<Content>& content, const CommitFailure& failure);
 
   Stats& stats_;

@@ -35,6 +35,7 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   view_ = c.view_.get();
   snapshot_ = c.snapshot_;
   size_ = c.size_;
+  epoch_ = c.epoch_;
   was_staged_ = c.is_new_ && view_ != nullptr;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
   const bool needs_name = c.is_new_ && kind_ != CommitKind::staged;

@@ -37,6 +37,8 @@ class ContentCommit {
 
   const std::shared_ptr<Content>& content() const { return content_; }
   /// True if there is nothing to commit; then no further call is needed.
+  /// The content's when this began.
+  std::uint64_t epoch() const { return epoch_; }
   bool empty() const { return empty_; }
 
   /// All of a commit that is staged.
@@ -113,6 +115,7 @@ class ContentCommit {
   std::shared_ptr<frame::StoreDirectory> created_in_;  ///< where a temporary of this commit is
   bool drops_chunks_ = false;  ///< cut off, though others may have been added again
   bool empty_ = false;
+  std::uint64_t epoch_ = 0;
   bool reopens_ = false;   ///< an earlier commit failed when its file had the name already
   bool is_named_ = false;  ///< this one may have given its file the name
   bool finished_ = false;

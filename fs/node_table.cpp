@@ -109,8 +109,10 @@ Node& NodeTable::add(Node& parent, const std::string& name, const Identity& iden
 void NodeTable::set_identity(Node& node, const Identity& identity) {
   if (node.identity == identity) return;
   retire(node);
+  // The file of one that had it is gone: inode numbers are given out again.
+  if (Node* const previous = current(identity)) retire(*previous);
   node.identity = identity;
-  current_.insert(node);  // does nothing if another one is there
+  current_.insert(node);
 }
 
 void NodeTable::retire(Node& node) {

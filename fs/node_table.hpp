@@ -114,7 +114,7 @@ class NodeTable {
 
   /// A new node with one reference of the kernel, which from now on stands for the object.
   Node& add(Node& parent, const std::string& name, const Identity& identity);
-  /// The node stands for another object, unless another node stands for that already.
+  /// The node stands for another object from now on, and no other node does.
   void set_identity(Node& node, const Identity& identity);
   /// Its object is going away: the node stands for it no more.
   void retire(Node& node);

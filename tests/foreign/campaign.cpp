@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -19,7 +20,7 @@
 namespace bloscfs::test {
 namespace {
 
-constexpr std::size_t kTraced = 100;
+constexpr std::size_t kTraced = 1000;
 constexpr int kConflictTries = 300;
 constexpr std::size_t kNpyHeader = 128;
 constexpr const char* kLayerPrefix = "user.blosc2.vlmeta.";
@@ -41,6 +42,13 @@ std::vector<FileOracle> files() {
   files[2].stored = {"a.b2nd", "a.npy.b2frame"};
   files.back().kind = Kind::array;
   return files;
+}
+
+/// Seconds and milliseconds, to find a step in the log.
+std::string time_of_day() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return fmt::format("{:02}.{:03}", now.tv_sec % 60, now.tv_nsec / 1'000'000);
 }
 
 int errno_after(ssize_t result) { return result < 0 ? errno : 0; }
@@ -131,7 +139,7 @@ void Campaign::step() {
   }();
   const StepKind& kind = *pick(random_, lots);
   FileOracle& file = files_[static_cast<std::size_t>(between(random_, 0, std::ssize(files_) - 1))];
-  trace_.push_back(kind.name + " " + file.shown +
+  trace_.push_back(time_of_day() + " " + kind.name + " " + file.shown +
                    (file.now ? " of " + std::to_string(file.now->contents.size()) : " (none)") +
                    (file.is_overtaken ? " overtaken" : "") + (file.is_dirty ? " dirty" : "") +
                    ", writers: " + std::to_string(file.writers.size()));

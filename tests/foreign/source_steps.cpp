@@ -3,8 +3,12 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <set>
+#include <stdexcept>
+#include <string>
 
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "frame/open.hpp"
@@ -28,18 +32,32 @@ char state_of(const fs_std::path& task) {
   return at == std::string::npos || at + 2 >= line.size() ? 'X' : line[at + 2];
 }
 
-/// Stops all threads of a daemon as long as it lives.
+/// What a thread is doing in the kernel: the number of a system call, or where it waits otherwise.
+std::string call_of(const fs_std::path& task) {
+  std::ifstream in(task / "syscall");
+  std::string number;
+  in >> number;
+  return number;
+}
+
+/// Stops all threads of a daemon as long as it lives: in the midst of whatever they do, or where
+/// all of them wait for requests or for each other.
 class Stopped {
  public:
-  explicit Stopped(const Mount& mount) : mount_(mount) {
-    mount_.signal(SIGSTOP);
-    const fs_std::path tasks = "/proc/" + std::to_string(mount.pid()) + "/task";
-    for (bool all = false; !all;) {
-      all = true;
-      for (const auto& task : fs_std::directory_iterator(tasks)) {
-        const char state = state_of(task.path());
-        all &= state == 'T' || state == 'X' || state == 'Z';
+  enum class When { any, idle };
+  Stopped(const Mount& mount, When when)
+      : mount_(mount), tasks_("/proc/" + std::to_string(mount.pid()) + "/task") {
+    for (int tries = 0;; tries++) {
+      if (when == When::idle) await_rest();
+      mount_.signal(SIGSTOP);
+      while (!every_task([](const auto& task) {
+        const char state = state_of(task);
+        return state == 'T' || state == 'X' || state == 'Z';
+      })) {
       }
+      if (when == When::any || every_task(is_waiting)) return;
+      mount_.signal(SIGCONT);
+      if (tries == kTries) throw std::runtime_error("the daemon does not come to rest");
     }
   }
   ~Stopped() { mount_.signal(SIGCONT); }
@@ -47,7 +65,40 @@ class Stopped {
   Stopped& operator=(const Stopped&) = delete;
 
  private:
+  static constexpr int kTries = 1000;
+  static constexpr int kLooks = 5;
+  static constexpr unsigned kBetweenLooks = 1000;  ///< microseconds
+
+  template <typename Is>
+  bool every_task(const Is& is) const {
+    for (const auto& task : fs_std::directory_iterator(tasks_))
+      if (!is(task.path())) return false;
+    return true;
+  }
+
+  static bool is_waiting(const fs_std::path& task) {
+    static const std::set<std::string> waits = [] {
+      std::set<std::string> numbers{""};  // of a thread that has ended
+      for (const long call :
+           {SYS_futex, SYS_restart_syscall, SYS_read, SYS_readv, SYS_splice, SYS_poll, SYS_ppoll,
+            SYS_epoll_wait, SYS_epoll_pwait, SYS_clock_nanosleep, SYS_rt_sigtimedwait, SYS_wait4})
+        numbers.insert(std::to_string(call));
+      return numbers;
+    }();
+    return waits.count(call_of(task)) != 0;
+  }
+
+  /// Until no thread runs, or waits for a disk, for some looks.
+  void await_rest() const {
+    for (int looks = 0; looks < kLooks; looks++) {
+      if (!every_task([](const auto& task) { return state_of(task) == 'S' && is_waiting(task); }))
+        looks = 0;
+      usleep(kBetweenLooks);
+    }
+  }
+
   const Mount& mount_;
+  const fs_std::path tasks_;
 };
 
 }  // namespace
@@ -62,7 +113,8 @@ void Campaign::overtake(FileOracle& file, bool keeps_file,
   const bool waits = !file.writers.empty() || file.conflict || !file.dirty_layers.empty();
   if (file.is_overtaken && waits) look(file);
   if (is_strict_) await_commit(file);
-  const Stopped stopped(mount_);
+  // Two programs that write into one file at the same time, and do not lock it, make a mixture.
+  const Stopped stopped(mount_, keeps_file ? Stopped::When::any : Stopped::When::idle);
   file.overtake(source_.path(), keeps_file, change);
 }
 
