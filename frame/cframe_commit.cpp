@@ -256,12 +256,15 @@ void CframeCommit::flush() {
     state_.file->sync();
 }
 
-void CframeCommit::publish(const std::optional<FileTimes>& times) {
+FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   published_ = true;
   const auto set_times = [&] {
     if (times) state_.file->set_times(times->accessed, times->modified);
   };
-  if (!state_.current) return set_times();
+  if (!state_.current) {
+    set_times();
+    return state_.file->stamp();
+  }
   if (!state_.expected->matches(*state_.file, 0))
     throw std::system_error(ESTALE, std::generic_category(),
                             state_.name + ": changed by another program");
@@ -280,6 +283,7 @@ void CframeCommit::publish(const std::optional<FileTimes>& times) {
     state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
     set_times();
   });
+  return state_.file->stamp();
 }
 
 std::shared_ptr<const Snapshot> CframeCommit::finish() {

@@ -24,7 +24,7 @@ class CframeCommit final : public CommitTarget {
   void write(const FrameEdit& edit) override;
   void begin_flush() override;
   void flush() override;
-  void publish(const std::optional<FileTimes>& times) override;
+  FileStamp publish(const std::optional<FileTimes>& times) override;
   std::shared_ptr<const Snapshot> finish() override;
 
  private:

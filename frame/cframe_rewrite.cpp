@@ -122,7 +122,7 @@ void CframeRewrite::flush() {
   if (published_) state_.directory->sync();
 }
 
-void CframeRewrite::publish(const std::optional<FileTimes>& times) {
+FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
   // They may have been changed since the file was written.
   file_->set_attributes(state_.file->attributes());
   if (times) file_->set_times(times->accessed, times->modified);
@@ -132,6 +132,7 @@ void CframeRewrite::publish(const std::optional<FileTimes>& times) {
     take_name();
   published_ = true;
   if (!state_.name.empty()) remove_leftover();
+  return file_->stamp();
 }
 
 void CframeRewrite::take_name() {

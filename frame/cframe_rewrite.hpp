@@ -25,7 +25,7 @@ class CframeRewrite {
 
   void write(const FrameEdit& edit, codec::BlockDecoder& decoder);
   void flush();
-  void publish(const std::optional<FileTimes>& times);
+  FileStamp publish(const std::optional<FileTimes>& times);
   bool is_published() const { return published_; }
   /// Makes `state` one of the new file.
   void adopt();

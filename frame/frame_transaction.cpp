@@ -160,11 +160,12 @@ void FrameTransaction::flushed() {
   step_ = step_ == Step::written ? Step::flushed : Step::settled;
 }
 
-void FrameTransaction::publish() {
+FileStamp FrameTransaction::publish() {
   expect(Step::flushed);
   step_ = Step::failed;
-  target_->publish(times_);
+  const FileStamp stamp = target_->publish(times_);
   step_ = Step::published;
+  return stamp;
 }
 
 std::shared_ptr<const Snapshot> FrameTransaction::finish() {

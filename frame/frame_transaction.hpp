@@ -25,7 +25,7 @@ class CommitTarget {
   virtual void write(const FrameEdit& edit) = 0;
   virtual void flush() = 0;
   /// Sets the times, if there are any, with the same step.
-  virtual void publish(const std::optional<FileTimes>& times) = 0;
+  virtual FileStamp publish(const std::optional<FileTimes>& times) = 0;
   virtual std::shared_ptr<const Snapshot> finish() = 0;
 };
 
@@ -49,7 +49,7 @@ class FrameTransaction final : public Transaction {
   void write() override;
   void flush() override;
   void flushed() override;
-  void publish() override;
+  FileStamp publish() override;
   std::shared_ptr<const Snapshot> finish() override;
 
  private:

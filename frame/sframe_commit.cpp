@@ -180,7 +180,7 @@ void SframeCommit::flush() {
   state_.directory->sync();
 }
 
-void SframeCommit::publish(const std::optional<FileTimes>& times) {
+FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
   if (state_.current) {
     if (!state_.current->unchanged())
       throw std::system_error(ESTALE, std::generic_category(), "changed by another program");
@@ -197,6 +197,7 @@ void SframeCommit::publish(const std::optional<FileTimes>& times) {
     });
   }
   published_ = true;
+  return index_->stamp();
 }
 
 std::shared_ptr<const Snapshot> SframeCommit::finish() {

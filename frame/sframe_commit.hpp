@@ -25,7 +25,7 @@ class SframeCommit final : public CommitTarget {
   void discard_chunk(const PutChunk& chunk) override;
   void write(const FrameEdit& edit) override;
   void flush() override;
-  void publish(const std::optional<FileTimes>& times) override;
+  FileStamp publish(const std::optional<FileTimes>& times) override;
   std::shared_ptr<const Snapshot> finish() override;
 
  private:

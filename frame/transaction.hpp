@@ -92,8 +92,9 @@ class Transaction {
   virtual void flush() = 0;
   /// In place of flush(), after the caller has made everything durable, as syncfs(2) does.
   virtual void flushed() = 0;
-  /// Makes readers find the new state. A new container is complete before that.
-  virtual void publish() = 0;
+  /// Makes readers find the new state. A new container is complete before that. Returns the stamp
+  /// of the file that holds the state now, whatever its name leads to.
+  virtual FileStamp publish() = 0;
   /// Ends the transaction, which has been flushed; returns the new state. The next one may begin.
   virtual std::shared_ptr<const Snapshot> finish() = 0;
 

@@ -179,8 +179,8 @@ void ContentCommit::write() {
   // Another file may take its place, but not another one for the tree.
   transaction_->flushed();
   const auto name_lock = content_->home_->lock_name();
-  transaction_->publish();
-  name_lock->refresh();
+  published_ = transaction_->publish();
+  name_lock->refresh(published_);
   is_temporary_ready_ = true;
 }
 
@@ -205,10 +205,10 @@ void ContentCommit::stage() {
   write();
   flushed();
   if (!is_temporary_ready_) {
-    transaction_->publish();
+    published_ = transaction_->publish();
     flushed();
   }
-  content_->home_->lock_name()->refresh();
+  content_->home_->lock_name()->refresh(published_);
   finish();
 }
 
@@ -291,7 +291,9 @@ void ContentCommit::publish() {
   if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->unchanged())
     throw std::system_error(ESTALE, std::generic_category(), place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked) take_over_attributes(place);
-  if (!is_temporary_ready_) transaction_->publish();
+  // It may have been renamed since write().
+  if (!new_writer_) content_->writer_->moved(place.directory, place.name);
+  if (!is_temporary_ready_) published_ = transaction_->publish();
   if (place.is_unlinked) {
     // Removed since write(): what was to take its place goes on without a name, too.
     if (created_in_) remove_created();
@@ -300,7 +302,10 @@ void ContentCommit::publish() {
   // The frame may have been replaced by rename; the tree must not take that for another file.
   if (!new_writer_ && !place.is_temporary) {
     if (reopens_) settled_in_ = place.directory;
-    return name_lock->refresh();
+    // What was committed to a file that another program has replaced meanwhile is nowhere.
+    if (!name_lock->refresh(published_))
+      throw std::system_error(ESTALE, std::generic_category(), place.name);
+    return;
   }
   const RepresentationNames& names = name_lock->names();
   if (is_array_ && names.array.empty())

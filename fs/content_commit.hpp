@@ -116,8 +116,9 @@ class ContentCommit {
   bool drops_chunks_ = false;  ///< cut off, though others may have been added again
   bool empty_ = false;
   std::uint64_t epoch_ = 0;
-  bool reopens_ = false;   ///< an earlier commit failed when its file had the name already
-  bool is_named_ = false;  ///< this one may have given its file the name
+  frame::FileStamp published_;  ///< of the file that holds the new state
+  bool reopens_ = false;        ///< an earlier commit failed when its file had the name already
+  bool is_named_ = false;       ///< this one may have given its file the name
   bool finished_ = false;
   bool was_staged_ = false;          ///< the file's temporary holds a state already
   bool is_temporary_ready_ = false;  ///< it has got this commit's state, and not yet its name

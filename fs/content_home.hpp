@@ -93,7 +93,8 @@ class ContentHome {
                                ShownAs shown, const std::function<bool()>& is_unchanged) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
-    virtual void refresh() = 0;
+    /// False, and nothing is told, if that is not the file of the stamp `own`.
+    virtual bool refresh(const frame::FileStamp& own) = 0;
   };
   virtual std::unique_ptr<NameLock> lock_name() = 0;
 

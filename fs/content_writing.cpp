@@ -217,7 +217,7 @@ void Content::store_times() {
   if (!writer_) return;
   writer_->set_times(times.accessed.value_or(kUnchangedTime),
                      times.modified.value_or(kUnchangedTime));
-  name_lock->refresh();
+  name_lock->refresh(snapshot()->stamp());
 }
 
 }  // namespace bloscfs::fs

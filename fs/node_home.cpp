@@ -56,10 +56,11 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const RepresentationNames& names() override;
   std::string settle(const std::string& stored_as, const std::string& wanted_name, ShownAs shown,
                      const std::function<bool()>& is_unchanged) override;
-  void refresh() override {
-    if (place_.is_unlinked) return;
-    names_.rewritten(*object_);
+  bool refresh(const frame::FileStamp& own) override {
+    if (place_.is_unlinked) return true;
+    if (!names_.rewritten(*object_, own)) return false;
     follow_mount_lock(place_.name);
+    return true;
   }
 
  private:

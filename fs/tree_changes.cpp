@@ -346,22 +346,25 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   keep_shown_change(node, changed);
 }
 
-void TreeChanges::rewritten(const NamedObject& object) {
+bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
   const auto st = tree_.root_.stat(object.path());
+  const auto now = tree_.stamp_at(object.path());
+  if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
   ShownAs shown = ShownAs::flat;
   const auto changed = content_change(object.node);
   {
     const MutexLock lock(tree_.mutex_);
     Node& node = tree_.nodes_.node(object.node);
     shown = node.shown;
-    if (st && !node.is_sframe && identity_of(*st) == node.identity) {
+    if (!node.is_sframe && identity_of(*st) == node.identity) {
       node.state = state_of(*st);
       keep_shown_change(node, changed);
-      return;
+      return true;
     }
   }
   // The commit has made another file of it.
   replaced(object.node, object.directory, object.stored_name, shown);
+  return true;
 }
 
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {

@@ -106,8 +106,10 @@ class TreeChanges {
   void link_lost(const NamedObject& object);
   /// What stands under that name now is a new state of the node, a frame made by us: a commit.
   void replaced(NodeId id, NodeId directory, const std::string& stored_name, ShownAs shown);
-  /// The same after a commit to a container that leaves it what it is, under its name.
-  void rewritten(const NamedObject& object);
+  /// The same after a commit to a container that leaves it what it is, under its name. False, and
+  /// nothing changes, if what has the name is not the file of the stamp `own`, of a sparse frame
+  /// the index.
+  bool rewritten(const NamedObject& object, const frame::FileStamp& own);
   /// What a content's node becomes when another program has changed its file: it stands for the
   /// frame `successor` under that name from now on; without one it has lost the name. False where
   /// SOURCE has changed since it was looked at. `heir`: the node that stands for the successor

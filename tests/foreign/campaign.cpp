@@ -458,7 +458,9 @@ void Campaign::check_layers(const FileOracle& file) {
     if (file.doubtful_layers.count(name) != 0) continue;
     const auto shown = get_xattr(mount_ / file.shown, kLayerPrefix + name);
     if (shown != std::string(value.begin(), value.end()))
-      throw Violation(file.shown + ": vlmetalayer " + name);
+      throw Violation(file.shown + ": vlmetalayer " + name + " has " +
+                      (shown ? std::to_string(shown->size()) : "no") + " bytes, not the " +
+                      std::to_string(value.size()) + " of SOURCE");
   }
 }
 

@@ -56,8 +56,8 @@ void FileOracle::after_change(const std::optional<FrameState>& before,
     const ByteVector& value = now->layers.at(name);
     const bool is_stored =
         before && before->layers.count(name) != 0 && before->layers.at(name) == value;
-    if (!next) continue;
-    if (is_stored) {
+    // If the file is gone the mount sets them where it has not looked before there is another.
+    if (is_stored || !next) {
       doubtful.insert(name);
     } else {
       next->layers[name] = value;

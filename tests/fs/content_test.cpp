@@ -49,8 +49,8 @@ class Home : public ContentHome {
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
-    std::string settle(const std::string& stored_as, const std::string& full_name,
-                       ShownAs, const std::function<bool()>&) override {
+    std::string settle(const std::string& stored_as, const std::string& full_name, ShownAs,
+                       const std::function<bool()>&) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
       if (place.name != stored_as && place.name != full_name) place.directory->unlink(place.name);
@@ -58,7 +58,7 @@ class Home : public ContentHome {
       place.is_temporary = false;
       return full_name;
     }
-    void refresh() override {}
+    bool refresh(const frame::FileStamp&) override { return true; }
 
    private:
     Home& home_;

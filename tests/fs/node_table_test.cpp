@@ -36,9 +36,13 @@ BOOST_AUTO_TEST_CASE(newer_node_stands_for_the_object) {
   BOOST_TEST(dropped.size() == 1u);
   BOOST_TEST(table.current({1, 1}) == &recent);
   Node& other = table.add(root, "b", {1, 2});
+  // The number of a file that is gone is given out again.
   table.set_identity(other, {1, 1});
-  BOOST_TEST(table.current({1, 1}) == &recent);
+  BOOST_TEST(table.current({1, 1}) == &other);
   BOOST_TEST(table.current({1, 2}) == nullptr);
+  table.set_identity(recent, {1, 3});
+  BOOST_TEST(table.current({1, 1}) == &other);
+  BOOST_TEST(table.current({1, 3}) == &recent);
 }
 
 BOOST_AUTO_TEST_CASE(names_of_a_hard_link_are_told_the_last_one_first) {

@@ -278,6 +278,41 @@ BOOST_AUTO_TEST_CASE(new_file_whose_name_was_taken_is_kept, *precondition(needs_
   BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 2);
 }
 
+// What waits to replace a file replaces that, and not what another program has made of it.
+BOOST_AUTO_TEST_CASE(change_of_what_a_waiting_file_has_replaced, *precondition(needs_fuse)) {
+  for (const ForeignChange& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
+      OneFrame one;
+      const Fd& file = one.files.emplace_back(open_rw(*one.mount / "new", O_CREAT));
+      write_at(file, 0, written());
+      fs_std::rename(*one.mount / "new", one.shown);
+      BOOST_CHECK(read_file(one.shown) == written());
+      change.make(one.stored(), new_state());
+      BOOST_TEST(sync_error(file) == ESTALE);
+      BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == written());
+      BOOST_CHECK(read_file(one.shown) == new_state());
+      write_at(file, 100, written());
+      BOOST_TEST(sync_error(file) == 0);
+      one.end();
+      BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), 100, written()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(removal_of_what_a_waiting_file_has_replaced, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(old_state()));
+  Mount mount(source.path());
+  Fd file = open_rw(mount / "new", O_CREAT);
+  write_at(file, 0, written());
+  fs_std::rename(mount / "new", mount / "a");
+  fs_std::remove(source / "a.b2frame");
+  BOOST_TEST(sync_error(file) == 0);
+  BOOST_CHECK(read_file(mount / "a") == written());
+  file = Fd();
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_CHECK(stored_contents(source / "a.b2frame") == written());
+  BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 1);
+}
+
 // Whoever looks at the new file before it gets the name must not keep the old one from it.
 BOOST_AUTO_TEST_CASE(file_that_the_mount_knows_takes_the_name, *precondition(needs_fuse)) {
   for (const bool has_reader : {false, true}) BOOST_TEST_CONTEXT("with a reader " << has_reader) {
