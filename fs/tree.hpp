@@ -9,11 +9,12 @@
 // of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
 // it for as long as the kernel knows the node.
 
+#include <compare>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -185,8 +186,10 @@ class Tree {
   std::optional<SourceEntry> visible_entry(NodeId directory, const std::string& path,
                                            const std::string& full_name);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
+  /// `lost` gets a node that was known by one of the names that were looked for in vain, if its
+  /// content leads its file.
   std::optional<std::string> resolve(NodeId directory, const std::string& path,
-                                     const std::string& name);
+                                     const std::string& name, NodeId* lost = nullptr);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct Sight {
     ShownAs shown;
@@ -223,8 +226,10 @@ class Tree {
   struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path);
 
   /// Another node that was known by that name, if its content leads a file that is not there any
-  /// more: SOURCE has `entry` instead. 0 if there is none.
-  NodeId overtaken_node(NodeId directory, const std::string& full_name, const SourceEntry& entry);
+  /// more: SOURCE has something else `there`, or nothing. 0 if there is none.
+  NodeId overtaken_node(NodeId directory, const std::string& full_name,
+                        const std::optional<Identity>& there);
+  Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
   bool is_name_taken(NodeId id) const;
   /// Of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const std::string& path) const;
@@ -252,8 +257,15 @@ class Tree {
   mutable Mutex mutex_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
   NodeTable nodes_ GUARDED_BY(mutex_);
-  /// Nodes that something is or was open of, by a name of theirs, which they may have lost since.
-  std::map<std::pair<NodeId, std::string>, NodeId> opened_names_ GUARDED_BY(mutex_);
+  /// A name of a node that something is or was open of. The node may have lost it since, and
+  /// others may be open that had it, of files that were there before or after its own.
+  struct OpenedName {
+    NodeId directory;
+    std::string full_name;
+    NodeId node;
+    auto operator<=>(const OpenedName&) const = default;
+  };
+  std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
   std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
 };
 

@@ -1,6 +1,7 @@
 // Finding the nodes of shown names, and making them.
 
 #include <utility>
+#include <vector>
 
 #include "fs/tree.hpp"
 
@@ -24,7 +25,10 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
 
 std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const std::string& shown_name,
                                              First first) {
-  const auto full_name = resolve(directory, path(directory), shown_name);
+  NodeId lost = 0;
+  const auto full_name =
+      resolve(directory, path(directory), shown_name, first == First::owner ? &lost : nullptr);
+  if (lost != 0) return outdated(lost, std::nullopt);
   return full_name ? adopt(directory, shown_name, *full_name, first) : std::nullopt;
 }
 
@@ -55,12 +59,10 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& show
   const std::string path = join_path(this->path(directory), full_name);
   const auto entry = look_whole(path);
   if (!entry) return std::nullopt;
-  if (const NodeId overtaken =
-          first == First::owner ? overtaken_node(directory, full_name, *entry) : 0) {
-    const MutexLock lock(mutex_);
-    nodes_.node(overtaken).references++;
-    return Found{overtaken, attributes_of(*entry), false, true};
-  }
+  if (const NodeId overtaken = first == First::owner
+                                   ? overtaken_node(directory, full_name, identity_of(entry->entry))
+                                   : 0)
+    return outdated(overtaken, entry);
   Found found = adopt_entry(directory, full_name, *entry);
   found.attributes = with_link_size(found.attributes, *entry, path);
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
@@ -68,20 +70,33 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& show
   return found;
 }
 
-NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
-                            const SourceEntry& entry) {
+Tree::Found Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry) {
+  Found found{id, {}, false, true};
+  if (entry) found.attributes = attributes_of(*entry);
   const MutexLock lock(mutex_);
-  const auto known = opened_names_.find({directory, full_name});
-  if (known == opened_names_.end()) return 0;
-  const Node* const node = nodes_.find(known->second);
-  const auto file = node == nullptr ? nullptr : node->open_file.lock();
-  if (!file || !node->has_name() || node->name.parent->id != directory ||
-      node->name.name != full_name) {
-    opened_names_.erase(known);
-    return 0;
+  nodes_.node(id).references++;
+  return found;
+}
+
+NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
+                            const std::optional<Identity>& there) {
+  std::vector<std::shared_ptr<const OpenFile>> files;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  for (auto at = opened_names_.lower_bound({directory, full_name, 0});
+       at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
+    const Node* const node = nodes_.find(at->node);
+    const auto file = node == nullptr ? nullptr : node->open_file.lock();
+    if (!file || !node->has_name() || node->name.parent->id != directory ||
+        node->name.name != full_name) {
+      at = opened_names_.erase(at);
+      continue;
+    }
+    files.push_back(file);
+    const bool is_it = there && node->identity == *there;
+    if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
+    ++at;
   }
-  const bool is_it = node->identity == identity_of(entry.entry);
-  return is_it || !file->leads() ? 0 : node->id;
+  return 0;
 }
 
 bool Tree::is_live(const SourceEntry& entry) const {

@@ -79,13 +79,13 @@ bool Tree::is_last_plain_writer(NodeId id) const {
 void Tree::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
   if (opened_names_.size() >= names_to_look_through_) {
-    std::erase_if(opened_names_, [&](const auto& named) {
-      const Node* const known = nodes_.find(named.second);
+    std::erase_if(opened_names_, [&](const OpenedName& named) {
+      const Node* const known = nodes_.find(named.node);
       return known == nullptr || known->open_file.expired();
     });
     names_to_look_through_ = 64 + 2 * opened_names_.size();
   }
-  opened_names_[{node.name.parent->id, node.name.name}] = node.id;
+  opened_names_.insert({node.name.parent->id, node.name.name, node.id});
 }
 
 void Tree::retire_opened(NodeId id, const OpenFile& file) {

@@ -336,7 +336,7 @@ bool Campaign::set_layer(FileOracle& file) {
   if (error != 0) throw Violation(file.shown + ": setxattr gives " + std::strerror(error));
   file.now->layers[name] = value;
   file.dirty_layers.insert(name);
-  note(name);
+  note(name + " of " + std::to_string(value.size()));
   file.doubtful_layers.erase(name);
   return true;
 }
