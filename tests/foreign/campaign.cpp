@@ -261,7 +261,9 @@ int Campaign::sync_overtaken(FileOracle& file, Writer& writer) {
   } else if (error != 0) {
     throw Violation(file.shown + ": fsync gives " + std::strerror(error));
   } else if (file.conflict && file.conflict->is_certain) {
-    throw Violation(file.shown + ": fsync says nothing of what was lost");
+    if (!writer.was_told_late)
+      throw Violation(file.shown + ": fsync says nothing of what was lost");
+    notice(file, nullptr);
   } else {
     file.conflict.reset();
   }
@@ -298,7 +300,8 @@ bool Campaign::close(FileOracle& file) {
     notice(file, nullptr);
   } else if (error != 0 && error != ESTALE) {
     throw Violation(file.shown + ": close gives " + std::strerror(error));
-  } else if (error == 0 && !writer->is_orphan && file.conflict && file.conflict->is_certain) {
+  } else if (error == 0 && !writer->is_orphan && !writer->was_told_late && file.conflict &&
+             file.conflict->is_certain) {
     throw Violation(file.shown + ": close says nothing of what was lost");
   }
   return true;
