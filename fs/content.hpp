@@ -108,6 +108,9 @@ class Content {
   std::uint64_t epoch() const;
   /// True if contents that were written in `epoch` or before were put aside.
   bool lost_contents_of(std::uint64_t epoch) const;
+  /// True if another content has the name that this one had: what would be written here could be
+  /// read by nobody.
+  bool is_abandoned() const;
   /// What was set and not committed when the name got another node.
   struct Inheritance {
     std::uint64_t node;
@@ -284,6 +287,7 @@ class Content {
   std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
   std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
+  bool is_abandoned_ GUARDED_BY(mutex_) = false;
 
   mutable Mutex commit_mutex_;         ///< one commit at a time; taken before mutex_
   std::shared_ptr<ContentHome> home_;  ///< replaced with mutex_ held, too

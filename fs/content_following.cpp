@@ -171,6 +171,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_cont
   is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
   view_is_settled_ = true;
   is_orphan_ = !following.successor;
+  is_abandoned_ = following.heir.has_value();
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
     id_ = services_.next_id++;
@@ -190,6 +191,11 @@ std::uint64_t Content::epoch() const {
 bool Content::lost_contents_of(std::uint64_t epoch) const {
   const ReadLock lock(mutex_);
   return epoch < epoch_after_loss_;
+}
+
+bool Content::is_abandoned() const {
+  const ReadLock lock(mutex_);
+  return is_abandoned_;
 }
 
 std::optional<Content::Inheritance> Content::take_inheritance() {

@@ -66,7 +66,8 @@ bool Filesystem::has_writers(const FileHandle& handle) const {
 void Filesystem::tell_loss(FileHandle& handle) {
   const Content& content = *handle.file->content;
   const std::uint64_t known = handle.epoch.exchange(content.epoch());
-  if (content.lost_contents_of(known)) throw_errno(ESTALE, "changed by another program");
+  if (content.is_abandoned() || content.lost_contents_of(known))
+    throw_errno(ESTALE, "changed by another program");
 }
 
 Content& Filesystem::changing(FileHandle& handle) {

@@ -31,16 +31,9 @@ class Resolver {
   /// Entries that prefer `name`, which is not their full name.
   std::vector<std::string> wanting(const std::string& name) {
     std::vector<std::string> found;
-    const auto consider = [&](const std::string& full_name) {
-      if (full_name == name) return;
+    for (std::string& full_name : possible_full_names(name)) {
       const auto shown = probe_(full_name);
-      if (shown && preferred_name(full_name, *shown) == name) found.push_back(full_name);
-    };
-    for (const std::string_view suffix : kSuffixes) consider(name + std::string(suffix));
-    if (name.ends_with(kNpySuffix)) {
-      const std::string base = name.substr(0, name.size() - kNpySuffix.size());
-      if (!base.empty()) consider(base);
-      for (const std::string_view suffix : kSuffixes) consider(base + std::string(suffix));
+      if (shown && preferred_name(full_name, *shown) == name) found.push_back(std::move(full_name));
     }
     return found;
   }
@@ -56,6 +49,20 @@ class Resolver {
 };
 
 }  // namespace
+
+std::vector<std::string> possible_full_names(const std::string& shown_name) {
+  std::vector<std::string> names;
+  const auto add_all = [&names](const std::string& base) {
+    for (const std::string_view suffix : kSuffixes) names.push_back(base + std::string(suffix));
+  };
+  add_all(shown_name);
+  if (shown_name.ends_with(kNpySuffix)) {
+    const std::string base = shown_name.substr(0, shown_name.size() - kNpySuffix.size());
+    if (!base.empty()) names.push_back(base);
+    add_all(base);
+  }
+  return names;
+}
 
 std::string_view stem(std::string_view name) {
   for (const std::string_view suffix : kSuffixes)

@@ -186,10 +186,8 @@ class Tree {
   std::optional<SourceEntry> visible_entry(NodeId directory, const std::string& path,
                                            const std::string& full_name);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
-  /// `lost` gets a node that was known by one of the names that were looked for in vain, if its
-  /// content leads its file.
   std::optional<std::string> resolve(NodeId directory, const std::string& path,
-                                     const std::string& name, NodeId* lost = nullptr);
+                                     const std::string& name);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct Sight {
     ShownAs shown;
@@ -229,6 +227,8 @@ class Tree {
   /// more: SOURCE has something else `there`, or nothing. 0 if there is none.
   NodeId overtaken_node(NodeId directory, const std::string& full_name,
                         const std::optional<Identity>& there);
+  /// The same for a name that is shown, where SOURCE has nothing under the full name.
+  NodeId lost_node(NodeId directory, const std::string& shown_name);
   Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
   bool is_name_taken(NodeId id) const;
   /// Of what is there; that of a sparse frame is its index file's.

@@ -110,11 +110,9 @@ std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const std::stri
 }
 
 std::optional<std::string> Tree::resolve(NodeId directory, const std::string& path,
-                                         const std::string& name, NodeId* lost) {
+                                         const std::string& name) {
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     const auto entry = visible_entry(directory, path, full_name);
-    if (!entry && lost != nullptr && *lost == 0)
-      *lost = overtaken_node(directory, full_name, std::nullopt);
     return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
   };
   if (!is_virtual(directory)) return full_name_of(name, ask);

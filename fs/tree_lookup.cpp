@@ -25,10 +25,9 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
 
 std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const std::string& shown_name,
                                              First first) {
-  NodeId lost = 0;
-  const auto full_name =
-      resolve(directory, path(directory), shown_name, first == First::owner ? &lost : nullptr);
-  if (lost != 0) return outdated(lost, std::nullopt);
+  if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
+    return outdated(lost, std::nullopt);
+  const auto full_name = resolve(directory, path(directory), shown_name);
   return full_name ? adopt(directory, shown_name, *full_name, first) : std::nullopt;
 }
 
@@ -38,6 +37,8 @@ std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& nam
 
 std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
   return find_followed([&](First first) {
+    if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
+      return std::optional(outdated(lost, std::nullopt));
     auto found = adopt(directory, entry.shown_name, entry.full_name, first);
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
     return found ? found : adopt_shown(directory, entry.shown_name, first);
@@ -95,6 +96,19 @@ NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
     const bool is_it = there && node->identity == *there;
     if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
     ++at;
+  }
+  return 0;
+}
+
+NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
+  {
+    const MutexLock lock(mutex_);
+    const auto first = opened_names_.lower_bound({directory, {}, 0});
+    if (first == opened_names_.end() || first->directory != directory) return 0;
+  }
+  for (const std::string& full_name : possible_full_names(shown_name)) {
+    const NodeId node = overtaken_node(directory, full_name, std::nullopt);
+    if (node != 0 && !root_.stat(join_path(path(directory), full_name))) return node;
   }
   return 0;
 }
