@@ -106,6 +106,9 @@ class Content {
   std::optional<std::string> keep_for_recovery();
   /// Grows with each state of somebody else's that the content went on from.
   std::uint64_t epoch() const;
+  /// The same for a page that the kernel writes back, which belongs to the state that it was read
+  /// in. ESTALE while the kernel may have pages of an older one.
+  std::uint64_t epoch_of_pages() const;
   /// True if contents that were written in `epoch` or before were put aside.
   bool lost_contents_of(std::uint64_t epoch) const;
   /// True if another content has the name that this one had: what would be written here could be
@@ -236,6 +239,8 @@ class Content {
   Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
   void go_on_from(const ContentHome::Following& following, bool lost_contents)
       REQUIRES(commit_mutex_);
+  void switch_to(const ContentHome::Following& following, bool lost_contents,
+                 std::shared_ptr<std::atomic<bool>> pages_forgotten) REQUIRES(commit_mutex_);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
@@ -288,6 +293,8 @@ class Content {
   std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
   std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
   bool is_abandoned_ GUARDED_BY(mutex_) = false;
+  /// Set when the kernel has no page of an older epoch; null in the first one.
+  std::shared_ptr<std::atomic<bool>> pages_forgotten_ GUARDED_BY(mutex_);
 
   mutable Mutex commit_mutex_;         ///< one commit at a time; taken before mutex_
   std::shared_ptr<ContentHome> home_;  ///< replaced with mutex_ held, too

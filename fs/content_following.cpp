@@ -159,7 +159,15 @@ Content::Kept Content::keep_in(Refuge& refuge) {
 
 void Content::go_on_from(const ContentHome::Following& following, bool lost_contents) {
   writer_.reset();  // the next commit opens one
+  const auto pages_forgotten = std::make_shared<std::atomic<bool>>(false);
+  switch_to(following, lost_contents, pages_forgotten);
+  home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
+}
+
+void Content::switch_to(const ContentHome::Following& following, bool lost_contents,
+                        std::shared_ptr<std::atomic<bool>> pages_forgotten) {
   const WriteLock lock(mutex_);
+  pages_forgotten_ = std::move(pages_forgotten);
   LayerChanges layers = std::exchange(live_.metalayers, {});
   layers.merge(frozen_->metalayers);
   live_ = Layer();
@@ -185,6 +193,13 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_cont
 
 std::uint64_t Content::epoch() const {
   const ReadLock lock(mutex_);
+  return epoch_;
+}
+
+std::uint64_t Content::epoch_of_pages() const {
+  const ReadLock lock(mutex_);
+  if (is_abandoned_ || (pages_forgotten_ && !*pages_forgotten_))
+    throw std::system_error(ESTALE, std::generic_category(), "page of another state");
   return epoch_;
 }
 

@@ -69,10 +69,13 @@ class ContentHome {
     std::shared_ptr<const frame::Snapshot> successor;
     std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
   };
-  /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree
-  /// and of the kernel. Without a successor the content's file has no name any more. ESTALE where
-  /// SOURCE does not come to rest.
+  /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
+  /// Without a successor the content's file has no name any more. ESTALE where SOURCE does not come
+  /// to rest.
   virtual Following follow() = 0;
+  /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
+  /// it has written what was changed in it, and has nothing any more.
+  virtual void forget_pages(std::function<void()> done) = 0;
 
   /// Keeps every name in the mount as it is while it lives; taken last of all locks. Errors are
   /// std::system_error: ESTALE when somebody else has put something else in the file's place.

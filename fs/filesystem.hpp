@@ -97,9 +97,12 @@ class Filesystem {
   /// set, also to what it is.
   void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller);
 
+  /// Who writes to a container: a program, or the kernel, which writes pages back.
+  enum class WriteOf { bytes, pages };
   /// To containers.
-  void write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes);
-  void write(FileHandle& handle, std::optional<std::int64_t> at, std::span<CellBytes> cells);
+  void write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at, codec::Bytes bytes);
+  void write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at,
+             std::span<CellBytes> cells);
   void truncate(FileHandle& handle, std::int64_t size);
   /// The same without a handle.
   void resize(NodeId node, std::int64_t size);
@@ -140,7 +143,7 @@ class Filesystem {
   Content& changing(FileHandle& handle);
   void tell_loss(FileHandle& handle);
   template <typename Write>
-  void write_knowing(FileHandle& handle, const Write& write);
+  void write_knowing(FileHandle& handle, WriteOf what, const Write& write);
   void read_content(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
   /// Where values must stay what they are the log says why, once.
   void require_changeable(NodeId node, const Content& content);

@@ -115,7 +115,15 @@ void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller&
 
 /// Again where the content goes on from another state meanwhile, unless that lost something.
 template <typename Write>
-void Filesystem::write_knowing(FileHandle& handle, const Write& write) {
+void Filesystem::write_knowing(FileHandle& handle, WriteOf what, const Write& write) {
+  if (what == WriteOf::pages) {
+    if (!handle.writes) throw_errno(EBADF, "file handle is not open for writing");
+    // Never to a state that nobody has looked at, which it would bring old bytes to.
+    Content& content = *handle.file->content;
+    const std::uint64_t epoch = content.epoch_of_pages();
+    committer_.note(handle.file->content, handle.file);
+    return write(content, epoch);
+  }
   for (;;) {
     Content& content = changing(handle);
     const std::uint64_t epoch = handle.epoch;
@@ -127,13 +135,16 @@ void Filesystem::write_knowing(FileHandle& handle, const Write& write) {
   }
 }
 
-void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at, codec::Bytes bytes) {
-  write_knowing(handle, [&](Content& content, auto epoch) { content.write(at, bytes, epoch); });
+void Filesystem::write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at,
+                       codec::Bytes bytes) {
+  write_knowing(handle, what,
+                [&](Content& content, auto epoch) { content.write(at, bytes, epoch); });
 }
 
-void Filesystem::write(FileHandle& handle, std::optional<std::int64_t> at,
+void Filesystem::write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at,
                        std::span<CellBytes> cells) {
-  write_knowing(handle, [&](Content& content, auto epoch) { content.write(at, cells, epoch); });
+  write_knowing(handle, what,
+                [&](Content& content, auto epoch) { content.write(at, cells, epoch); });
 }
 
 void Filesystem::truncate(FileHandle& handle, std::int64_t size) {

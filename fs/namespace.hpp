@@ -50,7 +50,7 @@ class Namespace {
 
   /// Before the first change; `contents` may be null and outlives the mount.
   void set_contents(Contents* contents) { contents_ = services_.contents = contents; }
-  void set_forget_pages(std::function<void(NodeId)> forget) {
+  void set_forget_pages(std::function<void(NodeId, std::function<void()>)> forget) {
     services_.forget_pages = std::move(forget);
   }
 

@@ -141,7 +141,6 @@ ContentHome::Following NodeHome::follow() {
     if (!names.follow(node_, *name, seen, heir)) continue;
     if (name->waiting_as) remove_waiting(*name);
     if (heir) following = {nullptr, *heir};
-    services_.forget_pages(node_);
     return following;
   }
   throw std::system_error(ESTALE, std::generic_category(), "a file that changes all the time");

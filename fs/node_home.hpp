@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "fs/content_home.hpp"
 #include "fs/contents.hpp"
@@ -31,8 +32,9 @@ struct NameServices {
   Contents* contents = nullptr;  ///< of a writable mount
   DoomedFrames doomed = {};
   FreedNames freed{root};
-  /// Has the kernel forget what it keeps of a node's contents and attributes.
-  std::function<void(NodeId)> forget_pages = [](NodeId) {};
+  /// As ContentHome's; attributes are forgotten, too.
+  std::function<void(NodeId, std::function<void()> done)> forget_pages =
+      [](NodeId, const std::function<void()>& done) { done(); };
 };
 
 /// The first full name under which a container would be shown as asked; `previous` is its full name
@@ -54,6 +56,9 @@ class NodeHome final : public ContentHome {
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) override;
   Following follow() override;
+  void forget_pages(std::function<void()> done) override {
+    services_.forget_pages(node_, std::move(done));
+  }
   void before_values_change() override;
   void require_changeable() override;
 

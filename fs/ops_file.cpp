@@ -146,11 +146,13 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
     const bool appends =
         (info->flags & O_APPEND) != 0 && !info->writepage && !mount_state(request).writeback;
     const auto at = appends ? std::nullopt : std::optional<std::int64_t>(offset);
+    const auto what = info->writepage ? Filesystem::WriteOf::pages : Filesystem::WriteOf::bytes;
     const fuse_buf& bytes = in->buf[0];
     if (const auto cells = written_cells(); !cells.empty())
-      fs.write(*handle, at, cells);
+      fs.write(*handle, what, at, cells);
     else
-      fs.write(*handle, at, codec::Bytes(static_cast<const std::uint8_t*>(bytes.mem), bytes.size));
+      fs.write(*handle, what, at,
+               codec::Bytes(static_cast<const std::uint8_t*>(bytes.mem), bytes.size));
     fuse_reply_write(request, bytes.size);
     prepare_memory();
   });

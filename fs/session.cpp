@@ -275,8 +275,9 @@ void run_session(SessionSettings settings) {
   state.filesystem = &filesystem;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
-  filesystem.names().set_forget_pages(
-      [&kernel_flush](NodeId node) { kernel_flush.before(node, [] {}); });
+  filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
+    kernel_flush.before(node, std::move(done));
+  });
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
   const int error = session.serve(threads.requests);
   try {

@@ -41,6 +41,7 @@ class Home : public ContentHome {
   std::unique_ptr<Refuge> conflict_refuge(ShownAs) override { return nullptr; }
   std::unique_ptr<Refuge> recovery_refuge(ShownAs) override { return nullptr; }
   Following follow() override { return {}; }
+  void forget_pages(std::function<void()>) override {}
   const StoredPlace& place() const { return place_; }
 
  private:

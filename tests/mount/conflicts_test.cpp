@@ -1,12 +1,14 @@
 // A file that another program changes in SOURCE while contents that were written to it wait: those
 // are kept beside it, whoever wrote them is told once, and the file goes on from the new state.
 
+#include <cstring>
 #include <ctime>
 #include <deque>
 #include <optional>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "tests/mount/errno_of.hpp"
@@ -34,6 +36,11 @@ ByteVector written() { return make_contents("noise", 4, 5000, 1); }
 ByteVector old_and_written() { return patched(old_state(), kAt, written()); }
 ByteVector zeros_and_written() { return patched(ByteVector(kOldLength), kAt, written()); }
 
+/// Asks the mount, and not what the kernel remembers.
+int look_at(const fs_std::path& path) {
+  struct statx st {};
+  return errno_of(statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st));
+}
 int sync_error(const Fd& file) { return errno_of(fsync(file.get())); }
 int write_error_of(const Fd& file, off_t offset, const ByteVector& bytes) {
   return errno_of(static_cast<int>(pwrite(file.get(), bytes.data(), bytes.size(), offset)));
@@ -276,6 +283,32 @@ BOOST_AUTO_TEST_CASE(new_file_whose_name_was_taken_is_kept, *precondition(needs_
   BOOST_TEST(mount.unmount().ok());
   BOOST_CHECK(stored_contents(source / "a.b2frame") == patched(new_state(), 0, written()));
   BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 2);
+}
+
+// A page that was changed in a mapping holds bytes of the state that it was read in beside it.
+BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(needs_fuse)) {
+  for (const bool looks_first : {false, true}) BOOST_TEST_CONTEXT("looks first " << looks_first) {
+      OneFrame one;
+      const Fd& file = one.open();
+      void* const memory =
+          mmap(nullptr, kOldLength, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+      BOOST_REQUIRE(memory != MAP_FAILED);
+      const ByteVector bytes = written();
+      std::memcpy(static_cast<std::uint8_t*>(memory) + kAt, bytes.data(), bytes.size());
+      replace_by_rename(one.stored(), flat_frame(new_state()));
+      // Whoever looks has the file go on from the new state before the page is written.
+      if (looks_first) BOOST_TEST(look_at(one.shown) == 0);
+      BOOST_TEST(errno_of(msync(memory, kOldLength, MS_SYNC)) != 0);
+      munmap(memory, kOldLength);
+      BOOST_TEST(comes_true([&] { return read_file(one.shown) == new_state(); }));
+      one.files.clear();
+      BOOST_TEST(one.mount->unmount().ok());
+      BOOST_CHECK(stored_contents(one.stored()) == new_state());
+      const auto conflicts = conflicts_of(one.source.path(), "a");
+      if (!looks_first) BOOST_TEST(conflicts.size() == 1u);
+      for (const std::string& name : conflicts)
+        BOOST_CHECK(stored_contents(one.source / name) == old_and_written());
+    }
 }
 
 // What waits to replace a file replaces that, and not what another program has made of it.
