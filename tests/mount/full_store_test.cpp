@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "tests/mount/foreign_changes.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -250,6 +251,36 @@ BOOST_AUTO_TEST_CASE(unmount_tells_what_does_not_fit, *precondition(needs_fuse_a
   Mount again(full.store.source());
   BOOST_CHECK(read_file(again / "old") == old_contents());
   BOOST_TEST(!fs_std::exists(again / "new"));
+}
+
+/// What another program's change leaves no place for waits until it can be kept beside that.
+BOOST_AUTO_TEST_CASE(conflict_that_does_not_fit_is_kept_until_it_does,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  const ByteVector bytes = new_contents(2 * kFree);
+  const ByteVector theirs = make_contents("text", 3, kMiB, 1);
+  Mount mount(full.store.source());
+  {
+    const Fd fd = open_to_write(mount / "old");
+    std::size_t written = 0;
+    BOOST_TEST(write_error(fd.get(), bytes, written) == 0);
+    replace_by_rename(full.store.source() / "old.b2frame", flat_frame(theirs));
+    for (int tries = 0; tries < 2; tries++) {
+      BOOST_TEST(fsync(fd.get()) == -1);
+      BOOST_TEST(errno == ENOSPC);
+    }
+    BOOST_TEST(conflicts_of(full.store.source(), "old").empty());
+    full.store.make_space();
+    BOOST_TEST(fsync(fd.get()) == -1);
+    BOOST_TEST(errno == ESTALE);
+    BOOST_TEST(fsync(fd.get()) == 0);
+  }
+  BOOST_CHECK(read_file(mount / "old") == theirs);
+  BOOST_TEST(mount.unmount().ok());
+  const fs_std::path conflict = conflict_of(full.store.source(), "old");
+  full.verify(conflict.filename().c_str());
+  BOOST_CHECK(stored_contents(conflict) == bytes);
+  BOOST_CHECK(stored_contents(full.store.source() / "old.b2frame") == theirs);
 }
 
 BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
