@@ -181,7 +181,7 @@ std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& 
                                        ShownAs shown, const std::function<bool()>& is_unchanged) {
   meet_successor(names_, old, directory, shown_name_, full_name);
   services_.freed.before_taking(directory, full_name, shown);
-  const std::string meeting = visible_name(old);
+  std::string meeting = visible_name(old);
   if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}})) {
     take_name(old, directory, stored_as, full_name, is_unchanged);
     return full_name;

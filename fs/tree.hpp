@@ -9,7 +9,6 @@
 // of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
 // it for as long as the kernel knows the node.
 
-#include <compare>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -263,7 +263,10 @@ class Tree {
     NodeId directory;
     std::string full_name;
     NodeId node;
-    auto operator<=>(const OpenedName&) const = default;
+    bool operator<(const OpenedName& other) const {
+      return std::tie(directory, full_name, node) <
+             std::tie(other.directory, other.full_name, other.node);
+    }
   };
   std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
   std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
