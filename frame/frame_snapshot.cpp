@@ -124,6 +124,10 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
 
 bool FrameSnapshot::unchanged() const {
   const PeerLock::Shared shared(peer_lock_);
+  return is_as_taken();
+}
+
+bool FrameSnapshot::is_as_taken() const {
   return is_left_alone() && expected_->matches(*source_, frame_offset_);
 }
 

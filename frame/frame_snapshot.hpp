@@ -18,7 +18,8 @@ namespace bloscfs::frame {
 
 class FrameSnapshot : public Snapshot {
  public:
-  bool unchanged() const override;
+  bool unchanged() const final;
+  bool is_as_taken() const override;
   std::vector<MetalayerEntry> vlmetalayers() const override;
   bool has_chunk_map() const override { return info_.nchunks > 0; }
   bool needs_chunk_map() const override { return info_.variable_chunks && info_.nchunks > 0; }

@@ -38,8 +38,14 @@ bool replace_expected(StoreDirectory& directory, const std::string& from, const 
     directory.rename(from, to, RenameMode::replace);
     return true;
   }
-  const auto replaced = directory.stamp(from);
-  if (!replaced || is_expected(*replaced)) return true;
+  try {
+    const auto replaced = directory.stamp(from);
+    if (!replaced || is_expected(*replaced)) return true;
+  } catch (...) {
+    // Who cleans up behind this removes `from`, which is not ours now.
+    put_back(directory, from, to, ours);
+    throw;
+  }
   put_back(directory, from, to, ours);
   return false;
 }

@@ -53,8 +53,7 @@ class SframeSnapshot final : public FrameSnapshot {
 
   /// Numbers of chunk files are used again, so an index that somebody replaced makes what this one
   /// says doubtful.
-  bool unchanged() const override {
-    const PeerLock::Shared shared = lock_shared();
+  bool is_as_taken() const override {
     if (!is_left_alone()) return false;
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;

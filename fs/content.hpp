@@ -91,7 +91,7 @@ class Content {
   bool is_current() const;
   bool is_overtaken() const { return !is_current(); }
   /// False once the file is not as the content left it, wherever that is. While a commit changes it
-  /// the header tells.
+  /// the header tells. Waits for nobody.
   bool is_file_current() const;
   /// Where the file is not current any more: goes on from what has its name now, the end of an
   /// epoch. Contents that were written are put into a
@@ -117,6 +117,7 @@ class Content {
   /// What was set and not committed when the name got another node.
   struct Inheritance {
     std::uint64_t node;
+    std::shared_ptr<ContentHome> home;
     LayerChanges metalayers;
   };
   std::optional<Inheritance> take_inheritance();
@@ -144,13 +145,14 @@ class Content {
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
   /// committed.
-  void resize(std::int64_t size);
+  void resize(std::int64_t size, std::optional<std::uint64_t> epoch = std::nullopt);
   /// Throws EFBIG where the file could not be committed with this size.
   void require_storable(std::int64_t size) const;
   /// Makes the size at least this, and counts as a change in any case.
-  void reserve(std::int64_t end);
+  void reserve(std::int64_t end, std::optional<std::uint64_t> epoch = std::nullopt);
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
-  void zero(std::int64_t offset, std::int64_t size);
+  void zero(std::int64_t offset, std::int64_t size,
+            std::optional<std::uint64_t> epoch = std::nullopt);
   /// The caller has checked that a commit can store that.
   void set_metalayer(const LayerName& name, LayerChange value);
   /// What was done to metalayers and is not committed yet.
@@ -253,6 +255,7 @@ class Content {
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
   /// Before bytes from `begin` on change, and the size becomes `end`.
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
+  void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
   void touch() REQUIRES(mutex_);
   /// Gives the file the times that are shown, if it was committed.
   void store_times() REQUIRES(commit_mutex_);

@@ -316,11 +316,14 @@ void ContentCommit::publish() {
     throw std::system_error(place.is_temporary ? ESTALE : EEXIST, std::generic_category(),
                             place.name);
   is_named_ = true;
+  const bool was_temporary = place.is_temporary;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
   writer.moved(place.directory,
                name_lock->settle(stored_as_, name, is_array_ ? ShownAs::array : ShownAs::flat,
-                                 [this] { return !snapshot_ || snapshot_->unchanged(); }));
+                                 [this, was_temporary] {
+                                   return snapshot_ ? snapshot_->is_as_taken() : was_temporary;
+                                 }));
   settled_in_ = place.directory;
 }
 

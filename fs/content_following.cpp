@@ -62,7 +62,7 @@ bool Content::is_current() const {
 
 bool Content::is_file_current() const {
   const auto known = snapshot();
-  return !known || known->unchanged();
+  return !known || known->is_as_taken();
 }
 
 bool Content::follow_source() {
@@ -175,7 +175,7 @@ void Content::switch_to(const ContentHome::Following& following, bool lost_conte
   if (following.successor)
     live_.metalayers = std::move(layers);
   else if (following.heir)
-    inheritance_ = {*following.heir, std::move(layers)};
+    inheritance_ = {*following.heir, following.heir_home, std::move(layers)};
   is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
   view_is_settled_ = true;
   is_orphan_ = !following.successor;

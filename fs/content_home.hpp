@@ -68,6 +68,7 @@ class ContentHome {
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
     std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
+    std::shared_ptr<ContentHome> heir_home;
   };
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
   /// Without a successor the content's file has no name any more. ESTALE where SOURCE does not come

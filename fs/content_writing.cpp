@@ -91,6 +91,10 @@ void Content::write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
   });
 }
 
+void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
+  if (epoch && *epoch != epoch_) throw_errno(ESTALE, "source was changed while in use");
+}
+
 template <typename Change>
 void Content::changing(const Change& change) {
   for (;;) {
@@ -109,7 +113,7 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
   const auto size = static_cast<std::int64_t>(count);
   services_.budget.wait_for_room();
   changing([&]() REQUIRES(mutex_) {
-    if (epoch && *epoch != epoch_) throw_errno(ESTALE, "source was changed while in use");
+    require_epoch(epoch);
     const std::int64_t offset = at.value_or(size_);
     if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
     check_writable(offset, std::max(size_, offset + size));
@@ -121,10 +125,11 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
   });
 }
 
-void Content::resize(std::int64_t size) {
+void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
   if (size < 0) throw_errno(EINVAL, "truncate");
   bool is_same = false;
   changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
     is_same = size == size_;
     if (!is_same) check_writable(size, size);
     if (size < size_) {
@@ -149,9 +154,10 @@ void Content::require_storable(std::int64_t size) const {
                          size);
 }
 
-void Content::reserve(std::int64_t end) {
+void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
   bool grows = false;
   changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
     grows = end > size_;
     if (grows) {
       check_writable(size_, end);
@@ -165,8 +171,9 @@ void Content::reserve(std::int64_t end) {
   store_times();
 }
 
-void Content::zero(std::int64_t offset, std::int64_t size) {
+void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::uint64_t> epoch) {
   changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
     const std::int64_t end = std::min(size_, offset + std::min(size, size_));
     if (end <= offset) return;
     check_writable(offset, size_);

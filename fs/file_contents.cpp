@@ -110,7 +110,7 @@ void FileContents::follow(NodeId node) {
   const auto state = tree_.state_in_source(node);
   // Others may have changed the file's mode, or linked it.
   if (file->content->is_current()) {
-    if (state) tree_.confirm_state(node, *state);
+    if (state) tree_.confirm_state(node, *state);  // unless a commit has ended meanwhile
     return;
   }
   try {
@@ -119,14 +119,16 @@ void FileContents::follow(NodeId node) {
     // Nobody writes to what cannot follow: who has it open keeps its snapshot.
     if (file->content->is_overtaken() && !file->leads()) tree_.retire_opened(node, *file);
   } catch (const std::exception& error) {
-    log::error(fmt::format("{}: changed by another program: {}", tree_.path(node), error.what()));
+    const auto name = tree_.name_of(node);
+    log::error(fmt::format("{}: changed by another program: {}",
+                           name ? name->path() : "a file without a name", error.what()));
   }
 }
 
 bool FileContents::go_on(const std::shared_ptr<Content>& content) {
   if (!content->follow_source()) return false;
   if (auto inheritance = content->take_inheritance()) {
-    const auto heir = open(inheritance->node, tree_.entry(inheritance->node));
+    const auto heir = open_for_writing(inheritance->node, inheritance->home);
     for (auto& [name, value] : inheritance->metalayers)
       heir->content->set_metalayer(name, std::move(value));
     changed(heir);

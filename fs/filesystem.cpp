@@ -145,6 +145,11 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
       handle->file->content->make_writable(names_.home(node));
       handle->file->content->add_writer();
       handle->writes = true;
+      if (tree_.opened(node) != handle->file) {
+        // The node has given way to another one meanwhile.
+        handle->file->content->remove_writer();
+        throw_errno(ESTALE, "changed by another program");
+      }
       if ((flags & O_TRUNC) != 0) truncate(*handle, 0);
     }
     const bool changed = tree_.take_change(node, entry);

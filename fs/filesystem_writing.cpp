@@ -151,7 +151,8 @@ void Filesystem::truncate(FileHandle& handle, std::int64_t size) {
   if (handle.plain)
     handle.plain->truncate(size);
   else
-    changing(handle).resize(size);
+    write_knowing(handle, WriteOf::bytes,
+                  [&](Content& content, auto epoch) { content.resize(size, epoch); });
 }
 
 void Filesystem::resize(NodeId node, std::int64_t size) {
@@ -174,20 +175,21 @@ void Filesystem::resize(NodeId node, std::int64_t size) {
 
 void Filesystem::allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size) {
   if (handle.plain) return handle.plain->allocate(mode, offset, size);
-  Content& content = changing(handle);
   const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
   const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
   const bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
   if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0)
     throw_errno(EOPNOTSUPP, "fallocate");
   if (size > std::numeric_limits<std::int64_t>::max() - offset) throw_errno(EFBIG, "fallocate");
-  if (!punches) {
-    // What no disk has room for is told from what no file can hold.
-    content.require_storable(offset + size);
-    require_space(offset + size - content.size());
-    content.reserve(keeps_size ? 0 : offset + size);
-  }
-  if (punches || zeroes) content.zero(offset, size);
+  write_knowing(handle, WriteOf::bytes, [&](Content& content, auto epoch) {
+    if (!punches) {
+      // What no disk has room for is told from what no file can hold.
+      content.require_storable(offset + size);
+      require_space(offset + size - content.size());
+      content.reserve(keeps_size ? 0 : offset + size, epoch);
+    }
+    if (punches || zeroes) content.zero(offset, size, epoch);
+  });
 }
 
 void Filesystem::require_space(std::int64_t size) const {

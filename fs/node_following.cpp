@@ -9,6 +9,7 @@
 #include "frame/local_store.hpp"
 #include "fs/conflict_name.hpp"
 #include "fs/kept_files.hpp"
+#include "fs/log.hpp"
 #include "fs/node_home.hpp"
 
 namespace bloscfs::fs {
@@ -140,7 +141,7 @@ ContentHome::Following NodeHome::follow() {
     std::optional<NodeId> heir;
     if (!names.follow(node_, *name, seen, heir)) continue;
     if (name->waiting_as) remove_waiting(*name);
-    if (heir) following = {nullptr, *heir};
+    if (heir) following = {nullptr, *heir, std::make_shared<NodeHome>(services_, *heir)};
     return following;
   }
   throw std::system_error(ESTALE, std::generic_category(), "a file that changes all the time");
@@ -151,7 +152,8 @@ void NodeHome::remove_waiting(const Tree::NodeName& name) const {
   try {
     services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    // The next mount removes it. The tree knows already what has the name.
+    if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
   }
 }
 

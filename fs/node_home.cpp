@@ -167,8 +167,15 @@ void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& d
   if (!directory.stat(old.stored_name)) return;
   const std::string aside = new_temporary_name();
   directory.rename_to_free(old.stored_name, directory, aside);
-  const auto st = directory.stat(aside);
-  if (st && is_same(*st, old.entry.entry) && is_unchanged()) {
+  bool is_ours = false;
+  try {
+    const auto st = directory.stat(aside);
+    is_ours = st && is_same(*st, old.entry.entry) && is_unchanged();
+  } catch (...) {
+    directory.rename_to_free(aside, directory, old.stored_name);
+    throw;
+  }
+  if (is_ours) {
     services_.freed.note(directory, old.stored_name, old.entry.shown);
     Removal(names_, services_).remove_stored(old, directory, aside);
   } else {

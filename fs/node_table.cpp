@@ -107,7 +107,7 @@ Node& NodeTable::add(Node& parent, const std::string& name, const Identity& iden
 }
 
 void NodeTable::set_identity(Node& node, const Identity& identity) {
-  if (node.identity == identity) return;
+  if (node.identity == identity && node.by_identity.is_linked()) return;
   retire(node);
   // The file of one that had it is gone: inode numbers are given out again.
   if (Node* const previous = current(identity)) retire(*previous);

@@ -151,6 +151,7 @@ std::optional<FileState> Tree::state_in_source(NodeId id) {
 }
 
 void Tree::confirm_state(NodeId id, const FileState& state) {
+  if (state_in_source(id) != state) return;
   const MutexLock lock(mutex_);
   nodes_.node(id).state = state;
 }

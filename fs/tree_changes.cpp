@@ -426,6 +426,10 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
     if (!gives_way(*other, others.get(), dropped)) heir = other->id;
   }
   if (name.waiting_as || !successor || heir) leave_name(node, dropped);
+  if (heir && !other->rare().wanted_name) {
+    keep(nodes.add_name(*other, nodes.node(name.directory), name.full_name));
+    tree_.note_opened(*other);
+  }
   if (successor && !heir) {
     keep(nodes.add_name(node, nodes.node(name.directory), name.full_name));
     take_entry(node, *successor);

@@ -15,7 +15,12 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
   };
   std::optional<Found> found = look_once(follower_ ? First::owner : First::look);
   if (found && found->is_outdated && follower_) {
-    follower_(found->id);
+    try {
+      follower_(found->id);
+    } catch (...) {
+      forget(found->id, 1);
+      throw;
+    }
     forget(found->id, 1);
     found = look_once(First::look);
   }
@@ -87,12 +92,12 @@ NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
        at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
     const Node* const node = nodes_.find(at->node);
     const auto file = node == nullptr ? nullptr : node->open_file.lock();
+    if (file) files.push_back(file);
     if (!file || !node->has_name() || node->name.parent->id != directory ||
         node->name.name != full_name) {
       at = opened_names_.erase(at);
       continue;
     }
-    files.push_back(file);
     const bool is_it = there && node->identity == *there;
     if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
     ++at;

@@ -34,9 +34,10 @@ std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
 
 std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
                                                    const SourceEntry& entry) {
+  std::shared_ptr<const OpenFile> other;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  auto other = node.open_file.lock();
+  other = node.open_file.lock();
   if (other && !other->content == !file->content) return other;
   if (node.is_container && !(node.state == state_of(entry.source)))
     throw_errno(ESTALE, "inode " + std::to_string(id));
@@ -89,9 +90,11 @@ void Tree::note_opened(const Node& node) {
 }
 
 void Tree::retire_opened(NodeId id, const OpenFile& file) {
+  std::shared_ptr<const OpenFile> opened;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (node.open_file.lock().get() != &file) return;
+  opened = node.open_file.lock();
+  if (opened.get() != &file) return;
   node.open_file.reset();
   node.was_followed = true;
 }
