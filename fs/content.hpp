@@ -131,6 +131,7 @@ class Content {
   /// To be called before the first change. `home` outlives the content. Throws EROFS for what
   /// cannot be written (Bloscpack), EACCES etc. of the file.
   void make_writable(std::shared_ptr<ContentHome> home);
+  bool is_writable() const;
   /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
   /// are not stored, EROFS where what others keep of them could not be marked stale.
   void require_changeable(ContentHome& home) const;

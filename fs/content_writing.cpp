@@ -31,6 +31,11 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
 }
 
+bool Content::is_writable() const {
+  const ReadLock lock(mutex_);
+  return home_ != nullptr;
+}
+
 void Content::require_changeable(ContentHome& home) const {
   std::shared_ptr<const frame::Snapshot> known;
   {

@@ -128,7 +128,9 @@ void FileContents::follow(NodeId node) {
 bool FileContents::go_on(const std::shared_ptr<Content>& content) {
   if (!content->follow_source()) return false;
   if (auto inheritance = content->take_inheritance()) {
-    const auto heir = open_for_writing(inheritance->node, inheritance->home);
+    const auto heir = open(inheritance->node, tree_.entry(inheritance->node));
+    // Not asked of one that is: it may be in the batch that this was found out in.
+    if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);
     for (auto& [name, value] : inheritance->metalayers)
       heir->content->set_metalayer(name, std::move(value));
     changed(heir);
