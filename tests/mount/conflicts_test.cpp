@@ -1,21 +1,14 @@
 // A file that another program changes in SOURCE while contents that were written to it wait: those
 // are kept beside it, whoever wrote them is told once, and the file goes on from the new state.
 
-#include <chrono>
-#include <cstring>
 #include <ctime>
-#include <deque>
 #include <optional>
-#include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "tests/mount/errno_of.hpp"
-#include "tests/mount/foreign_changes.hpp"
+#include "tests/mount/one_frame.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
@@ -29,64 +22,6 @@ namespace bloscfs::test {
 namespace {
 
 using boost::unit_test::precondition;
-
-constexpr std::size_t kOldLength = 200000;
-constexpr std::size_t kAt = 70000;  ///< where something is written
-
-ByteVector old_state() { return make_contents("text", 1, kOldLength, 1); }
-ByteVector new_state() { return make_contents("noise", 2, kOldLength + 70000, 1); }
-ByteVector written() { return make_contents("noise", 4, 5000, 1); }
-ByteVector old_and_written() { return patched(old_state(), kAt, written()); }
-ByteVector zeros_and_written() { return patched(ByteVector(kOldLength), kAt, written()); }
-
-/// Asks the mount, and not what the kernel remembers.
-int look_at(const fs_std::path& path) {
-  struct statx st {};
-  return errno_of(statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st));
-}
-int sync_error(const Fd& file) { return errno_of(fsync(file.get())); }
-int write_error_of(const Fd& file, off_t offset, const ByteVector& bytes) {
-  return errno_of(static_cast<int>(pwrite(file.get(), bytes.data(), bytes.size(), offset)));
-}
-/// What close() tells; it is asked of a copy, since the original is closed silently.
-int close_error(const Fd& file) { return errno_of(close(dup(file.get()))); }
-
-/// A mount of a frame `a` that waits for nothing yet.
-struct OneFrame {
-  explicit OneFrame(const std::vector<std::string>& options = {}) {
-    write_file(stored(), flat_frame(old_state()));
-    MountSettings settings;
-    settings.options = options;
-    mount.emplace(source.path(), settings);
-    shown = *mount / "a";
-  }
-  fs_std::path stored() const { return source / "a.b2frame"; }
-  const Fd& open() { return files.emplace_back(open_rw(shown)); }
-  const Fd& open_with_pending() {
-    write_at(open(), kAt, written());
-    return files.back();
-  }
-  /// One line that says what has become of it, and nothing that failed.
-  void check_log() const {
-    const std::string log = mount->log();
-    BOOST_TEST(occurrences(log, "\n") == 1, log);
-    BOOST_TEST(occurrences(log, "is kept as a.conflict-") == 1, log);
-  }
-  void end() {
-    files.clear();
-    const auto result = mount->unmount();
-    BOOST_TEST(result.ok(), result.description());
-    check_log();
-    BOOST_TEST(conflicts_of(source.path(), "a").size() == 1u);
-    BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) ==
-               (fs_std::exists(stored()) ? 2 : 1));
-  }
-
-  TempDir source;
-  std::optional<Mount> mount;
-  fs_std::path shown;
-  std::deque<Fd> files;  ///< closed before the unmount
-};
 
 }  // namespace
 
@@ -286,125 +221,6 @@ BOOST_AUTO_TEST_CASE(new_file_whose_name_was_taken_is_kept, *precondition(needs_
   BOOST_TEST(mount.unmount().ok());
   BOOST_CHECK(stored_contents(source / "a.b2frame") == patched(new_state(), 0, written()));
   BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 2);
-}
-
-// A page that was changed in a mapping holds bytes of the state that it was read in beside it.
-BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(needs_fuse)) {
-  for (const bool looks_first : {false, true}) BOOST_TEST_CONTEXT("looks first " << looks_first) {
-      OneFrame one;
-      const Fd& file = one.open();
-      void* const memory =
-          mmap(nullptr, kOldLength, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-      BOOST_REQUIRE(memory != MAP_FAILED);
-      const ByteVector bytes = written();
-      std::memcpy(static_cast<std::uint8_t*>(memory) + kAt, bytes.data(), bytes.size());
-      replace_by_rename(one.stored(), flat_frame(new_state()));
-      // Whoever looks has the file go on from the new state before the page is written.
-      if (looks_first) BOOST_TEST(look_at(one.shown) == 0);
-      BOOST_TEST(errno_of(msync(memory, kOldLength, MS_SYNC)) != 0);
-      munmap(memory, kOldLength);
-      BOOST_TEST(comes_true([&] { return read_file(one.shown) == new_state(); }));
-      one.files.clear();
-      BOOST_TEST(one.mount->unmount().ok());
-      BOOST_CHECK(stored_contents(one.stored()) == new_state());
-      const auto conflicts = conflicts_of(one.source.path(), "a");
-      if (!looks_first) BOOST_TEST(conflicts.size() == 1u);
-      for (const std::string& name : conflicts)
-        BOOST_CHECK(stored_contents(one.source / name) == old_and_written());
-    }
-}
-
-// ...nor may a size that was set meanwhile become that of the new state.
-BOOST_AUTO_TEST_CASE(size_is_set_of_the_state_that_was_open, *precondition(needs_fuse)) {
-  constexpr std::size_t kLarge = std::size_t{48} << 20;  // keeping it takes a while
-  OneFrame one;
-  const Fd& file = one.open();
-  write_at(file, 0, make_contents("noise", 3, kLarge, 1));
-  replace_by_rename(one.stored(), flat_frame(new_state()));
-  std::thread looker([&] { look_at(one.shown); });
-  usleep(50000);
-  // Of the old state, or refused.
-  const int error = errno_of(ftruncate(file.get(), 1000));
-  looker.join();
-  if (error != ESTALE) BOOST_TEST(sync_error(file) == ESTALE);
-  BOOST_TEST(sync_error(file) == 0);
-  BOOST_CHECK(read_file(one.shown) == new_state());
-  BOOST_CHECK(stored_contents(one.stored()) == new_state());
-}
-
-BOOST_AUTO_TEST_CASE(attributes_go_to_the_open_file_that_takes_the_name,
-                     *precondition(needs_fuse)) {
-  OneFrame one;
-  write_file(one.source / "c.b2frame", flat_frame(new_state()));
-  const Fd& file = one.open();
-  const Fd& other = one.files.emplace_back(open_rw(*one.mount / "c"));
-  BOOST_TEST(errno_of_set_xattr(one.shown, "user.blosc2.vlmeta.note", "kept") == 0);
-  fs_std::rename(one.source / "c.b2frame", one.stored());
-  BOOST_TEST(look_at(one.shown) == 0);
-  BOOST_TEST(get_xattr(one.shown, "user.blosc2.vlmeta.note").value_or("") == "kept");
-  BOOST_TEST(sync_error(other) == 0);
-  BOOST_TEST(write_error_of(file, 0, written()) == ESTALE);
-  BOOST_CHECK(read_file(one.shown) == new_state());
-  one.files.clear();
-  BOOST_TEST(one.mount->unmount().ok());
-  BOOST_CHECK(stored_contents(one.stored()) == new_state());
-}
-
-// Another program may hold a frame's lock for long: that is no reason to wait for other files.
-BOOST_AUTO_TEST_CASE(lock_of_one_frame_does_not_stop_the_others, *precondition(needs_fuse)) {
-  OneFrame one;
-  write_file(one.source / "b.b2frame", flat_frame(old_state()));
-  write_file(one.source / "a.b2frame.b2lock", ByteVector(16, 0));
-  const Fd& file = one.open_with_pending();
-  const Fd lock = open_rw(one.source / "a.b2frame.b2lock");
-  BOOST_REQUIRE(flock(lock.get(), LOCK_EX) == 0);
-  std::thread syncer([&] { sync_error(file); });
-  usleep(200000);
-  const auto begin = std::chrono::steady_clock::now();
-  BOOST_TEST(look_at(*one.mount / "b") == 0);
-  BOOST_TEST(look_at(one.shown) == 0);
-  BOOST_TEST(std::distance(fs_std::directory_iterator(one.mount->path()), {}) == 2);
-  const auto waited = std::chrono::steady_clock::now() - begin;
-  flock(lock.get(), LOCK_UN);
-  syncer.join();
-  BOOST_TEST(std::chrono::duration<double>(waited).count() < 4);
-  BOOST_TEST(sync_error(file) == 0);
-  BOOST_CHECK(stored_contents(one.stored()) == old_and_written());
-}
-
-// What waits to replace a file replaces that, and not what another program has made of it.
-BOOST_AUTO_TEST_CASE(change_of_what_a_waiting_file_has_replaced, *precondition(needs_fuse)) {
-  for (const ForeignChange& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
-      OneFrame one;
-      const Fd& file = one.files.emplace_back(open_rw(*one.mount / "new", O_CREAT));
-      write_at(file, 0, written());
-      fs_std::rename(*one.mount / "new", one.shown);
-      BOOST_CHECK(read_file(one.shown) == written());
-      change.make(one.stored(), new_state());
-      BOOST_TEST(sync_error(file) == ESTALE);
-      BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == written());
-      BOOST_CHECK(read_file(one.shown) == new_state());
-      write_at(file, 100, written());
-      BOOST_TEST(sync_error(file) == 0);
-      one.end();
-      BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), 100, written()));
-    }
-}
-
-BOOST_AUTO_TEST_CASE(removal_of_what_a_waiting_file_has_replaced, *precondition(needs_fuse)) {
-  const TempDir source;
-  write_file(source / "a.b2frame", flat_frame(old_state()));
-  Mount mount(source.path());
-  Fd file = open_rw(mount / "new", O_CREAT);
-  write_at(file, 0, written());
-  fs_std::rename(mount / "new", mount / "a");
-  fs_std::remove(source / "a.b2frame");
-  BOOST_TEST(sync_error(file) == 0);
-  BOOST_CHECK(read_file(mount / "a") == written());
-  file = Fd();
-  BOOST_TEST(mount.unmount().ok());
-  BOOST_CHECK(stored_contents(source / "a.b2frame") == written());
-  BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 1);
 }
 
 // Whoever looks at the new file before it gets the name must not keep the old one from it.

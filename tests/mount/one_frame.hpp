@@ -1,0 +1,81 @@
+#pragma once
+// A mount of one frame that another program changes, and what is written to it meanwhile.
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/mount/errno_of.hpp"
+#include "tests/mount/foreign_changes.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+
+namespace bloscfs::test {
+
+inline constexpr std::size_t kOldLength = 200000;
+inline constexpr std::size_t kAt = 70000;  ///< where something is written
+
+inline ByteVector old_state() { return make_contents("text", 1, kOldLength, 1); }
+inline ByteVector new_state() { return make_contents("noise", 2, kOldLength + 70000, 1); }
+inline ByteVector written() { return make_contents("noise", 4, 5000, 1); }
+inline ByteVector old_and_written() { return patched(old_state(), kAt, written()); }
+inline ByteVector zeros_and_written() { return patched(ByteVector(kOldLength), kAt, written()); }
+
+/// Asks the mount, and not what the kernel remembers.
+inline int look_at(const fs_std::path& path) {
+  struct statx st {};
+  return errno_of(statx(AT_FDCWD, path.c_str(), AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &st));
+}
+inline int sync_error(const Fd& file) { return errno_of(fsync(file.get())); }
+inline int write_error_of(const Fd& file, off_t offset, const ByteVector& bytes) {
+  return errno_of(static_cast<int>(pwrite(file.get(), bytes.data(), bytes.size(), offset)));
+}
+/// What close() tells; it is asked of a copy, since the original is closed silently.
+inline int close_error(const Fd& file) { return errno_of(close(dup(file.get()))); }
+
+/// A mount of a frame `a` that waits for nothing yet.
+struct OneFrame {
+  explicit OneFrame(const std::vector<std::string>& options = {}) {
+    write_file(stored(), flat_frame(old_state()));
+    MountSettings settings;
+    settings.options = options;
+    mount.emplace(source.path(), settings);
+    shown = *mount / "a";
+  }
+  fs_std::path stored() const { return source / "a.b2frame"; }
+  const Fd& open() { return files.emplace_back(open_rw(shown)); }
+  const Fd& open_with_pending() {
+    write_at(open(), kAt, written());
+    return files.back();
+  }
+  /// One line that says what has become of it, and nothing that failed.
+  void check_log() const {
+    const std::string log = mount->log();
+    BOOST_TEST(occurrences(log, "\n") == 1, log);
+    BOOST_TEST(occurrences(log, "is kept as a.conflict-") == 1, log);
+  }
+  void end() {
+    files.clear();
+    const auto result = mount->unmount();
+    BOOST_TEST(result.ok(), result.description());
+    check_log();
+    BOOST_TEST(conflicts_of(source.path(), "a").size() == 1u);
+    BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) ==
+               (fs_std::exists(stored()) ? 2 : 1));
+  }
+
+  TempDir source;
+  std::optional<Mount> mount;
+  fs_std::path shown;
+  std::deque<Fd> files;  ///< closed before the unmount
+};
+
+}  // namespace bloscfs::test
