@@ -242,8 +242,6 @@ class Content {
   Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
   void go_on_from(const ContentHome::Following& following, bool lost_contents)
       REQUIRES(commit_mutex_);
-  void switch_to(const ContentHome::Following& following, bool lost_contents,
-                 std::shared_ptr<std::atomic<bool>> pages_forgotten) REQUIRES(commit_mutex_);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);

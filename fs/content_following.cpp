@@ -159,15 +159,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
 
 void Content::go_on_from(const ContentHome::Following& following, bool lost_contents) {
   writer_.reset();  // the next commit opens one
-  const auto pages_forgotten = std::make_shared<std::atomic<bool>>(false);
-  switch_to(following, lost_contents, pages_forgotten);
-  home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
-}
-
-void Content::switch_to(const ContentHome::Following& following, bool lost_contents,
-                        std::shared_ptr<std::atomic<bool>> pages_forgotten) {
   const WriteLock lock(mutex_);
-  pages_forgotten_ = std::move(pages_forgotten);
   LayerChanges layers = std::exchange(live_.metalayers, {});
   layers.merge(frozen_->metalayers);
   live_ = Layer();
@@ -189,6 +181,10 @@ void Content::switch_to(const ContentHome::Following& following, bool lost_conte
   epoch_++;
   if (lost_contents) epoch_after_loss_ = epoch_;
   account();
+  // Asked for before anybody can open the new state, whose open waits for it.
+  const auto pages_forgotten = std::make_shared<std::atomic<bool>>(false);
+  home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
+  pages_forgotten_ = pages_forgotten;
 }
 
 std::uint64_t Content::epoch() const {

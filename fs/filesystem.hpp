@@ -71,8 +71,6 @@ class Filesystem {
   };
   Opened open(NodeId node, int flags);
   std::shared_ptr<FileHandle> handle(std::uint64_t number) const;
-  /// The kernel has forgotten the attributes of a node that open() found changed.
-  void change_was_told(NodeId node) { tree_.change_was_told(node); }
   void release(std::uint64_t number);
   /// Attributes of what a handle has open, also when another state has taken its name.
   struct stat handle_attributes(std::uint64_t number);

@@ -12,6 +12,7 @@ struct KernelFlush::State {
   struct Task {
     fuse_ino_t inode;
     std::function<void()> reply;
+    std::function<bool()> is_needed;
   };
 
   fuse_session* session = nullptr;
@@ -19,7 +20,7 @@ struct KernelFlush::State {
   CondVar changed;
   std::deque<Task> tasks GUARDED_BY(mutex);
   bool stopping GUARDED_BY(mutex) = false;
-  bool replying GUARDED_BY(mutex) = false;
+  bool is_calling GUARDED_BY(mutex) = false;
 
   void work() {
     while (true) {
@@ -31,17 +32,26 @@ struct KernelFlush::State {
         task = std::move(tasks.front());
         tasks.pop_front();
       }
-      fuse_lowlevel_notify_inval_inode(session, task.inode, 0, 0);
-      {
-        const MutexLock lock(mutex);
-        if (stopping) return;
-        replying = true;
-      }
-      task.reply();
-      const MutexLock lock(mutex);
-      replying = false;
-      changed.notify_all();
+      bool is_needed = false;
+      if (!calling([&] { is_needed = task.is_needed(); })) return;
+      if (is_needed) fuse_lowlevel_notify_inval_inode(session, task.inode, 0, 0);
+      if (!calling(task.reply)) return;
     }
+  }
+
+  /// False, and nothing is called, when the flush is at its end, which waits for what is called.
+  template <typename Call>
+  bool calling(const Call& call) {
+    {
+      const MutexLock lock(mutex);
+      if (stopping) return false;
+      is_calling = true;
+    }
+    call();
+    const MutexLock lock(mutex);
+    is_calling = false;
+    changed.notify_all();
+    return true;
   }
 };
 
@@ -55,12 +65,13 @@ KernelFlush::~KernelFlush() {
   const MutexLock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
-  while (state_->replying) state_->changed.wait(state_->mutex);
+  while (state_->is_calling) state_->changed.wait(state_->mutex);
 }
 
-void KernelFlush::before(fuse_ino_t inode, std::function<void()> reply) {
+void KernelFlush::before(fuse_ino_t inode, std::function<void()> reply,
+                         std::function<bool()> is_needed) {
   const MutexLock lock(state_->mutex);
-  state_->tasks.push_back({inode, std::move(reply)});
+  state_->tasks.push_back({inode, std::move(reply), std::move(is_needed)});
   state_->changed.notify_all();
 }
 

@@ -19,8 +19,12 @@ class KernelFlush {
   KernelFlush(const KernelFlush&) = delete;
   KernelFlush& operator=(const KernelFlush&) = delete;
 
-  /// Calls `reply`, which does not throw, once the kernel has written the inode's pages.
-  void before(fuse_ino_t inode, std::function<void()> reply);
+  /// Calls `reply`, which does not throw, once the kernel has written the inode's pages and has
+  /// forgotten its attributes: all in the order of the calls, and at once where `is_needed`, which
+  /// does not throw either, denies that at its turn.
+  void before(
+      fuse_ino_t inode, std::function<void()> reply,
+      std::function<bool()> is_needed = [] { return true; });
 
  private:
   struct State;

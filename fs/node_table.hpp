@@ -85,7 +85,8 @@ struct Node {
   bool is_container = false;
   bool is_sframe = false;
   bool was_opened = false;    ///< the kernel may have pages of this state
-  bool was_followed = false;  ///< before that it got another state, whose size the kernel may miss
+  bool was_followed = false;  ///< it got another state, whose size the kernel may miss
+  bool is_told_of = false;    ///< the kernel learns it now
   Identity identity;
   FileState state;
   ShownChange shown_change;

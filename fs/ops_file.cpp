@@ -20,9 +20,22 @@
 namespace bloscfs::fs {
 namespace {
 
-/// A negative offset leaves the pages alone.
-void forget_attributes(fuse_req_t request, fuse_ino_t inode) {
-  fuse_lowlevel_notify_inval_inode(mount_state(request).session, inode, -1, 0);
+void reply_open(fuse_req_t request, const fuse_file_info& info) {
+  if (fuse_reply_open(request, &info) != 0) filesystem(request).release(info.fh);
+}
+
+/// A file that has changed has its new size when it is open: the kernel does not believe what it
+/// asked while it was told to forget.
+void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_info& info) {
+  MountState& state = mount_state(request);
+  Tree& tree = filesystem(request).tree();
+  state.kernel_flush->before(
+      inode,
+      [=, &tree] {
+        tree.end_telling(inode);
+        reply_open(request, info);
+      },
+      [=, &tree] { return tree.begin_telling(inode); });
 }
 
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
@@ -35,11 +48,11 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     info->keep_cache = opened.changed ? 0 : 1;
     // A reader's close has nothing to report.
     info->noflush = (info->flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
-    if (opened.changed) {
-      forget_attributes(request, inode);
-      fs.change_was_told(inode);
-    }
-    if (fuse_reply_open(request, info) != 0) fs.release(info->fh);
+    // The kernel, which writes no pages while it waits for a truncating open, knows the size then.
+    if (opened.changed && (info->flags & O_TRUNC) == 0)
+      reply_open_when_told(request, inode, *info);
+    else
+      reply_open(request, *info);
   });
 }
 

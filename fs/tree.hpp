@@ -101,11 +101,13 @@ class Tree {
   /// The object whose mode, owner, times and extended attributes are the node's, also when it has
   /// no name any more.
   std::shared_ptr<const SourceObject> object(NodeId id);
-  /// True if size or times of a plain file, or of a container that was never open, are no longer
-  /// those that its node had; they are taken over, so that only the first caller is told. That of
-  /// a container is told until change_was_told().
+  /// True if size or times of a plain file, or of a container, are no longer those that its node
+  /// had when the kernel was last told; they are taken over.
   bool take_change(NodeId id, const SourceEntry& entry);
-  void change_was_told(NodeId id);
+  /// Around telling the kernel. False where somebody has begun since the last change. Until the end
+  /// others find it changed as well: what the kernel asks meanwhile, it may not believe.
+  bool begin_telling(NodeId id);
+  void end_telling(NodeId id);
   /// True while one of the node's names leads to its object, and while it has none. False for one
   /// that waits for a name that something else has got.
   bool is_in_place(NodeId id);

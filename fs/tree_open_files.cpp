@@ -17,14 +17,24 @@ bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
   // A container's node is one state, but for what happened before its first open.
-  if (entry.is_container) return node.was_followed;
-  const FileState previous = std::exchange(node.state, state_of(entry.source));
-  return !(previous == node.state);
+  if (!entry.is_container) {
+    const FileState previous = std::exchange(node.state, state_of(entry.source));
+    if (!(previous == node.state)) node.was_followed = true;
+  }
+  return node.was_followed || node.is_told_of;
 }
 
-void Tree::change_was_told(NodeId id) {
+bool Tree::begin_telling(NodeId id) {
   const MutexLock lock(mutex_);
-  nodes_.node(id).was_followed = false;
+  Node* const node = nodes_.find(id);
+  if (node == nullptr || !std::exchange(node->was_followed, false)) return false;
+  node->is_told_of = true;
+  return true;
+}
+
+void Tree::end_telling(NodeId id) {
+  const MutexLock lock(mutex_);
+  if (Node* const node = nodes_.find(id)) node->is_told_of = false;
 }
 
 std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {

@@ -214,7 +214,7 @@ BOOST_AUTO_TEST_CASE(new_file_whose_name_was_taken_is_kept, *precondition(needs_
   BOOST_TEST(sync_error(file) == ESTALE);
   BOOST_TEST(sync_error(file) == 0);
   BOOST_CHECK(stored_contents(conflict_of(source.path(), "a")) == written());
-  BOOST_TEST(comes_true([&] { return read_file(mount / "a") == new_state(); }));
+  BOOST_CHECK(read_file(mount / "a") == new_state());
   BOOST_TEST(write_error_of(file, 0, written()) == 0);
   BOOST_TEST(sync_error(file) == 0);
   file = Fd();
@@ -336,8 +336,7 @@ BOOST_AUTO_TEST_CASE(truncated_and_lengthened_files_are_kept_so, *precondition(n
     OneFrame one;
     BOOST_TEST(errno_of(truncate(one.shown.c_str(), static_cast<off_t>(size))) == 0);
     replace_by_rename(one.stored(), flat_frame(new_state()));
-    // The kernel may still have the old size for a moment.
-    BOOST_TEST(comes_true([&] { return read_file(one.shown) == new_state(); }));
+    BOOST_CHECK(read_file(one.shown) == new_state());
     ByteVector expected = old_state();
     expected.resize(size);
     BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == expected);

@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include "tests/mount/one_frame.hpp"
-#include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/xattr.hpp"
 
@@ -38,7 +37,7 @@ BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(need
       if (looks_first) BOOST_TEST(look_at(one.shown) == 0);
       BOOST_TEST(errno_of(msync(memory, kOldLength, MS_SYNC)) != 0);
       munmap(memory, kOldLength);
-      BOOST_TEST(comes_true([&] { return read_file(one.shown) == new_state(); }));
+      BOOST_CHECK(read_file(one.shown) == new_state());
       one.files.clear();
       BOOST_TEST(one.mount->unmount().ok());
       BOOST_CHECK(stored_contents(one.stored()) == new_state());
