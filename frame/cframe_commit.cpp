@@ -72,7 +72,9 @@ void CframeCommit::take_back() noexcept {
     if (switching_) {
       // Until another commit is durable, the disk may hold either header.
       state_.space.distrust(taken);
-      state_.expected->replace_header(old_header_, [&] { state_.file->write_at(0, old_header_); });
+      // What another program has put over the new header since is not ours to undo.
+      if (!has_switched_ || state_.expected->matches(*state_.file, 0))
+        state_.expected->replace_header(old_header_, [&] { state_.file->write_at(0, old_header_); });
     } else {
       for (const Extent& extent : taken) state_.space.give_back(extent);
     }
@@ -283,6 +285,7 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
     set_times();
   });
+  has_switched_ = true;
   return state_.file->stamp();
 }
 

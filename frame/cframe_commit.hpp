@@ -51,7 +51,8 @@ class CframeCommit final : public CommitTarget {
   std::vector<Extent> superseded_;
   bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
   std::vector<std::uint8_t> old_header_, new_header_;
-  bool switching_ = false;  ///< the new header may be in the file
+  bool switching_ = false;     ///< the new header may be in the file
+  bool has_switched_ = false;  ///< it was
   bool published_ = false;
   bool finished_ = false;
 };

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <set>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <fmt/core.h>
 #include <msgpack.hpp>
@@ -212,12 +214,13 @@ struct ComputedColumn {
   std::string name;
   std::vector<std::string> sources;
   ordered_json* flag = nullptr;
+  bool has_changed = false;
 };
 
 /// `name` is what the object is called by what contains it.
 std::optional<ComputedColumn> computed_column(ordered_json& object, const std::string& name) {
   if (!object.is_object() || !object.contains("col_deps")) return std::nullopt;
-  ComputedColumn column{name, {}, nullptr};
+  ComputedColumn column{name, {}, nullptr, false};
   if (const auto own = object.find("name"); own != object.end() && own->is_string())
     column.name = own->get<std::string>();
   const ordered_json& sources = object["col_deps"];
@@ -246,35 +249,60 @@ std::vector<ComputedColumn> computed_columns(ordered_json& schema) {
   return columns;
 }
 
-/// True if a flag was set.
+/// Sets those of the columns that are computed from what the file with that key holds, and of those
+/// computed from them. True if one was not set before.
 bool set_flags(std::vector<ComputedColumn> columns, std::string_view key) {
-  std::set<std::string> changed;
-  const auto has_changed = [&](const std::string& source) {
-    return changed.count(source) != 0 || holds_values_of(key, source);
-  };
+  std::multimap<std::string_view, ComputedColumn*> dependents;
+  std::vector<ComputedColumn*> changed;
   bool is_set = false;
-  for (bool goes_on = true; goes_on;) {
-    goes_on = false;
-    for (ComputedColumn& column : columns) {
-      if (changed.count(column.name) != 0 ||
-          std::none_of(column.sources.begin(), column.sources.end(), has_changed))
-        continue;
-      goes_on = changed.insert(column.name).second;
-      if (column.flag == nullptr || column.flag->get<bool>()) continue;
-      *column.flag = true;
-      is_set = true;
+  const auto change = [&](ComputedColumn& column) {
+    if (std::exchange(column.has_changed, true)) return;
+    changed.push_back(&column);
+    if (column.flag == nullptr || column.flag->get<bool>()) return;
+    *column.flag = true;
+    is_set = true;
+  };
+  for (ComputedColumn& column : columns)
+    for (const std::string& source : column.sources) {
+      dependents.emplace(source, &column);
+      if (holds_values_of(key, source)) change(column);
     }
+  while (!changed.empty()) {
+    const auto [begin, end] = dependents.equal_range(changed.back()->name);
+    changed.pop_back();
+    for (auto dependent = begin; dependent != end; ++dependent) change(*dependent->second);
   }
   return is_set;
 }
 
-ordered_json parse_schema(const std::string& text) {
-  const auto check_depth = [](int depth, ordered_json::parse_event_t, ordered_json&) {
+/// Bounds what parsing a schema costs: a key is compared with all that its object has already.
+class SchemaBounds {
+ public:
+  void check(int depth, ordered_json::parse_event_t event) {
+    using Event = ordered_json::parse_event_t;
     if (depth > static_cast<int>(kMaxDepth)) throw_malformed("schema: nested too deeply");
+    if (event == Event::object_start) keys_.push_back(0);
+    if (event == Event::object_end) keys_.pop_back();
+    if (event == Event::key) comparisons_ += keys_.back()++;
+    if (++events_ > kMaxEvents || comparisons_ > kMaxComparisons)
+      throw_malformed("schema: too many values");
+  }
+
+ private:
+  static constexpr std::uint64_t kMaxEvents = 1 << 18, kMaxComparisons = 1 << 24;
+
+  std::vector<std::uint64_t> keys_;  ///< of the objects around
+  std::uint64_t events_ = 0, comparisons_ = 0;
+};
+
+ordered_json parse_schema(const std::string& text) {
+  SchemaBounds bounds;
+  const auto check = [&bounds](int depth, ordered_json::parse_event_t event, ordered_json&) {
+    bounds.check(depth, event);
     return true;
   };
   try {
-    return ordered_json::parse(text, check_depth);
+    return ordered_json::parse(text, check);
   } catch (const ordered_json::exception&) {
     throw_malformed("schema: no JSON");
   }

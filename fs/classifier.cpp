@@ -56,6 +56,8 @@ Verdict state_verdict(const SourceEntry& entry) {
 
 }  // namespace
 
+bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(source); }
+
 Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
     : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
 
@@ -144,6 +146,7 @@ void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
   entry.has_metalayers = verdict->has_metalayers;
   entry.shown_size = verdict->shown_size;
   entry.stored_size = verdict->stored_size;
+  entry.is_damaged = verdict->is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
   if (entry.is_container) return;
   entry.is_sframe = false;
   entry.source = entry.entry;

@@ -28,6 +28,7 @@ struct SourceEntry {
   bool is_container = false;
   bool is_sframe = false;
   bool is_bloscpack = false;
+  bool is_damaged = false;         ///< no container, though it begins as one, or is empty
   bool has_metalayers = true;      ///< containers: false if there are none to list
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view
@@ -39,6 +40,9 @@ struct SourceEntry {
   bool is_outdated = false;
   struct stat source {};  ///< of the file; of chunks.b2frame for an sframe
   struct stat entry {};   ///< of the entry itself (the directory of an sframe)
+
+  /// True for what may be in the midst of being written: a look somewhat later finds a container.
+  bool may_be_unfinished() const;
 
   mode_t shown_type() const { return is_container ? S_IFREG : entry.st_mode & S_IFMT; }
 };

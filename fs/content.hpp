@@ -3,6 +3,7 @@
 // since. One per open container, shared by all its handles.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -99,6 +100,9 @@ class Content {
   /// file is one without a name. True if so, and the content may be committed again. Errors are
   /// those of making that frame; then nothing is lost, nor changed.
   bool follow_source();
+  /// True if it failed within the last second at what costs as much as a commit: a mere look at the
+  /// file does not try that again.
+  bool has_just_failed_to_follow() const;
   /// Path below SOURCE that its file has or waits for, for messages.
   std::string path();
   /// What could not be committed before the mount ends is kept for `b2frame recover`. Returns the
@@ -240,8 +244,12 @@ class Content {
     bool is_whole;  ///< nothing that it was written over is missing
   };
   Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
+  void keep_beside() REQUIRES(commit_mutex_);
   void go_on_from(const ContentHome::Following& following, bool lost_contents)
       REQUIRES(commit_mutex_);
+  /// Waits for a program that holds the lock sidecar: to be called before names are held, since
+  /// what is read of the file takes part in that lock.
+  void wait_for_peers() const;
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
@@ -297,6 +305,9 @@ class Content {
   bool is_abandoned_ GUARDED_BY(mutex_) = false;
   /// Set when the kernel has no page of an older epoch; null in the first one.
   std::shared_ptr<std::atomic<bool>> pages_forgotten_ GUARDED_BY(mutex_);
+
+  bool is_kept_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit: as a conflict
+  std::optional<std::chrono::steady_clock::time_point> keep_failed_ GUARDED_BY(mutex_);
 
   mutable Mutex commit_mutex_;         ///< one commit at a time; taken before mutex_
   std::shared_ptr<ContentHome> home_;  ///< replaced with mutex_ held, too

@@ -153,6 +153,7 @@ void ContentCommit::choose(ContentHome::NameLock& name_lock) {
 void ContentCommit::write() {
   if (kind_ != CommitKind::staged && changes_values_ && !is_announced_)
     throw std::system_error(EAGAIN, std::generic_category(), "values changed meanwhile");
+  content_->wait_for_peers();
   {
     const auto name_lock = content_->home_->lock_name();
     const StoredPlace& place = name_lock->place();
@@ -288,7 +289,7 @@ void ContentCommit::publish() {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
   // What takes the place of another program's state would be all that is left of it.
-  if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->unchanged())
+  if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->is_as_taken())
     throw std::system_error(ESTALE, std::generic_category(), place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked) take_over_attributes(place);
   // It may have been renamed since write().
@@ -331,7 +332,7 @@ void ContentCommit::finish() {
   Content& c = *content_;
   const auto snapshot = transaction_->finish();
   // Another program may have changed it by now: then that is not ours to finish.
-  const bool is_ours = snapshot->unchanged();
+  const bool is_ours = snapshot->is_as_taken();
   transaction_.reset();
   if (new_writer_) c.writer_ = std::move(new_writer_);
   const WriteLock lock(c.mutex_);

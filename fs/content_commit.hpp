@@ -36,9 +36,9 @@ class ContentCommit {
   ContentCommit& operator=(const ContentCommit&) = delete;
 
   const std::shared_ptr<Content>& content() const { return content_; }
-  /// True if there is nothing to commit; then no further call is needed.
   /// The content's when this began.
   std::uint64_t epoch() const { return epoch_; }
+  /// True if there is nothing to commit; then no further call is needed.
   bool empty() const { return empty_; }
 
   /// All of a commit that is staged.

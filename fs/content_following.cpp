@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
@@ -12,6 +13,13 @@
 #include "fs/plain_to_frame.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kKeepAgain{1};
+
+}  // namespace
 
 /// The file with all that was written to it. What it was written over is there if it can still be
 /// read, as from a file that was replaced by rename; else zeros stand for that.
@@ -71,19 +79,39 @@ bool Content::follow_source() {
   const bool had_contents = has_contents_to_keep();
   begin_following();
   try {
-    if (had_contents) {
-      const auto refuge = home_->conflict_refuge(shown_as());
-      const Kept kept = keep_in(*refuge);
-      log::warn(fmt::format(
-          "{}: changed by another program; what was written to it is kept as {}{}", refuge->path(),
-          kept.path, kept.is_whole ? "" : ", with zeros for what can no longer be read"));
-    }
+    if (had_contents) keep_beside();
     go_on_from(home_->follow(), had_contents);
   } catch (...) {
     stop_following();
     throw;
   }
   return true;
+}
+
+bool Content::has_just_failed_to_follow() const {
+  const ReadLock lock(mutex_);
+  return keep_failed_ && Clock::now() - *keep_failed_ < kKeepAgain;
+}
+
+/// Once, whatever then keeps the content from going on.
+void Content::keep_beside() {
+  {
+    const ReadLock lock(mutex_);
+    if (is_kept_) return;
+  }
+  try {
+    const auto refuge = home_->conflict_refuge(shown_as());
+    const Kept kept = keep_in(*refuge);
+    log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
+                          refuge->path(), kept.path,
+                          kept.is_whole ? "" : ", with zeros for what can no longer be read"));
+  } catch (...) {
+    const WriteLock lock(mutex_);
+    keep_failed_ = Clock::now();
+    throw;
+  }
+  const WriteLock lock(mutex_);
+  is_kept_ = true;
 }
 
 std::optional<std::string> Content::keep_for_recovery() {
@@ -145,7 +173,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
     return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
                           services_);
   };
-  bool can_read = view == nullptr || view->reader().snapshot().unchanged();
+  bool can_read = view == nullptr || view->reader().snapshot().is_as_taken();
   std::string stored_as;
   try {
     stored_as = store(can_read);
@@ -154,7 +182,13 @@ Content::Kept Content::keep_in(Refuge& refuge) {
     if (!std::exchange(can_read, false)) throw;
     stored_as = store(false);
   }
-  return {refuge.keep(stored_as, writer_.get()), can_read || layer->lower_end <= 0};
+  try {
+    return {refuge.keep(stored_as, writer_.get()), can_read || layer->lower_end <= 0};
+  } catch (...) {
+    const auto directory = refuge.directory();
+    if (directory->stamp(stored_as)) directory->unlink(stored_as);
+    throw;
+  }
 }
 
 void Content::go_on_from(const ContentHome::Following& following, bool lost_contents) {
@@ -171,7 +205,8 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_cont
   is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
   view_is_settled_ = true;
   is_orphan_ = !following.successor;
-  is_abandoned_ = following.heir.has_value();
+  is_abandoned_ = following.heir || following.is_damaged;
+  is_kept_ = false;
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
     id_ = services_.next_id++;

@@ -67,12 +67,14 @@ class ContentHome {
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
+    bool is_damaged = false;  ///< it is still there, and would be a frame
     std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
     std::shared_ptr<ContentHome> heir_home;
   };
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
-  /// Without a successor the content's file has no name any more. ESTALE where SOURCE does not come
-  /// to rest.
+  /// Without a successor the content's file has no name any more. What may be in the midst of being
+  /// written is waited for, up to two seconds. ESTALE where SOURCE does not come to rest, and where
+  /// the file is in its place again.
   virtual Following follow() = 0;
   /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
   /// it has written what was changed in it, and has nothing any more.

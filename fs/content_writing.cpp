@@ -26,6 +26,7 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
   if (known->info().kind == frame::ContainerKind::bloscpack) throw_errno(EROFS, "Bloscpack file");
+  wait_for_peers();
   const auto name_lock = home_->lock_name();
   const StoredPlace& place = name_lock->place();
   writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
@@ -55,12 +56,17 @@ std::unique_ptr<frame::FrameWriter> Content::open_writer(
                    : frame::open_cframe_writer(place.directory, place.name, settings, known);
 }
 
+void Content::wait_for_peers() const {
+  if (const auto known = snapshot()) known->unchanged();
+}
+
 void Content::need_writer(const StoredPlace& place) {
   const auto known = snapshot();
   if (!writer_ && known && !place.is_unlinked) writer_ = open_writer(place, place.is_sparse, known);
 }
 
 void Content::touch() {
+  is_kept_ = false;
   // With its writeback cache the kernel says when a file was changed.
   if (!services_.options.writeback) changed_ = modified_ = now();
 }
@@ -223,6 +229,7 @@ void Content::note_change() {
 void Content::store_times() {
   if (!writer_ && (!snapshot() || is_orphan())) return;
   const LogicalAttributes times = attributes();
+  if (!writer_) wait_for_peers();
   // Locked before the file changes: else it would be taken for somebody else's change.
   const auto name_lock = home_->lock_name();
   need_writer(name_lock->place());

@@ -33,8 +33,8 @@ class Contents {
   /// sees the name, so that what is not complete is never judged by reading it.
   virtual void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) = 0;
 
-  /// Commits what these nodes have not yet committed, and makes it durable if `sync`.
-  virtual void commit(const std::vector<NodeId>& nodes, bool sync) = 0;
+  /// Commits what these nodes have not yet committed, durably.
+  virtual void commit(const std::vector<NodeId>& nodes) = 0;
 
   /// Makes an array a flat frame of the bytes that it shows, under the same shown name. It stays
   /// one as long as the result lives.

@@ -19,7 +19,8 @@ class DirtyBudget {
   DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
       : limit_(limit), stats_(stats), press_(std::move(press)) {}
 
-  /// Waits until less than the limit is taken. Throws what a commit meanwhile failed with.
+  /// Waits until less than the limit is taken. Throws what a commit meanwhile failed with, unless
+  /// others have made room.
   void wait_for_room() EXCLUDES(mutex_);
   /// A file's dirty bytes have changed.
   void change(std::size_t before, std::size_t after) EXCLUDES(mutex_);
@@ -33,6 +34,7 @@ class DirtyBudget {
   Mutex mutex_;
   CondVar changed_;
   std::size_t taken_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t freed_ GUARDED_BY(mutex_) = 0;  ///< how often there was less of a file
   std::uint64_t failures_ GUARDED_BY(mutex_) = 0;
   std::error_code last_error_ GUARDED_BY(mutex_);
 };

@@ -113,23 +113,35 @@ void FileContents::follow(NodeId node) {
     if (state) tree_.confirm_state(node, *state);  // unless a commit has ended meanwhile
     return;
   }
+  // Waits for a commit that is under way: else two contents would be of one name.
+  if (go_on(file->content)) return;
+  // Nobody writes to what cannot follow: who has it open keeps its snapshot.
+  if (file->content->is_overtaken() && !file->leads()) tree_.retire_opened(node, *file);
+}
+
+void FileContents::try_follow(NodeId node) {
+  if (const auto file = tree_.opened(node);
+      file && file->content && file->content->has_just_failed_to_follow())
+    return;
   try {
-    // Waits for a commit that is under way: else two contents would be of one name.
-    if (go_on(file->content)) return;
-    // Nobody writes to what cannot follow: who has it open keeps its snapshot.
-    if (file->content->is_overtaken() && !file->leads()) tree_.retire_opened(node, *file);
+    follow(node);
   } catch (const std::exception& error) {
-    const auto name = tree_.name_of(node);
-    log::error(fmt::format("{}: changed by another program: {}",
-                           name ? name->path() : "a file without a name", error.what()));
+    std::string message =
+        fmt::format("{}: changed by another program: {}", tree_.told_path(node), error.what());
+    const MutexLock lock(told_mutex_);
+    if (message == told_) return;
+    log::error(message);
+    told_ = std::move(message);
   }
 }
 
 bool FileContents::go_on(const std::shared_ptr<Content>& content) {
   if (!content->follow_source()) return false;
   if (auto inheritance = content->take_inheritance()) {
-    const auto heir = open(inheritance->node, tree_.entry(inheritance->node));
-    // Not asked of one that is: it may be in the batch that this was found out in.
+    // An heir leads. Whether that has changed as well must not be looked at here: a commit of it may
+    // be in the batch that this was found out in.
+    auto heir = tree_.opened(inheritance->node);
+    if (!heir || !heir->content) heir = open(inheritance->node, tree_.entry(inheritance->node));
     if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);
     for (auto& [name, value] : inheritance->metalayers)
       heir->content->set_metalayer(name, std::move(value));
@@ -138,12 +150,16 @@ bool FileContents::go_on(const std::shared_ptr<Content>& content) {
   return true;
 }
 
+bool FileContents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
+  return go_on(content) || content->epoch() != epoch;
+}
+
 std::string FileContents::keep_for_recovery(const std::vector<Committer::Uncommitted>& left) {
   std::string told;
   for (const auto& [content, failure] : left) {
-    const std::string name = content->path();
-    std::string fate;
+    std::string name, fate;
     try {
+      name = content->path();
       const auto kept = content->keep_for_recovery();
       fate =
           kept ? "kept as " + *kept + ", which `b2frame recover` gives a name" : "attributes lost";
@@ -161,17 +177,18 @@ void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
                           const Change& change) {
   for (int tries = 1;; tries++) {
     const auto file = open_for_writing(node, home);
+    const std::uint64_t epoch = file->content->epoch();
     try {
       change(file);
       return changed(file);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
-      if (!go_on(file->content)) throw;
+      if (!has_gone_on(file->content, epoch)) throw;
     }
   }
 }
 
-void FileContents::commit(const std::vector<NodeId>& nodes, bool) {
+void FileContents::commit(const std::vector<NodeId>& nodes) {
   Committer::Contents contents;
   for (const NodeId node : nodes)
     if (const auto file = tree_.opened(node); file && file->content->needs_commit())
@@ -231,11 +248,12 @@ bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
     return false;
   }
   for (int tries = 1;; tries++) {
+    const std::uint64_t epoch = file->content->epoch();
     try {
       return file->content->set_times(accessed, modified);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
-      if (!go_on(file->content)) throw;
+      if (!has_gone_on(file->content, epoch)) throw;
     }
   }
 }

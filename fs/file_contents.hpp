@@ -28,10 +28,14 @@ class FileContents final : public Contents {
   /// The same for a change, which is committed some time after `queue`.
   std::shared_ptr<const OpenFile> open_for_writing(NodeId node, std::shared_ptr<ContentHome> home);
   /// Looks whether another program has changed the file of what is open of a node, and lets the
-  /// content go on from what is there now. Errors are logged: the content stays as it was.
+  /// content go on from what is there now. Errors as follow_source's.
   void follow(NodeId node);
-  /// The same of a content that somebody writes. True if it went on. Errors as follow_source's.
+  /// The same for who can do without; an error is logged once.
+  void try_follow(NodeId node);
+  /// The same of a content that somebody writes. True if it went on.
   bool go_on(const std::shared_ptr<Content>& content);
+  /// True if it went on since that `epoch`, for whoever asked first.
+  bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
   /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
   /// nothing if none had contents to lose.
   std::string keep_for_recovery(const std::vector<Committer::Uncommitted>& left);
@@ -39,7 +43,7 @@ class FileContents final : public Contents {
   void changed(const std::shared_ptr<const OpenFile>& file);
 
   void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
-  void commit(const std::vector<NodeId>& nodes, bool sync) override;
+  void commit(const std::vector<NodeId>& nodes) override;
   std::shared_ptr<void> hold_flat(NodeId node, std::shared_ptr<ContentHome> home) override;
   void renamed(NodeId node, std::shared_ptr<ContentHome> home) override;
   void removed(NodeId node) override;
@@ -63,6 +67,8 @@ class FileContents final : public Contents {
   Classifier& classifier_;
   Committer& committer_;
   const ContentServices services_;
+  Mutex told_mutex_;
+  std::string told_ GUARDED_BY(told_mutex_);  ///< by the log, last
   Mutex metalayers_mutex_;  ///< what was found to have room is set before others look
 };
 

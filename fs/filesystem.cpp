@@ -105,7 +105,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                  next_content_id_}) {
   names_.set_contents(&contents_);
   if (!writable_) return;
-  tree_.set_follower([this](NodeId node) { contents_.follow(node); });
+  tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
   committer_.start(
       {[this](const std::error_code& error) { budget_.commit_ended(error); },
        [this] { root_.sync_all(); },
@@ -130,32 +130,52 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
     auto handle = std::make_shared<FileHandle>();
     handle->node = node;
     handle->direct = (flags & O_DIRECT) != 0;
-    handle->file = tree_.opened(node);
-    if (handle->file && handle->file->content && handle->file->content->is_overtaken()) {
-      contents_.follow(node);
-      throw_errno(ESTALE, "changed by another program");
+    try {
+      open_into(*handle, entry, flags);
+      const bool changed = tree_.take_change(node, entry);
+      const std::uint64_t number = handles_.add(handle);
+      if (handle->direct) direct_handles_++;
+      return {number, changed};
+    } catch (...) {
+      end_writing(*handle);
+      throw;
     }
-    if (writes && !entry.is_container && !(handle->file && handle->file->content))
-      open_plain(*handle, flags);
-    else if (!handle->file)
-      handle->file = make_open_file(node, entry);
-    if (handle->file->content) handle->epoch = handle->file->content->epoch();
-    if (writes && handle->file->content) {
-      require_changeable(node, *handle->file->content);
-      handle->file->content->make_writable(names_.home(node));
-      handle->file->content->add_writer();
-      handle->writes = true;
-      if (tree_.opened(node) != handle->file) {
-        // The node has given way to another one meanwhile.
-        handle->file->content->remove_writer();
-        throw_errno(ESTALE, "changed by another program");
-      }
-      if ((flags & O_TRUNC) != 0) truncate(*handle, 0);
-    }
-    const bool changed = tree_.take_change(node, entry);
-    if (handle->direct) direct_handles_++;
-    return {handles_.add(std::move(handle)), changed};
   });
+}
+
+void Filesystem::open_into(FileHandle& handle, const SourceEntry& entry, int flags) {
+  const bool writes = (flags & O_ACCMODE) != O_RDONLY;
+  handle.file = tree_.opened(handle.node);
+  if (handle.file && handle.file->content && handle.file->content->is_overtaken()) {
+    contents_.follow(handle.node);
+    throw_errno(ESTALE, "changed by another program");
+  }
+  if (writes && !entry.is_container && !(handle.file && handle.file->content))
+    open_plain(handle, flags);
+  else if (!handle.file)
+    handle.file = make_open_file(handle.node, entry);
+  if (!handle.file->content) return;
+  handle.epoch = handle.file->content->epoch();
+  if (!writes) return;
+  require_changeable(handle.node, *handle.file->content);
+  handle.file->content->make_writable(names_.home(handle.node));
+  handle.file->content->add_writer();
+  handle.writes = true;
+  // The node may have given way to another one meanwhile.
+  if (tree_.opened(handle.node) != handle.file) throw_errno(ESTALE, "changed by another program");
+  if ((flags & O_TRUNC) != 0) truncate(handle, 0);
+}
+
+void Filesystem::end_writing(FileHandle& handle) {
+  if (handle.writes) {
+    const auto& content = handle.file->content;
+    content->remove_writer();
+    if (content->needs_commit())
+      contents_.changed(handle.file);
+    else if (content->is_orphan() && !content->has_writers())
+      committer_.drop(*content);
+  }
+  if (handle.plain) close_plain(handle.node);
 }
 
 std::shared_ptr<Filesystem::FileHandle> Filesystem::handle(std::uint64_t number) const {
@@ -168,15 +188,7 @@ void Filesystem::release(std::uint64_t number) {
   const auto closed = handle(number);
   handles_.remove(number);
   if (closed->direct) direct_handles_--;
-  if (closed->writes) {
-    const auto& content = closed->file->content;
-    content->remove_writer();
-    if (content->needs_commit())
-      contents_.changed(closed->file);
-    else if (content->is_orphan() && !content->has_writers())
-      committer_.drop(*content);
-  }
-  if (closed->plain) close_plain(closed->node);
+  end_writing(*closed);
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
@@ -262,17 +274,17 @@ void Filesystem::read_content(FileHandle& handle, std::int64_t offset, std::int6
   Content& content = *handle.file->content;
   if (!handle.writes) return content.read(offset, size, out, handle.epoch);
   const std::size_t before = out.size();
+  const std::uint64_t epoch = content.epoch();
   try {
     content.read(offset, size, out);
   } catch (const std::system_error&) {
-    if (out.size() != before || !content.is_overtaken() || !contents_.go_on(handle.file->content))
-      throw;
+    if (out.size() != before || !contents_.has_gone_on(handle.file->content, epoch)) throw;
     content.read(offset, size, out);
   }
 }
 
 void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
-  const std::string path = tree_.path(node);
+  const std::string path = tree_.told_path(node);
   const MutexLock lock(log_mutex_);
   if (logged_.size() >= kMaxLogged || !logged_.insert(path + ": " + error.what()).second) return;
   log::error(fmt::format("{}: {}", path, error.what()));

@@ -135,6 +135,8 @@ class Filesystem {
   void rest();
 
  private:
+  void open_into(FileHandle& handle, const SourceEntry& entry, int flags);
+  void end_writing(FileHandle& handle);
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);
   /// The container's snapshot: that of an open handle, or opened for this call.
   std::shared_ptr<const OpenFile> container(NodeId node);

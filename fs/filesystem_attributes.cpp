@@ -57,9 +57,11 @@ std::vector<std::string> Filesystem::list_attributes(NodeId node) {
   if (entry.is_container) {
     const auto file = tree_.opened(node);
     const bool is_changed = file && file->leads();
+    // Before what is committed: a commit that ends in between is seen twice rather than not at all.
+    const LayerChanges changes = changes_of(file);
     std::shared_ptr<const FrameAttributes> found;
     if (is_changed || entry.has_metalayers) found = look_at_frame(node, entry);
-    names = fs::list_attributes(found.get(), changes_of(file));
+    names = fs::list_attributes(found.get(), changes);
   }
   for (std::string& name : tree_.object(node)->attribute_names())
     if (name != kStatsAttribute && is_in_shown_space(name) &&

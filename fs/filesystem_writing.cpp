@@ -74,7 +74,7 @@ Content& Filesystem::changing(FileHandle& handle) {
   if (!handle.writes) throw_errno(EBADF, "file handle is not open for writing");
   // Where nothing waits there is nothing to lose: what is written goes to what is there now.
   Content& content = *handle.file->content;
-  if (!content.needs_commit() && content.is_overtaken()) contents_.follow(handle.node);
+  if (!content.needs_commit() && content.is_overtaken()) contents_.try_follow(handle.node);
   tell_loss(handle);
   committer_.note(handle.file->content, handle.file);
   return content;
@@ -212,7 +212,7 @@ void Filesystem::flush(FileHandle& handle) {
   const auto& content = handle.file->content;
   if (const std::error_code error = content->take_error())
     throw std::system_error(error, "earlier commit");
-  if (content->leads() && content->is_overtaken()) contents_.follow(handle.node);
+  if (content->leads() && content->is_overtaken()) contents_.try_follow(handle.node);
   if (write_options_.strict && content->needs_commit()) committer_.commit({content});
   // Others may close a copy of the descriptor and not look at this, as a program that is started
   // does: who writes on, or calls fsync, is still to be told.

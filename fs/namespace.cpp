@@ -191,7 +191,7 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
     // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
     // an array that was made something else, or that of a header with other metalayers.
     if (must_commit) {
-      contents().commit({node}, false);
+      contents().commit({node});
       is_committed = true;
     } else if (must_become_flat) {
       kept_flat = contents().hold_flat(node, home(node));
@@ -290,7 +290,7 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
     if (need->what == Renaming::Need::What::flat)
       kept_flat.push_back(contents().hold_flat(need->node, home(need->node)));
     else
-      contents().commit({need->node}, false);
+      contents().commit({need->node});
   }
   throw_errno(EBUSY, from_name);
 }
@@ -361,7 +361,7 @@ void Namespace::sync_directory(NodeId directory) {
     if (names.is_unlinked(directory)) return;
     pending = names.pending_in(directory);
   }
-  if (!pending.empty()) contents().commit(pending, true);
+  if (!pending.empty()) contents().commit(pending);
   root_.directory(tree_.path(directory)).sync();
 }
 

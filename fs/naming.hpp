@@ -49,11 +49,11 @@ std::vector<std::string> shown_names(const std::vector<NamedEntry>& entries);
 /// Looks up one entry of the directory by its full name; nullopt if there is none or it is hidden.
 using EntryProbe = std::function<std::optional<ShownAs>(const std::string& full_name)>;
 
-/// The full name of the entry shown as `shown_name`, asking only for the few entries that could
-/// want that name. Agrees with shown_names() of the whole directory.
 /// Full names, but this one, of containers that may be shown by a name.
 std::vector<std::string> possible_full_names(const std::string& shown_name);
 
+/// The full name of the entry shown as `shown_name`, asking only for the few entries that could
+/// want that name. Agrees with shown_names() of the whole directory.
 std::optional<std::string> full_name_of(const std::string& shown_name, const EntryProbe& probe);
 
 }  // namespace bloscfs::fs

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 
@@ -17,7 +19,14 @@ namespace {
 
 /// How often SOURCE may change while it is looked at.
 constexpr int kTries = 20;
+/// How long another program may take to write a frame in place.
+constexpr std::chrono::seconds kUnfinishedPatience{2};
+constexpr std::chrono::milliseconds kLookAgain{10};
 constexpr const char* kAccessList = "system.posix_acl_access";
+
+[[noreturn]] void throw_stale(const std::string& what) {
+  throw std::system_error(ESTALE, std::generic_category(), what);
+}
 
 bool has_access_list(const frame::FileAttributes& attributes) {
   for (const auto& attribute : attributes.extended)
@@ -35,7 +44,7 @@ class NodeRefuge : public Refuge {
  public:
   NodeRefuge(NameServices& services, NodeId node, ShownAs shown) : services_(services) {
     const auto name = services.tree.name_of(node);
-    if (!name) throw std::system_error(ESTALE, std::generic_category(), "file without a name");
+    if (!name) throw_stale("file without a name");
     of_ = *name;
     shown_name_ = preferred_name(of_.full_name, shown);
   }
@@ -129,22 +138,35 @@ std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown) {
   return std::make_unique<ForRecovery>(services_, node_, shown);
 }
 
+std::optional<SourceEntry> NodeHome::look_at_successor(const Tree::NodeName& name) const {
+  const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
+  for (;;) {
+    auto seen = services_.tree.successor(name);
+    if (!seen || !seen->may_be_unfinished()) return seen;
+    if (std::chrono::steady_clock::now() > patience) throw_stale(name.path() + ": being written");
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
 ContentHome::Following NodeHome::follow() {
   for (int tries = 0; tries < kTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
-    auto seen = services_.tree.successor(*name);
-    if (seen && (!seen->is_container || seen->is_bloscpack)) seen.reset();
+    // While what was written was kept it may have got another name, which nobody has taken.
+    if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path());
+    auto seen = look_at_successor(*name);
     Following following;
+    following.is_damaged = seen && seen->is_damaged;
+    if (seen && (!seen->is_container || seen->is_bloscpack)) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     TreeChanges names(services_.tree);
     std::optional<NodeId> heir;
     if (!names.follow(node_, *name, seen, heir)) continue;
     if (name->waiting_as) remove_waiting(*name);
-    if (heir) following = {nullptr, *heir, std::make_shared<NodeHome>(services_, *heir)};
+    if (heir) following = {nullptr, false, *heir, std::make_shared<NodeHome>(services_, *heir)};
     return following;
   }
-  throw std::system_error(ESTALE, std::generic_category(), "a file that changes all the time");
+  throw_stale("a file that changes all the time");
 }
 
 /// A new file's temporary, which may have gone with its directory.

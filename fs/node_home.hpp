@@ -65,6 +65,7 @@ class NodeHome final : public ContentHome {
  private:
   class Lock;
 
+  std::optional<SourceEntry> look_at_successor(const Tree::NodeName& name) const;
   void remove_waiting(const Tree::NodeName& name) const;
   std::shared_ptr<const frame::Snapshot> open_successor(const std::string& path,
                                                         const SourceEntry& seen) const;

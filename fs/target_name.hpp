@@ -9,8 +9,6 @@
 
 namespace bloscfs::fs {
 
-/// What an array gets that was no array before.
-
 /// True if an array can be shown under that name.
 bool is_array_name(std::string_view shown_name);
 

@@ -44,6 +44,14 @@ std::string Tree::path(NodeId id) const {
   return nodes_.path(nodes_.node(id));
 }
 
+std::string Tree::told_path(NodeId id) const {
+  try {
+    return path(id);
+  } catch (const std::system_error&) {
+    return "a file without a name";
+  }
+}
+
 std::optional<std::string> Tree::single() const {
   const MutexLock lock(mutex_);
   return single_;
@@ -88,8 +96,8 @@ bool Tree::is_in_place(NodeId id) {
   const ReadLock names(names_);
   if (is_name_taken(id)) return false;
   const Known what = known(id);
-  return what.paths.empty() ||
-         std::any_of(what.paths.begin(), what.paths.end(), [&](const std::string& path) {
+  if (what.paths.empty()) return !name_of(id);
+  return std::any_of(what.paths.begin(), what.paths.end(), [&](const std::string& path) {
            const auto st = root_.stat(path);
            return st && identity_of(*st) == what.identity;
          });
@@ -100,14 +108,19 @@ std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
   const Node& node = nodes_.node(id);
   if (!node.has_name()) return std::nullopt;
   const auto& wanted = node.rare().wanted_name;
-  NodeName name{node.name.parent->id, nodes_.path(*node.name.parent),
-                wanted.value_or(node.name.name), std::nullopt};
+  NodeName name;
+  name.full_name = wanted.value_or(node.name.name);
   if (wanted) name.waiting_as = node.name.name;
+  const std::vector<std::string> above = nodes_.paths(*node.name.parent);
+  name.is_lost = above.empty();
+  if (name.is_lost) return name;
+  name.directory = node.name.parent->id;
+  name.directory_path = above.front();
   return name;
 }
 
 /// True if another program has made something of the name that a node waits for, or has changed
-/// what it shall replace there.
+/// what it shall replace there; also where the directory is gone.
 bool Tree::is_name_taken(NodeId id) const {
   std::string path;
   std::optional<frame::FileStamp> replaces;
@@ -115,8 +128,10 @@ bool Tree::is_name_taken(NodeId id) const {
     const MutexLock lock(mutex_);
     const Node& node = nodes_.node(id);
     if (!node.rare().wanted_name) return false;
+    const std::vector<std::string> above = nodes_.paths(*node.name.parent);
+    if (above.empty()) return true;
     replaces = node.rare().replaces;
-    path = join_path(nodes_.path(*node.name.parent), *node.rare().wanted_name);
+    path = join_path(above.front(), *node.rare().wanted_name);
   }
   const auto present = stamp_at(path);
   return present && present != replaces;
@@ -131,7 +146,7 @@ std::optional<frame::FileStamp> Tree::stamp_at(const std::string& path) const {
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {
   const ReadLock names(names_);
-  const auto st = root_.stat(name.path());
+  const auto st = name.is_lost ? std::nullopt : root_.stat(name.path());
   if (!st) return std::nullopt;
   SourceEntry entry = classifier_.look(name.path(), *st);
   if (entry.unreadable) throw std::system_error(entry.unreadable, name.path());

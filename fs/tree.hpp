@@ -94,6 +94,8 @@ class Tree {
 
   /// Path below SOURCE.
   std::string path(NodeId id) const;
+  /// The same for messages, which also tell of nodes that have none.
+  std::string told_path(NodeId id) const;
 
   /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
   /// this one is gone; until then it stands for what is there now.
@@ -113,10 +115,11 @@ class Tree {
   bool is_in_place(NodeId id);
   /// The full name that a node has, or waits for. Of several it is the one seen last.
   struct NodeName {
-    NodeId directory = 0;
+    NodeId directory = kRootId;
     std::string directory_path;
     std::string full_name;
     std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
+    bool is_lost = false;  ///< its directory has no name any more: the root stands for that
     std::string path() const { return join_path(directory_path, full_name); }
   };
   /// nullopt for a node without a name.

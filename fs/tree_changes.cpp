@@ -419,7 +419,9 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   const MutexLock lock(tree_.mutex_);
   NodeTable& nodes = tree_.nodes_;
   Node& node = nodes.node(id);
+  Node& directory = nodes.node(name.directory);
   node.pins++;
+  directory.pins++;
   Node* const other = successor ? nodes.current(identity_of(successor->entry)) : nullptr;
   if (other != nullptr && other != &node) {
     others = other->open_file.lock();
@@ -427,16 +429,17 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   }
   if (name.waiting_as || !successor || heir) leave_name(node, dropped);
   if (heir && !other->rare().wanted_name) {
-    keep(nodes.add_name(*other, nodes.node(name.directory), name.full_name));
+    keep(nodes.add_name(*other, directory, name.full_name));
     tree_.note_opened(*other);
   }
   if (successor && !heir) {
-    keep(nodes.add_name(node, nodes.node(name.directory), name.full_name));
+    keep(nodes.add_name(node, directory, name.full_name));
     take_entry(node, *successor);
     node.was_followed = true;
     tree_.note_opened(node);
   }
   keep(nodes.unpin(node));
+  keep(nodes.unpin(directory));
   return true;
 }
 
