@@ -74,7 +74,8 @@ void CframeCommit::take_back() noexcept {
       state_.space.distrust(taken);
       // What another program has put over the new header since is not ours to undo.
       if (!has_switched_ || state_.expected->matches(*state_.file, 0))
-        state_.expected->replace_header(old_header_, [&] { state_.file->write_at(0, old_header_); });
+        state_.expected->replace_header(old_header_,
+                                        [&] { state_.file->write_at(0, old_header_); });
     } else {
       for (const Extent& extent : taken) state_.space.give_back(extent);
     }

@@ -146,7 +146,8 @@ void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
   entry.has_metalayers = verdict->has_metalayers;
   entry.shown_size = verdict->shown_size;
   entry.stored_size = verdict->stored_size;
-  entry.is_damaged = verdict->is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
+  entry.is_damaged =
+      verdict->is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
   if (entry.is_container) return;
   entry.is_sframe = false;
   entry.source = entry.entry;

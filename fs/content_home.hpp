@@ -67,7 +67,7 @@ class ContentHome {
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
-    bool is_damaged = false;  ///< it is still there, and would be a frame
+    bool is_damaged = false;            ///< it is still there, and would be a frame
     std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
     std::shared_ptr<ContentHome> heir_home;
   };

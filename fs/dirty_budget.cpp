@@ -28,7 +28,8 @@ void DirtyBudget::wait_for_room() {
     const MutexLock lock(mutex_);
     if (taken_ < limit_) return;
     changed_.wait_for(mutex_, kPatience);
-    if (failures_ != *failures && freed_ == freed) throw std::system_error(last_error_, "dirty data");
+    if (failures_ != *failures && freed_ == freed)
+      throw std::system_error(last_error_, "dirty data");
   }
 }
 

@@ -138,8 +138,8 @@ void FileContents::try_follow(NodeId node) {
 bool FileContents::go_on(const std::shared_ptr<Content>& content) {
   if (!content->follow_source()) return false;
   if (auto inheritance = content->take_inheritance()) {
-    // An heir leads. Whether that has changed as well must not be looked at here: a commit of it may
-    // be in the batch that this was found out in.
+    // An heir leads. Whether that has changed as well must not be looked at here: a commit of it
+    // may be in the batch that this was found out in.
     auto heir = tree_.opened(inheritance->node);
     if (!heir || !heir->content) heir = open(inheritance->node, tree_.entry(inheritance->node));
     if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);

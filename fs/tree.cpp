@@ -98,9 +98,9 @@ bool Tree::is_in_place(NodeId id) {
   const Known what = known(id);
   if (what.paths.empty()) return !name_of(id);
   return std::any_of(what.paths.begin(), what.paths.end(), [&](const std::string& path) {
-           const auto st = root_.stat(path);
-           return st && identity_of(*st) == what.identity;
-         });
+    const auto st = root_.stat(path);
+    return st && identity_of(*st) == what.identity;
+  });
 }
 
 std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {

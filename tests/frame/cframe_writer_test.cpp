@@ -327,6 +327,29 @@ BOOST_AUTO_TEST_CASE(refuses_to_publish_over_what_somebody_else_did_meanwhile) {
   BOOST_TEST(std::equal(header.begin(), header.end(), disk->bytes("f").begin()));
 }
 
+BOOST_AUTO_TEST_CASE(takes_back_nothing_that_somebody_else_did_after_it_was_published) {
+  const auto disk = MemoryDisk::make();
+  const auto writer = make_frame(disk, "f", pattern(8192, 1));
+  const Buffer before = disk->bytes("f");
+  for (const bool is_changed : {false, true}) {
+    auto transaction = writer->begin();
+    put_content(*transaction, 0, pattern(4096, 2));
+    transaction->write();
+    transaction->flush();
+    transaction->publish();
+    Buffer header(disk->bytes("f").begin(), disk->bytes("f").begin() + 97);
+    if (is_changed) {
+      header[0x17] ^= 1;
+      disk->root()->open("f")->write_at(0, header);
+    }
+    transaction.reset();
+    const Buffer& expected = is_changed ? header : before;
+    BOOST_TEST(std::equal(header.begin(), header.end(), disk->bytes("f").begin()) == is_changed);
+    BOOST_TEST(std::equal(expected.begin(), expected.begin() + 97, disk->bytes("f").begin()));
+  }
+  BOOST_TEST(errno_of([&] { writer->begin(); }) == ESTALE);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_to_write_to_a_file_that_lost_its_name) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_frame(disk, "f", pattern(8192, 1));

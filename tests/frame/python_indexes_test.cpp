@@ -96,6 +96,16 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_nested_deeply_or_large) {
                     Error);
 }
 
+BOOST_AUTO_TEST_CASE(refuses_schemas_that_would_take_long) {
+  json columns = json::object();
+  for (int i = 0; i < 10000; i++) columns["column" + std::to_string(i)] = 0;
+  columns["c"] = generated("c", {"a"});
+  BOOST_CHECK_THROW(stale_generated_columns(schema_of(columns), "a"), Error);
+  const json many = json::array_t(300000, json(0));
+  BOOST_CHECK_THROW(
+      stale_generated_columns(schema_of({{"x", many}, {"c", generated("c", {"a"})}}), "a"), Error);
+}
+
 BOOST_AUTO_TEST_CASE(counts_epochs_from_one_on) {
   BOOST_TEST((next_epoch({}) == packed(1)));
   BOOST_TEST((next_epoch(packed(1)) == packed(2)));

@@ -1,0 +1,174 @@
+// What a file that is open for writing goes on from, where that is not simply a new state.
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/mount/one_frame.hpp"
+#include "tests/support/comes_true.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+/// As a program that writes a frame in place, and has come half of the way.
+void write_half(const fs_std::path& stored, const ByteVector& frame) {
+  write_file(stored, ByteVector(frame.begin(), frame.begin() + std::ssize(frame) / 2));
+}
+
+void sleep_ms(int time) { std::this_thread::sleep_for(std::chrono::milliseconds(time)); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(successors)
+
+BOOST_AUTO_TEST_CASE(frame_that_is_being_written_is_waited_for, *precondition(needs_fuse)) {
+  OneFrame one;
+  const Fd& file = one.open();
+  const ByteVector frame = flat_frame(new_state());
+  write_half(one.stored(), frame);
+  std::thread writer([&] {
+    sleep_ms(300);
+    write_file(one.stored(), frame);
+  });
+  const int error = write_error_of(file, kAt, written());
+  writer.join();
+  BOOST_TEST(error == 0);
+  BOOST_TEST(sync_error(file) == 0);
+  one.files.clear();
+  BOOST_TEST(one.mount->unmount().ok());
+  BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), kAt, written()));
+}
+
+// A file that stays damaged takes nothing that would be lost.
+BOOST_AUTO_TEST_CASE(damaged_frame_refuses_what_is_written, *precondition(needs_fuse)) {
+  OneFrame one;
+  const Fd& file = one.open();
+  const ByteVector frame = flat_frame(new_state());
+  write_half(one.stored(), frame);
+  sleep_ms(2100);
+  BOOST_TEST(write_error_of(file, kAt, written()) == ESTALE);
+  write_file(one.stored(), frame);
+  BOOST_TEST(write_error_of(file, kAt, written()) == ESTALE);
+  BOOST_TEST(write_error_of(open_rw(one.shown), kAt, written()) == 0);
+  one.files.clear();
+  BOOST_TEST(one.mount->unmount().ok());
+  BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), kAt, written()));
+}
+
+// What keeps a file from going on does not have the same contents kept again and again.
+BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
+  OneFrame one;
+  const Fd& file = one.open_with_pending();
+  const ByteVector frame = flat_frame(new_state());
+  std::atomic<bool> is_done{false};
+  write_half(one.stored(), frame);
+  std::thread writer([&] {
+    while (!is_done) {
+      write_half(one.stored(), frame);
+      sleep_ms(100);
+    }
+    write_file(one.stored(), frame);
+  });
+  BOOST_TEST(sync_error(file) == ESTALE);
+  look_at(one.shown);
+  is_done = true;
+  writer.join();
+  BOOST_TEST(comes_true([&] { return sync_error(file) == 0; }));
+  BOOST_CHECK(read_file(one.shown) == new_state());
+  one.files.clear();
+  BOOST_TEST(one.mount->unmount().ok());
+  BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == zeros_and_written());
+}
+
+// Both wait for the same commit, the one that has lost its name to the other before that.
+BOOST_AUTO_TEST_CASE(heir_that_has_changed_is_in_the_same_commit, *precondition(needs_fuse)) {
+  for (int i = 0; i < 4; i++) {
+    OneFrame one;
+    write_file(one.source / "c.b2frame", flat_frame(new_state()));
+    one.open_with_pending();
+    write_at(one.files.emplace_back(open_rw(*one.mount / "c")), 100, written());
+    one.files.clear();
+    fs_std::rename(one.source / "c.b2frame", one.stored());
+    fs_std::last_write_time(one.stored(), fs_std::file_time_type::clock::now());
+    // Where that one comes first it is kept by the name that it had.
+    BOOST_TEST(comes_true([&] {
+      return conflicts_of(one.source.path(), "a").size() +
+                 conflicts_of(one.source.path(), "c").size() ==
+             2;
+    }));
+    BOOST_TEST(one.mount->unmount().ok());
+    BOOST_CHECK(stored_contents(one.stored()) == new_state());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(directory_that_is_gone_takes_no_contents_along, *precondition(needs_fuse)) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  write_file(source / "d" / "a.b2frame", flat_frame(old_state()));
+  Mount mount(source.path());
+  Fd file = open_rw(mount / "d" / "a");
+  write_at(file, kAt, written());
+  fs_std::remove(source / "d" / "a.b2frame");
+  fs_std::remove(mount / "d");
+  BOOST_TEST(sync_error(file) == ESTALE);
+  BOOST_TEST(sync_error(file) == 0);
+  file = Fd();
+  BOOST_TEST(mount.unmount().ok());
+  BOOST_CHECK(stored_contents(conflict_of(source.path(), "a")) == old_and_written());
+}
+
+// A file whose name is taken may be renamed before all of it is kept under another one.
+BOOST_AUTO_TEST_CASE(renamed_while_it_is_kept, *precondition(needs_fuse)) {
+  const ByteVector contents = make_contents("noise", 3, std::size_t{48} << 20, 1);
+  const TempDir source;
+  Mount mount(source.path());
+  Fd file = open_rw(mount / "a", O_CREAT);
+  write_at(file, 0, contents);
+  write_file(source / "a.b2frame", flat_frame(new_state()));
+  std::thread syncer([&] { sync_error(file); });
+  sleep_ms(50);
+  const int error = errno_of(rename((mount / "a").c_str(), (mount / "b").c_str()));
+  syncer.join();
+  if (error == 0 && fs_std::exists(mount / "b")) {
+    const ByteVector found = read_file(mount / "b");
+    BOOST_CHECK(found == contents || found == new_state());
+  }
+  sync_error(file);
+  BOOST_TEST(sync_error(file) == 0);
+  if (error == 0) BOOST_TEST(fs_std::exists(mount / "b"));
+  file = Fd();
+  BOOST_TEST(mount.unmount().ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// An open that fails after it was counted as a writer's would keep the file from being committed.
+BOOST_AUTO_TEST_SUITE(failed_opens)
+
+BOOST_AUTO_TEST_CASE(leave_no_writer, *precondition(needs_fuse)) {
+  const TempDir source;
+  const ByteVector values = make_contents("noise", 5, 8000, 1);
+  write_file(source / "a.b2nd", array_frame(values, {1000}, "<f8", 8));
+  MountSettings settings;
+  settings.options = {"raw"};
+  Mount mount(source.path(), settings);
+  BOOST_TEST(errno_of(open((mount / "a").c_str(), O_WRONLY | O_TRUNC)) == EINVAL);
+  const std::uint64_t commits = mount.counter("commits");
+  write_at(open_rw(mount / "a"), 80, ByteVector(16, 7));
+  BOOST_TEST(comes_true([&] { return mount.counter("commits") > commits; }));
+  BOOST_TEST(mount.unmount().ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
