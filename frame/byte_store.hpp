@@ -58,6 +58,9 @@ class StoreFile : public ByteSource {
   /// Owner and group are set where that is permitted, extended attributes where they are supported.
   virtual void set_attributes(const FileAttributes& attributes) = 0;
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
+  /// Excludes the others that call this of the same file, in any process, as long as the result
+  /// lives; waits for them, up to 30 s: then ETIMEDOUT. Null where that is not possible.
+  virtual std::shared_ptr<void> lock() { return nullptr; }
   /// True if no other open file description, in any process, refers to the file. False when that
   /// cannot be told.
   virtual bool is_sole_user() const = 0;

@@ -49,7 +49,7 @@ std::uint64_t tail_start(const FrameSnapshot& frame) {
 
 }  // namespace
 
-CframeCommit::CframeCommit(CframeState& state, PeerLock::Exclusive lock, bool rewrite)
+CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite)
     : state_(state), lock_(std::move(lock)), rewrite_(rewrite) {
   if (state_.current)
     old_header_.assign(state_.current->header_bytes().begin(),

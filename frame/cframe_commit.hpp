@@ -7,16 +7,16 @@
 
 #include "frame/cframe_rewrite.hpp"
 #include "frame/cframe_state.hpp"
+#include "frame/container_lock.hpp"
 #include "frame/frame_tail.hpp"
 #include "frame/frame_transaction.hpp"
-#include "frame/peer_lock.hpp"
 
 namespace bloscfs::frame {
 
 class CframeCommit final : public CommitTarget {
  public:
   /// `state` is borrowed. `rewrite`: by a new file in any case.
-  CframeCommit(CframeState& state, PeerLock::Exclusive lock, bool rewrite);
+  CframeCommit(CframeState& state, ContainerLock lock, bool rewrite);
   ~CframeCommit() override;
 
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
@@ -41,7 +41,7 @@ class CframeCommit final : public CommitTarget {
   void take_back() noexcept;
 
   CframeState& state_;
-  PeerLock::Exclusive lock_;
+  ContainerLock lock_;
   bool rewrite_;
   std::unique_ptr<CframeRewrite> rewritten_;
   codec::BlockDecoder decoder_;

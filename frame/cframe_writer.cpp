@@ -12,10 +12,10 @@
 #include "frame/cframe_commit.hpp"
 #include "frame/cframe_format.hpp"
 #include "frame/cframe_state.hpp"
+#include "frame/container_lock.hpp"
 #include "frame/frame_tail.hpp"
 #include "frame/frame_transaction.hpp"
 #include "frame/frame_writer.hpp"
-#include "frame/sidecar.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -41,7 +41,7 @@ class CframeWriter final : public FrameWriter {
 
   void tidy() override {
     if (!state_.current) return;
-    const PeerLock::Exclusive lock = lock_container();
+    const ContainerLock lock = lock_container();
     state_.expected->begin_writing();
     reclaim(true);
     state_.expected->settle(*state_.file);
@@ -70,12 +70,12 @@ class CframeWriter final : public FrameWriter {
 
  private:
   std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite) {
-    PeerLock::Exclusive lock = lock_container();
+    ContainerLock lock = lock_container();
     if (!state_.current)
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
-    if (lock) lock.lock().announce_change(*state_.directory->open(sidecar()));
+    if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
     state_.expected->begin_writing();
     reclaim(false);
     return std::make_unique<FrameTransaction>(
@@ -85,8 +85,8 @@ class CframeWriter final : public FrameWriter {
 
   std::string sidecar() const { return state_.name + ".b2lock"; }
 
-  /// Takes the lock sidecar, if there is one, and makes sure that nobody has changed the frame.
-  PeerLock::Exclusive lock_container() {
+  /// Keeps out other writers, and makes sure that nobody has changed the frame.
+  ContainerLock lock_container() {
     if (state_.in_transaction) throw std::logic_error("two transactions on one container");
     if (state_.broken)
       throw std::system_error(EIO, std::generic_category(),
@@ -96,8 +96,8 @@ class CframeWriter final : public FrameWriter {
       if (!state_.current->unchanged()) throw_stale("removed frame");
       return {};
     }
-    PeerLock::Exclusive lock =
-        lock_exclusively(*state_.directory, sidecar(), state_.settings.locking);
+    ContainerLock lock =
+        frame::lock_container(*state_.file, *state_.directory, sidecar(), state_.settings.locking);
     const auto named = state_.directory->stamp(state_.name);
     const FileStamp own = state_.file->stamp();
     if (!named || named->inode != own.inode || named->device != own.device ||

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <limits>
+#include <memory>
 #include <system_error>
+#include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,6 +21,12 @@
 
 namespace bloscfs::frame {
 namespace {
+
+/// Beyond all contents, so that no lock of somebody else's is in the way.
+constexpr off_t kLockedByte = off_t{1} << 62;
+/// The kernel has no timed lock, and who never unlocks must not hang us for good.
+constexpr std::chrono::seconds kLockPatience{30};
+constexpr std::chrono::milliseconds kFirstPause{1}, kLongestPause{50};
 
 /// Fifos do not block: a directory may hold anything.
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -54,7 +63,28 @@ std::vector<std::string> extended_names(int fd) {
 /// True for errors that say "not here" or "not you" rather than "it went wrong".
 bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
 
-class LocalFile final : public StoreFile {
+/// Locks the byte at kLockedByte, for the open file description. False if another one has it.
+bool try_lock(int fd) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kLockedByte;
+  lock.l_len = 1;
+  if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return true;
+  if (errno != EAGAIN && errno != EACCES) throw_errno(errno, "lock");
+  return false;
+}
+
+void unlock(int fd) noexcept {
+  struct flock lock {};
+  lock.l_type = F_UNLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = kLockedByte;
+  lock.l_len = 1;
+  ::fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
  public:
   LocalFile(UniqueFd fd, SourceCounters* counters, Syncing syncing)
       : source_(std::move(fd), counters), syncing_(syncing) {}
@@ -129,6 +159,20 @@ class LocalFile final : public StoreFile {
   void set_times(const timespec& accessed, const timespec& modified) override {
     const timespec times[2] = {accessed, modified};
     check(::futimens(fd(), times), "futimens");
+  }
+
+  std::shared_ptr<void> lock() override {
+    const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
+    try {
+      for (auto pause = kFirstPause; !try_lock(fd()); pause = std::min(2 * pause, kLongestPause)) {
+        if (std::chrono::steady_clock::now() > deadline) throw_errno(ETIMEDOUT, "lock");
+        std::this_thread::sleep_for(pause);
+      }
+    } catch (const std::system_error& error) {
+      if (error.code() == std::errc::timed_out) throw;
+      return nullptr;
+    }
+    return {nullptr, [file = shared_from_this()](void*) { unlock(file->fd()); }};
   }
 
   bool is_sole_user() const override {

@@ -17,7 +17,7 @@ constexpr std::size_t kMaxUnsynced = 64;
 
 }  // namespace
 
-SframeCommit::SframeCommit(SframeState& state, PeerLock::Exclusive lock)
+SframeCommit::SframeCommit(SframeState& state, ContainerLock lock)
     : state_(state), lock_(std::move(lock)) {
   if (state_.index) attributes_ = state_.index->attributes();
   state_.in_transaction = true;

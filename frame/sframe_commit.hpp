@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "frame/container_lock.hpp"
 #include "frame/frame_tail.hpp"
 #include "frame/frame_transaction.hpp"
-#include "frame/peer_lock.hpp"
 #include "frame/sframe_state.hpp"
 
 namespace bloscfs::frame {
@@ -18,7 +18,7 @@ namespace bloscfs::frame {
 class SframeCommit final : public CommitTarget {
  public:
   /// `state` is borrowed.
-  SframeCommit(SframeState& state, PeerLock::Exclusive lock);
+  SframeCommit(SframeState& state, ContainerLock lock);
   ~SframeCommit() override;
 
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
@@ -40,7 +40,7 @@ class SframeCommit final : public CommitTarget {
   void take_back() noexcept;
 
   SframeState& state_;
-  PeerLock::Exclusive lock_;
+  ContainerLock lock_;
   FileAttributes attributes_;  ///< of chunks.b2frame
   codec::BlockDecoder decoder_;
   std::set<std::uint32_t> files_;  ///< that this transaction has made

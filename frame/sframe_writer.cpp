@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "frame/container_lock.hpp"
 #include "frame/frame_transaction.hpp"
 #include "frame/frame_writer.hpp"
 #include "frame/orphans.hpp"
 #include "frame/sframe_commit.hpp"
 #include "frame/sframe_format.hpp"
 #include "frame/sframe_state.hpp"
-#include "frame/sidecar.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -30,12 +30,12 @@ class SframeWriter final : public FrameWriter {
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
 
   std::unique_ptr<Transaction> begin() override {
-    PeerLock::Exclusive lock = lock_container();
+    ContainerLock lock = lock_container();
     if (!state_.current)
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<SframeCommit>(state_, std::move(lock)));
-    if (lock) lock.lock().announce_change(*state_.directory->open(kSframeLockName));
+    if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(kSframeLockName));
     reclaim(false);
     return std::make_unique<FrameTransaction>(
         FrameEdit(state_.current), std::make_unique<SframeCommit>(state_, std::move(lock)));
@@ -45,13 +45,13 @@ class SframeWriter final : public FrameWriter {
 
   void tidy() override {
     if (!state_.current) return;
-    const PeerLock::Exclusive lock = lock_container();
+    const ContainerLock lock = lock_container();
     reclaim(true);
   }
 
   void compact() override {
     if (!state_.current) throw std::logic_error("compacting a frame that does not exist yet");
-    const PeerLock::Exclusive lock = lock_container();
+    const ContainerLock lock = lock_container();
     std::vector<std::uint32_t> present;
     for (const std::string& name : state_.directory->names())
       if (const auto number = chunk_file_number(name)) present.push_back(*number);
@@ -76,15 +76,15 @@ class SframeWriter final : public FrameWriter {
   }
 
  private:
-  /// Takes the lock sidecar, if there is one, and makes sure that nobody has changed the frame.
-  PeerLock::Exclusive lock_container() {
+  /// Keeps out other writers, and makes sure that nobody has changed the frame.
+  ContainerLock lock_container() {
     if (state_.in_transaction) throw std::logic_error("two transactions on one container");
     if (state_.broken)
       throw std::system_error(EIO, std::generic_category(),
                               "sparse frame: a commit failed half-way, open it again");
     if (!state_.current) return {};
-    PeerLock::Exclusive lock =
-        lock_exclusively(*state_.directory, kSframeLockName, state_.settings.locking);
+    ContainerLock lock = frame::lock_container(*state_.index, *state_.directory, kSframeLockName,
+                                               state_.settings.locking);
     if (!state_.current->unchanged()) throw_stale();
     return lock;
   }

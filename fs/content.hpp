@@ -115,7 +115,7 @@ class Content {
   std::uint64_t epoch_of_pages() const;
   /// True if contents that were written in `epoch` or before were put aside.
   bool lost_contents_of(std::uint64_t epoch) const;
-  /// True if another content has the name that this one had: what would be written here could be
+  /// True if something else has the name that this one had: what would be written here could be
   /// read by nobody.
   bool is_abandoned() const;
   /// What was set and not committed when the name got another node.

@@ -11,6 +11,7 @@
 #include "frame/metalayer_names.hpp"
 #include "fs/log.hpp"
 #include "fs/new_frame.hpp"
+#include "fs/size_limit.hpp"
 #include "fs/stale_indexes.hpp"
 #include "fs/timestamps.hpp"
 
@@ -125,6 +126,8 @@ bool ContentCommit::keeps_array() const {
 
 bool ContentCommit::can_edit() const {
   if (view_ == nullptr || !content_->writer_) return false;
+  const bool has_changes = layer_->has_contents() || size_ != view_->size();
+  if (has_changes && !can_be_changed_in_part(snapshot_->info())) return false;
   const ViewShape& shape = view_->shape();
   if (shape.is_array || shape.blocked) return keeps_array();
   return !snapshot_->info().variable_chunks || size_ == view_->size();
@@ -292,6 +295,7 @@ void ContentCommit::publish() {
   if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->is_as_taken())
     throw std::system_error(ESTALE, std::generic_category(), place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked) take_over_attributes(place);
+  name_lock->before_replacing();
   // It may have been renamed since write().
   if (!new_writer_) content_->writer_->moved(place.directory, place.name);
   if (!is_temporary_ready_) published_ = transaction_->publish();

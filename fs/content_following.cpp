@@ -15,7 +15,7 @@
 namespace bloscfs::fs {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using Steady = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kKeepAgain{1};
 
@@ -90,7 +90,7 @@ bool Content::follow_source() {
 
 bool Content::has_just_failed_to_follow() const {
   const ReadLock lock(mutex_);
-  return keep_failed_ && Clock::now() - *keep_failed_ < kKeepAgain;
+  return keep_failed_ && Steady::now() - *keep_failed_ < kKeepAgain;
 }
 
 /// Once, whatever then keeps the content from going on.
@@ -107,7 +107,7 @@ void Content::keep_beside() {
                           kept.is_whole ? "" : ", with zeros for what can no longer be read"));
   } catch (...) {
     const WriteLock lock(mutex_);
-    keep_failed_ = Clock::now();
+    keep_failed_ = Steady::now();
     throw;
   }
   const WriteLock lock(mutex_);
@@ -205,7 +205,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_cont
   is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
   view_is_settled_ = true;
   is_orphan_ = !following.successor;
-  is_abandoned_ = following.heir || following.is_damaged;
+  is_abandoned_ = following.heir || following.is_no_frame;
   is_kept_ = false;
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {

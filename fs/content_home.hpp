@@ -67,7 +67,7 @@ class ContentHome {
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
-    bool is_damaged = false;            ///< it is still there, and would be a frame
+    bool is_no_frame = false;           ///< the name leads to something else, or to what is damaged
     std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
     std::shared_ptr<ContentHome> heir_home;
   };
@@ -88,6 +88,9 @@ class ContentHome {
     virtual const StoredPlace& place() const = 0;
     /// Found out when first asked for.
     virtual const RepresentationNames& names() = 0;
+    /// To be called before another file takes the place of the content's, in whatever way: no name
+    /// that was removed shows that one again after a power cut.
+    virtual void before_replacing() = 0;
     /// Gives the complete container `stored_as` of place().directory the name `full_name` (one of
     /// place().name and names()), by which it is shown as `shown`, where it replaces what the
     /// content was until now, and tells the tree that this is the content's file now. A sudden end

@@ -20,8 +20,9 @@ using frame::throw_errno;
 void Content::make_writable(std::shared_ptr<ContentHome> home) {
   const MutexLock commit_lock(commit_mutex_);
   {
+    // The old one lets go of its node, under a lock that others take before this one.
     const WriteLock lock(mutex_);
-    home_ = std::move(home);
+    home_.swap(home);
   }
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
@@ -74,6 +75,10 @@ void Content::touch() {
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   fs::require_storable({view_.get(), snapshot_.get(), services_.options, services_.raw}, begin,
                        end);
+  const std::int64_t kept = std::min(live_.lower_end, frozen_ ? frozen_->lower_end : size_);
+  if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
+      !can_be_changed_in_part(snapshot_->info()))
+    throw_errno(EOPNOTSUPP, "contents that can only be replaced as a whole");
   if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == size_) return;
   // Without a NPY header an array can only become longer, by whole rows.
   const frame::ArrayInfo& array = *snapshot_->info().array;

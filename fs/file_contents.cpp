@@ -308,6 +308,7 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   try {
     const auto frame = place.directory->open(stored_as);
     frame->set_attributes(place.directory->open(place.name)->attributes());
+    name_lock->before_replacing();
     name_lock->settle(stored_as, name_lock->names().flat, ShownAs::flat,
                       [&] { return source->stamp() == stamp; });
   } catch (...) {

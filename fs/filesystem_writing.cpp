@@ -66,8 +66,7 @@ bool Filesystem::has_writers(const FileHandle& handle) const {
 void Filesystem::tell_loss(FileHandle& handle) {
   const Content& content = *handle.file->content;
   const std::uint64_t known = handle.epoch.exchange(content.epoch());
-  if (content.is_abandoned() || content.lost_contents_of(known))
-    throw_errno(ESTALE, "changed by another program");
+  if (content.lost_contents_of(known)) throw_errno(ESTALE, "changed by another program");
 }
 
 Content& Filesystem::changing(FileHandle& handle) {
@@ -76,6 +75,7 @@ Content& Filesystem::changing(FileHandle& handle) {
   Content& content = *handle.file->content;
   if (!content.needs_commit() && content.is_overtaken()) contents_.try_follow(handle.node);
   tell_loss(handle);
+  if (content.is_abandoned()) throw_errno(ESTALE, "changed by another program");
   committer_.note(handle.file->content, handle.file);
   return content;
 }

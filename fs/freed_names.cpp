@@ -19,7 +19,7 @@ FreedNames::Shown FreedNames::key(const SourceDirectory& directory, const std::s
 
 void FreedNames::note(const SourceDirectory& directory, const std::string& full_name,
                       ShownAs shown) {
-  if (names_.size() >= kMaxNames) forget_all();
+  if (names_.size() + files_.size() >= kMaxNames) forget_all();
   names_[key(directory, full_name, shown)].insert(full_name);
 }
 
@@ -28,10 +28,19 @@ void FreedNames::note_exchanged(const SourceDirectory& directory, const std::str
   names_[key(directory, full_name, shown)].insert(std::string());
 }
 
+void FreedNames::sync_all() {
+  root_.sync_all();
+  names_.clear();
+  files_.clear();
+}
+
+void FreedNames::before_replacing(const struct stat& file) {
+  if (files_.count({file.st_dev, file.st_ino}) != 0) sync_all();
+}
+
 void FreedNames::forget_all() {
   try {
-    root_.sync_all();
-    names_.clear();
+    sync_all();
   } catch (const std::system_error& error) {
     // A change that has begun goes on, and the next one tries again.
     log::warn(error.what());

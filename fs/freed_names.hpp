@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "fs/naming.hpp"
 #include "fs/source_root.hpp"
@@ -23,6 +24,11 @@ class FreedNames {
   /// takes its place there might take the place of the one before.
   void note_exchanged(const SourceDirectory& directory, const std::string& full_name,
                       ShownAs shown);
+  /// Before one of several names of a file goes.
+  void note_link(const struct stat& file) { files_.insert({file.st_dev, file.st_ino}); }
+  /// Before another file takes the place of one: makes it durable that names of it are gone. Else
+  /// they would come back with the file as it was before.
+  void before_replacing(const struct stat& file);
   /// Before something gets a name: makes it durable that others, shown alike, have left.
   void before_taking(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
 
@@ -31,10 +37,12 @@ class FreedNames {
 
   static Shown key(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
 
+  void sync_all();
   void forget_all();
 
   const SourceRoot& root_;
   std::map<Shown, std::set<std::string>> names_;  ///< full ones; empty where it was exchanged
+  std::set<std::pair<dev_t, ino_t>> files_;
 };
 
 }  // namespace bloscfs::fs

@@ -156,8 +156,8 @@ ContentHome::Following NodeHome::follow() {
     if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path());
     auto seen = look_at_successor(*name);
     Following following;
-    following.is_damaged = seen && seen->is_damaged;
-    if (seen && (!seen->is_container || seen->is_bloscpack)) seen.reset();
+    following.is_no_frame = seen && (!seen->is_container || seen->is_bloscpack);
+    if (following.is_no_frame) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     TreeChanges names(services_.tree);
     std::optional<NodeId> heir;

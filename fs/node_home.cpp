@@ -54,6 +54,9 @@ class NodeHome::Lock final : public ContentHome::NameLock {
 
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
+  void before_replacing() override {
+    if (object_) services_.freed.before_replacing(object_->entry.entry);
+  }
   std::string settle(const std::string& stored_as, const std::string& wanted_name, ShownAs shown,
                      const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {

@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/ended_mounts.hpp"
 #include "fs/idle_watch.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
@@ -249,6 +250,7 @@ void run_session(SessionSettings settings) {
   bound_allocator();
   raise_descriptor_limit();
   log::use(log::Target::terminal);
+  if (settings.options.read_only) wait_for_ended_mounts(settings.source);
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
   settings.options.read_only |= !can_write(settings.source);

@@ -1,10 +1,13 @@
 #include "fs/size_limit.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
 #include <fmt/core.h>
 
+#include "codec/compressor/compressor.hpp"
+#include "codec/filter/pipeline.hpp"
 #include "frame/frame_limits.hpp"
 #include "fs/new_frame.hpp"
 
@@ -49,6 +52,12 @@ void require_flat(const StoredFile& file, std::int64_t size) {
 }
 
 }  // namespace
+
+bool can_be_changed_in_part(const FrameInfo& info) {
+  if (info.vl_blocks || (info.codec && !codec::make_decompressor(*info.codec))) return false;
+  return std::all_of(info.filters.begin(), info.filters.end(),
+                     [](const codec::FilterStep& step) { return codec::is_supported(step.id); });
+}
 
 void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t size) {
   if (file.view == nullptr) return require_flat(file, size);

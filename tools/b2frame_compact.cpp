@@ -12,7 +12,7 @@ int run_compact(const CompactOptions& options) {
   int status = 0;
   for (const std::string& file : options.files)
     status = std::max(status, guarded(file, [&] {
-                        FrameFile(file).writer().compact();
+                        edit_frame(file, [](frame::FrameWriter& writer) { writer.compact(); });
                         return 0;
                       }));
   return status;

@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 
 #include "fs/classifier.hpp"
+#include "fs/ended_mounts.hpp"
 #include "fs/filesystem.hpp"
 #include "fs/source_root.hpp"
 #include "fs/stored_contents.hpp"
 #include "fs/tree.hpp"
 #include "tools/b2frame_commands.hpp"
-#include "tools/ended_mounts.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
@@ -91,7 +91,7 @@ class Lister {
 
 int run_list(const ListOptions& options) {
   return guarded(options.directory, [&] {
-    wait_for_ended_mounts(options.directory);
+    fs::wait_for_ended_mounts(options.directory);
     Lister lister(fs::open_source(options.directory, false));
     lister.print(fs::kRootId, "");
     return lister.complete() ? 0 : kExitBadData;

@@ -1,5 +1,11 @@
 // b2frame set-meta: sets and removes vlmetalayers.
 
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "codec/error.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/frame_file.hpp"
@@ -10,15 +16,22 @@ namespace bloscfs::tools {
 namespace {
 
 int set_meta(const SetMetaOptions& options) {
-  FrameFile frame(options.file);
-  const auto transaction = frame.writer().begin();
+  // Nullopt: to be removed. What comes from a pipe can be read only once.
+  std::vector<std::pair<std::string, std::optional<std::vector<std::uint8_t>>>> wanted;
   for (const NamedLayer& layer : options.vlmetalayers) {
-    if (layer.content || !layer.file.empty())
-      transaction->set_vlmetalayer(layer.name, content_of(layer));
-    else if (!transaction->remove_vlmetalayer(layer.name))
-      codec::throw_malformed("no vlmetalayer " + layer.name);
+    wanted.emplace_back(layer.name, std::nullopt);
+    if (layer.content || !layer.file.empty()) wanted.back().second = content_of(layer);
   }
-  transaction->commit();
+  edit_frame(options.file, [&](frame::FrameWriter& writer) {
+    const auto transaction = writer.begin();
+    for (const auto& [name, content] : wanted) {
+      if (content)
+        transaction->set_vlmetalayer(name, *content);
+      else if (!transaction->remove_vlmetalayer(name))
+        codec::throw_malformed("no vlmetalayer " + name);
+    }
+    transaction->commit();
+  });
   return 0;
 }
 

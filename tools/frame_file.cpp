@@ -9,16 +9,14 @@
 #include "codec/error.hpp"
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
-#include "tools/ended_mounts.hpp"
+#include "fs/ended_mounts.hpp"
+#include "fs/mount_lock.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-/// The path, once mounts of directories above it are done, too.
-const std::string& settled(const std::string& path) {
-  wait_for_ended_mounts(path);
-  return path;
-}
+/// How often others may change a frame under an edit.
+constexpr int kTries = 100;
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
@@ -40,7 +38,16 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
 
 }  // namespace
 
-FrameFile::FrameFile(const std::string& path)
-    : lock_(settled(path), fs::kMountLockPatience), writer_(open_writer(path)) {}
+void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit) {
+  fs::wait_for_ended_mounts(path);
+  const fs::MountLock lock(path, fs::kMountLockPatience);
+  for (int tries = 1;; tries++) {
+    try {
+      return edit(*open_writer(path));
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+    }
+  }
+}
 
 }  // namespace bloscfs::tools

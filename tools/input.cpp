@@ -7,10 +7,10 @@
 
 #include "codec/error.hpp"
 #include "frame/open.hpp"
+#include "fs/ended_mounts.hpp"
 #include "fs/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
-#include "tools/ended_mounts.hpp"
 #include "tools/interrupt.hpp"
 
 namespace bloscfs::tools {
@@ -21,7 +21,7 @@ constexpr std::size_t kCacheCapacity = std::size_t{3} << 30;
 constexpr std::size_t kKeptCache = std::size_t{32} << 20;
 
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk) {
-  wait_for_ended_mounts(path);
+  fs::wait_for_ended_mounts(path);
   if (bare_chunk) return open_bare_chunk(path);
   if (auto snapshot = frame::open_path(path, {})) return snapshot;
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");

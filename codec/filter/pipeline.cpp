@@ -135,6 +135,8 @@ std::string step_problem(const ChunkHeader& header, const FilterStep& step, bool
   }
 }
 
+}  // namespace
+
 bool is_supported(FilterId id) {
   switch (id) {
     case FilterId::none:
@@ -150,8 +152,6 @@ bool is_supported(FilterId id) {
       return false;
   }
 }
-
-}  // namespace
 
 void check_filters(const ChunkHeader& header) {
   for (const FilterStep& step : header.filters) {

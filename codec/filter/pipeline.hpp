@@ -10,6 +10,9 @@
 
 namespace bloscfs::codec {
 
+/// True for filters that can be undone.
+bool is_supported(FilterId id);
+
 /// Throws Error (unsupported, with the filter's name) unless every slot can be undone.
 void check_filters(const ChunkHeader& header);
 

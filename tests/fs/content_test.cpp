@@ -59,6 +59,7 @@ class Home : public ContentHome {
       place.is_temporary = false;
       return full_name;
     }
+    void before_replacing() override {}
     bool refresh(const frame::FileStamp&) override { return true; }
 
    private:

@@ -200,6 +200,8 @@ BOOST_AUTO_TEST_CASE(file_that_is_no_frame_any_more_is_shown_as_it_is, *precondi
   replace_by_rename(one.stored(), bytes_of("no frame"));
   BOOST_TEST(sync_error(file) == ESTALE);
   BOOST_TEST(sync_error(file) == 0);
+  BOOST_TEST(write_error_of(file, 0, written()) == ESTALE);
+  BOOST_TEST(write_error_of(file, 0, written()) == ESTALE);
   BOOST_CHECK(read_file(*one.mount / "a.b2frame") == bytes_of("no frame"));
   BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == old_and_written());
   one.end();

@@ -28,6 +28,8 @@ using boost::unit_test::precondition;
 using frame::test::VolatileDisk;
 
 constexpr int kRecordings = 3;
+/// Its tree has a file replaced of which another name was removed shortly before.
+constexpr std::uint64_t kSeedOfRemovedLink = 3115007740;
 constexpr int kOperations = 500;  ///< in a round
 constexpr std::size_t kStates = (kSanitized ? 2000 : 21000) / kRecordings;
 /// Closed files are committed by themselves after this time.
@@ -126,6 +128,7 @@ BOOST_AUTO_TEST_CASE(leave_committed_states_that_are_new_enough, *precondition(n
   std::size_t states = 0;
   for (std::uint64_t round = 0; round < kRecordings; ++round)
     BOOST_TEST_CONTEXT("seed " << seed + round) states += run_round(seed + round, round == 0);
+  BOOST_TEST_CONTEXT("seed " << kSeedOfRemovedLink) run_round(kSeedOfRemovedLink, false);
   BOOST_TEST_MESSAGE(states << " states from seed " << seed);
   BOOST_TEST(states >= kStates * kRecordings);
 }

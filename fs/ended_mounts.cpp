@@ -1,4 +1,4 @@
-#include "tools/ended_mounts.hpp"
+#include "fs/ended_mounts.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -10,12 +10,12 @@
 
 #include "fs/mount_lock.hpp"
 
-namespace bloscfs::tools {
+namespace bloscfs::fs {
 namespace {
 
 namespace filesystem = std::filesystem;
 
-constexpr std::chrono::milliseconds kPoll{20};
+constexpr std::chrono::milliseconds kAskAgain{20};
 constexpr std::string_view kMountType = " - fuse.bloscfs ";
 
 /// A field of /proc/self/mountinfo, which has blanks and the like as \040.
@@ -48,14 +48,15 @@ bool is_mounted(const filesystem::path& source) {
 }  // namespace
 
 void wait_for_ended_mounts(const std::string& path) {
-  const auto end = std::chrono::steady_clock::now() + fs::kMountLockPatience;
+  const auto end = std::chrono::steady_clock::now() + kMountLockPatience;
   std::error_code error;
-  for (filesystem::path place = filesystem::canonical(path, error); !error && !place.empty();
+  // What is waited for may still be without its name.
+  for (filesystem::path place = filesystem::weakly_canonical(path, error); !error && !place.empty();
        place = place == place.parent_path() ? "" : place.parent_path()) {
-    while (fs::is_locked_by_other(place) && !is_mounted(place) &&
+    while (is_locked_by_other(place) && !is_mounted(place) &&
            std::chrono::steady_clock::now() < end)
-      std::this_thread::sleep_for(kPoll);
+      std::this_thread::sleep_for(kAskAgain);
   }
 }
 
-}  // namespace bloscfs::tools
+}  // namespace bloscfs::fs
