@@ -78,6 +78,8 @@ void CframeCommit::take_back() noexcept {
                                         [&] { state_.file->write_at(0, old_header_); });
     } else {
       for (const Extent& extent : taken) state_.space.give_back(extent);
+      // A new file for which there was no space must not keep others from theirs.
+      if (!state_.current) state_.file->truncate(state_.space.cut_end(1));
     }
     if (state_.expected) state_.expected->settle(*state_.file);
   } catch (const std::exception&) {

@@ -98,9 +98,10 @@ bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
          offset + size <= committed_size();
 }
 
-void Content::read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out) {
+void Content::read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
+                             codec::MutableBytes out) {
   const auto wanted = static_cast<std::int64_t>(out.size());
-  const std::int64_t size = view == nullptr ? 0 : view->size();
+  const std::int64_t size = view == nullptr ? 0 : std::min(view->size(), end);
   const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
   if (there > 0) {
     ReplyData data;
@@ -120,7 +121,9 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   if (view_) view_->require_contents();
   if (is_untouched(offset, size)) return view_->read(offset, size, out);
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
-  read_committed(view_.get(), offset, bytes);
+  const std::int64_t lower_end =
+      frozen_ ? std::min(frozen_->lower_end, live_.lower_end) : live_.lower_end;
+  read_committed(view_.get(), lower_end, offset, bytes);
   if (frozen_) frozen_->apply(offset, bytes);
   live_.apply(offset, bytes);
 }

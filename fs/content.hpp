@@ -256,8 +256,9 @@ class Content {
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// Of a file that was never committed.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
-  /// Zeros behind the end of `view`, which may be null.
-  static void read_committed(const FileView* view, std::int64_t offset, codec::MutableBytes out);
+  /// Zeros behind `end`, and behind the end of `view`, which may be null.
+  static void read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
+                             codec::MutableBytes out);
   bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
   /// Before bytes from `begin` on change, and the size becomes `end`.

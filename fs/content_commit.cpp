@@ -97,7 +97,7 @@ void ContentCommit::remove_created() {
 }
 
 void ContentCommit::read(std::int64_t offset, codec::MutableBytes out) const {
-  Content::read_committed(view_, offset, out);
+  Content::read_committed(view_, layer_->lower_end, offset, out);
   layer_->apply(offset, out);
 }
 

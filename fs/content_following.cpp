@@ -41,7 +41,7 @@ class Content::PendingBytes final : public FileBytes {
 
   void read(std::int64_t offset, codec::MutableBytes out) const override {
     if (base_ != nullptr) {
-      read_committed(base_, offset, out);
+      read_committed(base_, layer_.lower_end, offset, out);
     } else {
       std::fill(out.begin(), out.end(), std::uint8_t{0});
       const auto from = std::min<std::int64_t>(offset, std::ssize(header_));

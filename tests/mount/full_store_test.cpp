@@ -10,6 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "tests/mount/errno_of.hpp"
 #include "tests/mount/foreign_changes.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
@@ -297,6 +298,20 @@ BOOST_AUTO_TEST_CASE(removing_files_through_the_mount_makes_space,
   // The kernel lets go of what was removed soon behind that.
   BOOST_TEST(comes_true([&] { return fsync(fd.get()) == 0; }));
   BOOST_CHECK(read_file(mount / "new") == bytes);
+}
+
+/// What there is no space for takes none from others.
+BOOST_AUTO_TEST_CASE(small_file_is_committed_beside_one_that_does_not_fit,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  Mount mount(full.store.source());
+  std::size_t written = 0;
+  const Fd large = open_to_write(mount / "large"), small = open_to_write(mount / "small");
+  BOOST_TEST(write_error(large.get(), new_contents(2 * kFree), written) == 0);
+  BOOST_TEST(errno_of(fsync(large.get())) == ENOSPC);
+  BOOST_TEST(write_error(small.get(), bytes_of("small"), written) == 0);
+  BOOST_TEST(errno_of(fsync(small.get())) == 0);
+  BOOST_CHECK(stored_contents(full.store.source() / "small.b2frame") == bytes_of("small"));
 }
 
 /// Contents of a frame take no space before they are written; still, what cannot be is refused.

@@ -14,6 +14,8 @@
 
 #include "tests/mount/one_frame.hpp"
 #include "tests/support/comes_true.hpp"
+#include "tests/support/manifest.hpp"
+#include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -148,6 +150,72 @@ BOOST_AUTO_TEST_CASE(renamed_while_it_is_kept, *precondition(needs_fuse)) {
   if (error == 0) BOOST_TEST(fs_std::exists(mount / "b"));
   file = Fd();
   BOOST_TEST(mount.unmount().ok());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(own_programs)
+
+// A mount and b2frame exclude each other while they change a frame.
+BOOST_AUTO_TEST_CASE(leave_a_frame_whole_that_both_change, *precondition(needs_fuse)) {
+  for (const char* command : {"set-meta", "compact"}) BOOST_TEST_CONTEXT(command) {
+      OneFrame one;
+      std::atomic<bool> is_done{false};
+      std::thread changer([&] {
+        for (int i = 0; !is_done; i++) {
+          std::vector<std::string> arguments{b2frame_program(), command, one.stored().string()};
+          if (command == std::string("set-meta")) arguments.push_back("n:=" + std::to_string(i));
+          const ProcessResult result = run(arguments);
+          BOOST_CHECK_MESSAGE(result.ok(), result.description());
+        }
+      });
+      for (int i = 0; i < 100; i++) {
+        const Fd file = open_rw(one.shown);
+        // What another program has changed meanwhile makes a conflict of it.
+        const int error = write_error_of(file, 100 * i, ByteVector(8, 7));
+        if (error == 0) sync_error(file);
+      }
+      is_done = true;
+      changer.join();
+      BOOST_TEST(one.mount->unmount().ok());
+      const ProcessResult result = run({b2frame_program(), "verify", one.stored().string()});
+      BOOST_TEST(result.ok(), result.description());
+      BOOST_TEST(stored_contents(one.stored()).size() == kOldLength);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+// What can only be replaced as a whole says so at once, and not when it is committed.
+BOOST_AUTO_TEST_SUITE(unchangeable_parts)
+
+BOOST_AUTO_TEST_CASE(are_refused_when_they_are_written, *precondition(needs_fuse)) {
+  const TempDir source;
+  for (const fs_std::path& root : data_roots())
+    if (root.filename() == "frame") {
+      fs_std::copy(root / "cframe" / "vlblocks-zlib.b2frame", source / "a.b2frame");
+      fs_std::copy(root.parent_path() / "python" / "ndlz8.b2nd", source / "b.b2nd");
+    }
+  const ByteVector bytes = written();
+  for (const char* name : {"a", "b.npy"}) BOOST_TEST_CONTEXT(name) {
+      Mount mount(source.path());
+      const fs_std::path shown = mount / name;
+      const auto size = static_cast<off_t>(fs_std::file_size(shown));
+      {
+        const Fd file = open_rw(shown);
+        BOOST_TEST(write_error_of(file, 10, bytes) == EOPNOTSUPP);
+        BOOST_TEST(write_error_of(file, size, bytes) == EOPNOTSUPP);
+        BOOST_TEST(errno_of(ftruncate(file.get(), size - 1)) == EOPNOTSUPP);
+        BOOST_TEST(errno_of_set_xattr(shown, "user.blosc2.vlmeta.note", "kept") == 0);
+        BOOST_TEST(sync_error(file) == 0);
+      }
+      BOOST_TEST(static_cast<off_t>(fs_std::file_size(shown)) == size);
+      write_file(shown, bytes);
+      BOOST_CHECK(read_file(shown) == bytes);
+      BOOST_TEST(mount.unmount().ok());
+      Mount again(source.path());
+      BOOST_CHECK(read_file(again / name) == bytes);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

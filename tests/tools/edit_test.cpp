@@ -133,6 +133,21 @@ BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
     }
 }
 
+BOOST_AUTO_TEST_CASE(waits_for_what_has_no_name_before_a_mount_is_done) {
+  const Frame frame;
+  const fs_std::path there = fs_std::path(frame.path()).parent_path() / "new.b2frame";
+  Fd fd(::open(there.parent_path().c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_TEST_REQUIRE(::flock(fd.get(), LOCK_EX) == 0);
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    fs_std::rename(frame.path(), there);
+    ::flock(fd.get(), LOCK_UN);
+  });
+  const ProcessResult result = b2frame({"info", there});
+  release.join();
+  BOOST_TEST(result.ok(), result.description());
+}
+
 BOOST_AUTO_TEST_CASE(reads_at_once_what_is_mounted, *precondition(needs_fuse)) {
   const Frame frame;
   Mount mount(frame.path());
