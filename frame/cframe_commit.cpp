@@ -79,7 +79,7 @@ void CframeCommit::take_back() noexcept {
     } else {
       for (const Extent& extent : taken) state_.space.give_back(extent);
       // A new file for which there was no space must not keep others from theirs.
-      if (!state_.current) state_.file->truncate(state_.space.cut_end(1));
+      if (!state_.current && !published_) state_.file->truncate(state_.space.cut_end(1));
     }
     if (state_.expected) state_.expected->settle(*state_.file);
   } catch (const std::exception&) {
