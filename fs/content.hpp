@@ -276,7 +276,8 @@ class Content {
   void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
 
   const ContentServices services_;
-  /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with it.
+  /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with
+  /// it.
   mutable SharedMutex mutex_;
   std::uint64_t id_;                                         ///< names the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
