@@ -68,6 +68,8 @@ class CframeWriter final : public FrameWriter {
 
   FileAttributes attributes() const override { return state_.file->attributes(); }
 
+  bool has_name() const override { return state_.file->link_count() > 0; }
+
  private:
   std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite) {
     ContainerLock lock = lock_container();

@@ -78,6 +78,8 @@ class FrameWriter {
 
   /// Owner, mode and so on of the container's file, whatever has its name now.
   virtual FileAttributes attributes() const = 0;
+  /// True unless the container's file was removed: then it has a name, though perhaps another one.
+  virtual bool has_name() const = 0;
 };
 
 /// Opens a contiguous frame at the start of a file for writing. Snapshots that the writer makes

@@ -70,6 +70,8 @@ class SframeWriter final : public FrameWriter {
     });
   }
 
+  bool has_name() const override { return state_.index && state_.index->link_count() > 0; }
+
   FileAttributes attributes() const override {
     if (!state_.index) throw std::logic_error("attributes of a sparse frame that is not there yet");
     return state_.index->attributes();

@@ -113,7 +113,8 @@ class Content {
   /// The same for a page that the kernel writes back, which belongs to the state that it was read
   /// in. ESTALE while the kernel may have pages of an older one.
   std::uint64_t epoch_of_pages() const;
-  /// True if contents that were written in `epoch` or before were put aside.
+  /// True if contents that were written in `epoch` or before were put aside, or attributes that
+  /// were set then have no file to go to.
   bool lost_contents_of(std::uint64_t epoch) const;
   /// True if something else has the name that this one had: what would be written here could be
   /// read by nobody.
@@ -245,7 +246,9 @@ class Content {
   };
   Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
   void keep_beside() REQUIRES(commit_mutex_);
-  void go_on_from(const ContentHome::Following& following, bool lost_contents)
+  bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
+  bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
+  void go_on_from(const ContentHome::Following& following, bool lost_something, bool is_lost)
       REQUIRES(commit_mutex_);
   /// Waits for a program that holds the lock sidecar: to be called before names are held, since
   /// what is read of the file takes part in that lock.

@@ -80,12 +80,29 @@ bool Content::follow_source() {
   begin_following();
   try {
     if (had_contents) keep_beside();
-    go_on_from(home_->follow(), had_contents);
+    const std::string path = home_->path();
+    const ContentHome::Following following = home_->follow();
+    const bool is_lost = is_lost_by(following);
+    const bool loses_attributes = is_lost && has_attributes_to_keep();
+    if (loses_attributes)
+      log::warn(path + ": changed by another program; attributes that were set are lost");
+    go_on_from(following, had_contents || loses_attributes, is_lost);
   } catch (...) {
     stop_following();
     throw;
   }
   return true;
+}
+
+/// True if what has been its file is out of reach. Of one that was removed nobody expects anything.
+bool Content::is_lost_by(const ContentHome::Following& following) const {
+  if (following.successor || following.heir) return false;
+  return following.is_no_frame || (writer_ && writer_->has_name());
+}
+
+bool Content::has_attributes_to_keep() const {
+  const ReadLock lock(mutex_);
+  return !frozen_->metalayers.empty();
 }
 
 bool Content::has_just_failed_to_follow() const {
@@ -191,7 +208,8 @@ Content::Kept Content::keep_in(Refuge& refuge) {
   }
 }
 
-void Content::go_on_from(const ContentHome::Following& following, bool lost_contents) {
+void Content::go_on_from(const ContentHome::Following& following, bool lost_something,
+                         bool is_lost) {
   writer_.reset();  // the next commit opens one
   const WriteLock lock(mutex_);
   LayerChanges layers = std::exchange(live_.metalayers, {});
@@ -205,7 +223,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_cont
   is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
   view_is_settled_ = true;
   is_orphan_ = !following.successor;
-  is_abandoned_ = following.heir || following.is_no_frame;
+  is_abandoned_ = following.heir || is_lost;
   is_kept_ = false;
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
@@ -214,7 +232,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_cont
     size_ = view_->size();
   }
   epoch_++;
-  if (lost_contents) epoch_after_loss_ = epoch_;
+  if (lost_something) epoch_after_loss_ = epoch_;
   account();
   // Asked for before anybody can open the new state, whose open waits for it.
   const auto pages_forgotten = std::make_shared<std::atomic<bool>>(false);

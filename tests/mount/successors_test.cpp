@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <thread>
 
@@ -110,6 +111,39 @@ BOOST_AUTO_TEST_CASE(heir_that_has_changed_is_in_the_same_commit, *precondition(
     }));
     BOOST_TEST(one.mount->unmount().ok());
     BOOST_CHECK(stored_contents(one.stored()) == new_state());
+  }
+}
+
+// A file that was moved away is out of reach, and takes nothing that would be lost.
+BOOST_AUTO_TEST_CASE(moved_file_refuses_what_is_written, *precondition(needs_fuse)) {
+  OneFrame one;
+  const Fd& file = one.open_with_pending();
+  fs_std::rename(one.stored(), one.source / "moved.b2frame");
+  BOOST_TEST(sync_error(file) == ESTALE);
+  BOOST_TEST(sync_error(file) == 0);
+  BOOST_TEST(write_error_of(file, 100, written()) == ESTALE);
+  BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == old_and_written());
+  one.files.clear();
+  BOOST_TEST(one.mount->unmount().ok());
+}
+
+BOOST_AUTO_TEST_CASE(attributes_without_a_file_are_told_of, *precondition(needs_fuse)) {
+  const auto moved = [](const OneFrame& one) {
+    fs_std::rename(one.stored(), one.source / "moved.b2frame");
+  };
+  const auto replaced = [](const OneFrame& one) {
+    replace_by_rename(one.stored(), bytes_of("no frame"));
+  };
+  for (const auto& change : {std::function<void(const OneFrame&)>(moved), {replaced}}) {
+    OneFrame one;
+    const Fd& file = one.open();
+    BOOST_TEST(errno_of_set_xattr(one.shown, "user.blosc2.vlmeta.note", "kept") == 0);
+    change(one);
+    BOOST_TEST(sync_error(file) == ESTALE);
+    BOOST_TEST(sync_error(file) == 0);
+    one.files.clear();
+    BOOST_TEST(one.mount->unmount().ok());
+    BOOST_TEST(occurrences(one.mount->log(), "attributes that were set are lost") == 1);
   }
 }
 
