@@ -79,9 +79,9 @@ class Stopped {
   static bool is_waiting(const fs_std::path& task) {
     static const std::set<std::string> waits = [] {
       std::set<std::string> numbers{""};  // of a thread that has ended
-      for (const long call :
-           {SYS_futex, SYS_restart_syscall, SYS_read, SYS_readv, SYS_splice, SYS_poll, SYS_ppoll,
-            SYS_epoll_wait, SYS_epoll_pwait, SYS_clock_nanosleep, SYS_rt_sigtimedwait, SYS_wait4})
+      for (const long call : {SYS_futex, SYS_restart_syscall, SYS_read, SYS_readv, SYS_splice,
+                              SYS_poll, SYS_ppoll, SYS_epoll_wait, SYS_epoll_pwait,
+                              SYS_clock_nanosleep, SYS_nanosleep, SYS_rt_sigtimedwait, SYS_wait4})
         numbers.insert(std::to_string(call));
       return numbers;
     }();
