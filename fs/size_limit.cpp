@@ -54,7 +54,7 @@ void require_flat(const StoredFile& file, std::int64_t size) {
 }  // namespace
 
 bool can_be_changed_in_part(const FrameInfo& info) {
-  if (info.vl_blocks || (info.codec && !codec::make_decompressor(*info.codec))) return false;
+  if (info.vl_blocks || (info.codec && !codec::can_compress(*info.codec))) return false;
   return std::all_of(info.filters.begin(), info.filters.end(),
                      [](const codec::FilterStep& step) { return codec::is_supported(step.id); });
 }
