@@ -8,7 +8,6 @@
 #include <limits>
 #include <memory>
 #include <system_error>
-#include <thread>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,15 +17,14 @@
 
 #include "frame/open_regular.hpp"
 #include "frame/throw_errno.hpp"
+#include "frame/timed_lock.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
 /// Beyond all contents, so that no lock of somebody else's is in the way.
 constexpr off_t kLockedByte = off_t{1} << 62;
-/// The kernel has no timed lock, and who never unlocks must not hang us for good.
 constexpr std::chrono::seconds kLockPatience{30};
-constexpr std::chrono::milliseconds kFirstPause{1}, kLongestPause{50};
 
 /// Fifos do not block: a directory may hold anything.
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -63,25 +61,25 @@ std::vector<std::string> extended_names(int fd) {
 /// True for errors that say "not here" or "not you" rather than "it went wrong".
 bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
 
-/// Locks the byte at kLockedByte, for the open file description. False if another one has it.
-bool try_lock(int fd) {
+struct flock locked_byte(short type) {
   struct flock lock {};
-  lock.l_type = F_WRLCK;
+  lock.l_type = type;
   lock.l_whence = SEEK_SET;
   lock.l_start = kLockedByte;
   lock.l_len = 1;
-  if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return true;
-  if (errno != EAGAIN && errno != EACCES) throw_errno(errno, "lock");
-  return false;
+  return lock;
 }
 
-void unlock(int fd) noexcept {
-  struct flock lock {};
-  lock.l_type = F_UNLCK;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = kLockedByte;
-  lock.l_len = 1;
-  ::fcntl(fd, F_OFD_SETLK, &lock);
+enum class Locking { done, wait, impossible };
+
+/// Locks it for the open file description. A lock for reading is nobody's of ours, and not waited
+/// for: who may only read a file must not keep others from writing to it.
+Locking try_lock(int fd) {
+  struct flock lock = locked_byte(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return Locking::done;
+  if (errno != EAGAIN && errno != EACCES) return Locking::impossible;
+  const bool is_known = ::fcntl(fd, F_OFD_GETLK, &lock) == 0;
+  return is_known && lock.l_type == F_RDLCK ? Locking::impossible : Locking::wait;
 }
 
 class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
@@ -162,17 +160,16 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   std::shared_ptr<void> lock() override {
-    const auto deadline = std::chrono::steady_clock::now() + kLockPatience;
-    try {
-      for (auto pause = kFirstPause; !try_lock(fd()); pause = std::min(2 * pause, kLongestPause)) {
-        if (std::chrono::steady_clock::now() > deadline) throw_errno(ETIMEDOUT, "lock");
-        std::this_thread::sleep_for(pause);
-      }
-    } catch (const std::system_error& error) {
-      if (error.code() == std::errc::timed_out) throw;
-      return nullptr;
-    }
-    return {nullptr, [file = shared_from_this()](void*) { unlock(file->fd()); }};
+    auto state = Locking::wait;
+    lock_until(std::chrono::steady_clock::now() + kLockPatience, "lock", [&] {
+      state = try_lock(fd());
+      return state != Locking::wait;
+    });
+    if (state == Locking::impossible) return nullptr;
+    return {nullptr, [file = shared_from_this()](void*) {
+              struct flock lock = locked_byte(F_UNLCK);
+              ::fcntl(file->fd(), F_OFD_SETLK, &lock);
+            }};
   }
 
   bool is_sole_user() const override {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <map>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "frame/open_regular.hpp"
+#include "frame/timed_lock.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -26,7 +26,6 @@ constexpr std::chrono::seconds kPatience{30}, kReaderPatience{10};
 /// the threads that serve other files.
 constexpr int kPatientReaders = 2;
 constexpr std::chrono::milliseconds kShortPatience{500};
-constexpr std::chrono::milliseconds kFirstPause{1}, kLongestPause{50};
 
 using FileId = std::pair<dev_t, ino_t>;
 
@@ -55,8 +54,10 @@ UniqueFd open_sidecar(int directory, const std::string& name) {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
+constexpr const char* kLockName = "another program's .b2lock";
+
 [[noreturn]] void throw_timed_out() {
-  throw std::system_error(ETIMEDOUT, std::generic_category(), "another program's .b2lock");
+  throw std::system_error(ETIMEDOUT, std::generic_category(), kLockName);
 }
 
 bool try_flock(int fd, int operation) {
@@ -65,15 +66,6 @@ bool try_flock(int fd, int operation) {
     if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "flock");
   }
   return true;
-}
-
-/// The kernel has no timed flock, and a peer that never unlocks must not hang us for good.
-void lock_until(Deadline deadline, int fd, int operation) {
-  for (auto pause = kFirstPause; !try_flock(fd, operation);
-       pause = std::min(2 * pause, kLongestPause)) {
-    if (std::chrono::steady_clock::now() >= deadline) throw_timed_out();
-    std::this_thread::sleep_for(pause);
-  }
 }
 
 /// A reader that has to wait.
@@ -166,7 +158,7 @@ void PeerLock::acquire_exclusive() {
     if (!changed_.wait_until(guard, deadline, [&] { return readers_ == 0; })) throw_timed_out();
     ::flock(fd_.get(), LOCK_UN);
     guard.unlock();
-    lock_until(deadline, fd_.get(), LOCK_EX);
+    lock_until(deadline, kLockName, [this] { return try_flock(fd_.get(), LOCK_EX); });
     guard.lock();
     writer_ = Writer::active;
   } catch (...) {

@@ -2,7 +2,9 @@
 
 #include "frame/local_store.hpp"
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
@@ -163,6 +165,37 @@ BOOST_AUTO_TEST_CASE(survives_being_opened_while_it_asks) {
   for (int i = 0; i < 2000; ++i) file->is_sole_user();
   done = true;
   opener.join();
+}
+
+BOOST_AUTO_TEST_CASE(writers_of_a_file_exclude_each_other) {
+  const ScratchDirectory directory;
+  const auto store = store_at(directory);
+  store->create("a", 0600);
+  const auto one = store->open("a"), other = store->open("a");
+  std::atomic<bool> is_released{false};
+  auto held = one->lock();
+  BOOST_REQUIRE(held);
+  std::thread release([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    is_released = true;
+    held.reset();
+  });
+  BOOST_CHECK(other->lock());
+  BOOST_CHECK(is_released);
+  release.join();
+}
+
+// Whoever may only read a file could else keep it from being written to.
+BOOST_AUTO_TEST_CASE(lock_for_reading_is_not_waited_for) {
+  const ScratchDirectory directory;
+  const auto file = store_at(directory)->create("a", 0600);
+  const UniqueFd reader(::open((directory / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_RDLCK;
+  BOOST_REQUIRE(::fcntl(reader.get(), F_OFD_SETLK, &whole) == 0);
+  const auto began = std::chrono::steady_clock::now();
+  BOOST_CHECK(!file->lock());
+  BOOST_CHECK(std::chrono::steady_clock::now() - began < std::chrono::seconds(20));
 }
 
 BOOST_AUTO_TEST_CASE(holds_frames_through_random_commits) {
