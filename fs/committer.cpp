@@ -138,8 +138,9 @@ CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
     }
   }
   // Removed in the midst of it: the writer who wants the memory asks again.
-  if (content->is_orphan() != was_orphan || follow(content, epoch, failure)) return {};
-  content->remember_error(failure.code);
+  if (content->is_orphan() != was_orphan || follow(content, epoch, failure, IfBeingWritten::fail))
+    return {};
+  if (!failure.passes) content->remember_error(failure.code);
   return failure;
 }
 
@@ -194,11 +195,11 @@ void Committer::settle(const std::shared_ptr<Content>& content, const CommitFail
 }
 
 bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
-                       CommitFailure& failure) {
+                       CommitFailure& failure, IfBeingWritten unfinished) {
   try {
-    return services_.follow(content) || content->epoch() != epoch;
+    return services_.follow(content, unfinished) || content->epoch() != epoch;
   } catch (const std::exception& error) {
-    failure = {code_of(error), error.what()};
+    failure = {code_of(error), error.what(), dynamic_cast<const BeingWritten*>(&error) != nullptr};
     return false;
   }
 }
@@ -243,7 +244,7 @@ std::error_code Committer::commit_batch(const Contents& contents) {
     conclude(content, epoch, {}, batch);
   }
   for (const auto& content : batch.again) {
-    const std::error_code error = commit_now(content);
+    const std::error_code error = commit_now(content, IfBeingWritten::fail);
     if (error && !batch.first_error) batch.first_error = error;
   }
   return batch.first_error;
@@ -274,8 +275,8 @@ void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
 /// A commit that has ended, well or not.
 void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch,
                          CommitFailure failure, Batch& batch) {
-  if (follow(content, epoch, failure)) return batch.again.push_back(content);
-  if (failure.code) content->remember_error(failure.code);
+  if (follow(content, epoch, failure, IfBeingWritten::fail)) return batch.again.push_back(content);
+  if (failure.code && !failure.passes) content->remember_error(failure.code);
   settle(content, failure);
   if (!batch.first_error) batch.first_error = failure.code;
 }
@@ -292,19 +293,22 @@ void Committer::flush(Batch& batch) {
 }
 
 void Committer::commit(const Contents& contents) {
-  const std::error_code error =
-      contents.size() == 1 ? commit_now(contents.front()) : commit_in_batches(contents);
+  const std::error_code error = contents.size() == 1
+                                    ? commit_now(contents.front(), IfBeingWritten::wait)
+                                    : commit_in_batches(contents);
   if (error) throw std::system_error(error, "commit");
 }
 
-std::error_code Committer::commit_now(const std::shared_ptr<Content>& content) {
+std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
+                                      IfBeingWritten unfinished) {
   CommitFailure failure;
   bool goes_on = true;
   for (int tries = 0; goes_on; tries++) {
     const std::uint64_t epoch = content->epoch();
     failure = announce(*content);
     if (!try_commit(content, failure)) return {};
-    goes_on = asks_again(failure) || (tries < kMaxFollowed && follow(content, epoch, failure));
+    goes_on = asks_again(failure) ||
+              (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
   }
   settle(content, failure);
   return failure.code;
@@ -329,8 +333,12 @@ bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailur
 void Committer::commit_all() {
   commit_in_batches(all_contents());
   // What has failed, and files that were handed the attributes of others meanwhile.
-  if (const auto error = commit_in_batches(all_contents()))
-    throw std::system_error(error, "commit");
+  std::error_code first_error;
+  for (const auto& content : all_contents()) {
+    const std::error_code error = commit_now(content, IfBeingWritten::wait);
+    if (error && !first_error) first_error = error;
+  }
+  if (first_error) throw std::system_error(first_error, "commit");
 }
 
 std::vector<Committer::Uncommitted> Committer::uncommitted() {

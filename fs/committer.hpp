@@ -22,6 +22,7 @@ class ContentCommit;
 struct CommitFailure {
   std::error_code code;  ///< none: it went well
   std::string text;
+  bool passes = false;  ///< nobody need know of it: another program is writing the file
 };
 
 /// Thread-safe.
@@ -41,7 +42,8 @@ class Committer {
     /// Asked when a commit has failed, or has ended: true if another program had changed the file,
     /// and the content has gone on from what is there now. A commit is never tried again on a state
     /// that is gone.
-    std::function<bool(const std::shared_ptr<Content>&)> follow = [](const auto&) { return false; };
+    std::function<bool(const std::shared_ptr<Content>&, IfBeingWritten)> follow =
+        [](const auto&, IfBeingWritten) { return false; };
   };
   /// Starts the thread that commits in the background.
   void start(Services services);
@@ -93,7 +95,7 @@ class Committer {
   };
   std::error_code commit_batch(const Contents& contents);
   std::error_code commit_in_batches(const Contents& contents);
-  std::error_code commit_now(const std::shared_ptr<Content>& content);
+  std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   CommitFailure announce(Content& content);
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);
@@ -104,7 +106,8 @@ class Committer {
   static bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
   /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
   /// it may be committed again. What keeps it from that takes the failure's place.
-  bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure);
+  bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure,
+              IfBeingWritten unfinished);
   void settle(const std::shared_ptr<Content>& content, const CommitFailure& failure);
 
   Stats& stats_;

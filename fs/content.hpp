@@ -95,10 +95,10 @@ class Content {
   /// the header tells. Waits for nobody.
   bool is_file_current() const;
   /// Where the file is not current any more: goes on from what has its name now, the end of an
-  /// epoch. Contents that were written are put into a
-  /// frame beside it, attributes are kept to be committed to the new state; without a successor the
-  /// file is one without a name. True if so, and the content may be committed again. Errors are
-  /// those of making that frame; then nothing is lost, nor changed.
+  /// epoch. Contents that were written are put into a frame beside it, attributes are kept to be
+  /// committed to the new state; without a successor the file is one without a name. True if so,
+  /// and the content may be committed again. Throws BeingWritten. Other errors are those of making
+  /// that frame. After either nothing is lost, nor changed.
   bool follow_source();
   /// True if it failed within the last second at what costs as much as a commit: a mere look at the
   /// file does not try that again.

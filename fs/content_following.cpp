@@ -76,6 +76,7 @@ bool Content::is_file_current() const {
 bool Content::follow_source() {
   const MutexLock commit_lock(commit_mutex_);
   if (!home_ || is_orphan() || is_current()) return false;
+  home_->require_finished();
   const bool had_contents = has_contents_to_keep();
   begin_following();
   try {

@@ -2,10 +2,12 @@
 // What a file's content asks of the tree when it is committed: where it is stored, under which
 // name it shall be, and to tell the tree what has become of it.
 
+#include <cerrno>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 
 #include <sys/stat.h>
 
@@ -47,6 +49,16 @@ class Refuge {
   virtual std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) = 0;
 };
 
+/// Another program is writing the file in place: a look somewhat later finds it whole.
+class BeingWritten : public std::system_error {
+ public:
+  explicit BeingWritten(const std::string& path)
+      : std::system_error(ESTALE, std::generic_category(), path + ": being written") {}
+};
+
+/// What is done about that: who serves others, too, does not wait.
+enum class IfBeingWritten { wait, fail };
+
 /// Thread-safe. Lives at least as long as the content, and keeps its node.
 class ContentHome {
  public:
@@ -59,6 +71,8 @@ class ContentHome {
 
   /// True while the name leads to the file that the tree knows as the content's.
   virtual bool is_in_place() = 0;
+  /// Throws BeingWritten where what has the name now is.
+  virtual void require_finished() = 0;
   /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). In
   /// SOURCE itself where the directory is gone.
   virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) = 0;
@@ -72,9 +86,8 @@ class ContentHome {
     std::shared_ptr<ContentHome> heir_home;
   };
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
-  /// Without a successor the content's file has no name any more. What may be in the midst of being
-  /// written is waited for, up to two seconds. ESTALE where SOURCE does not come to rest, and where
-  /// the file is in its place again.
+  /// Without a successor the content's file has no name any more. Throws BeingWritten; ESTALE where
+  /// SOURCE does not come to rest, and where the file is in its place again.
   virtual Following follow() = 0;
   /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
   /// it has written what was changed in it, and has nothing any more.

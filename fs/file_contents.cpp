@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/core.h>
@@ -20,6 +22,11 @@ namespace {
 
 /// How often SOURCE may change under one change.
 constexpr int kTries = 5;
+/// How long another program may take to write a frame in place.
+constexpr std::chrono::seconds kUnfinishedPatience{2};
+constexpr std::chrono::milliseconds kLookAgain{10};
+/// So many threads may wait for that: the others serve other files.
+constexpr int kPatient = 4;
 
 [[noreturn]] void fail(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
@@ -135,7 +142,22 @@ void FileContents::try_follow(NodeId node) {
   }
 }
 
-bool FileContents::go_on(const std::shared_ptr<Content>& content) {
+bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+  if (unfinished == IfBeingWritten::fail) return go_on_at_once(content);
+  const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
+  const int others = waiting_++;
+  const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
+  for (;;) {
+    try {
+      return go_on_at_once(content);
+    } catch (const BeingWritten&) {
+      if (others >= kPatient || std::chrono::steady_clock::now() > patience) throw;
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
+bool FileContents::go_on_at_once(const std::shared_ptr<Content>& content) {
   if (!content->follow_source()) return false;
   if (auto inheritance = content->take_inheritance()) {
     // An heir leads. Whether that has changed as well must not be looked at here: a commit of it

@@ -32,8 +32,10 @@ class FileContents final : public Contents {
   void follow(NodeId node);
   /// The same for who can do without; an error is logged once.
   void try_follow(NodeId node);
-  /// The same of a content that somebody writes. True if it went on.
-  bool go_on(const std::shared_ptr<Content>& content);
+  /// The same of a content that somebody writes. True if it went on. What is being written is
+  /// waited for up to two seconds, unless too many do so already; then BeingWritten.
+  bool go_on(const std::shared_ptr<Content>& content,
+             IfBeingWritten unfinished = IfBeingWritten::wait);
   /// True if it went on since that `epoch`, for whoever asked first.
   bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
   /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
@@ -58,6 +60,7 @@ class FileContents final : public Contents {
   void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) override;
 
  private:
+  bool go_on_at_once(const std::shared_ptr<Content>& content);
   /// Runs `change` on the content opened for it, again where that finds another program's change.
   template <typename Change>
   void change(NodeId node, const std::shared_ptr<ContentHome>& home, const Change& change);
@@ -67,6 +70,7 @@ class FileContents final : public Contents {
   Classifier& classifier_;
   Committer& committer_;
   const ContentServices services_;
+  std::atomic<int> waiting_{0};  ///< for what is being written
   Mutex told_mutex_;
   std::string told_ GUARDED_BY(told_mutex_);  ///< by the log, last
   Mutex metalayers_mutex_;  ///< what was found to have room is set before others look

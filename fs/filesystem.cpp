@@ -106,10 +106,11 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
   names_.set_contents(&contents_);
   if (!writable_) return;
   tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
-  committer_.start(
-      {[this](const std::error_code& error) { budget_.commit_ended(error); },
-       [this] { root_.sync_all(); },
-       [this](const std::shared_ptr<Content>& content) { return contents_.go_on(content); }});
+  committer_.start({[this](const std::error_code& error) { budget_.commit_ended(error); },
+                    [this] { root_.sync_all(); },
+                    [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+                      return contents_.go_on(content, unfinished);
+                    }});
   sweep_.emplace(root_, tree_, tree_.single());
 }
 

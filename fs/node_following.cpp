@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <system_error>
-#include <thread>
 
 #include <fcntl.h>
 
@@ -19,9 +17,6 @@ namespace {
 
 /// How often SOURCE may change while it is looked at.
 constexpr int kTries = 20;
-/// How long another program may take to write a frame in place.
-constexpr std::chrono::seconds kUnfinishedPatience{2};
-constexpr std::chrono::milliseconds kLookAgain{10};
 constexpr const char* kAccessList = "system.posix_acl_access";
 
 [[noreturn]] void throw_stale(const std::string& what) {
@@ -138,14 +133,14 @@ std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown) {
   return std::make_unique<ForRecovery>(services_, node_, shown);
 }
 
-std::optional<SourceEntry> NodeHome::look_at_successor(const Tree::NodeName& name) const {
-  const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
-  for (;;) {
-    auto seen = services_.tree.successor(name);
-    if (!seen || !seen->may_be_unfinished()) return seen;
-    if (std::chrono::steady_clock::now() > patience) throw_stale(name.path() + ": being written");
-    std::this_thread::sleep_for(kLookAgain);
-  }
+std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {
+  auto seen = services_.tree.successor(name);
+  if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path());
+  return seen;
+}
+
+void NodeHome::require_finished() {
+  if (const auto name = services_.tree.name_of(node_)) finished_successor(*name);
 }
 
 ContentHome::Following NodeHome::follow() {
@@ -154,7 +149,7 @@ ContentHome::Following NodeHome::follow() {
     if (!name) return {};
     // While what was written was kept it may have got another name, which nobody has taken.
     if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path());
-    auto seen = look_at_successor(*name);
+    auto seen = finished_successor(*name);
     Following following;
     following.is_no_frame = seen && (!seen->is_container || seen->is_bloscpack);
     if (following.is_no_frame) seen.reset();

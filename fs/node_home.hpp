@@ -55,6 +55,7 @@ class NodeHome final : public ContentHome {
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) override;
+  void require_finished() override;
   Following follow() override;
   void forget_pages(std::function<void()> done) override {
     services_.forget_pages(node_, std::move(done));
@@ -65,7 +66,7 @@ class NodeHome final : public ContentHome {
  private:
   class Lock;
 
-  std::optional<SourceEntry> look_at_successor(const Tree::NodeName& name) const;
+  std::optional<SourceEntry> finished_successor(const Tree::NodeName& name) const;
   void remove_waiting(const Tree::NodeName& name) const;
   std::shared_ptr<const frame::Snapshot> open_successor(const std::string& path,
                                                         const SourceEntry& seen) const;

@@ -40,6 +40,7 @@ class Home : public ContentHome {
   bool is_in_place() override { return true; }
   std::unique_ptr<Refuge> conflict_refuge(ShownAs) override { return nullptr; }
   std::unique_ptr<Refuge> recovery_refuge(ShownAs) override { return nullptr; }
+  void require_finished() override {}
   Following follow() override { return {}; }
   void forget_pages(std::function<void()>) override {}
   const StoredPlace& place() const { return place_; }

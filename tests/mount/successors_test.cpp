@@ -68,6 +68,28 @@ BOOST_AUTO_TEST_CASE(damaged_frame_refuses_what_is_written, *precondition(needs_
   BOOST_CHECK(stored_contents(one.stored()) == patched(new_state(), kAt, written()));
 }
 
+// A commit in the background that finds it so is tried again, and nobody need know.
+BOOST_AUTO_TEST_CASE(attributes_wait_until_a_frame_is_written, *precondition(needs_fuse)) {
+  OneFrame one;
+  const ByteVector frame = flat_frame(new_state());
+  const std::string name = "user.blosc2.vlmeta.note";
+  BOOST_TEST(errno_of_set_xattr(one.shown, name, "kept") == 0);
+  const std::uint64_t failures = one.mount->counter("commit_failures");
+  BOOST_TEST(comes_true([&] {
+    write_half(one.stored(), frame);
+    return one.mount->counter("commit_failures") > failures;
+  }));
+  write_file(one.stored(), frame);
+  {
+    const Fd file = open_rw(one.shown);
+    BOOST_TEST(sync_error(file) == 0);
+  }
+  BOOST_CHECK(read_file(one.shown) == new_state());
+  BOOST_TEST(one.mount->unmount().ok());
+  const Mount again(one.source.path());
+  BOOST_TEST(get_xattr(again / "a", name).has_value());
+}
+
 // What keeps a file from going on does not have the same contents kept again and again.
 BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
   OneFrame one;
