@@ -1,5 +1,6 @@
 #include "fs/kernel_flush.hpp"
 
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <thread>
@@ -13,7 +14,7 @@ struct KernelFlush::State {
   struct Task {
     fuse_ino_t inode;
     std::function<void()> reply;
-    std::function<bool()> is_needed;
+    bool flushes = true;
   };
 
   fuse_session* session = nullptr;
@@ -22,43 +23,44 @@ struct KernelFlush::State {
   std::deque<Task> tasks GUARDED_BY(mutex);
   bool stopping GUARDED_BY(mutex) = false;
   bool is_calling GUARDED_BY(mutex) = false;
-  Task task{};  ///< at work; the thread's, but when that is to stop and calls nothing of it
 
+  /// The first task stays where it is while it is at work.
   void work() {
-    while (const auto inode = take_task()) {
-      bool is_needed = false;
-      if (!calling([&] { is_needed = task.is_needed(); })) return;
-      if (is_needed) fuse_lowlevel_notify_inval_inode(session, *inode, 0, 0);
-      const bool goes_on = calling([&] {
-        task.reply();
-        task = {};
-      });
-      if (!goes_on) return;
+    while (const auto inode = next_to_flush()) {
+      if (*inode != 0) fuse_lowlevel_notify_inval_inode(session, *inode, 0, 0);
+      if (!reply()) return;
     }
   }
 
-  std::optional<fuse_ino_t> take_task() {
+  /// 0 for a task that flushes nothing; none at the end.
+  std::optional<fuse_ino_t> next_to_flush() {
     const MutexLock lock(mutex);
     while (tasks.empty() && !stopping) changed.wait(mutex);
     if (stopping) return std::nullopt;
-    task = std::move(tasks.front());
-    tasks.pop_front();
-    return task.inode;
+    return tasks.front().flushes ? tasks.front().inode : 0;
   }
 
   /// False, and nothing is called, when the flush is at its end, which waits for what is called.
-  template <typename Call>
-  bool calling(const Call& call) {
+  bool reply() {
+    std::function<void()> call;
     {
       const MutexLock lock(mutex);
       if (stopping) return false;
+      call = std::move(tasks.front().reply);
       is_calling = true;
     }
     call();
+    call = nullptr;  // what it keeps may need what ends soon
     const MutexLock lock(mutex);
+    tasks.pop_front();
     is_calling = false;
     changed.notify_all();
     return true;
+  }
+
+  bool has_task_of(fuse_ino_t inode) const REQUIRES(mutex) {
+    return std::any_of(tasks.begin(), tasks.end(),
+                       [&](const Task& task) { return task.inode == inode; });
   }
 };
 
@@ -75,15 +77,23 @@ KernelFlush::~KernelFlush() {
   state_->changed.notify_all();
   while (state_->is_calling) state_->changed.wait(state_->mutex);
   dropped.swap(state_->tasks);
-  dropped.push_back(std::move(state_->task));
-  state_->task = {};
 }
 
-void KernelFlush::before(fuse_ino_t inode, std::function<void()> reply,
-                         std::function<bool()> is_needed) {
+void KernelFlush::before(fuse_ino_t inode, std::function<void()> reply) {
   const MutexLock lock(state_->mutex);
-  state_->tasks.push_back({inode, std::move(reply), std::move(is_needed)});
+  state_->tasks.push_back({inode, std::move(reply)});
   state_->changed.notify_all();
+}
+
+void KernelFlush::after(fuse_ino_t inode, std::function<void()> reply) {
+  {
+    const MutexLock lock(state_->mutex);
+    if (state_->has_task_of(inode)) {
+      state_->tasks.push_back({inode, std::move(reply), false});
+      return;
+    }
+  }
+  reply();
 }
 
 }  // namespace bloscfs::fs

@@ -20,11 +20,12 @@ class KernelFlush {
   KernelFlush& operator=(const KernelFlush&) = delete;
 
   /// Calls `reply`, which does not throw, once the kernel has written the inode's pages and has
-  /// forgotten its attributes: all in the order of the calls, and at once where `is_needed`, which
-  /// does not throw either, denies that at its turn.
-  void before(
-      fuse_ino_t inode, std::function<void()> reply,
-      std::function<bool()> is_needed = [] { return true; });
+  /// forgotten its attributes: all in the order of the calls. A page that is being read holds that
+  /// up, that of another inode as well.
+  void before(fuse_ino_t inode, std::function<void()> reply);
+  /// Calls `reply`, which does not throw, once all such calls of the inode are answered: in this
+  /// thread where none is waiting.
+  void after(fuse_ino_t inode, std::function<void()> reply);
 
  private:
   struct State;

@@ -24,18 +24,23 @@ void reply_open(fuse_req_t request, const fuse_file_info& info) {
   if (fuse_reply_open(request, &info) != 0) filesystem(request).release(info.fh);
 }
 
+/// Has the kernel forget the attributes of a file that has changed, unless somebody else has done
+/// so since.
+void tell_change(MountState& state, fuse_ino_t inode) {
+  Tree& tree = state.filesystem->tree();
+  const MutexLock one_at_a_time(state.telling);
+  if (!tree.begin_telling(inode)) return;
+  fuse_lowlevel_notify_inval_inode(state.session, inode, -1, 0);
+  tree.end_telling(inode);
+}
+
 /// A file that has changed has its new size when it is open: the kernel does not believe what it
 /// asked while it was told to forget.
 void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_info& info) {
-  MountState& state = mount_state(request);
-  Tree& tree = filesystem(request).tree();
-  state.kernel_flush->before(
-      inode,
-      [=, &tree] {
-        tree.end_telling(inode);
-        reply_open(request, info);
-      },
-      [=, &tree] { return tree.begin_telling(inode); });
+  mount_state(request).kernel_flush->after(inode, [=] {
+    tell_change(mount_state(request), inode);
+    reply_open(request, info);
+  });
 }
 
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {

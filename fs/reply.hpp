@@ -8,6 +8,7 @@
 
 #include "fs/filesystem.hpp"
 #include "fs/kernel_flush.hpp"
+#include "fs/sync.hpp"
 
 namespace bloscfs::fs {
 
@@ -41,6 +42,7 @@ struct MountState {
   Filesystem* filesystem = nullptr;
   fuse_session* session = nullptr;
   KernelFlush* kernel_flush = nullptr;
+  Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
 };
 

@@ -221,7 +221,7 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
   node.is_sframe = entry.is_sframe;
   node.shown = entry.shown;
   node.state = state_of(entry.source);
-  node.was_followed = true;
+  node.is_untold = true;
   return true;
 }
 

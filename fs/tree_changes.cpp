@@ -435,7 +435,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   if (successor && !heir) {
     keep(nodes.add_name(node, directory, name.full_name));
     take_entry(node, *successor);
-    node.was_followed = true;
+    node.is_untold = true;
     tree_.note_opened(node);
   }
   keep(nodes.unpin(node));

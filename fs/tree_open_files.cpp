@@ -19,22 +19,22 @@ bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   // A container's node is one state, but for what happened before its first open.
   if (!entry.is_container) {
     const FileState previous = std::exchange(node.state, state_of(entry.source));
-    if (!(previous == node.state)) node.was_followed = true;
+    if (!(previous == node.state)) node.is_untold = true;
   }
-  return node.was_followed || node.is_told_of;
+  return node.is_untold || node.is_being_told;
 }
 
 bool Tree::begin_telling(NodeId id) {
   const MutexLock lock(mutex_);
   Node* const node = nodes_.find(id);
-  if (node == nullptr || !std::exchange(node->was_followed, false)) return false;
-  node->is_told_of = true;
+  if (node == nullptr || !std::exchange(node->is_untold, false)) return false;
+  node->is_being_told = true;
   return true;
 }
 
 void Tree::end_telling(NodeId id) {
   const MutexLock lock(mutex_);
-  if (Node* const node = nodes_.find(id)) node->is_told_of = false;
+  if (Node* const node = nodes_.find(id)) node->is_being_told = false;
 }
 
 std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
@@ -106,7 +106,7 @@ void Tree::retire_opened(NodeId id, const OpenFile& file) {
   opened = node.open_file.lock();
   if (opened.get() != &file) return;
   node.open_file.reset();
-  node.was_followed = true;
+  node.is_untold = true;
 }
 
 }  // namespace bloscfs::fs
