@@ -116,8 +116,8 @@ class Content {
   /// True if contents that were written in `epoch` or before were put aside, or attributes that
   /// were set then have no file to go to.
   bool lost_contents_of(std::uint64_t epoch) const;
-  /// True if something else has the name that this one had: what would be written here could be
-  /// read by nobody.
+  /// True if something else has the name that this one had, or its file was moved away: what would
+  /// be written here could be read by nobody.
   bool is_abandoned() const;
   /// What was set and not committed when the name got another node.
   struct Inheritance {

@@ -40,9 +40,9 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
 
 void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit) {
   fs::wait_for_ended_mounts(path);
-  const fs::MountLock lock(path, fs::kMountLockPatience);
   for (int tries = 1;; tries++) {
     try {
+      const fs::MountLock lock(path, fs::kMountLockPatience);  // another file may be there by now
       return edit(*open_writer(path));
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
