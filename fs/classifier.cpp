@@ -61,7 +61,7 @@ bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(sour
 Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
     : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
 
-std::unique_ptr<frame::Snapshot> Classifier::open(const std::string& path, bool is_sframe) const {
+std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path, bool is_sframe) const {
   frame::OpenSettings settings;
   settings.counters = counters_;
   const NearPath near = root_.approach(path);
@@ -71,11 +71,11 @@ std::unique_ptr<frame::Snapshot> Classifier::open(const std::string& path, bool 
 }
 
 std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings& settings,
-                                                       const std::string& path,
+                                                       const SourcePath& path,
                                                        bool is_sframe) const {
   if (is_sframe) return frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), settings);
   frame::UniqueFd fd = frame::open_if_regular(root_.open(path, O_PATH), O_RDONLY);
-  if (!fd) throw std::system_error(ESTALE, std::generic_category(), path);
+  if (!fd) throw std::system_error(ESTALE, std::generic_category(), path.text());
   return frame::open_file(std::move(fd), settings);
 }
 
@@ -92,7 +92,7 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
   return view_shape(snapshot.info(), raw_);
 }
 
-std::optional<struct stat> Classifier::stat_index(const std::string& directory) const {
+std::optional<struct stat> Classifier::stat_index(const SourcePath& directory) const {
   try {
     return root_.stat(join_path(directory, kSframeIndex));
   } catch (const std::system_error& error) {
@@ -102,7 +102,7 @@ std::optional<struct stat> Classifier::stat_index(const std::string& directory) 
   }
 }
 
-SourceEntry Classifier::look(const std::string& path, const struct stat& st) {
+SourceEntry Classifier::look(const SourcePath& path, const struct stat& st) {
   SourceEntry entry;
   entry.entry = st;
   entry.source = st;
@@ -122,21 +122,24 @@ SourceEntry Classifier::look(const std::string& path, const struct stat& st) {
   return entry;
 }
 
-void Classifier::note_unreadable(const std::string& path, SourceEntry& entry,
+void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.is_sframe = false;
   entry.source = entry.entry;
   if (is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
-  if (S_ISREG(entry.entry.st_mode)) entry.shown = promised_by(path.substr(path.rfind('/') + 1));
+  if (S_ISREG(entry.entry.st_mode)) {
+    const std::string& text = path.text();
+    entry.shown = promised_by(std::string_view(text).substr(text.rfind('/') + 1));
+  }
   if (entry.shown == ShownAs::array && raw_) entry.shown = ShownAs::flat;
   const MutexLock lock(mutex_);
   if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
-  if (unreadable_.insert(path).second)
-    log::error(fmt::format("{}: cannot be looked at: {}", path, error.message()));
+  if (unreadable_.insert(path.text()).second)
+    log::error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
-void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
+void Classifier::look_inside(const SourcePath& path, SourceEntry& entry) {
   auto verdict = recall(entry);
   if (!verdict) verdict = judge(path, entry);
   entry.shown = verdict->shown;
@@ -154,7 +157,7 @@ void Classifier::look_inside(const std::string& path, SourceEntry& entry) {
 }
 
 /// Read again where the file changes meanwhile; what then changes still is not remembered.
-Verdict Classifier::judge(const std::string& path, const SourceEntry& entry) {
+Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
   for (int tries = 1;; tries++) {
     Verdict verdict{};
     std::string damage;
@@ -176,16 +179,16 @@ Verdict Classifier::judge(const std::string& path, const SourceEntry& entry) {
   }
 }
 
-void Classifier::remember(const std::string& path, const Verdict& verdict,
+void Classifier::remember(const SourcePath& path, const Verdict& verdict,
                           const std::string& damage) {
   const MutexLock lock(mutex_);
   const Verdict* const known = verdicts_.find(verdict.device, verdict.inode, verdict.is_sframe);
   if (verdict.is_damaged && (known == nullptr || !known->is_damaged))
-    log::warn(fmt::format("{}: shown as it is: {}", path, damage));
+    log::warn(fmt::format("{}: shown as it is: {}", path.text(), damage));
   verdicts_.remember(verdict);
 }
 
-bool Classifier::is_unchanged(const std::string& path, const SourceEntry& entry) const {
+bool Classifier::is_unchanged(const SourcePath& path, const SourceEntry& entry) const {
   const auto now = root_.stat(entry.is_sframe ? join_path(path, kSframeIndex) : path);
   return now && now->st_dev == entry.source.st_dev && now->st_ino == entry.source.st_ino &&
          now->st_size == entry.source.st_size &&
@@ -193,7 +196,7 @@ bool Classifier::is_unchanged(const std::string& path, const SourceEntry& entry)
          nanoseconds(now->st_ctim) == nanoseconds(entry.source.st_ctim);
 }
 
-Verdict Classifier::read_verdict(const std::string& path, const SourceEntry& entry) const {
+Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entry) const {
   Verdict verdict = state_verdict(entry);
   // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
   frame::OpenSettings settings;

@@ -57,25 +57,25 @@ class Classifier {
   /// The entry at `path`, of which `st` is known. Damaged containers are logged once and count as
   /// themselves; so do files that may not be read, and anything that is no regular file or
   /// directory, which is never opened. Never asked about what this mount has open for writing.
-  SourceEntry look(const std::string& path, const struct stat& st);
+  SourceEntry look(const SourcePath& path, const struct stat& st);
 
   /// True if a regular file holds a container now; nothing is remembered.
   bool is_container(const SourceObject& file) const;
   /// Opens the container at `path`, taking part in the locking of other Blosc2 programs. Null if
   /// it is none any more.
-  std::unique_ptr<frame::Snapshot> open(const std::string& path, bool is_sframe) const;
+  std::unique_ptr<frame::Snapshot> open(const SourcePath& path, bool is_sframe) const;
   ViewShape shape_of(const frame::Snapshot& snapshot) const;
 
  private:
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
-                                             const std::string& path, bool is_sframe) const;
-  std::optional<struct stat> stat_index(const std::string& directory) const;
-  void look_inside(const std::string& path, SourceEntry& entry);
-  Verdict judge(const std::string& path, const SourceEntry& entry);
-  Verdict read_verdict(const std::string& path, const SourceEntry& entry) const;
-  bool is_unchanged(const std::string& path, const SourceEntry& entry) const;
-  void remember(const std::string& path, const Verdict& verdict, const std::string& damage);
-  void note_unreadable(const std::string& path, SourceEntry& entry, const std::error_code& error);
+                                             const SourcePath& path, bool is_sframe) const;
+  std::optional<struct stat> stat_index(const SourcePath& directory) const;
+  void look_inside(const SourcePath& path, SourceEntry& entry);
+  Verdict judge(const SourcePath& path, const SourceEntry& entry);
+  Verdict read_verdict(const SourcePath& path, const SourceEntry& entry) const;
+  bool is_unchanged(const SourcePath& path, const SourceEntry& entry) const;
+  void remember(const SourcePath& path, const Verdict& verdict, const std::string& damage);
+  void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
   std::optional<Verdict> recall(const SourceEntry& entry) const;
 
   const SourceRoot& root_;

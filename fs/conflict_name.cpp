@@ -28,7 +28,7 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
                        const SourceDirectory& from, const std::string& stored_as, NodeId directory,
                        const std::string& shown_name, FirstName first) {
   const std::time_t now = std::time(nullptr);
-  const std::string path = names.path(directory);
+  const SourcePath path = names.path(directory);
   const SourceDirectory in = root.directory(path);
   for (int number = first == FirstName::itself ? 0 : 1; number < kMaxNumber; number++) {
     const std::string shown = number == 0 ? shown_name : conflict_name(shown_name, now, number);
@@ -36,7 +36,7 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
     if (name.empty()) continue;
     from.rename_to_free(stored_as, in, name);
     in.sync();
-    return join_path(path, name);
+    return join_path(path.text(), name);
   }
   throw std::system_error(EEXIST, std::generic_category(), shown_name);
 }

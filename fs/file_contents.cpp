@@ -74,7 +74,7 @@ std::optional<std::vector<std::uint8_t>> read_vlmetalayer(const Content& content
 
 std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntry& entry) {
   if (auto file = tree_.opened(node); file && file->content) return file;
-  const std::string path = tree_.path(node);
+  const SourcePath path = tree_.path(node);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes_of(entry);
   std::shared_ptr<const frame::Snapshot> snapshot;
@@ -84,7 +84,7 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
     // It has been renamed meanwhile, or a directory above it has.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
-  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path);
+  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path.text());
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
   return tree_.share_opened(node, std::move(file), entry);
 }

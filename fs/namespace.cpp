@@ -296,7 +296,7 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
 }
 
 /// The chunk files of a sparse frame, and its directory.
-void Namespace::set_frame_attributes(const std::string& path, const NewAttributes& wanted) const {
+void Namespace::set_frame_attributes(const SourcePath& path, const NewAttributes& wanted) const {
   const SourceDirectory frame = root_.directory(path);
   for (const SourceRoot::Entry& entry : root_.list(path))
     if (entry.name != kSframeIndex) set_owner_and_mode(frame.object(entry.name), wanted, 0);

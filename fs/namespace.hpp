@@ -95,7 +95,7 @@ class Namespace {
   using Change = std::function<void(const SourceObject&, const NamedObject*)>;
   /// `work` gets the object, and its name if it has one.
   void change_with(NodeId node, const Change& work);
-  void set_frame_attributes(const std::string& path, const NewAttributes& wanted) const;
+  void set_frame_attributes(const SourcePath& path, const NewAttributes& wanted) const;
   void tell_renamed(const std::vector<NodeId>& nodes);
   void tell_removed(const std::vector<NodeId>& nodes) const;
 

@@ -43,11 +43,11 @@ class NodeRefuge : public Refuge {
     of_ = *name;
     shown_name_ = preferred_name(of_.full_name, shown);
   }
-  std::string path() const override { return of_.path(); }
+  std::string path() const override { return of_.path().text(); }
   std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
 
  protected:
-  std::shared_ptr<frame::StoreDirectory> store(const std::string& path) const {
+  std::shared_ptr<frame::StoreDirectory> store(const SourcePath& path) const {
     return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
   }
 
@@ -113,7 +113,7 @@ class ForRecovery final : public NodeRefuge {
   std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) override {
     take_attributes(stored_as, writer);
     KeptFiles(directory_, services_.tree.single())
-        .add({stored_as, join_path(of_.directory_path, shown_name_)});
+        .add({stored_as, join_path(of_.directory_path.text(), shown_name_)});
     return stored_as;
   }
 };
@@ -122,7 +122,7 @@ class ForRecovery final : public NodeRefuge {
 
 std::string NodeHome::path() {
   const auto name = services_.tree.name_of(node_);
-  return name ? name->path() : std::string();
+  return name ? name->path().text() : std::string();
 }
 
 std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown) {
@@ -135,7 +135,7 @@ std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown) {
 
 std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {
   auto seen = services_.tree.successor(name);
-  if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path());
+  if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path().text());
   return seen;
 }
 
@@ -148,7 +148,7 @@ ContentHome::Following NodeHome::follow() {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
     // While what was written was kept it may have got another name, which nobody has taken.
-    if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path());
+    if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path().text());
     auto seen = finished_successor(*name);
     Following following;
     following.is_no_frame = seen && (!seen->is_container || seen->is_bloscpack);
@@ -175,7 +175,7 @@ void NodeHome::remove_waiting(const Tree::NodeName& name) const {
 }
 
 /// Null where it has changed since it was looked at.
-std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const std::string& path,
+std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const SourcePath& path,
                                                                 const SourceEntry& seen) const {
   try {
     auto snapshot = services_.tree.open_container(path, seen.is_sframe);

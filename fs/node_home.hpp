@@ -68,7 +68,7 @@ class NodeHome final : public ContentHome {
 
   std::optional<SourceEntry> finished_successor(const Tree::NodeName& name) const;
   void remove_waiting(const Tree::NodeName& name) const;
-  std::shared_ptr<const frame::Snapshot> open_successor(const std::string& path,
+  std::shared_ptr<const frame::Snapshot> open_successor(const SourcePath& path,
                                                         const SourceEntry& seen) const;
 
   NameServices& services_;

@@ -23,8 +23,6 @@ constexpr std::size_t kFewestBuckets = 64;
 
 }  // namespace
 
-Identity identity_of(const struct stat& st) { return {st.st_dev, st.st_ino}; }
-
 FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
 
 const Node::Rare& Node::rare() const {
@@ -168,28 +166,37 @@ NodeTable::Dropped NodeTable::remove_name(Node& node, const Node& parent, const 
   return dropped;
 }
 
-std::optional<std::string> NodeTable::path_by(const Node::Name& name) {
+std::optional<std::string> NodeTable::text_by(const Node::Name& name) {
   if (name.parent->id == kRootId) return name.name;
   if (!name.parent->has_name()) return std::nullopt;
-  const auto directory = path_by(name.parent->name);
+  const auto directory = text_by(name.parent->name);
   if (!directory) return std::nullopt;
   return join_path(*directory, name.name);
 }
 
-std::string NodeTable::path(const Node& node) const {
+std::optional<SourcePath> NodeTable::path_by(const Node& node, const Node::Name& name) {
+  const Node& above = *name.parent;
+  if (above.id == kRootId) return SourcePath({name.name}, node.identity);
+  auto directory = above.has_name() ? text_by(above.name) : std::nullopt;
+  if (!directory) return std::nullopt;
+  return SourcePath(join_path(SourcePath(*std::move(directory), above.identity), name.name),
+                    node.identity);
+}
+
+SourcePath NodeTable::path(const Node& node) const {
   if (node.id == kRootId) return {};
-  auto path = node.has_name() ? path_by(node.name) : std::nullopt;
+  auto path = node.has_name() ? path_by(node, node.name) : std::nullopt;
   if (!path) throw_stale(node.id);
   return *std::move(path);
 }
 
-std::vector<std::string> NodeTable::paths(const Node& node) const {
+std::vector<SourcePath> NodeTable::paths(const Node& node) const {
   if (node.id == kRootId) return {{}};
-  std::vector<std::string> result;
+  std::vector<SourcePath> result;
   if (!node.has_name()) return result;
-  if (auto path = path_by(node.name)) result.push_back(*std::move(path));
+  if (auto path = path_by(node, node.name)) result.push_back(*std::move(path));
   for (const auto& name : boost::adaptors::reverse(node.rare().other_names))
-    if (auto path = path_by(name)) result.push_back(*std::move(path));
+    if (auto path = path_by(node, name)) result.push_back(*std::move(path));
   return result;
 }
 

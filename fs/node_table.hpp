@@ -17,19 +17,12 @@
 #include "fs/naming.hpp"
 #include "fs/open_file.hpp"
 #include "fs/source_object.hpp"
+#include "fs/source_path.hpp"
 
 namespace bloscfs::fs {
 
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootId = 1;
-
-/// Which object of SOURCE something is.
-struct Identity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  bool operator==(const Identity&) const = default;
-};
-Identity identity_of(const struct stat& st);
 
 /// Tells one state of a source file from another; sframes are their index file's states.
 struct FileState {
@@ -125,9 +118,9 @@ class NodeTable {
   [[nodiscard]] Dropped add_name(Node& node, Node& parent, const std::string& name);
   [[nodiscard]] Dropped remove_name(Node& node, const Node& parent, const std::string& name);
   /// Path below SOURCE by the name that was seen last.
-  std::string path(const Node& node) const;
+  SourcePath path(const Node& node) const;
   /// Paths by all names that are known, the last one first.
-  std::vector<std::string> paths(const Node& node) const;
+  std::vector<SourcePath> paths(const Node& node) const;
 
   /// Takes back references of the kernel, or a pin.
   [[nodiscard]] Dropped forget(Node& node, std::uint64_t references);
@@ -165,7 +158,8 @@ class NodeTable {
 
   void grow();
   /// nullopt if a directory above has no name any more.
-  static std::optional<std::string> path_by(const Node::Name& name);
+  static std::optional<std::string> text_by(const Node::Name& name);
+  static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
   void drop_if_unused(Node* candidate, Dropped& dropped);
   void leave(Node* parent, Dropped& dropped);
 

@@ -34,7 +34,7 @@ void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
 
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
-  const std::string path = object.path();
+  const SourcePath path = object.path();
   return std::make_shared<SourceObject>(
       services_.root.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
 }
@@ -75,7 +75,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
 
 void Removal::remove_directory(const NamedObject& object) {
   if (!names_.is_empty(object))
-    throw std::system_error(ENOTEMPTY, std::generic_category(), object.path());
+    throw std::system_error(ENOTEMPTY, std::generic_category(), object.path().text());
   clear(object);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);
@@ -85,7 +85,7 @@ void Removal::remove_directory(const NamedObject& object) {
 }
 
 /// A directory that was a SOURCE may have contents that were never committed.
-void Removal::require_nothing_kept(const std::string& path,
+void Removal::require_nothing_kept(const SourcePath& path,
                                    const std::vector<SourceRoot::Entry>& entries) const {
   std::vector<std::string> journals;
   for (const SourceRoot::Entry& entry : entries)
@@ -94,11 +94,11 @@ void Removal::require_nothing_kept(const std::string& path,
   const auto store =
       frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
   if (!kept_files_in(store, journals).empty())
-    throw std::system_error(ENOTEMPTY, std::generic_category(), path);
+    throw std::system_error(ENOTEMPTY, std::generic_category(), path.text());
 }
 
 void Removal::clear(const NamedObject& directory) {
-  const std::string path = directory.path();
+  const SourcePath path = directory.path();
   const SourceDirectory inside = services_.root.directory(path);
   const auto entries = services_.root.list(path);
   require_nothing_kept(path, entries);

@@ -43,7 +43,7 @@ class Removal {
   const std::vector<NodeId>& ended() const { return ended_; }
 
  private:
-  void require_nothing_kept(const std::string& path,
+  void require_nothing_kept(const SourcePath& path,
                             const std::vector<SourceRoot::Entry>& entries) const;
 
   TreeChanges& names_;

@@ -33,14 +33,35 @@ int open_beneath(int directory, const std::string& path, int flags) {
   return static_cast<int>(::syscall(SYS_openat2, directory, or_dot(path), &how, sizeof how));
 }
 
-}  // namespace
-
-std::string join_path(const std::string& directory, const std::string& name) {
-  return directory.empty() ? name : directory + "/" + name;
+bool is_absence(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
+         error == ESTALE;
 }
 
-std::optional<NearPath> SourceRoot::try_approach(const std::string& path) const {
-  NearPath near{{}, directory_.get(), path};
+/// Sets errno where it is not.
+bool is_meant(int fd, const std::optional<Identity>& meant) {
+  if (!meant) return true;
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return false;
+  if (identity_of(st) == *meant) return true;
+  errno = ESTALE;
+  return false;
+}
+
+}  // namespace
+
+int SourceRoot::try_enter(SourcePath::Step& step) const {
+  if (step.fd) return step.fd.get();
+  frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY));
+  if (!fd || !is_meant(fd.get(), step.meant)) return -1;
+  step.fd = std::move(fd);
+  return step.fd.get();
+}
+
+std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
+                                                 const std::string& rest) const {
+  NearPath near{{}, above == nullptr ? directory_.get() : try_enter(*above), rest};
+  if (near.directory < 0) return std::nullopt;
   while (near.rest.size() > kLongestStep) {
     const std::size_t end = near.rest.rfind('/', kLongestStep);
     if (end == std::string::npos) {
@@ -57,43 +78,51 @@ std::optional<NearPath> SourceRoot::try_approach(const std::string& path) const 
   return near;
 }
 
-NearPath SourceRoot::approach(const std::string& path) const {
-  auto near = try_approach(path);
-  if (!near) throw_errno(errno, path);
+NearPath SourceRoot::approach(const SourcePath& path) const {
+  auto near = try_approach(path.above_.get(), path.rest_);
+  if (!near) throw_errno(errno, path.text());
   return std::move(*near);
 }
 
-int SourceRoot::try_open(const std::string& path, int flags) const {
-  if (path.size() <= kLongestStep) return open_beneath(directory_.get(), path, flags);
-  const auto near = try_approach(path);
+int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int flags) const {
+  const auto near = try_approach(above, rest);
   return near ? open_beneath(near->directory, near->rest, flags) : -1;
 }
 
-frame::UniqueFd SourceRoot::open(const std::string& path, int flags) const {
-  frame::UniqueFd fd(try_open(path, flags));
-  if (!fd) throw_errno(errno, path);
+frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags));
+  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(errno, path.text());
   return fd;
 }
 
-std::optional<struct stat> SourceRoot::stat(const std::string& path) const {
-  struct stat st {};
-  // No directory on the way that could have become a symlink: one call tells.
-  const bool is_direct = !path.empty() && path.find('/') == std::string::npos;
-  const frame::UniqueFd fd(is_direct ? -1 : try_open(path, O_PATH));
-  const int result = is_direct ? ::fstatat(directory_.get(), path.c_str(), &st, AT_SYMLINK_NOFOLLOW)
-                     : fd      ? ::fstat(fd.get(), &st)
-                               : -1;
-  if (result == 0) return st;
-  if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG || errno == ELOOP)
-    return std::nullopt;
-  throw_errno(errno, path);
+void SourceRoot::require(const SourcePath& directory) const {
+  if (!directory.empty() && try_enter(*directory.as_step()) < 0)
+    throw_errno(is_absence(errno) ? ESTALE : errno, directory.text());
 }
 
-std::string SourceRoot::read_link(const std::string& path) const {
+std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
+  struct stat st {};
+  // No directory on the way that could have become a symlink: one call tells.
+  const bool is_direct = !path.empty() && path.rest_.size() <= kLongestStep &&
+                         path.rest_.find('/') == std::string::npos;
+  const int above = !is_direct ? -1 : !path.above_ ? directory_.get() : try_enter(*path.above_);
+  int result = -1;
+  if (!is_direct) {
+    const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+    if (fd) result = ::fstat(fd.get(), &st);
+  } else if (above >= 0) {
+    result = ::fstatat(above, path.rest_.c_str(), &st, AT_SYMLINK_NOFOLLOW);
+  }
+  if (result == 0) return st;
+  if (is_absence(errno)) return std::nullopt;
+  throw_errno(errno, path.text());
+}
+
+std::string SourceRoot::read_link(const SourcePath& path) const {
   const frame::UniqueFd fd = open(path, O_PATH);
   std::array<char, PATH_MAX> text;
   const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
-  if (size < 0) throw_errno(errno, path);
+  if (size < 0) throw_errno(errno, path.text());
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
@@ -108,18 +137,25 @@ void SourceRoot::sync_all() const {
   if (::syncfs(root.get()) != 0) throw_errno(errno, "syncfs");
 }
 
-SourceObject SourceRoot::object(const std::string& path) const {
-  return {open(path, O_PATH), path};
+SourceObject SourceRoot::object(const SourcePath& path) const {
+  return {open(path, O_PATH), path.text()};
 }
 
-SourceDirectory SourceRoot::directory(const std::string& path) const {
-  return {open(path, O_PATH | O_DIRECTORY), path};
+std::optional<SourceObject> SourceRoot::find(const SourcePath& path) const {
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  if (fd && is_meant(fd.get(), path.meant_)) return SourceObject(std::move(fd), path.text());
+  if (is_absence(errno)) return std::nullopt;
+  throw_errno(errno, path.text());
 }
 
-std::vector<SourceRoot::Entry> SourceRoot::list(const std::string& path) const {
+SourceDirectory SourceRoot::directory(const SourcePath& path) const {
+  return {open(path, O_PATH | O_DIRECTORY), path.text()};
+}
+
+std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
-  if (!directory) throw_errno(errno, path);
+  if (!directory) throw_errno(errno, path.text());
   fd.release();
   std::vector<Entry> entries;
   for (;;) {
@@ -129,7 +165,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const std::string& path) const {
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
-  if (errno != 0) throw_errno(errno, path);
+  if (errno != 0) throw_errno(errno, path.text());
   return entries;
 }
 

@@ -145,7 +145,7 @@ bool tells_of_values(const std::string& vlmetalayer) {
 
 struct ValueDependents::Place {
   NodeId directory = 0;
-  std::string directory_path;
+  SourcePath directory_path;
   std::string full_name;
   bool is_array = false;
 };
@@ -172,7 +172,7 @@ std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
 std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& place) const {
   const std::string root = real_path(services_.root);
   const std::vector<std::string> above = components(root);
-  const std::vector<std::string> all = components(root + "/" + place.directory_path);
+  const std::vector<std::string> all = components(root + "/" + place.directory_path.text());
   const auto table_at = [&](std::size_t depth, std::string key) -> std::optional<Table> {
     Table table{"/" + join(all, 0, depth), all.size() - depth, depth >= above.size(), false,
                 std::move(key)};

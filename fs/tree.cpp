@@ -39,14 +39,14 @@ Tree::Known Tree::known(NodeId id) const {
           node.rare().remains};
 }
 
-std::string Tree::path(NodeId id) const {
+SourcePath Tree::path(NodeId id) const {
   const MutexLock lock(mutex_);
   return nodes_.path(nodes_.node(id));
 }
 
 std::string Tree::told_path(NodeId id) const {
   try {
-    return path(id);
+    return path(id).text();
   } catch (const std::system_error&) {
     return "a file without a name";
   }
@@ -97,7 +97,7 @@ bool Tree::is_in_place(NodeId id) {
   if (is_name_taken(id)) return false;
   const Known what = known(id);
   if (what.paths.empty()) return !name_of(id);
-  return std::any_of(what.paths.begin(), what.paths.end(), [&](const std::string& path) {
+  return std::any_of(what.paths.begin(), what.paths.end(), [&](const SourcePath& path) {
     const auto st = root_.stat(path);
     return st && identity_of(*st) == what.identity;
   });
@@ -111,7 +111,7 @@ std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
   NodeName name;
   name.full_name = wanted.value_or(node.name.name);
   if (wanted) name.waiting_as = node.name.name;
-  const std::vector<std::string> above = nodes_.paths(*node.name.parent);
+  const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
   name.is_lost = above.empty();
   if (name.is_lost) return name;
   name.directory = node.name.parent->id;
@@ -122,13 +122,13 @@ std::optional<Tree::NodeName> Tree::name_of(NodeId id) const {
 /// True if another program has made something of the name that a node waits for, or has changed
 /// what it shall replace there; also where the directory is gone.
 bool Tree::is_name_taken(NodeId id) const {
-  std::string path;
+  SourcePath path;
   std::optional<frame::FileStamp> replaces;
   {
     const MutexLock lock(mutex_);
     const Node& node = nodes_.node(id);
     if (!node.rare().wanted_name) return false;
-    const std::vector<std::string> above = nodes_.paths(*node.name.parent);
+    const std::vector<SourcePath> above = nodes_.paths(*node.name.parent);
     if (above.empty()) return true;
     replaces = node.rare().replaces;
     path = join_path(above.front(), *node.rare().wanted_name);
@@ -137,7 +137,7 @@ bool Tree::is_name_taken(NodeId id) const {
   return present && present != replaces;
 }
 
-std::optional<frame::FileStamp> Tree::stamp_at(const std::string& path) const {
+std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
   auto st = root_.stat(path);
   if (st && S_ISDIR(st->st_mode))
     if (const auto index = root_.stat(join_path(path, kSframeIndex))) st = index;
@@ -148,15 +148,15 @@ std::optional<SourceEntry> Tree::successor(const NodeName& name) {
   const ReadLock names(names_);
   const auto st = name.is_lost ? std::nullopt : root_.stat(name.path());
   if (!st) return std::nullopt;
-  SourceEntry entry = classifier_.look(name.path(), *st);
-  if (entry.unreadable) throw std::system_error(entry.unreadable, name.path());
+  SourceEntry entry = classifier_.look({name.path(), identity_of(*st)}, *st);
+  if (entry.unreadable) throw std::system_error(entry.unreadable, name.path().text());
   return entry;
 }
 
 std::optional<FileState> Tree::state_in_source(NodeId id) {
   const ReadLock names(names_);
   const Known what = known(id);
-  for (const std::string& path : what.paths) {
+  for (const SourcePath& path : what.paths) {
     auto st = root_.stat(path);
     if (!st || !(identity_of(*st) == what.identity)) continue;
     if (what.is_sframe) st = root_.stat(join_path(path, kSframeIndex));
@@ -174,7 +174,7 @@ void Tree::confirm_state(NodeId id, const FileState& state) {
 SourceEntry Tree::entry_of(const Known& known) {
   if (known.paths.empty()) return entry_of_remains(known);
   std::optional<SourceEntry> newest;
-  for (const std::string& path : known.paths) {
+  for (const SourcePath& path : known.paths) {
     auto entry = known.is_pending ? waiting_entry(path) : look_whole(path);
     if (!entry) continue;
     if (known.id == kRootId) {
@@ -195,7 +195,7 @@ SourceEntry Tree::entry_of(const Known& known) {
     newest->is_outdated = true;
     return *newest;
   }
-  if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front());
+  if (!newest || !follow(known.id, *newest)) throw_errno(ESTALE, known.paths.front().text());
   return *newest;
 }
 
@@ -232,13 +232,10 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     if (!what.remains) throw_errno(ESTALE, "inode " + std::to_string(id));
     return what.remains;
   }
-  for (const std::string& path : what.paths) {
-    const auto st = root_.stat(path);
-    if (!st || !(identity_of(*st) == what.identity || id == kRootId)) continue;
-    return std::make_shared<SourceObject>(
-        root_.object(what.is_sframe ? join_path(path, kSframeIndex) : path));
-  }
-  throw_errno(ESTALE, what.paths.front());
+  for (const SourcePath& path : what.paths)
+    if (auto found = root_.find(what.is_sframe ? join_path(path, kSframeIndex) : path))
+      return std::make_shared<SourceObject>(*std::move(found));
+  throw_errno(ESTALE, what.paths.front().text());
 }
 
 }  // namespace bloscfs::fs

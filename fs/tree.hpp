@@ -93,7 +93,7 @@ class Tree {
   std::string read_link(NodeId id);
 
   /// Path below SOURCE.
-  std::string path(NodeId id) const;
+  SourcePath path(NodeId id) const;
   /// The same for messages, which also tell of nodes that have none.
   std::string told_path(NodeId id) const;
 
@@ -116,17 +116,17 @@ class Tree {
   /// The full name that a node has, or waits for. Of several it is the one seen last.
   struct NodeName {
     NodeId directory = kRootId;
-    std::string directory_path;
+    SourcePath directory_path;
     std::string full_name;
     std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
     bool is_lost = false;  ///< its directory has no name any more: the root stands for that
-    std::string path() const { return join_path(directory_path, full_name); }
+    SourcePath path() const { return join_path(directory_path, full_name); }
   };
   /// nullopt for a node without a name.
   std::optional<NodeName> name_of(NodeId id) const;
   /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
   std::optional<SourceEntry> successor(const NodeName& name);
-  std::shared_ptr<const frame::Snapshot> open_container(const std::string& path,
+  std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
                                                         bool is_sframe) const {
     return classifier_.open(path, is_sframe);
   }
@@ -162,7 +162,7 @@ class Tree {
   /// What is needed to find a node's entry, taken out of the table.
   struct Known {
     NodeId id = 0;
-    std::vector<std::string> paths;
+    std::vector<SourcePath> paths;
     Identity identity;
     FileState state;
     ShownChange shown_change;
@@ -178,20 +178,20 @@ class Tree {
 
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
-  std::optional<SourceEntry> look(const std::string& path);
+  std::optional<SourceEntry> look(const SourcePath& path);
   /// The same; throws where what it is could not be found out.
-  std::optional<SourceEntry> look_whole(const std::string& path);
+  std::optional<SourceEntry> look_whole(const SourcePath& path);
   enum class Own { leading, any };
   /// What is at `path`, if that is the file of an open content: one that leads SOURCE's file, or
   /// any.
-  std::optional<SourceEntry> own_entry(const std::string& path, const struct stat& st, Own which);
+  std::optional<SourceEntry> own_entry(const SourcePath& path, const struct stat& st, Own which);
   /// The same for a temporary that waits for its name.
-  std::optional<SourceEntry> waiting_entry(const std::string& path) const;
+  std::optional<SourceEntry> waiting_entry(const SourcePath& path) const;
   /// The entry of that full name, unless it is hidden or missing.
-  std::optional<SourceEntry> visible_entry(NodeId directory, const std::string& path,
+  std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
                                            const std::string& full_name);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
-  std::optional<std::string> resolve(NodeId directory, const std::string& path,
+  std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct Sight {
@@ -200,16 +200,19 @@ class Tree {
     ino_t inode;
   };
   using Sights = std::unordered_map<std::string, Sight>;
-  std::optional<Sight> see(NodeId directory, const std::string& full_name);
-  std::vector<std::string> names_in(NodeId directory);
-  std::vector<DirectoryEntry> entries_of(NodeId directory, std::vector<std::string> present,
-                                         const Sights& seen);
+  std::optional<Sight> see(NodeId directory, const SourcePath& path, const std::string& full_name);
+  std::vector<std::string> names_in(NodeId directory, const SourcePath& path);
+  std::vector<DirectoryEntry> entries_of(NodeId directory, const SourcePath& path,
+                                         std::vector<std::string> present, const Sights& seen);
   SourceEntry entry_of(const Known& known);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
-  std::optional<Found> adopt(NodeId directory, const std::string& shown_name,
-                             const std::string& full_name, First first);
-  std::optional<Found> adopt_shown(NodeId directory, const std::string& shown_name, First first);
+  SourcePath path_to_look_in(NodeId directory) const;
+  std::optional<Found> adopt(NodeId directory, const SourcePath& directory_path,
+                             const std::string& shown_name, const std::string& full_name,
+                             First first);
+  std::optional<Found> adopt_shown(NodeId directory, const SourcePath& path,
+                                   const std::string& shown_name, First first);
   /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
   template <typename Look>
   std::optional<Found> find_followed(const Look& look);
@@ -217,7 +220,7 @@ class Tree {
   struct stat stored_attributes(const Known& known, bool* is_outdated = nullptr);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
-  std::string stored_link(const std::string& path, const struct stat& stored);
+  std::string stored_link(const SourcePath& path, const struct stat& stored);
   static void forget_link(Node& node);
   /// The same as the mount gives it.
   std::string shown_link(const std::string& path, std::string text);
@@ -237,7 +240,7 @@ class Tree {
   Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
   bool is_name_taken(NodeId id) const;
   /// Of what is there; that of a sparse frame is its index file's.
-  std::optional<frame::FileStamp> stamp_at(const std::string& path) const;
+  std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const;
   void note_opened(const Node& node) REQUIRES(mutex_);
   bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);

@@ -37,7 +37,7 @@ struct stat Tree::stored_attributes(const Known& known, bool* is_outdated) {
     const SourceEntry entry = entry_of(known);
     if (is_outdated != nullptr) *is_outdated = entry.is_outdated;
     const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
-    return known.paths.empty() ? st : with_link_size(st, entry, known.paths.front());
+    return known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text());
   } catch (const std::system_error& error) {
     // Whoever has the old state open keeps seeing it.
     if (error.code() != std::errc(ESTALE) || !known.open_file) throw;

@@ -35,10 +35,10 @@ bool has_links(const NamedObject& object) {
 void require_no_links(const NamedObject& object) {
   if (has_links(object))
     throw std::system_error(EOPNOTSUPP, std::generic_category(),
-                            object.path() + ": has other names");
+                            object.path().text() + ": has other names");
 }
 
-NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
+NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
                                   const std::string& full_name, SourceEntry entry, bool any_state) {
   const bool live = any_state || tree_.is_live(entry);
   NamedObject object{directory, path, full_name, full_name, entry, 0, false, std::nullopt};
@@ -55,7 +55,7 @@ NamedObject TreeChanges::describe(NodeId directory, const std::string& path,
 }
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
-  const std::string path = tree_.path(directory);
+  const SourcePath path = tree_.path(directory);
   const auto full_name = tree_.resolve(directory, path, shown_name);
   if (!full_name) return std::nullopt;
   auto entry = tree_.visible_entry(directory, path, *full_name);
@@ -65,7 +65,7 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
-  const std::string path = tree_.path(directory);
+  const SourcePath path = tree_.path(directory);
   auto entry = tree_.look_whole(join_path(path, full_name));
   if (!entry) return std::nullopt;
   return NamedObject{directory, path, full_name, full_name, *entry, 0, false, std::nullopt};
@@ -92,7 +92,7 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
 std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory,
                                                      const std::string& full_name, bool any_state,
                                                      bool is_own) {
-  const std::string path = tree_.path(directory);
+  const SourcePath path = tree_.path(directory);
   std::optional<SourceEntry> entry;
   if (const auto st = is_own ? tree_.root_.stat(join_path(path, full_name)) : std::nullopt)
     entry = tree_.own_entry(join_path(path, full_name), *st, Tree::Own::any);
@@ -122,7 +122,7 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   return found.rare().remains;
 }
 
-EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const Ahead& ahead) {
+EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path, const Ahead& ahead) {
   return [this, directory, path, ahead](const std::string& name) -> std::optional<ShownAs> {
     for (const Ahead::Arrival& arrival : ahead.arrived)
       if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
@@ -135,7 +135,7 @@ EntryProbe TreeChanges::probe(NodeId directory, const std::string& path, const A
 }
 
 /// True if an entry of that name would be hidden itself, or hide another one.
-bool TreeChanges::hides(NodeId directory, const std::string& path, const std::string& full_name,
+bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::string& full_name,
                         ShownAs shown) {
   if (const auto locked = locked_name(full_name)) {
     const auto frame = tree_.visible_entry(directory, path, std::string(*locked));
@@ -149,7 +149,7 @@ bool TreeChanges::hides(NodeId directory, const std::string& path, const std::st
 
 bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
                        const std::string& full_name, ShownAs shown, const Ahead& ahead) {
-  const std::string path = tree_.path(directory);
+  const SourcePath path = tree_.path(directory);
   const auto is_there = [&](const NamedObject* gone) {
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
@@ -179,7 +179,7 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
 
 bool TreeChanges::is_empty(const NamedObject& directory) {
   if (!pending_in(directory.node).empty()) return false;
-  const std::string path = directory.path();
+  const SourcePath path = directory.path();
   const auto entries = tree_.root_.list(path);
   return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
     return tree_.visible_entry(directory.node, path, entry.name).has_value();
@@ -194,17 +194,17 @@ std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
 }
 
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
-  const std::string path = join_path(tree_.path(directory), full_name);
+  const SourcePath path = join_path(tree_.path(directory), full_name);
   const auto entry = tree_.look_whole(path);
-  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path);
+  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path.text());
   return tree_.adopt_entry(directory, full_name, *entry).id;
 }
 
 NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
                                     const std::string& wanted_name) {
-  const std::string path = join_path(tree_.path(directory), stored_name);
+  const SourcePath path = join_path(tree_.path(directory), stored_name);
   const auto st = tree_.root_.stat(path);
-  if (!st) throw std::system_error(ESTALE, std::generic_category(), path);
+  if (!st) throw std::system_error(ESTALE, std::generic_category(), path.text());
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
   Node& node = tree_.nodes_.add(parent, stored_name, identity_of(*st));
@@ -216,7 +216,7 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
   return node.id;
 }
 
-void TreeChanges::take_state(Node& node, const std::string& path) {
+void TreeChanges::take_state(Node& node, const SourcePath& path) {
   const auto st = tree_.root_.stat(node.is_sframe ? join_path(path, kSframeIndex) : path);
   if (st) node.state = state_of(*st);
 }
@@ -321,7 +321,7 @@ void TreeChanges::link_lost(const NamedObject& object) {
   const MutexLock lock(tree_.mutex_);
   Node* node = tree_.nodes_.current(identity);
   if (node == nullptr || !(node->state == state_of(object.entry.source))) return;
-  for (const std::string& path : tree_.nodes_.paths(*node))
+  for (const SourcePath& path : tree_.nodes_.paths(*node))
     if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
       return take_state(*node, path);
 }
@@ -329,7 +329,7 @@ void TreeChanges::link_lost(const NamedObject& object) {
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
                            ShownAs shown) {
   // Nobody has to look into what was just made.
-  const std::string path = join_path(tree_.path(directory), stored_name);
+  const SourcePath path = join_path(tree_.path(directory), stored_name);
   SourceEntry entry;
   entry.shown = shown;
   entry.is_container = true;
@@ -337,7 +337,7 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   if (st) entry.entry = entry.source = *st;
   entry.is_sframe = st && S_ISDIR(st->st_mode);
   if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
-  if (!st) throw std::system_error(ESTALE, std::generic_category(), path);
+  if (!st) throw std::system_error(ESTALE, std::generic_category(), path.text());
   entry.source = *st;
   const auto changed = content_change(id);
   const MutexLock lock(tree_.mutex_);
@@ -390,7 +390,7 @@ void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
 }
 
 /// True if a name leads to `known`, in that state, or to no frame where none is known.
-bool TreeChanges::leads_to(const std::string& path, const std::optional<SourceEntry>& known) const {
+bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
   const auto st = tree_.root_.stat(path);
   if (!known) return true;  // what is there now is looked at as any other file
   if (!st || !(identity_of(*st) == identity_of(known->entry))) return false;

@@ -14,7 +14,7 @@ namespace bloscfs::fs {
 /// What has a name in the mount.
 struct NamedObject {
   NodeId directory = 0;
-  std::string directory_path;
+  SourcePath directory_path;
   std::string full_name;    ///< as naming knows it
   std::string stored_name;  ///< what it is called in SOURCE: another than full_name while pending
   SourceEntry entry;
@@ -23,7 +23,9 @@ struct NamedObject {
   /// Pending: what has that name in SOURCE until the commit.
   std::optional<frame::FileStamp> replaces;
 
-  std::string path() const { return join_path(directory_path, stored_name); }
+  SourcePath path() const {
+    return {join_path(directory_path, stored_name), identity_of(entry.entry)};
+  }
   bool is_directory() const { return !entry.is_container && S_ISDIR(entry.entry.st_mode); }
 };
 
@@ -43,7 +45,7 @@ class TreeChanges {
 
   // --- looking
 
-  std::string path(NodeId directory) const { return tree_.path(directory); }
+  SourcePath path(NodeId directory) const { return tree_.path(directory); }
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
   /// What SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
@@ -120,15 +122,14 @@ class TreeChanges {
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
-  EntryProbe probe(NodeId directory, const std::string& path, const Ahead& ahead);
-  bool hides(NodeId directory, const std::string& path, const std::string& full_name,
-             ShownAs shown);
-  NamedObject describe(NodeId directory, const std::string& path, const std::string& full_name,
+  EntryProbe probe(NodeId directory, const SourcePath& path, const Ahead& ahead);
+  bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
+  NamedObject describe(NodeId directory, const SourcePath& path, const std::string& full_name,
                        SourceEntry entry, bool any_state);
   std::optional<NamedObject> object_in(NodeId id, bool any_state);
   std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
                                           bool any_state, bool is_own);
-  bool leads_to(const std::string& path, const std::optional<SourceEntry>& known) const;
+  bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
   bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
       REQUIRES(tree_.mutex_);
   void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);
@@ -136,7 +137,7 @@ class TreeChanges {
                                  const std::string& name) REQUIRES(tree_.mutex_);
   /// When it was changed last, if it has a content that knows.
   std::optional<timespec> content_change(NodeId id) const;
-  void take_state(Node& node, const std::string& path) REQUIRES(tree_.mutex_);
+  void take_state(Node& node, const SourcePath& path) REQUIRES(tree_.mutex_);
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
   static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 

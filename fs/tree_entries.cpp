@@ -15,11 +15,11 @@ constexpr std::size_t kListBatch = 256;
 
 }  // namespace
 
-std::optional<SourceEntry> Tree::look(const std::string& path) {
+std::optional<SourceEntry> Tree::look(const SourcePath& path) {
   const auto st = root_.stat(path);
   if (!st) return std::nullopt;
   if (auto own = own_entry(path, *st, Own::leading)) return own;
-  SourceEntry entry = classifier_.look(path, *st);
+  SourceEntry entry = classifier_.look({path, identity_of(*st)}, *st);
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
   if (auto own = own_entry(path, *st, Own::leading)) return own;
   if (!entry.is_container || entry.is_sframe) return entry;
@@ -32,13 +32,13 @@ std::optional<SourceEntry> Tree::look(const std::string& path) {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::look_whole(const std::string& path) {
+std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
   auto entry = look(path);
-  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path);
+  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
   return entry;
 }
 
-std::optional<SourceEntry> Tree::own_entry(const std::string& path, const struct stat& st,
+std::optional<SourceEntry> Tree::own_entry(const SourcePath& path, const struct stat& st,
                                            Own which) {
   std::shared_ptr<const OpenFile> file;
   bool is_sframe = false, is_pending = false;
@@ -77,7 +77,7 @@ std::optional<SourceEntry> Tree::own_entry(const std::string& path, const struct
   return entry;
 }
 
-std::optional<SourceEntry> Tree::waiting_entry(const std::string& path) const {
+std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   const auto st = root_.stat(path);
   if (!st) return std::nullopt;  // somebody has cleared SOURCE up
   SourceEntry entry;
@@ -88,7 +88,7 @@ std::optional<SourceEntry> Tree::waiting_entry(const std::string& path) const {
 }
 
 std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
-  std::string path;
+  SourcePath path;
   {
     const MutexLock lock(mutex_);
     const Node* node = nodes_.pending(directory, full_name);
@@ -98,7 +98,7 @@ std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::stri
   return waiting_entry(path);
 }
 
-std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const std::string& path,
+std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
                                                const std::string& full_name) {
   if (auto entry = pending_entry(directory, full_name)) return entry;
   if (is_temporary(full_name) || is_lock_file(full_name)) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const std::stri
   return look(join_path(path, full_name));
 }
 
-std::optional<std::string> Tree::resolve(NodeId directory, const std::string& path,
+std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
                                          const std::string& name) {
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     const auto entry = visible_entry(directory, path, full_name);
@@ -122,8 +122,9 @@ std::optional<std::string> Tree::resolve(NodeId directory, const std::string& pa
   return only;
 }
 
-std::optional<Tree::Sight> Tree::see(NodeId directory, const std::string& full_name) {
-  const auto entry = visible_entry(directory, path(directory), full_name);
+std::optional<Tree::Sight> Tree::see(NodeId directory, const SourcePath& path,
+                                     const std::string& full_name) {
+  const auto entry = visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
   return Sight{entry->shown, entry->shown_type(), entry->entry.st_ino};
 }
@@ -132,30 +133,35 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
   std::vector<std::string> present;
   {
     const ReadLock names(names_);
-    present = names_in(directory);
-    if (present.size() <= kListBatch) return entries_of(directory, std::move(present), {});
+    const SourcePath path = this->path(directory);
+    present = names_in(directory, path);
+    if (present.size() <= kListBatch) return entries_of(directory, path, std::move(present), {});
   }
   // A large directory takes a while, and others want to change names.
   Sights seen;
   for (std::size_t done = 0; done < present.size();) {
     const ReadLock names(names_);
+    const SourcePath path = this->path(directory);
     const std::size_t end = std::min(present.size(), done + kListBatch);
     for (; done < end; done++)
-      if (const auto sight = see(directory, present[done])) seen.emplace(present[done], *sight);
+      if (const auto sight = see(directory, path, present[done]))
+        seen.emplace(present[done], *sight);
   }
   // Then a file is there once, under the name that it has now.
   const ReadLock names(names_);
-  return entries_of(directory, names_in(directory), seen);
+  const SourcePath path = this->path(directory);
+  return entries_of(directory, path, names_in(directory, path), seen);
 }
 
-std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory,
+std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory, const SourcePath& path,
                                                    std::vector<std::string> present,
                                                    const Sights& seen) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   for (std::string& name : present) {
     const auto known = seen.find(name);
-    const auto sight = known != seen.end() ? std::optional(known->second) : see(directory, name);
+    const auto sight =
+        known != seen.end() ? std::optional(known->second) : see(directory, path, name);
     if (!sight) continue;
     named.push_back({name, sight->shown});
     entries.push_back({{}, std::move(name), sight->type, sight->inode});
@@ -165,11 +171,10 @@ std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory,
   return entries;
 }
 
-std::vector<std::string> Tree::names_in(NodeId directory) {
+std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path) {
   if (is_virtual(directory)) return {single().value()};
   std::set<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(path(directory)))
-    present.insert(std::move(entry.name));
+  for (SourceRoot::Entry& entry : root_.list(path)) present.insert(std::move(entry.name));
   const MutexLock lock(mutex_);
   for (const Node* node : nodes_.pending_in(directory)) present.insert(*node->rare().wanted_name);
   return {present.begin(), present.end()};

@@ -39,11 +39,11 @@ void push_names(std::string_view text, std::vector<std::string>& stack) {
 
 std::string Tree::read_link(NodeId id) {
   const ReadLock names(names_);
-  const std::string path = this->path(id);
-  return shown_link(path, root_.read_link(path));
+  const SourcePath path = this->path(id);
+  return shown_link(path.text(), root_.read_link(path));
 }
 
-std::string Tree::stored_link(const std::string& path, const struct stat& stored) {
+std::string Tree::stored_link(const SourcePath& path, const struct stat& stored) {
   const FileState state = state_of(stored);
   {
     const MutexLock lock(mutex_);
@@ -94,7 +94,7 @@ std::optional<std::string> Tree::walk(std::string directory, std::string_view te
       continue;
     }
     const std::string path = join_path(directory, name);
-    const auto st = root_.stat(path);
+    const auto st = root_.stat(SourcePath(path));
     if (st && S_ISLNK(st->st_mode)) {
       const std::string target = stored_link(path, *st);
       if (is_absolute(target) || ++links > kMaxLinks) return std::nullopt;
@@ -117,7 +117,7 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
                                                const std::string& name) {
   NodeId id = kRootId;
   if (!directory.empty()) {
-    const auto st = root_.stat(directory);
+    const auto st = root_.stat(SourcePath(directory));
     if (!st) return std::nullopt;
     const MutexLock lock(mutex_);
     // Only directories that are known have files that wait for their names.

@@ -28,30 +28,40 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
   return found;
 }
 
-std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const std::string& shown_name,
-                                             First first) {
+/// ESTALE has the kernel look for the directory again.
+SourcePath Tree::path_to_look_in(NodeId directory) const {
+  SourcePath path = this->path(directory);
+  root_.require(path);
+  return path;
+}
+
+std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath& path,
+                                             const std::string& shown_name, First first) {
   if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
     return outdated(lost, std::nullopt);
-  const auto full_name = resolve(directory, path(directory), shown_name);
-  return full_name ? adopt(directory, shown_name, *full_name, first) : std::nullopt;
+  const auto full_name = resolve(directory, path, shown_name);
+  return full_name ? adopt(directory, path, shown_name, *full_name, first) : std::nullopt;
 }
 
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
-  return find_followed([&](First first) { return adopt_shown(directory, name, first); });
+  return find_followed(
+      [&](First first) { return adopt_shown(directory, path_to_look_in(directory), name, first); });
 }
 
 std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
   return find_followed([&](First first) {
+    const SourcePath path = path_to_look_in(directory);
     if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
       return std::optional(outdated(lost, std::nullopt));
-    auto found = adopt(directory, entry.shown_name, entry.full_name, first);
+    auto found = adopt(directory, path, entry.shown_name, entry.full_name, first);
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    return found ? found : adopt_shown(directory, entry.shown_name, first);
+    return found ? found : adopt_shown(directory, path, entry.shown_name, first);
   });
 }
 
-std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& shown_name,
-                                       const std::string& full_name, First first) {
+std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& directory_path,
+                                       const std::string& shown_name, const std::string& full_name,
+                                       First first) {
   if (const auto pending = pending_entry(directory, full_name)) {
     NodeId id = 0;
     {
@@ -62,7 +72,7 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& show
     }
     return Found{id, attributes_of(*pending), false, is_name_taken(id)};
   }
-  const std::string path = join_path(this->path(directory), full_name);
+  const SourcePath path = join_path(directory_path, full_name);
   const auto entry = look_whole(path);
   if (!entry) return std::nullopt;
   if (const NodeId overtaken = first == First::owner
@@ -70,7 +80,7 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const std::string& show
                                    : 0)
     return outdated(overtaken, entry);
   Found found = adopt_entry(directory, full_name, *entry);
-  found.attributes = with_link_size(found.attributes, *entry, path);
+  found.attributes = with_link_size(found.attributes, *entry, path.text());
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
   found.is_outdated = entry->is_outdated;
   return found;

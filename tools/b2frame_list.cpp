@@ -52,9 +52,9 @@ class Lister {
 
  private:
   /// Names of files that a mount shows, but that cannot be read there.
-  void tell_missing(const std::string& directory, const std::string& full_name,
+  void tell_missing(const fs::SourcePath& directory, const std::string& full_name,
                     const std::string& shown) {
-    const std::string path = fs::join_path(directory, full_name);
+    const fs::SourcePath path = join_path(directory, full_name);
     try {
       const auto st = root_.stat(path);
       if (!st) return;
