@@ -166,7 +166,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
       return state != Locking::wait;
     });
     if (state == Locking::impossible) return nullptr;
-    return {nullptr, [file = shared_from_this()](void*) {
+    return {this, [file = shared_from_this()](void*) {
               struct flock lock = locked_byte(F_UNLCK);
               ::fcntl(file->fd(), F_OFD_SETLK, &lock);
             }};

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(page_of_the_old_state_is_kept_with_that, *precondition(need
 // Nor may a size that was set meanwhile become that of the new state.
 BOOST_AUTO_TEST_CASE(size_is_set_of_the_state_that_was_open, *precondition(needs_fuse)) {
   constexpr std::size_t kLarge = std::size_t{48} << 20;  // keeping it takes a while
-  OneFrame one;
+  OneFrame one({"cache_size=512M"});                     // so that it waits
   const Fd& file = one.open();
   write_at(file, 0, make_contents("noise", 3, kLarge, 1));
   replace_by_rename(one.stored(), flat_frame(new_state()));
