@@ -46,6 +46,14 @@ struct FileStamp {
 };
 FileStamp stamp_of(const struct stat& st);
 
+/// Which file or directory something is.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  bool operator==(const FileId&) const = default;
+};
+inline FileId id_of(const FileStamp& stamp) { return {stamp.device, stamp.inode}; }
+
 /// Counts reads of all sources of a mount.
 struct SourceCounters {
   std::atomic<std::uint64_t> reads{0};

@@ -55,7 +55,8 @@ class StoreFile : public ByteSource {
   virtual void begin_sync() {}
   virtual std::uint64_t link_count() const = 0;
   virtual FileAttributes attributes() const = 0;
-  /// Owner and group are set where that is permitted, extended attributes where they are supported.
+  /// Owner and group are set where that is permitted, extended attributes where they are supported,
+  /// and set-user-ID and set-group-ID bits where both are as wanted then.
   virtual void set_attributes(const FileAttributes& attributes) = 0;
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
   /// Excludes the others that call this of the same file, in any process, as long as the result

@@ -68,6 +68,12 @@ class CframeWriter final : public FrameWriter {
 
   FileAttributes attributes() const override { return state_.file->attributes(); }
 
+  void set_attributes(const FileAttributes& attributes) override {
+    state_.file->set_attributes(attributes);
+  }
+
+  FileStamp stamp() const override { return state_.file->stamp(); }
+
   bool has_name() const override { return state_.file->link_count() > 0; }
 
  private:
@@ -155,6 +161,7 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.name = name;
   state.settings = settings;
   state.file = state.directory->open(name);
+  if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);
   if (known_state) state.expected = known_state->expected();
   open_current(state);
   const FrameInfo& info = state.current->info();

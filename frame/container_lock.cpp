@@ -10,7 +10,11 @@ ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const s
   std::shared_ptr<void> own = file.lock();
   if (create && !directory.stamp(sidecar)) {
     try {
-      directory.create(sidecar, 0666);
+      // Who may use the frame may lock it.
+      FileAttributes attributes = file.attributes();
+      attributes.extended.clear();
+      attributes.mode &= 0666;
+      directory.create(sidecar, 0600)->set_attributes(attributes);
     } catch (const std::system_error& error) {
       if (error.code().value() != EEXIST) throw;
     }

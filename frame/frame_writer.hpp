@@ -24,6 +24,8 @@ struct WriterSettings {
   /// How long superseded space waits for readers in other processes, unless it is known that there
   /// are none.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
+  /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
+  std::optional<FileId> meant = std::nullopt;
 };
 
 /// What a new frame says of itself.
@@ -78,6 +80,10 @@ class FrameWriter {
 
   /// Owner, mode and so on of the container's file, whatever has its name now.
   virtual FileAttributes attributes() const = 0;
+  /// Sets them; not for a container that has a committed state.
+  virtual void set_attributes(const FileAttributes& attributes) = 0;
+  /// Of that file, which a sparse frame's index is.
+  virtual FileStamp stamp() const = 0;
   /// True unless the container's file was removed: then it has a name, though perhaps another one.
   virtual bool has_name() const = 0;
 };

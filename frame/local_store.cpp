@@ -25,6 +25,7 @@ namespace {
 /// Beyond all contents, so that no lock of somebody else's is in the way.
 constexpr off_t kLockedByte = off_t{1} << 62;
 constexpr std::chrono::seconds kLockPatience{30};
+constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
 
 /// Fifos do not block: a directory may hold anything.
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -140,7 +141,9 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   void set_attributes(const FileAttributes& wanted) override {
     if (::fchown(fd(), wanted.owner, wanted.group) != 0 && errno != EPERM)
       throw_errno(errno, "fchown");
-    check(::fchmod(fd(), wanted.mode), "fchmod");
+    const struct stat now = status_of(fd());
+    const bool is_theirs = now.st_uid == wanted.owner && now.st_gid == wanted.group;
+    check(::fchmod(fd(), is_theirs ? wanted.mode : wanted.mode & ~kPrivileges), "fchmod");
     for (const std::string& name : extended_names(fd())) {
       const bool stays = std::any_of(wanted.extended.begin(), wanted.extended.end(),
                                      [&](const auto& attribute) { return attribute.name == name; });

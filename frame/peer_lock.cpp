@@ -27,12 +27,12 @@ constexpr std::chrono::seconds kPatience{30}, kReaderPatience{10};
 constexpr int kPatientReaders = 2;
 constexpr std::chrono::milliseconds kShortPatience{500};
 
-using FileId = std::pair<dev_t, ino_t>;
+using LockedFile = std::pair<dev_t, ino_t>;
 
 /// The sidecars that are open in this process.
 struct Registry {
   std::mutex mutex;
-  std::map<FileId, std::weak_ptr<PeerLock>> locks;
+  std::map<LockedFile, std::weak_ptr<PeerLock>> locks;
 };
 
 Registry& registry() {
@@ -94,7 +94,7 @@ std::shared_ptr<PeerLock> PeerLock::open(int directory, const std::string& name)
   Registry& open_locks = registry();
   const std::lock_guard guard(open_locks.mutex);
   std::erase_if(open_locks.locks, [](const auto& item) { return item.second.expired(); });
-  std::weak_ptr<PeerLock>& known = open_locks.locks[FileId(st.st_dev, st.st_ino)];
+  std::weak_ptr<PeerLock>& known = open_locks.locks[LockedFile(st.st_dev, st.st_ino)];
   std::shared_ptr<PeerLock> lock = known.lock();
   if (!lock) known = lock = std::make_shared<PeerLock>(std::move(fd));
   return lock;

@@ -52,7 +52,8 @@ std::shared_ptr<StoreFile> SframeCommit::create_chunk_file(std::uint32_t& number
   for (;;) {
     number = take_number(state_, decoder_);
     try {
-      auto file = state_.directory->create(chunk_file_name(number), state_.mode);
+      auto file =
+          state_.directory->create(chunk_file_name(number), state_.index ? 0600 : state_.mode);
       files_.insert(number);
       return file;
     } catch (const std::system_error& error) {
@@ -80,6 +81,7 @@ std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
     if (state_.index) {
       FileAttributes plain = attributes_;
       plain.extended.clear();
+      plain.mode &= 0777;
       file->set_attributes(plain);
     }
   } catch (const std::system_error&) {

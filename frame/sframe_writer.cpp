@@ -18,9 +18,8 @@ namespace {
 /// The index is searched for doubtful numbers when there is one for so many entries.
 constexpr std::int64_t kEntriesPerDoubt = 64;
 
-[[noreturn]] void throw_stale() {
-  throw std::system_error(ESTALE, std::generic_category(),
-                          "sparse frame: changed by another program");
+[[noreturn]] void throw_stale(const std::string& name = "sparse frame") {
+  throw std::system_error(ESTALE, std::generic_category(), name + ": changed by another program");
 }
 
 class SframeWriter final : public FrameWriter {
@@ -77,6 +76,15 @@ class SframeWriter final : public FrameWriter {
     return state_.index->attributes();
   }
 
+  void set_attributes(const FileAttributes&) override {
+    throw std::logic_error("attributes of a sparse frame are set by its commits");
+  }
+
+  FileStamp stamp() const override {
+    if (!state_.index) throw std::logic_error("stamp of a sparse frame that is not there yet");
+    return state_.index->stamp();
+  }
+
  private:
   /// Keeps out other writers, and makes sure that nobody has changed the frame.
   ContainerLock lock_container() {
@@ -125,10 +133,13 @@ std::unique_ptr<FrameWriter> open_sframe_writer(const std::shared_ptr<StoreDirec
   if (known && !known_state) throw std::invalid_argument("a snapshot that is no frame's");
   SframeState state(settings);
   state.directory = parent->open_directory(name);
+  if (settings.meant) {
+    const auto stamp = state.directory->stamp(".");
+    if (!stamp || !(id_of(*stamp) == *settings.meant)) throw_stale(name);
+  }
   if (known_state) state.expected = known_state->expected();
   open_current(state);
-  if (!state.current->unchanged())
-    throw std::system_error(ESTALE, std::generic_category(), name + ": changed by another program");
+  if (!state.current->unchanged()) throw_stale(name);
   if (known_state) state.superseded.watch(known_state);
   state.lengths.add(static_cast<std::uint64_t>(state.current->info().frame_len));
   return std::make_unique<SframeWriter>(std::move(state));

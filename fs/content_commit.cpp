@@ -230,11 +230,15 @@ void ContentCommit::reopen(const StoredPlace& place) {
 void ContentCommit::create(const StoredPlace& place) {
   stored_as_ = frame::temporary_name();
   new_frame_->metalayers = kept_metalayers();
+  new_frame_->mode = 0600;  // until it has the owner of what it replaces
   const frame::WriterSettings settings{content_->services_.options.locking};
   if (place.is_temporary && !place.is_unlinked && !was_staged_) {
     stored_as_ = place.name;
-    new_writer_ = frame::create_cframe(place.directory, stored_as_, *new_frame_, settings,
-                                       place.directory->open(stored_as_));
+    auto file = place.directory->open(stored_as_);
+    if (place.meant && !(frame::id_of(file->stamp()) == *place.meant))
+      throw std::system_error(ESTALE, std::generic_category(), stored_as_);
+    new_writer_ =
+        frame::create_cframe(place.directory, stored_as_, *new_frame_, settings, std::move(file));
   } else {
     new_writer_ = frame::create_cframe(place.directory, stored_as_, *new_frame_, settings);
     if (!place.is_unlinked) created_in_ = place.directory;
@@ -257,13 +261,6 @@ std::vector<frame::Metalayer> ContentCommit::kept_metalayers() const {
 
 bool ContentCommit::changed_metalayer(const LayerName& name) const {
   return layer_->metalayers.count(name) != 0;
-}
-
-void ContentCommit::take_over_attributes(const StoredPlace& place) {
-  const bool sparse = snapshot_->info().kind == frame::ContainerKind::sframe;
-  const auto old = sparse ? place.directory->open_directory(place.name)->open("chunks.b2frame")
-                          : place.directory->open(place.name);
-  place.directory->open(stored_as_)->set_attributes(old->attributes());
 }
 
 void ContentCommit::copy_vlmetalayers() {
@@ -294,7 +291,8 @@ void ContentCommit::publish() {
   // What takes the place of another program's state would be all that is left of it.
   if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->is_as_taken())
     throw std::system_error(ESTALE, std::generic_category(), place.name);
-  if (new_writer_ && snapshot_ && !place.is_unlinked) take_over_attributes(place);
+  if (new_writer_ && snapshot_ && !place.is_unlinked)
+    new_writer_->set_attributes(content_->writer_->attributes());
   name_lock->before_replacing();
   // It may have been renamed since write().
   if (!new_writer_) content_->writer_->moved(place.directory, place.name);
@@ -325,8 +323,8 @@ void ContentCommit::publish() {
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
   writer.moved(place.directory,
-               name_lock->settle(stored_as_, name, is_array_ ? ShownAs::array : ShownAs::flat,
-                                 [this, was_temporary] {
+               name_lock->settle(stored_as_, frame::id_of(published_), name,
+                                 is_array_ ? ShownAs::array : ShownAs::flat, [this, was_temporary] {
                                    return snapshot_ ? snapshot_->is_as_taken() : was_temporary;
                                  }));
   settled_in_ = place.directory;

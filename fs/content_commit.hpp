@@ -84,7 +84,6 @@ class ContentCommit {
   std::vector<frame::Metalayer> kept_metalayers() const;
   bool changed_metalayer(const LayerName& name) const;
   void change_metalayers();
-  void take_over_attributes(const StoredPlace& place);
   void copy_vlmetalayers();
 
   void fill();

@@ -192,19 +192,19 @@ Content::Kept Content::keep_in(Refuge& refuge) {
                           services_);
   };
   bool can_read = view == nullptr || view->reader().snapshot().is_as_taken();
-  std::string stored_as;
+  StoredFrame made;
   try {
-    stored_as = store(can_read);
+    made = store(can_read);
   } catch (const std::system_error&) {
     // The file may have been changed by now; or it is damaged, and what was written is not.
     if (!std::exchange(can_read, false)) throw;
-    stored_as = store(false);
+    made = store(false);
   }
   try {
-    return {refuge.keep(stored_as, writer_.get()), can_read || layer->lower_end <= 0};
+    return {refuge.keep(made, writer_.get()), can_read || layer->lower_end <= 0};
   } catch (...) {
     const auto directory = refuge.directory();
-    if (directory->stamp(stored_as)) directory->unlink(stored_as);
+    if (directory->stamp(made.name)) directory->unlink(made.name);
     throw;
   }
 }

@@ -26,6 +26,7 @@ struct StoredPlace {
   bool is_sparse = false;
   bool has_links = false;    ///< has other names, which would keep what is replaced under this one
   bool is_unlinked = false;  ///< has no name any more: commits stay in the file
+  std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
 };
 
 /// What a container is called as a flat frame (a new one: NAME + suffix), and as an array. Empty
@@ -33,6 +34,12 @@ struct StoredPlace {
 /// way.
 struct RepresentationNames {
   std::string flat, array;
+};
+
+/// A complete frame under a temporary name, and the writer that has made it.
+struct StoredFrame {
+  std::string name;
+  std::unique_ptr<frame::FrameWriter> writer;
 };
 
 /// Where a frame is made of contents that cannot be stored in their own place.
@@ -43,10 +50,10 @@ class Refuge {
   virtual std::string path() const = 0;
   /// For the frame while it is written.
   virtual std::shared_ptr<frame::StoreDirectory> directory() const = 0;
-  /// Keeps the complete frame `stored_as`, durably. It gets the owner of the file that `writer` has
-  /// open (null: of a new one), and what both that and the file that has the name now permit.
-  /// Returns its path below SOURCE.
-  virtual std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) = 0;
+  /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
+  /// of a new one), and what both that and the file that has the name now permit. Returns its path
+  /// below SOURCE.
+  virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
 };
 
 /// Another program is writing the file in place: a look somewhat later finds it whole.
@@ -104,15 +111,16 @@ class ContentHome {
     /// To be called before another file takes the place of the content's, in whatever way: no name
     /// that was removed shows that one again after a power cut.
     virtual void before_replacing() = 0;
-    /// Gives the complete container `stored_as` of place().directory the name `full_name` (one of
-    /// place().name and names()), by which it is shown as `shown`, where it replaces what the
-    /// content was until now, and tells the tree that this is the content's file now. A sudden end
-    /// leaves one of the two in sight. Returns the name that it has then: another one where the
-    /// last step failed. ESTALE, and nothing is replaced, where another program has changed what
-    /// the content was; `is_unchanged` tells, and is asked when nobody can do that any more by its
-    /// name.
-    virtual std::string settle(const std::string& stored_as, const std::string& full_name,
-                               ShownAs shown, const std::function<bool()>& is_unchanged) = 0;
+    /// Gives the complete container `stored_as` of place().directory, which is the file `made`, the
+    /// name `full_name` (one of place().name and names()), by which it is shown as `shown`, where
+    /// it replaces what the content was until now, and tells the tree that this is the content's
+    /// file now. ESTALE where it is another file. A sudden end leaves one of the two in sight.
+    /// Returns the name that it has then: another one where the last step failed. ESTALE, and
+    /// nothing is replaced, where another program has changed what the content was; `is_unchanged`
+    /// tells, and is asked when nobody can do that any more by its name.
+    virtual std::string settle(const std::string& stored_as, const frame::FileId& made,
+                               const std::string& full_name, ShownAs shown,
+                               const std::function<bool()>& is_unchanged) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
     /// False, and nothing is told, if that is not the file of the stamp `own`.

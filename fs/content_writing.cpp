@@ -52,7 +52,8 @@ void Content::require_changeable(ContentHome& home) const {
 std::unique_ptr<frame::FrameWriter> Content::open_writer(
     const StoredPlace& place, bool is_sparse,
     const std::shared_ptr<const frame::Snapshot>& known) const {
-  const frame::WriterSettings settings{services_.options.locking};
+  frame::WriterSettings settings{services_.options.locking};
+  settings.meant = place.meant;
   return is_sparse ? frame::open_sframe_writer(place.directory, place.name, settings, known)
                    : frame::open_cframe_writer(place.directory, place.name, settings, known);
 }

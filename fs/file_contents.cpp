@@ -323,18 +323,17 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   const auto name_lock = home->lock_name();
   const StoredPlace& place = name_lock->place();
   if (place.is_unlinked || place.has_links || name_lock->names().flat.empty()) return;
-  const auto source = place.directory->open_source(place.name);
-  if (!source) return;
+  const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();
-  const std::string stored_as = store_as_frame(SourceBytes(*source), place.directory, services_);
+  if (frame::id_of(stamp) != place.meant) return;
+  const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_);
   try {
-    const auto frame = place.directory->open(stored_as);
-    frame->set_attributes(place.directory->open(place.name)->attributes());
+    made.writer->set_attributes(source->attributes());
     name_lock->before_replacing();
-    name_lock->settle(stored_as, name_lock->names().flat, ShownAs::flat,
-                      [&] { return source->stamp() == stamp; });
+    name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name_lock->names().flat,
+                      ShownAs::flat, [&] { return source->stamp() == stamp; });
   } catch (...) {
-    if (place.directory->stamp(stored_as)) place.directory->unlink(stored_as);
+    if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;
   }
 }

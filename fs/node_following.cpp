@@ -53,9 +53,8 @@ class NodeRefuge : public Refuge {
 
   /// Nobody may read it who might not read both files. An access list is not compared with another:
   /// then it is the owner's alone.
-  void take_attributes(const std::string& stored_as, const frame::FrameWriter* writer) const {
-    const auto file = directory_->open(stored_as);
-    frame::FileAttributes wanted = file->attributes();
+  void take_attributes(const StoredFrame& made, const frame::FrameWriter* writer) const {
+    frame::FileAttributes wanted = made.writer->attributes();
     frame::FileAttributes old = wanted;
     mode_t now = 0777;
     try {
@@ -71,7 +70,7 @@ class NodeRefuge : public Refuge {
     wanted.group = old.group;
     wanted.mode = old.mode & now & mode_t{0777};
     if (has_access_list(old)) wanted.mode &= S_IRWXU;
-    file->set_attributes(wanted);
+    made.writer->set_attributes(wanted);
   }
 
   NameServices& services_;
@@ -91,11 +90,11 @@ class Beside final : public NodeRefuge {
     }
   }
 
-  std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) override {
-    take_attributes(stored_as, writer);
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
     TreeChanges names(services_.tree);
     const SourceDirectory from = services_.root.directory(names.path(directory_node_));
-    return name_frame(names, services_.root, services_.policy, from, stored_as, directory_node_,
+    return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
                       shown_name_, FirstName::conflict);
   }
 
@@ -110,11 +109,11 @@ class ForRecovery final : public NodeRefuge {
     directory_ = store({});
   }
 
-  std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) override {
-    take_attributes(stored_as, writer);
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
     KeptFiles(directory_, services_.tree.single())
-        .add({stored_as, join_path(of_.directory_path.text(), shown_name_)});
-    return stored_as;
+        .add({made.name, join_path(of_.directory_path.text(), shown_name_)});
+    return made.name;
   }
 };
 

@@ -23,8 +23,9 @@ namespace {
                           name + ": made or changed by another program meanwhile");
 }
 
-bool is_same(const struct stat& a, const struct stat& b) {
-  return identity_of(a) == identity_of(b);
+bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
+  const auto st = directory.stat(name);
+  return st && identity_of(*st) == object;
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void before_replacing() override {
     if (object_) services_.freed.before_replacing(object_->entry.entry);
   }
-  std::string settle(const std::string& stored_as, const std::string& wanted_name, ShownAs shown,
+  std::string settle(const std::string& stored_as, const frame::FileId& made,
+                     const std::string& wanted_name, ShownAs shown,
                      const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
@@ -71,7 +73,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void follow_mount_lock(const std::string& stored_as);
   std::string name_as(ShownAs shown);
   std::string take_place(NamedObject& old, const SourceDirectory& directory,
-                         const std::string& stored_as, const std::string& full_name, ShownAs shown,
+                         const std::string& stored_as, const frame::FileId& made,
+                         const std::string& full_name, ShownAs shown,
                          const std::function<bool()>& is_unchanged);
   void take_name(const NamedObject& old, const SourceDirectory& directory,
                  const std::string& stored_as, const std::string& full_name,
@@ -107,6 +110,7 @@ void NodeHome::Lock::look() {
   place_.is_temporary = object_->is_pending;
   place_.is_sparse = object_->entry.is_sframe;
   place_.has_links = has_links(*object_);
+  place_.meant = identity_of(object_->entry.entry);
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -134,19 +138,19 @@ void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
 
-std::string NodeHome::Lock::settle(const std::string& stored_as, const std::string& wanted_name,
-                                   ShownAs shown, const std::function<bool()>& is_unchanged) {
+std::string NodeHome::Lock::settle(const std::string& stored_as, const frame::FileId& made,
+                                   const std::string& wanted_name, ShownAs shown,
+                                   const std::function<bool()>& is_unchanged) {
   if (place_.is_unlinked) return stored_as;
   require_no_links(*object_);
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
-  const auto ours = directory.stat(stored_as);
+  if (!leads_to(directory, stored_as, made)) throw_overtaken(stored_as);
   std::string full_name = stored_as == wanted_name ? wanted_name
-                                                   : take_place(before, directory, stored_as,
+                                                   : take_place(before, directory, stored_as, made,
                                                                 wanted_name, shown, is_unchanged);
-  if (const auto st = directory.stat(full_name); !ours || !st || !is_same(*st, *ours))
-    throw_overtaken(full_name);
+  if (!leads_to(directory, full_name, made)) throw_overtaken(full_name);
   carry_sidecar(directory, stored_as, directory, full_name);
   if (before.stored_name != full_name) {
     names_.moved(before, before.directory, full_name);
@@ -172,8 +176,7 @@ void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& d
   directory.rename_to_free(old.stored_name, directory, aside);
   bool is_ours = false;
   try {
-    const auto st = directory.stat(aside);
-    is_ours = st && is_same(*st, old.entry.entry) && is_unchanged();
+    is_ours = leads_to(directory, aside, identity_of(old.entry.entry)) && is_unchanged();
   } catch (...) {
     directory.rename_to_free(aside, directory, old.stored_name);
     throw;
@@ -187,8 +190,9 @@ void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& d
 }
 
 std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
-                                       const std::string& stored_as, const std::string& full_name,
-                                       ShownAs shown, const std::function<bool()>& is_unchanged) {
+                                       const std::string& stored_as, const frame::FileId& made,
+                                       const std::string& full_name, ShownAs shown,
+                                       const std::function<bool()>& is_unchanged) {
   meet_successor(names_, old, directory, shown_name_, full_name);
   services_.freed.before_taking(directory, full_name, shown);
   std::string meeting = visible_name(old);
@@ -196,11 +200,10 @@ std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& 
     take_name(old, directory, stored_as, full_name, is_unchanged);
     return full_name;
   }
-  const auto ours = directory.stat(stored_as);
   take_name(old, directory, stored_as, meeting, is_unchanged);
   if (!move_on(directory, meeting, full_name)) return meeting;
   // What another program gave the meeting name meanwhile is not ours to move.
-  if (const auto st = directory.stat(full_name); !st || !ours || !is_same(*st, *ours)) {
+  if (!leads_to(directory, full_name, made)) {
     directory.rename_to_free(full_name, directory, meeting);
     throw_overtaken(meeting);
   }

@@ -1,6 +1,7 @@
 #include "fs/plain_to_frame.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "fs/chunk_recoder.hpp"
@@ -38,22 +39,22 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer,
 
 }  // namespace
 
-std::string store_as_frame(const FileBytes& bytes,
+StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const ContentServices& services) {
   const auto sample = read(bytes, 0, std::min<std::int64_t>(bytes.size(), kSampleSize));
   frame::FrameSettings settings = new_flat_frame(services.options, sample);
   settings.mode = 0600;
   std::string stored_as = frame::temporary_name();
-  const auto writer = frame::create_cframe(directory, stored_as, settings,
-                                           frame::WriterSettings{services.options.locking});
+  auto writer = frame::create_cframe(directory, stored_as, settings,
+                                     frame::WriterSettings{services.options.locking});
   try {
     commit_all(bytes, *writer, services);
   } catch (...) {
     directory->unlink(stored_as);
     throw;
   }
-  return stored_as;
+  return {std::move(stored_as), std::move(writer)};
 }
 
 }  // namespace bloscfs::fs

@@ -36,9 +36,9 @@ class SourceBytes final : public FileBytes {
   const std::int64_t size_;
 };
 
-/// Makes a complete, durable frame of the file's bytes under a temporary name, which is returned;
-/// only its owner may read it. Errors as Transaction's; then nothing is left behind.
-std::string store_as_frame(const FileBytes& bytes,
+/// Makes a complete, durable frame of the file's bytes under a temporary name; only its owner may
+/// read it. Errors as Transaction's; then nothing is left behind.
+StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const ContentServices& services);
 

@@ -1,7 +1,6 @@
 #pragma once
 // Paths below SOURCE that know which directories they go through.
 
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,11 +13,7 @@
 namespace bloscfs::fs {
 
 /// Which object of SOURCE something is.
-struct Identity {
-  std::uint64_t device = 0;
-  std::uint64_t inode = 0;
-  bool operator==(const Identity&) const = default;
-};
+using Identity = frame::FileId;
 Identity identity_of(const struct stat& st);
 
 /// Whoever may rename in SOURCE can put another object under any name of the path between two looks

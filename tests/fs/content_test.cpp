@@ -51,7 +51,8 @@ class Home : public ContentHome {
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
-    std::string settle(const std::string& stored_as, const std::string& full_name, ShownAs,
+    std::string settle(const std::string& stored_as, const bloscfs::frame::FileId&,
+                       const std::string& full_name, ShownAs,
                        const std::function<bool()>&) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
