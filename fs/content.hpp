@@ -88,7 +88,8 @@ class Content {
 
   // --- other programs that change SOURCE
 
-  /// False once the file is not as the content left it, or lost its name.
+  /// False once the file is not as the content left it, or lost its name, and until the content has
+  /// gone on from what there is then.
   bool is_current() const;
   bool is_overtaken() const { return !is_current(); }
   /// False once the file is not as the content left it, wherever that is. While a commit changes it

@@ -63,6 +63,8 @@ bool Content::is_current() const {
   {
     const ReadLock lock(mutex_);
     if (is_orphan_) return true;
+    // The tree knows the new state before the content has it.
+    if (is_following_) return false;
     home = home_;
   }
   return is_file_current() && (!home || home->is_in_place());

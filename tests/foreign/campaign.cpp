@@ -385,6 +385,8 @@ bool Campaign::rename(FileOracle& file) {
   for (FileOracle* one : {&file, &other})
     if (one->is_overtaken) look(*one);
   if (!file.now) return false;
+  other.waits_to_replace =
+      is_in_source(other) && (!is_in_source(file) || std::exchange(file.waits_to_replace, false));
   if (::rename((mount_ / file.shown).c_str(), (mount_ / other.shown).c_str()) != 0)
     throw Violation(file.shown + ": rename: " + std::strerror(errno));
   other.now = std::exchange(file.now, std::nullopt);

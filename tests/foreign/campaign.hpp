@@ -52,6 +52,7 @@ class Campaign {
   bool edit(FileOracle& file);
   bool append_by_peer(FileOracle& file);
   bool remove_in_source(FileOracle& file);
+  bool remove_what_it_replaces(FileOracle& file) const;
 
   /// Runs `change` while the daemon stands still.
   void overtake(FileOracle& file, bool keeps_file,

@@ -38,6 +38,7 @@ fs_std::path FileOracle::path_in(const fs_std::path& source) const {
 void FileOracle::before_change(const std::optional<FrameState>& stored_state, bool keeps_file) {
   if (is_overtaken) return;
   is_overtaken = true;
+  waits_to_replace = false;
   keeps_old_file = keeps_file;
   conflict.reset();
   former.reset();
@@ -106,6 +107,7 @@ void FileOracle::resized(std::size_t size) {
 }
 
 void FileOracle::committed() {
+  waits_to_replace = false;
   is_dirty = false;
   dirty_layers.clear();
 }

@@ -51,6 +51,8 @@ struct FileOracle {
   bool is_dirty = false;               ///< contents were written since the last durable commit
   std::set<std::string> dirty_layers;  ///< the same for vlmetalayers
   std::set<std::string> doubtful_layers;  ///< may be SOURCE's, or still the mount's
+  /// It was never committed, and has been renamed over what SOURCE has under its name.
+  bool waits_to_replace = false;
   /// Another program has changed the file, and the mount may not have looked since.
   bool is_overtaken = false;
   std::optional<Conflict> conflict;  ///< of that change

@@ -183,10 +183,23 @@ bool Campaign::append_by_peer(FileOracle& file) {
   return true;
 }
 
+/// That takes nothing from who waits for its place. False where that has it already.
+bool Campaign::remove_what_it_replaces(FileOracle& file) const {
+  if (!file.waits_to_replace) return false;
+  const fs_std::path path = file.path_in(source_.path());
+  const Stopped stopped(mount_, Stopped::When::any);
+  const auto there = read_frame(path);
+  if (!there || there->contents == file.now->contents) return false;
+  fs_std::remove(path);
+  file.waits_to_replace = false;
+  return true;
+}
+
 /// Unless something waits that nobody would ask for any more: that takes some seconds to be kept.
 bool Campaign::remove_in_source(FileOracle& file) {
   const bool waits = file.is_dirty || (file.is_overtaken && file.conflict);
   if (!is_in_source(file) || (waits && any_writer(file) == nullptr)) return false;
+  if (remove_what_it_replaces(file)) return true;
   overtake(file, true, [](const fs_std::path& path) { fs_std::remove(path); });
   return true;
 }

@@ -3,6 +3,7 @@
 #include "fs/content.hpp"
 
 #include <cstring>
+#include <functional>
 #include <random>
 
 #include <boost/test/unit_test.hpp>
@@ -13,6 +14,7 @@
 #include "frame/open.hpp"
 #include "fs/committer.hpp"
 #include "fs/npy.hpp"
+#include "fs/timestamps.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::fs {
@@ -37,13 +39,20 @@ class Home : public ContentHome {
 
   std::unique_ptr<NameLock> lock_name() override { return std::make_unique<Lock>(*this); }
   std::string path() override { return place_.name; }
-  bool is_in_place() override { return true; }
+  bool is_in_place() override { return !is_replaced; }
   std::unique_ptr<Refuge> conflict_refuge(ShownAs) override { return nullptr; }
   std::unique_ptr<Refuge> recovery_refuge(ShownAs) override { return nullptr; }
   void require_finished() override {}
-  Following follow() override { return {}; }
+  Following follow() override {
+    is_replaced = false;
+    if (while_following) while_following();
+    return {};
+  }
   void forget_pages(std::function<void()>) override {}
   const StoredPlace& place() const { return place_; }
+
+  bool is_replaced = false;  ///< by another program
+  std::function<void()> while_following;
 
  private:
   class Lock : public NameLock {
@@ -283,6 +292,24 @@ BOOST_AUTO_TEST_CASE(small_files_cost_less_than_256_bytes) {
     parts.commit(content);
     BOOST_TEST(std::filesystem::file_size(directory / "f.b2frame") < size + 256);
   }
+}
+
+// Who opens it in that moment waits for the new state.
+BOOST_AUTO_TEST_CASE(is_overtaken_until_it_has_gone_on) {
+  const test::TempDir directory;
+  Parts parts;
+  const auto home = std::make_shared<Home>(directory.path(), "f", true);
+  const auto content = std::make_shared<Content>(parts.services(), now());
+  content->make_writable(home);
+  content->resize(10);
+  parts.commit(content);
+  bool was_overtaken = false;
+  home->while_following = [&] { was_overtaken = content->is_overtaken(); };
+  home->is_replaced = true;
+  BOOST_TEST(content->is_overtaken());
+  BOOST_TEST(content->follow_source());
+  BOOST_TEST(was_overtaken);
+  BOOST_TEST(!content->is_overtaken());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
