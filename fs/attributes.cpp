@@ -258,7 +258,8 @@ std::vector<std::uint8_t> layer_from_json(const std::string& text) {
 }
 
 bool is_in_shown_space(std::string_view name) {
-  return name.starts_with("user.") || name.starts_with("trusted.");
+  return name.starts_with("user.") || name.starts_with("trusted.") ||
+         name == "system.posix_acl_access" || name == "system.posix_acl_default";
 }
 
 }  // namespace bloscfs::fs

@@ -1,7 +1,8 @@
 #pragma once
-// Who asks for a change of a file, and what that leaves of its set-user-ID and set-group-ID bits.
+// Who asks for something, and what a change by them leaves of set-user-ID and set-group-ID bits.
 
-#include <functional>
+#include <optional>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -9,8 +10,15 @@ namespace bloscfs::fs {
 
 struct Caller {
   uid_t user = 0;
+  gid_t group = 0;
+  mode_t umask = 0;
+  pid_t thread = 0;  ///< lives as long as its request is not answered; 0: not to be seen from here
+
+  /// The supplementary groups; nullopt where the thread cannot be seen.
+  std::optional<std::vector<gid_t>> groups() const;
+
   /// True for the groups of the process, supplementary ones included.
-  std::function<bool(gid_t)> is_in = {};
+  bool is_in(gid_t wanted) const;
 };
 
 /// The bits of `mode` that a file of that group loses by new contents from somebody who may not set

@@ -10,11 +10,13 @@
 #include <fmt/core.h>
 
 #include "fs/log.hpp"
+#include "fs/on_behalf.hpp"
 #include "fs/source_root.hpp"
 
 namespace bloscfs::fs {
 
 void remove_frame_directory(const SourceDirectory& parent, const std::string& name) noexcept {
+  const AsDaemon as_daemon;
   try {
     // Its old name must not come back when parts of it are gone.
     parent.sync();
@@ -62,6 +64,7 @@ bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from
     if (frame) break;
     registry_->ended.wait(registry_->mutex);
   }
+  const AsDaemon as_daemon;
   from.rename(name, to, name);
   frame->parent = std::move(to);
   return true;

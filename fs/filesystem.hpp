@@ -122,8 +122,9 @@ class Filesystem {
   std::string read_attribute(NodeId node, const std::string& name);
   /// `flags` as in setxattr(2). EPERM for what is computed or says what a frame is, unless that is
   /// the value that it has; EINVAL for other names below user.blosc2. and for what is no JSON.
-  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags);
-  void remove_attribute(NodeId node, const std::string& name);
+  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
+                     const Caller& caller);
+  void remove_attribute(NodeId node, const std::string& name, const Caller& caller);
 
   /// Time since the last file handle was released; zero while one is open.
   std::chrono::steady_clock::duration idle_time() const;

@@ -124,11 +124,12 @@ SourceEntry Filesystem::check_attribute(NodeId node, const std::string& name) {
 }
 
 void Filesystem::set_attribute(NodeId node, const std::string& name, const std::string& value,
-                               int flags) {
+                               int flags, const Caller& caller) {
   const SourceEntry entry = check_attribute(node, name);
   if (passes_through(name, entry.is_container))
-    return names_.change(
-        node, [&](const SourceObject& object) { object.set_attribute(name, value, flags); });
+    return names_.change(node, caller, [&](const SourceObject& object) {
+      object.set_attribute(name, value, flags);
+    });
   const auto layer = layer_of(name);
   if (!layer && !is_computed(name)) throw_errno(EINVAL, name);
   if (!layer || !is_free(*layer)) return set_fixed_attribute(node, entry, name, value, flags);
@@ -148,10 +149,11 @@ void Filesystem::set_fixed_attribute(NodeId node, const SourceEntry& entry, cons
   if (present != value) throw_errno(EPERM, name);
 }
 
-void Filesystem::remove_attribute(NodeId node, const std::string& name) {
+void Filesystem::remove_attribute(NodeId node, const std::string& name, const Caller& caller) {
   const SourceEntry entry = check_attribute(node, name);
   if (passes_through(name, entry.is_container))
-    return names_.change(node, [&](const SourceObject& object) { object.remove_attribute(name); });
+    return names_.change(node, caller,
+                         [&](const SourceObject& object) { object.remove_attribute(name); });
   const auto layer = layer_of(name);
   if (layer && is_free(*layer))
     return contents_.set_metalayer(node, names_.home(node), *layer, nullptr, 0);

@@ -97,7 +97,7 @@ void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
   if (dropped == 0) return;
   NewAttributes wanted;
   wanted.mode = st.st_mode & ~dropped;
-  names_.set_attributes(node, wanted);
+  names_.set_attributes(node, wanted, nullptr);
 }
 
 void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
@@ -110,7 +110,7 @@ void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller&
     if (names_nobody && caller.user != 0 && caller.user != st.st_uid) return;
     if (dropped != 0) wanted.mode = wanted.mode.value_or(st.st_mode) & ~dropped;
   }
-  names_.set_attributes(node, wanted);
+  names_.set_attributes(node, wanted, &caller);
 }
 
 /// Again where the content goes on from another state meanwhile, unless that lost something.

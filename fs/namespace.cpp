@@ -7,12 +7,15 @@
 #include <system_error>
 #include <utility>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "frame/sframe_format.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/log.hpp"
+#include "fs/on_behalf.hpp"
 #include "fs/removal.hpp"
 #include "fs/renaming.hpp"
 #include "fs/stale_indexes.hpp"
@@ -38,32 +41,22 @@ void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted,
   if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
 }
 
-/// Undoes what has been made unless all of it worked.
-class Undo {
- public:
-  explicit Undo(std::function<void()> work) : work_(std::move(work)) {}
-  ~Undo() {
-    try {
-      if (work_) work_();
-    } catch (const std::exception&) {
-      // The failure that led here is the one to report.
-    }
-  }
-  Undo(const Undo&) = delete;
-  Undo& operator=(const Undo&) = delete;
-  void disarm() { work_ = nullptr; }
+struct stat status_of(const frame::UniqueFd& file) {
+  struct stat st {};
+  if (::fstat(file.get(), &st) != 0) throw_errno(errno, "new file");
+  return st;
+}
 
- private:
-  std::function<void()> work_;
-};
+/// A file that the frame has for a chunk, and nothing that somebody has put in its place.
+bool is_chunk_file(const std::string& name, const struct stat& st, const struct stat& index) {
+  return frame::chunk_file_number(name) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
+         st.st_uid == index.st_uid;
+}
 
 }  // namespace
 
 Namespace::Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock)
-    : root_(root),
-      tree_(tree),
-      services_{root, tree, std::move(policy), lock},
-      gives_away_(::geteuid() == 0) {}
+    : root_(root), tree_(tree), services_{root, tree, std::move(policy), lock} {}
 
 Contents& Namespace::contents() const {
   if (contents_ == nullptr) throw_errno(EROFS, "contents");
@@ -84,22 +77,7 @@ Tree::Found Namespace::found(NodeId node) {
   }
 }
 
-/// Only root can make files of other owners; the group and its bit are inherited from directories
-/// that say so.
-void Namespace::give_to(const SourceDirectory& directory, const std::string& name, mode_t mode,
-                        const Creator& creator) const {
-  if (!gives_away_) return;
-  const SourceObject made = directory.object(name);
-  const struct stat above = directory.stat();
-  const struct stat st = made.stat();
-  const bool inherits = (above.st_mode & S_ISGID) != 0;
-  made.set_owner(creator.user, inherits ? above.st_gid : creator.group);
-  if (S_ISLNK(st.st_mode)) return;
-  const mode_t inherited = inherits && S_ISDIR(st.st_mode) ? S_ISGID : 0;
-  made.set_mode((mode & kPermissions) | inherited);
-}
-
-Tree::Found Namespace::make_entry(NodeId directory, const std::string& name,
+Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, const Caller& caller,
                                   const MakeEntry& make) {
   check_name(directory, name);
   NodeId made = 0;
@@ -108,45 +86,37 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name,
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = root_.directory(names.path(directory));
     services_.freed.before_taking(in, name, ShownAs::itself);
-    make(in);
+    {
+      const OnBehalfOf behalf(caller);
+      make(in);
+    }
     made = names.entered(directory, name);
   }
   return found(made);
 }
 
 Tree::Found Namespace::make_directory(NodeId directory, const std::string& name, mode_t mode,
-                                      const Creator& creator) {
-  return make_entry(directory, name, [&](const SourceDirectory& in) {
-    in.make_directory(name, gives_away_ ? S_IRWXU : mode & kPermissions);
-    Undo undo([&] { in.remove_directory(name); });
-    give_to(in, name, mode, creator);
-    undo.disarm();
+                                      const Caller& caller) {
+  return make_entry(directory, name, caller, [&](const SourceDirectory& in) {
+    in.make_directory(name, mode & kPermissions);
   });
 }
 
 Tree::Found Namespace::make_symlink(NodeId directory, const std::string& name,
-                                    const std::string& target, const Creator& creator) {
-  return make_entry(directory, name, [&](const SourceDirectory& in) {
-    in.make_symlink(name, target);
-    Undo undo([&] { in.remove_file(name); });
-    give_to(in, name, 0, creator);
-    undo.disarm();
-  });
+                                    const std::string& target, const Caller& caller) {
+  return make_entry(directory, name, caller,
+                    [&](const SourceDirectory& in) { in.make_symlink(name, target); });
 }
 
 Tree::Found Namespace::make_special(NodeId directory, const std::string& name, mode_t mode,
-                                    dev_t device, const Creator& creator) {
-  if (S_ISREG(mode)) return create_file(directory, name, mode, creator);
-  return make_entry(directory, name, [&](const SourceDirectory& in) {
-    in.make_special(name, gives_away_ ? (mode & S_IFMT) | S_IRUSR | S_IWUSR : mode, device);
-    Undo undo([&] { in.remove_file(name); });
-    give_to(in, name, mode, creator);
-    undo.disarm();
-  });
+                                    dev_t device, const Caller& caller) {
+  if (S_ISREG(mode)) return create_file(directory, name, mode, caller);
+  return make_entry(directory, name, caller,
+                    [&](const SourceDirectory& in) { in.make_special(name, mode, device); });
 }
 
 Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mode_t mode,
-                                   const Creator& creator) {
+                                   const Caller& caller) {
   check_name(directory, name);
   Contents& keeper = contents();
   ValueDependents(services_).require_markable(directory, name);
@@ -158,13 +128,15 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     if (full_name.empty()) throw_errno(EEXIST, name);
     const std::string temporary = new_temporary_name();
     const SourceDirectory in = root_.directory(names.path(directory));
-    in.make_file(temporary, gives_away_ ? S_IRUSR | S_IWUSR : mode & kPermissions);
-    Undo undo([&] { in.remove_file(temporary); });
-    give_to(in, temporary, mode, creator);
-    made = names.entered_pending(directory, temporary, full_name);
-    undo.disarm();
+    frame::UniqueFd file;
+    {
+      const OnBehalfOf behalf(caller);
+      file = in.make_file(temporary, mode & kPermissions);
+    }
+    const struct stat st = status_of(file);
+    made = names.entered_pending(directory, temporary, full_name, st);
     try {
-      keeper.created(made, home(made), in.object(temporary).stat());
+      keeper.created(made, home(made), st);
     } catch (const std::exception&) {
       Removal(names, services_).remove(names.object(made).value());
       tree_.forget(made, 1);
@@ -174,7 +146,8 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
   return found(made);
 }
 
-Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name) {
+Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name,
+                                 const Caller& caller) {
   check_name(directory, name);
   std::shared_ptr<void> kept_flat;
   bool is_committed = false;
@@ -196,13 +169,14 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
     } else if (must_become_flat) {
       kept_flat = contents().hold_flat(node, home(node));
     } else {
-      return found(link(node, directory, name));
+      return found(link(node, directory, name, caller));
     }
   }
   throw_errno(EBUSY, name);
 }
 
-NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
+NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
+                       const Caller& caller) {
   TreeChanges names(tree_);
   const auto object = names.object(node);
   if (!object) throw_errno(ENOENT, name);
@@ -217,7 +191,11 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name) {
   if (full_name.empty()) throw_errno(EEXIST, name);
   const SourceDirectory in = root_.directory(names.path(directory));
   services_.freed.before_taking(in, full_name, shown);
-  in.make_link(full_name, root_.directory(object->directory_path), object->stored_name);
+  const SourceDirectory from = root_.directory(object->directory_path);
+  {
+    const OnBehalfOf behalf(caller);
+    in.make_link(full_name, from, object->stored_name);
+  }
   names.touched(*object);
   names.changed_by_user(object->node);
   return names.entered(directory, full_name);
@@ -240,7 +218,7 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
   }
 }
 
-void Namespace::remove_file(NodeId directory, const std::string& name) {
+void Namespace::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
   check_name(directory, name);
   std::vector<NodeId> ended;
   {
@@ -248,6 +226,7 @@ void Namespace::remove_file(NodeId directory, const std::string& name) {
     const auto object = names.find(directory, name);
     if (!object) throw_errno(ENOENT, name);
     if (object->is_directory()) throw_errno(EISDIR, name);
+    const OnBehalfOf behalf(caller);
     Removal removal(names, services_);
     removal.remove(*object);
     ended = removal.ended();
@@ -255,17 +234,18 @@ void Namespace::remove_file(NodeId directory, const std::string& name) {
   tell_removed(ended);
 }
 
-void Namespace::remove_directory(NodeId directory, const std::string& name) {
+void Namespace::remove_directory(NodeId directory, const std::string& name, const Caller& caller) {
   check_name(directory, name);
   TreeChanges names(tree_);
   const auto object = names.find(directory, name);
   if (!object) throw_errno(ENOENT, name);
   if (!object->is_directory()) throw_errno(ENOTDIR, name);
+  const OnBehalfOf behalf(caller);
   Removal(names, services_).remove_directory(*object);
 }
 
 void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
-                       const std::string& to_name, unsigned flags) {
+                       const std::string& to_name, unsigned flags, const Caller& caller) {
   check_name(from, from_name);
   check_name(to, to_name);
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
@@ -277,6 +257,7 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
     std::vector<NodeId> renamed, ended;
     {
       TreeChanges names(tree_);
+      const OnBehalfOf behalf(caller);
       Renaming renaming(names, services_, request);
       need = renaming.run();
       renamed = renaming.renamed();
@@ -298,11 +279,20 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
 /// The chunk files of a sparse frame, and its directory.
 void Namespace::set_frame_attributes(const SourcePath& path, const NewAttributes& wanted) const {
   const SourceDirectory frame = root_.directory(path);
-  for (const SourceRoot::Entry& entry : root_.list(path))
-    if (entry.name != kSframeIndex) set_owner_and_mode(frame.object(entry.name), wanted, 0);
+  const auto index = frame.stat(kSframeIndex);
+  if (!index) return;
+  NewAttributes inside = wanted;
+  if (inside.mode) inside.mode = *inside.mode & 0777;
+  for (const SourceRoot::Entry& entry : root_.list(path)) {
+    if (entry.name == kSframeIndex || entry.type == DT_DIR) continue;
+    const SourceObject file = frame.object(entry.name);
+    if (is_chunk_file(entry.name, file.stat(), *index)) set_owner_and_mode(file, inside, 0);
+  }
   // Who may read the frame may look into its directory.
-  const mode_t search = (wanted.mode.value_or(0) & 0444) >> 2;
-  set_owner_and_mode(root_.object(path), wanted, search | S_IRWXU);
+  const SourceObject directory = root_.object(path);
+  const mode_t search = (inside.mode.value_or(0) & 0444) >> 2;
+  const mode_t inherited = directory.stat().st_mode & S_ISGID;
+  set_owner_and_mode(directory, inside, search | S_IRWXU | inherited);
 }
 
 /// True if the content has taken care of the times.
@@ -313,12 +303,12 @@ bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
                               resolved(wanted.modified.value_or(now.st_mtim)));
 }
 
-void Namespace::set_attributes(NodeId node, const NewAttributes& wanted) {
+void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
   const bool sets_times = wanted.accessed || wanted.modified;
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
   const bool are_set = sets_times && set_content_times(node, wanted);
   if ((!sets_times || are_set) && !sets_others) return;
-  change_with(node, [&](const SourceObject& object, const NamedObject* named) {
+  change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
     if (sets_others && named != nullptr && named->entry.is_sframe)
       set_frame_attributes(named->path(), wanted);
     set_owner_and_mode(object, wanted, 0);
@@ -328,13 +318,16 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted) {
   });
 }
 
-void Namespace::change(NodeId node, const std::function<void(const SourceObject&)>& work) {
-  change_with(node, [&](const SourceObject& object, const NamedObject*) { work(object); });
+void Namespace::change(NodeId node, const Caller& caller,
+                       const std::function<void(const SourceObject&)>& work) {
+  change_with(node, &caller, [&](const SourceObject& object, const NamedObject*) { work(object); });
 }
 
-void Namespace::change_with(NodeId node, const Change& work) {
+void Namespace::change_with(NodeId node, const Caller* caller, const Change& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
   TreeChanges names(tree_);
+  std::optional<OnBehalfOf> behalf;
+  if (caller != nullptr) behalf.emplace(*caller);
   if (node == kRootId) return work(root_.object({}), nullptr);
   if (names.is_unlinked(node)) {
     work(*names.remains(node), nullptr);

@@ -9,6 +9,7 @@
 
 #include <sys/stat.h>
 
+#include "fs/caller.hpp"
 #include "fs/contents.hpp"
 #include "fs/doomed_frames.hpp"
 #include "fs/mount_lock.hpp"
@@ -18,12 +19,6 @@
 #include "fs/tree_changes.hpp"
 
 namespace bloscfs::fs {
-
-/// Who asks for something new.
-struct Creator {
-  uid_t user = 0;
-  gid_t group = 0;
-};
 
 /// As an owner to set: there is the same one as before, but that counts as a change.
 inline constexpr uid_t kUnchangedOwner = static_cast<uid_t>(-1);
@@ -42,7 +37,8 @@ struct NewAttributes {
 /// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
 /// - EROFS for new contents while there is nobody to keep them, and for another view of a
 ///   Bloscpack file.
-/// What returns a Tree::Found has counted one reference of the kernel.
+/// What returns a Tree::Found has counted one reference of the kernel. What a caller asks for is
+/// done as them (fs/on_behalf.hpp); a null one is the daemon itself.
 class Namespace {
  public:
   /// `lock` is that of a writable mount, and null otherwise.
@@ -55,24 +51,26 @@ class Namespace {
   }
 
   Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
-                          const Creator& creator);
+                          const Caller& caller);
   Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
-                             const Creator& creator);
+                             const Caller& caller);
   Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                           const Creator& creator);
+                           const Caller& caller);
   /// A fifo, socket or device; a regular file is created as by create_file().
   Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                           const Creator& creator);
-  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name);
-  void remove_file(NodeId directory, const std::string& name);
-  void remove_directory(NodeId directory, const std::string& name);
+                           const Caller& caller);
+  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
+                        const Caller& caller);
+  void remove_file(NodeId directory, const std::string& name, const Caller& caller);
+  void remove_directory(NodeId directory, const std::string& name, const Caller& caller);
   /// `flags` as in renameat2(2); RENAME_WHITEOUT is EINVAL.
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              unsigned flags);
+              unsigned flags, const Caller& caller);
 
-  void set_attributes(NodeId node, const NewAttributes& wanted);
+  void set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller);
   /// Changes the object whose attributes are the node's, so that this counts as no other state.
-  void change(NodeId node, const std::function<void(const SourceObject&)>& work);
+  void change(NodeId node, const Caller& caller,
+              const std::function<void(const SourceObject&)>& work);
   void check_access(NodeId node, int mask);
   /// Commits files that are waiting for their names in the directory, and makes its entries
   /// durable.
@@ -86,15 +84,14 @@ class Namespace {
 
   Contents& contents() const;
   void check_name(NodeId directory, const std::string& name) const;
-  Tree::Found make_entry(NodeId directory, const std::string& name, const MakeEntry& make);
-  void give_to(const SourceDirectory& directory, const std::string& name, mode_t mode,
-               const Creator& creator) const;
-  NodeId link(NodeId node, NodeId directory, const std::string& name);
+  Tree::Found make_entry(NodeId directory, const std::string& name, const Caller& caller,
+                         const MakeEntry& make);
+  NodeId link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);
   Tree::Found found(NodeId node);
   bool set_content_times(NodeId node, const NewAttributes& wanted);
   using Change = std::function<void(const SourceObject&, const NamedObject*)>;
   /// `work` gets the object, and its name if it has one.
-  void change_with(NodeId node, const Change& work);
+  void change_with(NodeId node, const Caller* caller, const Change& work);
   void set_frame_attributes(const SourcePath& path, const NewAttributes& wanted) const;
   void tell_renamed(const std::vector<NodeId>& nodes);
   void tell_removed(const std::vector<NodeId>& nodes) const;
@@ -102,7 +99,6 @@ class Namespace {
   const SourceRoot& root_;
   Tree& tree_;
   NameServices services_;
-  const bool gives_away_;  ///< the daemon may make files of other owners
   Contents* contents_ = nullptr;
 };
 

@@ -43,14 +43,14 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
 void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
                  std::size_t size, int flags) {
   guarded(request, "setxattr", [&] {
-    filesystem(request).set_attribute(inode, name, {value, size}, flags);
+    filesystem(request).set_attribute(inode, name, {value, size}, flags, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   guarded(request, "removexattr", [&] {
-    filesystem(request).remove_attribute(inode, name);
+    filesystem(request).remove_attribute(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

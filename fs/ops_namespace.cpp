@@ -8,11 +8,6 @@
 namespace bloscfs::fs {
 namespace {
 
-Creator creator_of(fuse_req_t request) {
-  const fuse_ctx* context = fuse_req_ctx(request);
-  return {context->uid, context->gid};
-}
-
 void reply_found(fuse_req_t request, const Tree::Found& found) {
   const fuse_entry_param entry = entry_param(found);
   if (fuse_reply_entry(request, &entry) != 0) filesystem(request).tree().forget(found.id, 1);
@@ -21,40 +16,41 @@ void reply_found(fuse_req_t request, const Tree::Found& found) {
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   guarded(request, "mknod", [&] {
     Namespace& names = filesystem(request).names();
-    reply_found(request, names.make_special(parent, name, mode, device, creator_of(request)));
+    reply_found(request, names.make_special(parent, name, mode, device, caller_of(request)));
   });
 }
 
 void op_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
   guarded(request, "mkdir", [&] {
     Namespace& names = filesystem(request).names();
-    reply_found(request, names.make_directory(parent, name, mode, creator_of(request)));
+    reply_found(request, names.make_directory(parent, name, mode, caller_of(request)));
   });
 }
 
 void op_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
   guarded(request, "symlink", [&] {
     Namespace& names = filesystem(request).names();
-    reply_found(request, names.make_symlink(parent, name, target, creator_of(request)));
+    reply_found(request, names.make_symlink(parent, name, target, caller_of(request)));
   });
 }
 
 void op_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char* name) {
   guarded(request, "link", [&] {
-    reply_found(request, filesystem(request).names().make_link(inode, parent, name));
+    reply_found(request,
+                filesystem(request).names().make_link(inode, parent, name, caller_of(request)));
   });
 }
 
 void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "unlink", [&] {
-    filesystem(request).names().remove_file(parent, name);
+    filesystem(request).names().remove_file(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "rmdir", [&] {
-    filesystem(request).names().remove_directory(parent, name);
+    filesystem(request).names().remove_directory(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
@@ -62,7 +58,8 @@ void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
 void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
                const char* new_name, unsigned flags) {
   guarded(request, "rename", [&] {
-    filesystem(request).names().rename(parent, name, new_parent, new_name, flags);
+    filesystem(request).names().rename(parent, name, new_parent, new_name, flags,
+                                       caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
@@ -87,7 +84,7 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
                fuse_file_info* info) {
   guarded(request, "create", [&] {
     Filesystem& fs = filesystem(request);
-    const Tree::Found found = fs.names().create_file(parent, name, mode, creator_of(request));
+    const Tree::Found found = fs.names().create_file(parent, name, mode, caller_of(request));
     Reference reference(fs.tree(), found.id);
     // There is nothing to truncate, which would count as a change.
     info->fh = fs.open(found.id, info->flags & ~O_TRUNC).handle;

@@ -1,11 +1,8 @@
 #include "fs/reply.hpp"
 
-#include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <new>
 #include <system_error>
-#include <vector>
 
 #include <fmt/core.h>
 
@@ -28,14 +25,7 @@ int errno_of(const std::exception& error, const char* operation) noexcept {
 
 Caller caller_of(fuse_req_t request) {
   const fuse_ctx* context = fuse_req_ctx(request);
-  return {context->uid, [request](gid_t wanted) {
-            if (fuse_req_ctx(request)->gid == wanted) return true;
-            std::vector<gid_t> groups(NGROUPS_MAX);
-            const int count =
-                fuse_req_getgroups(request, static_cast<int>(groups.size()), groups.data());
-            groups.resize(static_cast<std::size_t>(std::clamp(count, 0, NGROUPS_MAX)));
-            return std::find(groups.begin(), groups.end(), wanted) != groups.end();
-          }};
+  return {context->uid, context->gid, context->umask, context->pid};
 }
 
 fuse_entry_param entry_param(const Tree::Found& found) {

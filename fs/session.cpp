@@ -25,6 +25,7 @@
 #include "fs/idle_watch.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
+#include "fs/on_behalf.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
 
@@ -36,9 +37,10 @@ constexpr unsigned kDefaultThreads = 8;
 
 /// Symlinks are not cached: their texts follow the names that frames are shown by, and nobody tells
 /// the kernel when those change.
-constexpr auto kWantedCapabilities = static_cast<unsigned>(
-    FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
-    FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
+constexpr auto kWantedCapabilities =
+    static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+                          FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
+                          FUSE_CAP_SPLICE_WRITE | FUSE_CAP_DONT_MASK | FUSE_CAP_POSIX_ACL);
 
 void op_init(void* state, fuse_conn_info* connection) {
   connection->max_write = kRequestSize;
@@ -259,8 +261,9 @@ void run_session(SessionSettings settings) {
     lock.emplace(real_path(settings.source), kMountLockPatience);
     // Who had the lock may have replaced the file.
     source = open_source(settings.source, settings.options.raw);
-    // The kernel has applied the callers' masks.
+    // Each caller's own is applied.
     ::umask(0);
+    give_up_reserves();
   }
 
   MountState state;

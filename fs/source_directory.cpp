@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "fs/on_behalf.hpp"
 #include "fs/source_root.hpp"
 
 namespace bloscfs::fs {
@@ -41,46 +42,56 @@ SourceObject SourceDirectory::object(const std::string& name) const {
   return {open(name, O_PATH), join_path(path_, name)};
 }
 
-void SourceDirectory::make_file(const std::string& name, mode_t mode) const {
-  const frame::UniqueFd fd(
+frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode) const {
+  const AsCaller as;
+  frame::UniqueFd fd(
       ::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd) fail(name);
+  return fd;
 }
 
 void SourceDirectory::make_directory(const std::string& name, mode_t mode) const {
+  const AsCaller as;
   if (::mkdirat(directory_.get(), name.c_str(), mode) != 0) fail(name);
 }
 
 void SourceDirectory::make_symlink(const std::string& name, const std::string& target) const {
+  const AsCaller as;
   if (::symlinkat(target.c_str(), directory_.get(), name.c_str()) != 0) fail(name);
 }
 
 void SourceDirectory::make_special(const std::string& name, mode_t mode, dev_t device) const {
+  const AsCaller as;
   if (::mknodat(directory_.get(), name.c_str(), mode, device) != 0) fail(name);
 }
 
 void SourceDirectory::make_link(const std::string& name, const SourceDirectory& from,
                                 const std::string& existing) const {
+  const AsCaller as;
   if (::linkat(from.descriptor(), existing.c_str(), directory_.get(), name.c_str(), 0) != 0)
     fail(name);
 }
 
 void SourceDirectory::remove_file(const std::string& name) const {
+  const AsCaller as;
   if (::unlinkat(directory_.get(), name.c_str(), 0) != 0) fail(name);
 }
 
 void SourceDirectory::remove_directory(const std::string& name) const {
+  const AsCaller as;
   if (::unlinkat(directory_.get(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
 }
 
 void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
                              const std::string& new_name) const {
+  const AsCaller as;
   if (::renameat(directory_.get(), name.c_str(), to.descriptor(), new_name.c_str()) != 0)
     fail(name);
 }
 
 void SourceDirectory::rename_to_free(const std::string& name, const SourceDirectory& to,
                                      const std::string& new_name) const {
+  const AsCaller as;
   if (::renameat2(directory_.get(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
     return;
@@ -91,6 +102,7 @@ void SourceDirectory::rename_to_free(const std::string& name, const SourceDirect
 
 void SourceDirectory::exchange(const std::string& name, const SourceDirectory& with,
                                const std::string& other_name) const {
+  const AsCaller as;
   if (::renameat2(directory_.get(), name.c_str(), with.descriptor(), other_name.c_str(),
                   RENAME_EXCHANGE) != 0)
     fail(name);

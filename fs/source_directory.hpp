@@ -29,8 +29,11 @@ class SourceDirectory {
   /// With O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK.
   frame::UniqueFd open(const std::string& name, int flags) const;
 
-  /// The new entry's mode is taken as it is: the daemon has no umask. All fail with EEXIST.
-  void make_file(const std::string& name, mode_t mode) const;
+  // These act for whom the thread acts for (fs/on_behalf.hpp).
+
+  /// What is made has the caller's owner, and the mode as the umask leaves it; the daemon has none.
+  /// All fail with EEXIST.
+  frame::UniqueFd make_file(const std::string& name, mode_t mode) const;
   void make_directory(const std::string& name, mode_t mode) const;
   void make_symlink(const std::string& name, const std::string& target) const;
   /// A fifo, socket or device by the type bits of `mode`.

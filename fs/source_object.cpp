@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "frame/open_regular.hpp"
+#include "fs/on_behalf.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -49,14 +50,17 @@ void SourceObject::check_access(int mask) const {
 }
 
 void SourceObject::set_mode(mode_t mode) const {
+  const AsCaller as;
   if (::chmod(path().c_str(), mode) != 0) fail();
 }
 
 void SourceObject::set_owner(uid_t owner, gid_t group) const {
+  const AsCaller as;
   if (::fchownat(object_.get(), "", owner, group, AT_EMPTY_PATH) != 0) fail();
 }
 
 void SourceObject::set_times(const timespec& accessed, const timespec& modified) const {
+  const AsCaller as;
   const timespec times[2] = {accessed, modified};
   if (::utimensat(AT_FDCWD, path().c_str(), times, 0) != 0) fail();
 }
@@ -83,10 +87,12 @@ std::string SourceObject::attribute(const std::string& name) const {
 
 void SourceObject::set_attribute(const std::string& name, const std::string& value,
                                  int flags) const {
+  const AsCaller as;
   if (::setxattr(path().c_str(), name.c_str(), value.data(), value.size(), flags) != 0) fail();
 }
 
 void SourceObject::remove_attribute(const std::string& name) const {
+  const AsCaller as;
   if (::removexattr(path().c_str(), name.c_str()) != 0) fail();
 }
 

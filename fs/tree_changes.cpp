@@ -201,17 +201,14 @@ NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
 }
 
 NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
-                                    const std::string& wanted_name) {
-  const SourcePath path = join_path(tree_.path(directory), stored_name);
-  const auto st = tree_.root_.stat(path);
-  if (!st) throw std::system_error(ESTALE, std::generic_category(), path.text());
+                                    const std::string& wanted_name, const struct stat& file) {
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
-  Node& node = tree_.nodes_.add(parent, stored_name, identity_of(*st));
+  Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
   node.is_container = true;
   node.shown = ShownAs::flat;
   node.type = S_IFREG;
-  node.state = state_of(*st);
+  node.state = state_of(file);
   tree_.nodes_.set_pending(node, wanted_name);
   return node.id;
 }

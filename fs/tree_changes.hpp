@@ -88,7 +88,7 @@ class TreeChanges {
   NodeId entered(NodeId directory, const std::string& full_name);
   /// The same for a temporary that is shown as if it was called `wanted_name`.
   NodeId entered_pending(NodeId directory, const std::string& stored_name,
-                         const std::string& wanted_name);
+                         const std::string& wanted_name, const struct stat& file);
   /// It has that name now, and no other for which it was waiting.
   void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
   /// It is still waiting, in that directory now, for that name.

@@ -8,7 +8,7 @@ usage="usage: tools/install-deps.sh [--tests | --bench]"
 
 build_packages=(
   g++ meson ninja-build pkg-config
-  libfuse3-dev fuse3
+  libfuse3-dev fuse3 libcap-dev
   libboost-dev libboost-test-dev nlohmann-json3-dev libmsgpack-cxx-dev libcli11-dev libfmt-dev libspdlog-dev
   liblz4-dev libzstd-dev zlib1g-dev libsnappy-dev libdeflate-dev
   libhwy-dev libxxhash-dev libssl-dev
@@ -16,7 +16,7 @@ build_packages=(
 )
 test_packages=(
   clang clang-format clang-tidy libclang-rt-dev
-  python3-numpy attr rsync tar util-linux
+  python3-numpy acl attr rsync tar util-linux
   e2fsprogs fio git sqlite3
 )
 bench_packages=(

@@ -1,0 +1,51 @@
+#include "fs/caller.hpp"
+
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace bloscfs::fs {
+namespace {
+
+/// What is seen of a thread that has these groups.
+std::optional<std::vector<gid_t>> seen_of(const std::vector<gid_t>& groups) {
+  std::optional<std::vector<gid_t>> seen;
+  std::thread thread([&] {
+    if (::syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return;
+    seen = Caller{1, 1, 0, static_cast<pid_t>(::syscall(SYS_gettid))}.groups();
+  });
+  thread.join();
+  return seen;
+}
+
+boost::test_tools::assertion_result needs_root(boost::unit_test::test_unit_id) {
+  boost::test_tools::assertion_result is_root(::geteuid() == 0);
+  is_root.message() << "not root";
+  return is_root;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(caller)
+
+BOOST_AUTO_TEST_CASE(groups_are_those_of_the_thread, *boost::unit_test::precondition(needs_root)) {
+  std::vector<gid_t> many;
+  for (gid_t group = 1; group <= 2000; group++) many.push_back(100000 + group);
+  for (const std::vector<gid_t>& groups :
+       std::vector<std::vector<gid_t>>{{}, {70001}, {1, 70002, 4000000000}, many}) {
+    const auto seen = seen_of(groups);
+    BOOST_REQUIRE(seen.has_value());
+    BOOST_CHECK(*seen == groups);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(groups_of_nobody_are_unknown) {
+  BOOST_TEST(!Caller().groups().has_value());
+  BOOST_TEST(!(Caller{1, 1, 0, 2000000000}.groups().has_value()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::fs

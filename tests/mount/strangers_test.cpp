@@ -1,0 +1,316 @@
+// A mount for all, in the directories of people who do not trust each other, and change SOURCE
+// beside it.
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/mount/foreign_changes.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr uid_t kVictim = 70001, kStranger = 70002;
+constexpr gid_t kShared = 70010;
+
+struct stat status_of(const fs_std::path& path) {
+  struct stat st {};
+  if (::lstat(path.c_str(), &st) != 0)
+    throw std::system_error(errno, std::generic_category(), path);
+  return st;
+}
+
+void give(const fs_std::path& path, uid_t owner, mode_t mode) {
+  BOOST_REQUIRE(::lchown(path.c_str(), owner, static_cast<gid_t>(owner)) == 0);
+  BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
+}
+
+void make_directory(const fs_std::path& path, uid_t owner, mode_t mode) {
+  fs_std::create_directory(path);
+  give(path, owner, mode);
+}
+
+ProcessResult run_as(uid_t user, const std::string& script) {
+  ProcessSettings settings;
+  settings.uid = user;
+  return run({"sh", "-c", script}, settings);
+}
+
+/// A directory of the stranger's, p, in a SOURCE that everybody may enter.
+struct Shared {
+  explicit Shared(MountSettings settings = {}) {
+    give(source.path(), 0, 0755);
+    make_directory(source / "p", kStranger, 0755);
+    settings.options.push_back("allow_other");
+    mount_settings = std::move(settings);
+  }
+  Mount& mounted() {
+    if (!mount) {
+      mount.emplace(source.path(), mount_settings);
+      fs_std::permissions(mount->path().parent_path(), fs_std::perms(0755));
+    }
+    return *mount;
+  }
+  /// A script that begins in the directory `in` of the mount, where $S is SOURCE's p.
+  ProcessResult run_stranger(const std::string& in, const std::string& script) {
+    return run_as(kStranger, "S='" + (source / "p").string() + "'; cd '" +
+                                 (mounted() / in).string() + "' && { " + script + "; }");
+  }
+
+  TempDir source;
+  MountSettings mount_settings;
+  std::optional<Mount> mount;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(strangers)
+
+BOOST_AUTO_TEST_CASE(directory_that_another_has_taken_the_name_of_is_not_entered,
+                     *precondition(needs_fuse_as_root)) {
+  Shared shared;
+  const fs_std::path p = shared.source / "p";
+  make_directory(p / "x", kStranger, 0755);
+  make_directory(p / "v", kVictim, 0700);
+  write_file(p / "v" / "secret", "treasure");
+  write_file(p / "v" / "hoard.b2frame", flat_frame(std::string("treasure")));
+  for (const char* name : {"secret", "hoard.b2frame"}) give(p / "v" / name, kVictim, 0666);
+  const auto result = shared.run_stranger(
+      "p/x",
+      "ls >/dev/null; mv $S/x $S/y; mv $S/v $S/x; ls; cat secret hoard; echo mine >secret; "
+      "echo mine >hoard; rm -f secret hoard; mkdir new; mv secret stolen; chmod 777 .; true");
+  BOOST_TEST(result.out.find("treasure") == std::string::npos, result.out);
+  BOOST_TEST(result.out.find("secret") == std::string::npos, result.out);
+  BOOST_TEST(shared.mount->unmount().ok());
+  BOOST_TEST(status_of(p / "x").st_mode == (S_IFDIR | 0700u));
+  BOOST_TEST(std::distance(fs_std::directory_iterator(p / "x"), {}) == 2);
+  BOOST_CHECK(read_file(p / "x" / "secret") == bytes_of("treasure"));
+  BOOST_CHECK(stored_contents(p / "x" / "hoard.b2frame") == bytes_of("treasure"));
+}
+
+// The name of a plain file falls to the frame that is called after it once that is gone.
+BOOST_AUTO_TEST_CASE(sticky_directory_keeps_what_a_freed_name_falls_to,
+                     *precondition(needs_fuse_as_root)) {
+  Shared shared;
+  const fs_std::path p = shared.source / "p";
+  give(p, 0, 01777);
+  for (const char* name : {"f", "g"}) {
+    write_file(p / name, "mine");
+    give(p / name, kStranger, 0644);
+    write_file(p / (name + std::string(".b2frame")), flat_frame(std::string("theirs")));
+    give(p / (name + std::string(".b2frame")), kVictim, 0644);
+  }
+  shared.run_stranger("p", "cat f g; rm $S/f $S/g; rm -f f; mv g h; true");
+  BOOST_TEST(shared.mount->unmount().ok());
+  for (const char* name : {"f.b2frame", "g.b2frame"})
+    BOOST_CHECK(stored_contents(p / name) == bytes_of("theirs"));
+}
+
+// Whoever owns a sparse frame may have put anything into its directory.
+BOOST_AUTO_TEST_CASE(attributes_of_a_sparse_frame_are_those_of_its_own_chunks,
+                     *precondition(needs_fuse_as_root)) {
+  Shared shared;
+  const fs_std::path frame = shared.source / "p" / "s.b2frame";
+  Cut cut;
+  cut.chunksize = 20000;
+  write_sparse_frame(frame, make_contents("noise", 1, 40000, 1), cut);
+  write_file(shared.source / "root's", "root");
+  give(shared.source / "root's", 0, 0600);
+  fs_std::remove(frame / "00000001.chunk");
+  fs_std::create_hard_link(shared.source / "root's", frame / "00000001.chunk");
+  write_file(frame / "no chunk", "root");
+  give(frame / "no chunk", 0, 0600);
+  give(frame, kStranger, 0755);
+  for (const char* name : {"chunks.b2frame", "00000000.chunk"}) give(frame / name, kStranger, 0644);
+  const auto result = shared.run_stranger("p", "chmod 6755 s");
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(::chown((shared.mounted() / "p" / "s").c_str(), kVictim, kVictim) == 0);
+  for (const char* name : {"00000001.chunk", "no chunk"}) {
+    BOOST_TEST(status_of(frame / name).st_mode == (S_IFREG | 0600u));
+    BOOST_TEST(status_of(frame / name).st_uid == 0u);
+  }
+  BOOST_TEST(status_of(frame / "00000000.chunk").st_mode == (S_IFREG | 0755u));
+  BOOST_TEST(status_of(frame / "00000000.chunk").st_uid == kVictim);
+  BOOST_TEST(status_of(frame / "chunks.b2frame").st_uid == kVictim);
+  BOOST_TEST(shared.mount->unmount().ok());
+}
+
+/// Looks at all temporaries of a directory as long as it lives.
+class TemporaryWatch {
+ public:
+  explicit TemporaryWatch(fs_std::path directory)
+      : thread_([this, directory = std::move(directory)] {
+          while (!is_done_)
+            for (const auto& entry : fs_std::directory_iterator(directory)) {
+              struct stat st {};
+              if (!entry.path().filename().string().starts_with(".bloscfs-") ||
+                  ::lstat(entry.path().c_str(), &st) != 0)
+                continue;
+              seen_++;
+              if (st.st_uid == 0 && (st.st_mode & 077) != 0) open_++;
+            }
+        }) {}
+  ~TemporaryWatch() { end(); }
+  TemporaryWatch(const TemporaryWatch&) = delete;
+  TemporaryWatch& operator=(const TemporaryWatch&) = delete;
+  void end() {
+    is_done_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  int seen() const { return seen_; }
+  int open_to_others() const { return open_; }
+
+ private:
+  std::atomic<bool> is_done_{false};
+  std::atomic<int> seen_{0}, open_{0};
+  std::thread thread_;
+};
+
+BOOST_AUTO_TEST_CASE(temporaries_of_commits_are_nobody_elses, *precondition(needs_fuse_as_root)) {
+  Shared shared;
+  const fs_std::path p = shared.source / "p";
+  const ByteVector contents = make_contents("noise", 2, std::size_t{1} << 20, 1);
+  write_file(p / "a.b2nd", array_frame(contents, {1 << 17}, "<f8", 8));
+  give(p / "a.b2nd", kStranger, 04640);
+  TemporaryWatch watch(p);
+  // Each makes another kind of frame of it.
+  for (int i = 0; i < 20; i++) {
+    const auto result = shared.run_stranger(
+        "p", i % 2 == 0 ? "truncate -s 1M a.npy; sync a.npy" : "cp a.npy b; sync b; cat b >a.npy");
+    BOOST_TEST(result.ok(), result.description());
+  }
+  BOOST_TEST(shared.mount->unmount().ok());
+  watch.end();
+  BOOST_TEST(watch.seen() > 0);
+  BOOST_TEST(watch.open_to_others() == 0);
+}
+
+/// What a script of the stranger's has made in a directory, as a list.
+std::string listed(const fs_std::path& directory) {
+  const auto result =
+      run({"sh", "-c",
+           "cd '" + directory.string() +
+               "' && find . -printf '%p %m %U %G\\n' | sort; find . | sort | getfacl -n - | "
+               "grep -v '^# owner\\|^# group' || true"});
+  return result.out;
+}
+
+// What is made, and what is refused, is the same as without the mount.
+BOOST_AUTO_TEST_CASE(kernel_decides_as_in_source, *precondition(needs_programs("setpriv setfacl")) *
+                                                      precondition(needs_fuse_as_root)) {
+  const std::string prepare =
+      "mkdir inherits shared theirs acl sticky && chown 70001:70010 inherits shared && "
+      "chmod 2777 inherits && chmod 770 shared && chown 70001 theirs && chmod 700 theirs && "
+      "chmod 777 acl && setfacl -d -m u:70001:rwx,g::r,o::- acl && chmod 1777 sticky && "
+      "touch sticky/f theirs/f && chown 70001 sticky/f theirs/f";
+  const std::string script =
+      "umask 027; for d in inherits shared acl sticky theirs; do echo $d; "
+      "touch $d/a && mkdir $d/b && ln -s x $d/c && mkfifo $d/e && ln $d/a $d/l; "
+      "chmod 6775 $d/a; chgrp 70010 $d/a; chgrp 70001 $d/l; mv $d/a $d/m; "
+      "touch -d 2001-01-01 $d/m; rm -f $d/f; mv $d/f $d/g; mkdir $d/h && rmdir $d/h; done 2>&1 | "
+      "sed 's/:.*: /: /'; true";
+  Shared shared;
+  const TempDir plain;
+  give(plain.path(), 0, 0755);
+  make_directory(plain / "p", kStranger, 0755);
+  shared.mounted();
+  std::string said[2], made[2];
+  int which = 0;
+  for (const fs_std::path& in : {plain / "p", shared.mounted() / "p"}) {
+    const fs_std::path stored = which == 0 ? in : shared.source / "p";
+    const auto prepared = run({"sh", "-c", "cd '" + stored.string() + "' && " + prepare});
+    BOOST_REQUIRE_MESSAGE(prepared.ok(), prepared.description());
+    const auto result = run({"setpriv", "--reuid=70002", "--regid=70002", "--groups=70010", "sh",
+                             "-c", "cd '" + in.string() + "' && " + script});
+    said[which] = result.out;
+    made[which] = listed(in);
+    which++;
+  }
+  BOOST_TEST(said[0] == said[1]);
+  BOOST_TEST(made[0] == made[1]);
+  BOOST_TEST(shared.mount->unmount().ok());
+}
+
+BOOST_AUTO_TEST_CASE(access_lists_are_enforced_and_kept,
+                     *precondition(needs_programs("setfacl")) * precondition(needs_fuse_as_root)) {
+  Shared shared;
+  const fs_std::path p = shared.source / "p";
+  for (const char* name : {"closed.b2frame", "opened.b2frame"}) {
+    write_file(p / name, flat_frame(std::string(100, 'x')));
+    give(p / name, kVictim, 0644);
+  }
+  const auto set = run({"sh", "-c",
+                        "cd '" + (shared.mounted() / "p").string() +
+                            "' && setfacl -m u:70002:--- closed && chmod 600 opened && "
+                            "setfacl -m u:70002:rw opened"});
+  BOOST_REQUIRE_MESSAGE(set.ok(), set.description());
+  const auto result =
+      shared.run_stranger("p",
+                          "cat closed && echo read; cat opened >/dev/null && "
+                          "printf y | dd of=opened conv=notrunc,fsync 2>/dev/null && "
+                          "echo written");
+  BOOST_TEST(result.out == "written\n");
+  // Also of a file that takes the old one's place.
+  const auto other = run_as(kVictim, "cd '" + (shared.mounted() / "p").string() +
+                                         "' && setfattr -n user.blosc2.meta.m -v 1 opened");
+  BOOST_TEST(other.ok(), other.description());
+  BOOST_TEST(shared.mount->unmount().ok());
+  const auto list = run({"getfacl", "-cn", (p / "opened.b2frame").string()});
+  BOOST_TEST(list.out.find("user:70002:rw-") != std::string::npos, list.out);
+}
+
+// Quotas and reserved blocks hold for whom the daemon acts for.
+BOOST_AUTO_TEST_CASE(daemon_has_no_right_to_reserves, *precondition(needs_fuse_as_root)) {
+  Shared shared;
+  std::ifstream status("/proc/" + std::to_string(shared.mounted().pid()) + "/status");
+  std::string line, effective;
+  while (std::getline(status, line))
+    if (line.starts_with("CapEff:")) effective = line.substr(7);
+  constexpr std::uint64_t kResources = std::uint64_t{1} << 24;
+  BOOST_REQUIRE(!effective.empty());
+  BOOST_TEST((std::stoull(effective, nullptr, 16) & kResources) == 0u);
+}
+
+// Whose groups are unknown may go where the kernel has let them, and makes what is theirs.
+BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
+                     *precondition(needs_programs("unshare setpriv")) *
+                         precondition(needs_fuse_as_root)) {
+  const TempDir programs;
+  const fs_std::path program = programs / "bloscfs";
+  write_file(program, "#!/bin/sh\nexec unshare --pid --fork --kill-child '" + bloscfs_program() +
+                          "' \"$@\"\n");
+  fs_std::permissions(program, fs_std::perms(0755));
+  MountSettings settings;
+  settings.program = program;
+  Shared shared(settings);
+  const fs_std::path p = shared.source / "p";
+  BOOST_REQUIRE(::chown(p.c_str(), kVictim, kShared) == 0);
+  give(p, kVictim, 0770);
+  BOOST_REQUIRE(::chown(p.c_str(), kVictim, kShared) == 0);
+  const auto result =
+      run({"setpriv", "--reuid=70002", "--regid=70002", "--groups=70010", "sh", "-c",
+           "cd '" + (shared.mounted() / "p").string() +
+               "' && mkdir d && echo t >f && mv f g && rmdir d"});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(shared.mount->unmount().ok());
+  BOOST_TEST(status_of(p / "g.b2frame").st_uid == kStranger);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
