@@ -44,6 +44,8 @@ class Filesystem {
 
   Tree& tree() { return tree_; }
   const SourceRoot& root() const { return root_; }
+  /// Before the first request: the kernel's number of the mount, which is never entered itself.
+  void leave_out(std::uint64_t own_device) { root_.leave_out(own_device); }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
   Namespace& names() { return names_; }

@@ -89,6 +89,9 @@ const std::array kOwnOptions = {
               "show the elements of arrays alone, without a NPY header"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
+    OwnOption{"cross_mounts", false,
+              [](MountOptions& o, std::string_view) { o.cross_mounts = true; },
+              "enter other filesystems that are mounted below SOURCE"},
     OwnOption{"dirty_limit", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.dirty_limit = size_option("dirty_limit", v, kMinDirtyLimit);

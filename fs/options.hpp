@@ -17,6 +17,7 @@ struct MountOptions {
   bool read_only = false;
   bool verify = false;
   bool allow_other = false;
+  bool cross_mounts = false;       ///< enter other filesystems below SOURCE
   bool remount = false;            ///< the mount is there: flags of passed_on are all that counts
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   OwnerOverride owner;

@@ -19,12 +19,14 @@
 #include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "fs/ended_mounts.hpp"
 #include "fs/idle_watch.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
+#include "fs/mount_table.hpp"
 #include "fs/on_behalf.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
@@ -112,36 +114,19 @@ class Arguments {
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
 
-/// A path as /proc/self/mountinfo has it: these characters stand there as three octal digits.
-std::string as_in_mountinfo(const std::string& path) {
-  std::string out;
-  for (const char c : path)
-    out += std::strchr(" \t\n\\", c) != nullptr ? fmt::format("\\{:03o}", static_cast<int>(c))
-                                                : std::string(1, c);
-  return out;
-}
-
-/// The kernel's device number of the mount ("0:57"), without asking the filesystem itself.
-std::string device_of_mount(const std::string& mountpoint) {
-  std::ifstream mounts("/proc/self/mountinfo");
-  const std::string wanted = as_in_mountinfo(mountpoint);
-  std::string device;
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, number, root, place;
-    fields >> id >> parent >> number >> root >> place;
-    if (place == wanted) device = number;
-  }
-  return device;
-}
-
 /// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
 /// gets the answer to its first request, so this comes before that.
-void raise_kernel_readahead(const std::string& mountpoint) {
-  const std::string device = device_of_mount(mountpoint);
-  if (device.empty()) return;
-  std::ofstream setting("/sys/class/bdi/" + device + "/read_ahead_kb");
+void raise_kernel_readahead(const std::optional<MountEntry>& mount) {
+  if (!mount) return;
+  std::ofstream setting(
+      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", mount->major, mount->minor));
   setting << kReadaheadKib;
+}
+
+/// Else a part of SOURCE would be missing without a word.
+void tell_left_out(const std::string& source) {
+  for (const MountEntry& mount : mounts_below(source))
+    log::warn(fmt::format("{}: another filesystem, left out without -o cross_mounts", mount.path));
 }
 
 void raise_descriptor_limit() {
@@ -269,7 +254,9 @@ void run_session(SessionSettings settings) {
   MountState state;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   Session session(settings, state);
-  raise_kernel_readahead(settings.mountpoint);
+  const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
+  raise_kernel_readahead(mount);
+  if (!source.single && !settings.options.cross_mounts) tell_left_out(real_path(settings.source));
   if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
     throw std::system_error(errno, std::generic_category(), "going into the background");
   if (!settings.foreground) log::use(log::Target::system_log);
@@ -278,6 +265,7 @@ void run_session(SessionSettings settings) {
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);
   state.filesystem = &filesystem;
+  if (mount) filesystem.leave_out(::gnu_dev_makedev(mount->major, mount->minor));
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {

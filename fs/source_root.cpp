@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "frame/throw_errno.hpp"
@@ -24,22 +25,37 @@ constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
 const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
 
+bool is_absence(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
+         error == ESTALE || error == EXDEV;
+}
+
+}  // namespace
+
 /// A descriptor, or -1 with errno set.
-int open_beneath(int directory, const std::string& path, int flags) {
+int SourceRoot::open_beneath(int directory, const std::string& path, int flags) const {
   open_how how{};
   how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
   // A symlink that now stands where a directory was seen would lead elsewhere.
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  if (others_ == OtherMounts::leave_out) how.resolve |= RESOLVE_NO_XDEV;
   return static_cast<int>(::syscall(SYS_openat2, directory, or_dot(path), &how, sizeof how));
 }
 
-bool is_absence(int error) {
-  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
-         error == ESTALE;
+/// Told without asking the filesystem.
+bool SourceRoot::is_own_mount(int fd) const {
+  if (own_device_ == 0 || others_ == OtherMounts::leave_out) return false;
+  struct statx st {};
+  return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 &&
+         gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor) == own_device_;
 }
 
 /// Sets errno where it is not.
-bool is_meant(int fd, const std::optional<Identity>& meant) {
+bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
+  if (is_own_mount(fd)) {
+    errno = EXDEV;
+    return false;
+  }
   if (!meant) return true;
   struct stat st {};
   if (::fstat(fd, &st) != 0) return false;
@@ -47,8 +63,6 @@ bool is_meant(int fd, const std::optional<Identity>& meant) {
   errno = ESTALE;
   return false;
 }
-
-}  // namespace
 
 int SourceRoot::try_enter(SourcePath::Step& step) const {
   if (step.fd) return step.fd.get();
@@ -101,19 +115,10 @@ void SourceRoot::require(const SourcePath& directory) const {
 }
 
 std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
+  // Opened first: a look at the name alone would enter what is mounted there.
   struct stat st {};
-  // No directory on the way that could have become a symlink: one call tells.
-  const bool is_direct = !path.empty() && path.rest_.size() <= kLongestStep &&
-                         path.rest_.find('/') == std::string::npos;
-  const int above = !is_direct ? -1 : !path.above_ ? directory_.get() : try_enter(*path.above_);
-  int result = -1;
-  if (!is_direct) {
-    const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
-    if (fd) result = ::fstat(fd.get(), &st);
-  } else if (above >= 0) {
-    result = ::fstatat(above, path.rest_.c_str(), &st, AT_SYMLINK_NOFOLLOW);
-  }
-  if (result == 0) return st;
+  const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  if (fd && is_meant(fd.get(), std::nullopt) && ::fstat(fd.get(), &st) == 0) return st;
   if (is_absence(errno)) return std::nullopt;
   throw_errno(errno, path.text());
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,13 +23,20 @@ struct NearPath {
   std::string rest;  ///< from there
 };
 
+/// Whether what is mounted below SOURCE is entered. Where it is not it is as if it was not there:
+/// who may mount there could keep the daemon waiting.
+enum class OtherMounts { leave_out, enter };
+
 /// Paths may be of any length: those that are too long for one system call are followed in steps,
 /// none of which leaves the root or follows a symlink, either. Errors are std::system_error with
 /// the errno, ESTALE where a path leads to another object than the one that was meant. Thread-safe.
 class SourceRoot {
  public:
   /// `directory` is an open directory (O_PATH is enough).
-  explicit SourceRoot(frame::UniqueFd directory) : directory_(std::move(directory)) {}
+  explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out)
+      : directory_(std::move(directory)), others_(others) {}
+  /// Before the first use: the mount that this serves, whose daemon would wait for itself there.
+  void leave_out(std::uint64_t own_device) { own_device_ = own_device; }
 
   int descriptor() const { return directory_.get(); }
 
@@ -63,7 +71,13 @@ class SourceRoot {
   std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest) const;
   int try_open(SourcePath::Step* above, const std::string& rest, int flags) const;
 
+  int open_beneath(int directory, const std::string& path, int flags) const;
+  bool is_meant(int fd, const std::optional<Identity>& meant) const;
+  bool is_own_mount(int fd) const;
+
   frame::UniqueFd directory_;
+  OtherMounts others_;
+  std::uint64_t own_device_ = 0;  ///< none has that
 };
 
 }  // namespace bloscfs::fs

@@ -311,6 +311,35 @@ BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
   BOOST_TEST(status_of(p / "g.b2frame").st_uid == kStranger);
 }
 
+// The daemon would wait for itself, and for whoever serves what is mounted there.
+BOOST_AUTO_TEST_CASE(what_is_mounted_below_source_is_left_out,
+                     *precondition(needs_programs("unshare mount umount")) *
+                         precondition(needs_fuse_as_root)) {
+  for (const bool crosses : {false, true}) BOOST_TEST_CONTEXT(crosses) {
+      MountSettings settings;
+      if (crosses) settings.options = {"cross_mounts"};
+      Shared shared(settings);
+      const fs_std::path p = shared.source / "p";
+      for (const char* name : {"own", "other", "plain"}) fs_std::create_directory(p / name);
+      write_file(p / "plain" / "f", "text");
+      const auto bind = [](const fs_std::path& what, const fs_std::path& where) {
+        return run({"mount", "--bind", what.string(), where.string()}).ok();
+      };
+      const TempDir other;
+      write_file(other / "f", "text");
+      BOOST_REQUIRE(bind(other.path(), p / "other"));
+      BOOST_REQUIRE(bind(shared.mounted().path(), p / "own"));
+      const auto result = run({"sh", "-c",
+                               "cd '" + (shared.mounted() / "p").string() +
+                                   "' && timeout 10 find . | sort; "
+                                   "timeout 10 stat own/p; true"});
+      BOOST_TEST(result.out == (crosses ? ".\n./other\n./other/f\n./plain\n./plain/f\n"
+                                        : ".\n./plain\n./plain/f\n"));
+      for (const char* name : {"own", "other"}) run({"umount", "-l", (p / name).string()});
+      BOOST_TEST(shared.mount->unmount().ok());
+    }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test
