@@ -235,6 +235,10 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
   MountOptions options;
   options.remount = is_among("remount", items);
   for (const std::string_view item : items) apply(options, item);
+  if (options.write.dirty_limit > options.cache_size)
+    throw std::invalid_argument(
+        fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",
+                    options.write.dirty_limit, options.cache_size));
   return options;
 }
 

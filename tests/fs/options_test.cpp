@@ -37,6 +37,16 @@ BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_not_quite_numbers) {
     BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list) != ""); }
 }
 
+BOOST_AUTO_TEST_CASE(refuses_a_part_that_is_larger_than_the_whole) {
+  for (const char* list :
+       {"dirty_limit=257M", "dirty_limit=65M,cache_size=64M", "cache_size=64M,dirty_limit=1G"})
+    BOOST_TEST_CONTEXT(list) {
+      BOOST_TEST(message_of(list).find("no more than cache_size") != std::string::npos);
+    }
+  BOOST_TEST(message_of("dirty_limit=256M") == "");
+  BOOST_TEST(message_of("dirty_limit=300M,cache_size=1G") == "");
+}
+
 BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
   const std::string message = message_of("ro,cash_size=3M");
   BOOST_TEST(message.find("unknown option cash_size") != std::string::npos);
