@@ -211,6 +211,15 @@ void apply(MountOptions& options, std::string_view item) {
   options.passed_on.emplace_back(item);
 }
 
+/// mount(8) puts `rw` in front of what it was given unless that has `ro`, and mount.fuse(8) puts
+/// `dev` and `suid` behind it unless that has their opposites: then it need not be the user's word.
+Unwritable meaning_of_rw(const std::vector<std::string>& options) {
+  if (!is_among("rw", options)) return Unwritable::shown;
+  const bool by_mount_program = (is_among("dev", options) || is_among("nodev", options)) &&
+                                (is_among("suid", options) || is_among("nosuid", options));
+  return by_mount_program ? Unwritable::told_of : Unwritable::refused;
+}
+
 /// The comma that ends the first item, or npos. A backslash keeps the next character in the item,
 /// as in libfuse.
 std::size_t end_of_item(std::string_view list) {
@@ -239,6 +248,7 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
     throw std::invalid_argument(
         fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",
                     options.write.dirty_limit, options.cache_size));
+  options.unwritable = meaning_of_rw(options.passed_on);
   return options;
 }
 

@@ -10,11 +10,19 @@
 
 namespace bloscfs::fs {
 
+/// What becomes of a mount that is not to be read-only but whose SOURCE cannot be written.
+enum class Unwritable {
+  shown,    ///< it is read-only
+  told_of,  ///< the same, and a message says so
+  refused,
+};
+
 struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
   bool read_only = false;
+  Unwritable unwritable = Unwritable::shown;
   bool verify = false;
   bool allow_other = false;
   bool remount = false;            ///< the mount is there: flags of passed_on are all that counts

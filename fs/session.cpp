@@ -193,9 +193,16 @@ void refuse_nested_mountpoint(const std::string& source, const std::string& moun
     throw std::invalid_argument(mountpoint + ": lies inside " + source);
 }
 
-/// True if the daemon may write where the source is.
-bool can_write(const std::string& source) {
-  return ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0;
+/// Makes the mount read-only where the daemon may not write to the source, or throws if that is not
+/// what was asked for.
+void follow_permission(const std::string& source, MountOptions& options) {
+  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
+  options.read_only = true;
+  const std::string reason = "cannot be written: " + std::generic_category().message(errno);
+  if (options.unwritable == Unwritable::refused)
+    throw std::runtime_error(reason + "; mount it with ro, or without rw");
+  if (options.unwritable == Unwritable::told_of)
+    log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
 }
 
 class Session {
@@ -253,7 +260,7 @@ void run_session(SessionSettings settings) {
   if (settings.options.read_only) wait_for_ended_mounts(settings.source);
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
-  settings.options.read_only |= !can_write(settings.source);
+  follow_permission(settings.source, settings.options);
   std::optional<MountLock> lock;
   if (!settings.options.read_only) {
     lock.emplace(real_path(settings.source), kMountLockPatience);

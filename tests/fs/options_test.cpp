@@ -63,6 +63,15 @@ BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
   BOOST_TEST(options.passed_on == (std::vector<std::string>{"ro", "allow_other", "nosuid"}));
 }
 
+BOOST_AUTO_TEST_CASE(takes_rw_for_the_user_s_word_unless_mount_has_put_it_there) {
+  for (const char* list : {"", "allow_other,nosuid,nodev"})
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::shown);
+  for (const char* list : {"rw", "rw,nosuid", "ro,rw,dev"})
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::refused);
+  for (const char* list : {"rw,dev,suid", "rw,nosuid,nodev,noexec,allow_other"})
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::told_of);
+}
+
 BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {
   BOOST_TEST(
       parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"}).passed_on.empty());

@@ -228,17 +228,22 @@ BOOST_AUTO_TEST_CASE(idle_mount_ends_itself_when_asked, *precondition(needs_fuse
   BOOST_TEST(!is_mounted(mount.path()));
 }
 
+/// For mount.fuse3, which mount(8) runs: that itself would have it search bloscfs in the system's
+/// own directories.
+ProcessSettings with_bloscfs_in_path(const TempDir& programs) {
+  fs_std::create_symlink(bloscfs_program(), programs / "bloscfs");
+  ProcessSettings settings;
+  settings.environment = {"PATH=" + programs.path().string() + ":" + std::getenv("PATH")};
+  return settings;
+}
+
 BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
                      *precondition(needs_fuse_as_root) *
                          precondition(needs_programs("mount.fuse3 findmnt"))) {
   const Place place;
-  fs_std::create_symlink(bloscfs_program(), place.home / "bloscfs");
-  ProcessSettings settings;
-  settings.environment = {"PATH=" + place.home.path().string() + ":" + std::getenv("PATH")};
-  // What mount(8) runs for this type; it would search bloscfs in the system's own directories.
   const auto result = run({"mount.fuse3", place.frame.string(), place.point.string(), "-t",
                            "fuse.bloscfs", "-o", "ro,allow_other,cache_size=16M"},
-                          settings);
+                          with_bloscfs_in_path(place.home));
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(is_mounted(place.point));
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
@@ -246,17 +251,56 @@ BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
   BOOST_TEST(run({"umount", place.point.string()}).ok());
 }
 
-/// What mount(8) runs for `mount -o remount,...`: it would search bloscfs in the system's own
-/// directories.
+/// A directory in which nothing can be written, not by root either.
+struct ReadOnlySource {
+  ReadOnlySource() {
+    write_file(directory / "a.b2frame", flat_frame(std::string("contents")));
+    BOOST_TEST_REQUIRE(run({"mount", "--bind", "-o", "ro", path(), path()}).ok());
+  }
+  ~ReadOnlySource() { force_unmount(directory.path()); }
+  std::string path() const { return directory.path().string(); }
+  TempDir directory;
+};
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_read_only_unless_rw_was_asked_for,
+                     *precondition(needs_fuse_as_root) * precondition(needs_programs("mount"))) {
+  const ReadOnlySource source;
+  {
+    Mount mount(source.path());
+    BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
+    BOOST_TEST(mount.log() == "");
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  const TempDir point;
+  const auto refused = run({bloscfs_program(), "-o", "rw", source.path(), point.path().string()});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err == "bloscfs: " + source.path() +
+                                ": cannot be written: Read-only file system; mount it with ro, or "
+                                "without rw\n");
+  BOOST_TEST(!is_mounted(point.path()));
+}
+
+/// mount(8) adds rw to what it was given.
+BOOST_AUTO_TEST_CASE(mount_program_is_told_that_what_cannot_be_written_is_read_only,
+                     *precondition(needs_fuse_as_root) *
+                         precondition(needs_programs("mount mount.fuse3"))) {
+  const ReadOnlySource source;
+  const Place place;
+  const auto result =
+      run({"mount.fuse3", source.path(), place.point.string(), "-t", "fuse.bloscfs", "-o", "rw"},
+          with_bloscfs_in_path(place.home));
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(contains(result.err, "Read-only file system; mounted read-only"),
+             result.description());
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+}
+
 ProcessResult run_remount(const fs_std::path& source, const Mount& mount,
                           const std::string& flags) {
   const TempDir programs;
-  fs_std::create_symlink(bloscfs_program(), programs / "bloscfs");
-  ProcessSettings settings;
-  settings.environment = {"PATH=" + programs.path().string() + ":" + std::getenv("PATH")};
   return run({"mount.fuse3", source.string(), mount.path().string(), "-t", "fuse.bloscfs", "-o",
               flags + ",nosuid,nodev,relatime,remount,user_id=0,group_id=0,max_read=1048576"},
-             settings);
+             with_bloscfs_in_path(programs));
 }
 
 BOOST_AUTO_TEST_CASE(a_mount_is_made_read_only_and_writable_again,
