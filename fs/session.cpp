@@ -4,12 +4,10 @@
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -25,8 +23,10 @@
 #include "fs/idle_watch.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
+#include "fs/mount_table.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
+#include "fs/wait_notice.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -110,26 +110,11 @@ class Arguments {
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
 
-/// A path as /proc/self/mountinfo has it: these characters stand there as three octal digits.
-std::string as_in_mountinfo(const std::string& path) {
-  std::string out;
-  for (const char c : path)
-    out += std::strchr(" \t\n\\", c) != nullptr ? fmt::format("\\{:03o}", static_cast<int>(c))
-                                                : std::string(1, c);
-  return out;
-}
-
 /// The kernel's device number of the mount ("0:57"), without asking the filesystem itself.
 std::string device_of_mount(const std::string& mountpoint) {
-  std::ifstream mounts("/proc/self/mountinfo");
-  const std::string wanted = as_in_mountinfo(mountpoint);
   std::string device;
-  for (std::string line; std::getline(mounts, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, number, root, place;
-    fields >> id >> parent >> number >> root >> place;
-    if (place == wanted) device = number;
-  }
+  for (const MountEntry& entry : mount_table())
+    if (entry.point == mountpoint) device = entry.device;
   return device;
 }
 
@@ -263,7 +248,7 @@ void run_session(SessionSettings settings) {
   follow_permission(settings.source, settings.options);
   std::optional<MountLock> lock;
   if (!settings.options.read_only) {
-    lock.emplace(real_path(settings.source), kMountLockPatience);
+    lock.emplace(real_path(settings.source), kMountLockPatience, WaitNotice(settings.source));
     // Who had the lock may have replaced the file.
     source = open_source(settings.source, settings.options.raw);
     // The kernel has applied the callers' masks.
