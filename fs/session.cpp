@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fs/ended_mounts.hpp"
+#include "fs/file_error.hpp"
 #include "fs/idle_watch.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
@@ -159,23 +160,22 @@ ThreadCounts thread_counts(const MountOptions& options) {
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
-  if (!resolved) throw std::system_error(errno, std::generic_category(), path);
+  if (!resolved) throw FileError(path, std::generic_category().message(errno));
   return resolved.get();
 }
 
 void require_directory(const std::string& mountpoint) {
   struct stat st {};
   if (::stat(mountpoint.c_str(), &st) != 0)
-    throw std::system_error(errno, std::generic_category(), mountpoint);
-  if (!S_ISDIR(st.st_mode)) throw std::invalid_argument(mountpoint + ": not a directory");
+    throw FileError(mountpoint, std::generic_category().message(errno));
+  if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
 /// The daemon would wait for itself when it looks into its own mount.
 void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
   std::string inside = real_path(source);
   if (!inside.ends_with('/')) inside += '/';
-  if (mountpoint.starts_with(inside))
-    throw std::invalid_argument(mountpoint + ": lies inside " + source);
+  if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
 }
 
 /// Makes the mount read-only where the daemon may not write to the source, or throws if that is not

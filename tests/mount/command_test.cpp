@@ -1,5 +1,6 @@
 // The command line: options, messages, exit statuses, background, signals, mount(8).
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
@@ -147,6 +148,53 @@ BOOST_AUTO_TEST_CASE(mountpoint_must_be_a_directory_outside_of_source) {
     BOOST_TEST(contains(nested.err, "lies inside"), nested.err);
     BOOST_TEST(!is_mounted(place.point));
   }
+}
+
+BOOST_AUTO_TEST_CASE(messages_name_what_is_at_fault_once) {
+  const Place place;
+  const std::string home = place.home.path(), point = place.point, frame = place.frame;
+  write_file(place.home / "file", "plain");
+  write_file(place.home / "cut.b2frame", flat_frame(std::string("contents")));
+  fs_std::resize_file(place.home / "cut.b2frame", 100);
+  struct Case {
+    std::string source, point, option, expected;
+  };
+  const std::string nowhere = home + "/nowhere", file = home + "/file", cut = home + "/cut.b2frame";
+  for (const auto& [source, on, option, expected] :
+       {Case{nowhere, point, "raw", nowhere + ": No such file or directory\n"},
+        {file, point, "raw",
+         file + ": neither a directory nor a Blosc2 frame nor a Bloscpack file\n"},
+        {file + "/x", point, "raw", file + "/x: Not a directory\n"},
+        {cut, point, "raw", cut + ": frame header: frame_len "},
+        {frame, nowhere, "raw", nowhere + ": No such file or directory\n"},
+        {frame, file, "raw", file + ": not a directory\n"},
+        {frame, file + "/x", "raw", file + "/x: Not a directory\n"},
+        {home, point, "raw", point + ": lies inside " + home + "\n"},
+        {frame, nowhere, "remount", nowhere + ": No such file or directory\n"},
+        {frame, point, "remount", point + ": no bloscfs is mounted there\n"}}) {
+    const auto result = run({bloscfs_program(), "-o", option, source, on});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err.starts_with("bloscfs: " + expected), result.err);
+    BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_may_not_be_read_is_named_once, *precondition(needs_fuse_as_root)) {
+  const Place place;
+  fs_std::permissions(place.home.path(), fs_std::perms(0755));
+  fs_std::create_directory(place.home / "closed");
+  for (const auto& path : {place.home / "closed", place.frame})
+    fs_std::permissions(path, fs_std::perms(0));
+  ProcessSettings settings;
+  settings.uid = nobody();
+  const auto result_for = [&](const fs_std::path& source) {
+    return run({bloscfs_program(), source, place.point}, settings).err;
+  };
+  const std::string closed = place.home / "closed";
+  BOOST_TEST(result_for(closed) == "bloscfs: " + closed + ": Permission denied\n");
+  BOOST_TEST(result_for(closed + "/x") == "bloscfs: " + closed + "/x: Permission denied\n");
+  BOOST_TEST(result_for(place.frame) ==
+             "bloscfs: " + place.frame.string() + ": open: Permission denied\n");
 }
 
 BOOST_AUTO_TEST_CASE(closed_standard_descriptors_do_no_harm, *precondition(needs_fuse)) {
