@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
@@ -14,11 +15,20 @@
 namespace bloscfs::fs::log {
 namespace {
 
-void use_logger(std::shared_ptr<spdlog::logger> logger, const std::string& pattern,
-                const std::string& end) {
-  logger->set_formatter(
+/// What the one logger writes to: a sink that another one can take the place of at any time.
+spdlog::sinks::dist_sink_mt& place() {
+  static const auto sink = [] {
+    auto made = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("bloscfs", made));
+    return made;
+  }();
+  return *sink;
+}
+
+void use_sink(const spdlog::sink_ptr& sink, const std::string& pattern, const std::string& end) {
+  sink->set_formatter(
       std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::local, end));
-  spdlog::set_default_logger(std::move(logger));
+  place().set_sinks({sink});
 }
 
 void write(spdlog::level::level_enum level, std::string_view message) {
@@ -30,12 +40,13 @@ void write(spdlog::level::level_enum level, std::string_view message) {
 void use(Target target) {
   switch (target) {
     case Target::terminal:
-      return use_logger(spdlog::stderr_logger_mt("bloscfs"), "%+", "\n");
+      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "%+", "\n");
     case Target::plain:
-      return use_logger(spdlog::stderr_logger_st("b2frame"), "b2frame: %v", "\n");
+      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "b2frame: %v", "\n");
     case Target::system_log:
-      return use_logger(
-          spdlog::syslog_logger_mt("bloscfs-daemon", "bloscfs", LOG_PID, LOG_USER, true), "%v", "");
+      return use_sink(
+          std::make_shared<spdlog::sinks::syslog_sink_mt>("bloscfs", LOG_PID, LOG_USER, true), "%v",
+          "");
   }
 }
 

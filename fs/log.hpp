@@ -12,7 +12,7 @@ enum class Target {
   system_log,  ///< syslog, as `bloscfs[pid]: text`
 };
 
-/// To be called before other threads log; until then messages go to spdlog's default.
+/// Other threads may be logging; until the first call messages go to spdlog's default.
 void use(Target target);
 
 void info(std::string_view message);

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/background.hpp"
 #include "fs/ended_mounts.hpp"
 #include "fs/file_error.hpp"
 #include "fs/idle_watch.hpp"
@@ -242,6 +243,8 @@ void run_session(SessionSettings settings) {
   bound_allocator();
   raise_descriptor_limit();
   log::use(log::Target::terminal);
+  std::optional<Background> background;
+  if (!settings.foreground) background.emplace();
   if (settings.options.read_only) wait_for_ended_mounts(settings.source);
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
@@ -259,10 +262,6 @@ void run_session(SessionSettings settings) {
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   Session session(settings, state);
   raise_kernel_readahead(settings.mountpoint);
-  if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
-    throw std::system_error(errno, std::generic_category(), "going into the background");
-  if (!settings.foreground) log::use(log::Target::system_log);
-  // Threads would not survive going into the background, so they start here.
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);
@@ -273,14 +272,20 @@ void run_session(SessionSettings settings) {
     kernel_flush.before(node, std::move(done));
   });
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
-  const int error = session.serve(threads.requests);
+  // The place that the command was called from may be unmounted.
+  if (::chdir("/") != 0) throw std::system_error(errno, std::generic_category(), "chdir");
+  if (background) {
+    log::use(log::Target::system_log);
+    background->leave_caller();
+  }
   try {
+    const int error = session.serve(threads.requests);
     filesystem.commit_all();
+    if (error != 0) throw std::system_error(error, std::generic_category(), "session");
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon
     throw;
   }
-  if (error != 0) throw std::system_error(error, std::generic_category(), "session");
 }
 
 }  // namespace bloscfs::fs
