@@ -1,19 +1,44 @@
 #include "fs/log.hpp"
 
+#include <cerrno>
 #include <memory>
-#include <string>
+#include <mutex>
+#include <system_error>
 #include <utility>
 
+#include <fcntl.h>
 #include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/dist_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/sinks/syslog_sink.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
+#include "fs/file_error.hpp"
 #include "fs/printable.hpp"
 
 namespace bloscfs::fs::log {
 namespace {
+
+constexpr const char* kFullPattern = "%+";
+
+/// spdlog's own sinks open files by name, with the mode that the umask leaves.
+class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FileSink(frame::UniqueFd file) : file_(std::move(file)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    // In one piece, since others may append to the same file.
+    [[maybe_unused]] const ssize_t written = ::write(file_.get(), line.data(), line.size());
+  }
+  void flush_() override {}
+
+  frame::UniqueFd file_;
+};
 
 /// What the one logger writes to: a sink that another one can take the place of at any time.
 spdlog::sinks::dist_sink_mt& place() {
@@ -40,7 +65,7 @@ void write(spdlog::level::level_enum level, std::string_view message) {
 void use(Target target) {
   switch (target) {
     case Target::terminal:
-      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "%+", "\n");
+      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), kFullPattern, "\n");
     case Target::plain:
       return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "b2frame: %v", "\n");
     case Target::system_log:
@@ -48,6 +73,18 @@ void use(Target target) {
           std::make_shared<spdlog::sinks::syslog_sink_mt>("bloscfs", LOG_PID, LOG_USER, true), "%v",
           "");
   }
+}
+
+void use(frame::UniqueFd file) {
+  use_sink(std::make_shared<FileSink>(std::move(file)), kFullPattern, "\n");
+}
+
+frame::UniqueFd open_file(const std::string& path) {
+  // Whoever reads a pipe slowly must not keep the daemon waiting.
+  frame::UniqueFd file(::open(
+      path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600));
+  if (!file) throw FileError(path, std::generic_category().message(errno));
+  return file;
 }
 
 void info(std::string_view message) { write(spdlog::level::info, message); }

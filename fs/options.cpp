@@ -59,6 +59,17 @@ std::string suffix_option(std::string_view value) {
   refuse("suffix", value, "wanted .b2frame, .b2f, .b2, .b2nd or .blp");
 }
 
+/// A path without the backslashes that keep its commas, and themselves, in the option.
+std::string path_option(std::string_view option, std::string_view value) {
+  if (value.empty()) refuse(option, value, "wanted the name of a file");
+  std::string path;
+  for (std::size_t at = 0; at < value.size(); at++) {
+    if (value[at] == '\\' && at + 1 < value.size()) at++;
+    path += value[at];
+  }
+  return path;
+}
+
 using Setter = void (*)(MountOptions&, std::string_view value);
 
 struct OwnOption {
@@ -139,6 +150,9 @@ const std::array kOwnOptions = {
                     static_cast<std::uint32_t>(number_option("idle_timeout", v, 0, 1'000'000'000));
               },
               "unmount after so many seconds without an open file"},
+    OwnOption{"log", true,
+              [](MountOptions& o, std::string_view v) { o.log_file = path_option("log", v); },
+              "append messages to this file (syslog, with -f stderr)"},
     OwnOption{"uid", true,
               [](MountOptions& o, std::string_view v) {
                 o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId));

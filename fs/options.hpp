@@ -27,6 +27,7 @@ struct MountOptions {
   bool allow_other = false;
   bool remount = false;            ///< the mount is there: flags of passed_on are all that counts
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
+  std::string log_file;            ///< empty: syslog, or stderr in the foreground
   OwnerOverride owner;
   WriteOptions write;
   /// Options for libfuse and the kernel, as given.

@@ -240,6 +240,8 @@ void run_session(SessionSettings settings) {
   settings.foreground |= settings.debug;
   settings.mountpoint = real_path(settings.mountpoint);
   require_directory(settings.mountpoint);
+  frame::UniqueFd log_file;
+  if (!settings.options.log_file.empty()) log_file = log::open_file(settings.options.log_file);
   bound_allocator();
   raise_descriptor_limit();
   log::use(log::Target::terminal);
@@ -274,10 +276,11 @@ void run_session(SessionSettings settings) {
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
   // The place that the command was called from may be unmounted.
   if (::chdir("/") != 0) throw std::system_error(errno, std::generic_category(), "chdir");
-  if (background) {
+  if (log_file)
+    log::use(std::move(log_file));
+  else if (background)
     log::use(log::Target::system_log);
-    background->leave_caller();
-  }
+  if (background) background->leave_caller();
   try {
     const int error = session.serve(threads.requests);
     filesystem.commit_all();

@@ -29,11 +29,26 @@ BOOST_AUTO_TEST_CASE(parses_sizes_with_units) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_not_quite_numbers) {
-  for (const char* list :
-       {"cache_size=", "cache_size=64m", "cache_size=-1", "cache_size=6 4M", "cache_size=0x10M",
-        "cache_size=99999999999999999999", "cache_size=9999999999G", "cache_size=1K", "cache_size",
-        "threads=0", "threads=2.5", "threads=1000", "threads=+4", "uid=-1", "uid=root",
-        "idle_timeout=1s", "raw=1", "verify=yes"})
+  for (const char* list : {"cache_size=",
+                           "cache_size=64m",
+                           "cache_size=-1",
+                           "cache_size=6 4M",
+                           "cache_size=0x10M",
+                           "cache_size=99999999999999999999",
+                           "cache_size=9999999999G",
+                           "cache_size=1K",
+                           "cache_size",
+                           "threads=0",
+                           "threads=2.5",
+                           "threads=1000",
+                           "threads=+4",
+                           "uid=-1",
+                           "uid=root",
+                           "idle_timeout=1s",
+                           "raw=1",
+                           "verify=yes",
+                           "log",
+                           "log="})
     BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list) != ""); }
 }
 
@@ -77,9 +92,13 @@ BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {
       parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"}).passed_on.empty());
 }
 
+BOOST_AUTO_TEST_CASE(keeps_commas_of_paths) {
+  BOOST_TEST(parse_options({R"(log=/a\,b\\c,raw)"}).log_file == R"(/a,b\c)");
+}
+
 BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
   for (const char* name :
-       {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid="})
+       {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid=", "log="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }
 
