@@ -50,10 +50,10 @@ std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings&
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
   if (!place || ::fstat(place.get(), &st) != 0)
-    throw std::system_error(errno, std::generic_category(), path);
+    throw std::system_error(errno, std::generic_category());
   if (S_ISDIR(st.st_mode)) {
     UniqueFd directory(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory) throw std::system_error(errno, std::generic_category(), path);
+    if (!directory) throw std::system_error(errno, std::generic_category());
     return open_directory(std::move(directory), settings);
   }
   UniqueFd fd = open_if_regular(place, O_RDONLY);

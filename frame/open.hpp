@@ -30,7 +30,7 @@ std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings);
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings);
 
 /// Opens the container at a path, following symlinks; null if there is none there.
-/// Throws std::system_error if the path cannot be opened.
+/// Throws std::system_error, without the path, if it cannot be opened.
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings);
 
 }  // namespace bloscfs::frame

@@ -1,7 +1,10 @@
 #pragma once
 // What the programs tell beside their results: messages of one printable line each.
 
+#include <string>
 #include <string_view>
+
+#include "frame/byte_source.hpp"
 
 namespace bloscfs::fs::log {
 
@@ -12,8 +15,13 @@ enum class Target {
   system_log,  ///< syslog, as `bloscfs[pid]: text`
 };
 
-/// To be called before other threads log; until then messages go to spdlog's default.
+/// Other threads may be logging; until the first call messages go to spdlog's default.
 void use(Target target);
+/// Appends messages to a file, in the form that terminals get. What cannot be written is lost.
+void use(frame::UniqueFd file);
+
+/// Opens a file for that, or makes one that only the owner may read. Throws FileError.
+frame::UniqueFd open_file(const std::string& path);
 
 void info(std::string_view message);
 void warn(std::string_view message);

@@ -45,13 +45,15 @@ bool is_locked_by_other(const std::string& path) {
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-MountLock::MountLock(const std::string& source, std::chrono::milliseconds patience) {
+MountLock::MountLock(const std::string& source, std::chrono::milliseconds patience,
+                     const std::function<void()>& before_wait) {
   const auto end = std::chrono::steady_clock::now() + patience;
   for (;;) {
     locked_ = open_source_file(source);
     if (try_lock(locked_.get()) && still_there(locked_.get(), source)) return;
     if (std::chrono::steady_clock::now() >= end)
       throw std::runtime_error("is mounted for writing by another bloscfs");
+    before_wait();
     std::this_thread::sleep_for(kPoll);
   }
 }

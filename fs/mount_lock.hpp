@@ -2,6 +2,7 @@
 // Lets only one process at a time write to a SOURCE.
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "frame/byte_source.hpp"
@@ -14,8 +15,10 @@ class MountLock {
  public:
   /// Waits until the lock is free, which it is only once the last mount has committed everything.
   /// Throws std::system_error when SOURCE cannot be opened, std::runtime_error (with a message for
-  /// the user) when the time is up.
-  MountLock(const std::string& source, std::chrono::milliseconds patience);
+  /// the user) when the time is up. Calls `before_wait` each time before it waits.
+  MountLock(
+      const std::string& source, std::chrono::milliseconds patience,
+      const std::function<void()>& before_wait = [] {});
 
   /// Follows a file that has been replaced by another one of the same path: takes the lock on that
   /// too, if nobody has it.

@@ -1,57 +1,54 @@
 #include "fs/mount_table.hpp"
 
-#include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <system_error>
 
 namespace bloscfs::fs {
 namespace {
 
-/// Some characters stand in /proc/self/mountinfo as three octal digits.
-std::string unescaped(const std::string& text) {
-  std::string out;
-  for (std::size_t at = 0; at < text.size(); at++) {
-    unsigned code = 0;
-    if (text[at] == '\\' && std::sscanf(text.c_str() + at, "\\%3o", &code) == 1) {
-      out += static_cast<char>(code);
+/// A field of /proc/self/mountinfo, which has blanks and the like as \040.
+std::string unescaped(const std::string& field) {
+  std::string text;
+  for (std::size_t at = 0; at < field.size(); ++at) {
+    if (field[at] == '\\' && at + 3 < field.size()) {
+      text.push_back(static_cast<char>(std::stoi(field.substr(at + 1, 3), nullptr, 8)));
       at += 3;
     } else {
-      out += text[at];
+      text.push_back(field[at]);
     }
   }
-  return out;
-}
-
-std::vector<MountEntry> all_mounts() {
-  std::ifstream table("/proc/self/mountinfo");
-  std::vector<MountEntry> mounts;
-  for (std::string line; std::getline(table, line);) {
-    std::istringstream fields(line);
-    std::string id, parent, number, root, place;
-    fields >> id >> parent >> number >> root >> place;
-    MountEntry mount;
-    if (std::sscanf(number.c_str(), "%u:%u", &mount.major, &mount.minor) != 2) continue;
-    mount.path = unescaped(place);
-    mounts.push_back(std::move(mount));
-  }
-  return mounts;
+  return text;
 }
 
 }  // namespace
 
-std::optional<MountEntry> mount_at(const std::string& path) {
-  std::optional<MountEntry> found;
-  for (MountEntry& mount : all_mounts())
-    if (mount.path == path) found = std::move(mount);
-  return found;
+std::vector<MountEntry> mount_table() {
+  std::vector<MountEntry> entries;
+  std::ifstream mounts("/proc/self/mountinfo");
+  for (std::string line; std::getline(mounts, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, root, point, options, source, separator;
+    MountEntry entry;
+    fields >> id >> parent >> entry.device >> root >> point >> options;
+    while (fields >> separator && separator != "-") continue;  // optional fields
+    fields >> entry.type >> source;
+    entry.point = unescaped(point);
+    entry.source = unescaped(source);
+    entry.read_only = options == "ro" || options.starts_with("ro,");
+    entries.push_back(std::move(entry));
+  }
+  return entries;
 }
 
-std::vector<MountEntry> mounts_below(const std::string& path) {
-  const std::string inside = path.ends_with('/') ? path : path + "/";
-  std::vector<MountEntry> found;
-  for (MountEntry& mount : all_mounts())
-    if (mount.path.starts_with(inside) && mount.path != inside) found.push_back(std::move(mount));
-  return found;
+std::optional<MountEntry> find_bloscfs_mount(const std::string& source, bool writable) {
+  for (const MountEntry& entry : mount_table()) {
+    if (entry.type != "fuse.bloscfs" || (writable && entry.read_only)) continue;
+    std::error_code error;
+    if (std::filesystem::equivalent(entry.source, source, error) && !error) return entry;
+  }
+  return std::nullopt;
 }
 
 }  // namespace bloscfs::fs

@@ -1,5 +1,5 @@
 #pragma once
-// What is mounted where, as the kernel tells it: no filesystem is asked.
+// What is mounted, as the kernel tells this process.
 
 #include <optional>
 #include <string>
@@ -8,13 +8,18 @@
 namespace bloscfs::fs {
 
 struct MountEntry {
-  unsigned major = 0, minor = 0;  ///< the device's
-  std::string path;               ///< absolute
+  std::string device;  ///< the kernel's number: "0:57"
+  std::string point;
+  std::string type;  ///< such as "fuse.bloscfs"
+  std::string source;
+  bool read_only = false;
 };
 
-/// The mount that is uppermost exactly at an absolute path without symlinks.
-std::optional<MountEntry> mount_at(const std::string& path);
-/// Mounts below such a path, which is not one of them.
-std::vector<MountEntry> mounts_below(const std::string& path);
+/// In the order in which they were mounted; empty where /proc cannot be read.
+std::vector<MountEntry> mount_table();
+
+/// The first bloscfs mount of `source`, by whatever path it was mounted; only of those that can
+/// write if `writable`. A mount in another namespace is not seen.
+std::optional<MountEntry> find_bloscfs_mount(const std::string& source, bool writable = false);
 
 }  // namespace bloscfs::fs

@@ -59,6 +59,17 @@ std::string suffix_option(std::string_view value) {
   refuse("suffix", value, "wanted .b2frame, .b2f, .b2, .b2nd or .blp");
 }
 
+/// A path without the backslashes that keep its commas, and themselves, in the option.
+std::string path_option(std::string_view option, std::string_view value) {
+  if (value.empty()) refuse(option, value, "wanted the name of a file");
+  std::string path;
+  for (std::size_t at = 0; at < value.size(); at++) {
+    if (value[at] == '\\' && at + 1 < value.size()) at++;
+    path += value[at];
+  }
+  return path;
+}
+
 using Setter = void (*)(MountOptions&, std::string_view value);
 
 struct OwnOption {
@@ -142,6 +153,9 @@ const std::array kOwnOptions = {
                     static_cast<std::uint32_t>(number_option("idle_timeout", v, 0, 1'000'000'000));
               },
               "unmount after so many seconds without an open file"},
+    OwnOption{"log", true,
+              [](MountOptions& o, std::string_view v) { o.log_file = path_option("log", v); },
+              "append messages to this file (syslog, with -f stderr)"},
     OwnOption{"uid", true,
               [](MountOptions& o, std::string_view v) {
                 o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId));
@@ -214,6 +228,15 @@ void apply(MountOptions& options, std::string_view item) {
   options.passed_on.emplace_back(item);
 }
 
+/// mount(8) puts `rw` in front of what it was given unless that has `ro`, and mount.fuse(8) puts
+/// `dev` and `suid` behind it unless that has their opposites: then it need not be the user's word.
+Unwritable meaning_of_rw(const std::vector<std::string>& options) {
+  if (!is_among("rw", options)) return Unwritable::shown;
+  const bool by_mount_program = (is_among("dev", options) || is_among("nodev", options)) &&
+                                (is_among("suid", options) || is_among("nosuid", options));
+  return by_mount_program ? Unwritable::told_of : Unwritable::refused;
+}
+
 /// The comma that ends the first item, or npos. A backslash keeps the next character in the item,
 /// as in libfuse.
 std::size_t end_of_item(std::string_view list) {
@@ -238,6 +261,11 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
   MountOptions options;
   options.remount = is_among("remount", items);
   for (const std::string_view item : items) apply(options, item);
+  if (options.write.dirty_limit > options.cache_size)
+    throw std::invalid_argument(
+        fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",
+                    options.write.dirty_limit, options.cache_size));
+  options.unwritable = meaning_of_rw(options.passed_on);
   return options;
 }
 

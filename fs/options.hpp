@@ -10,16 +10,25 @@
 
 namespace bloscfs::fs {
 
+/// What becomes of a mount that is not to be read-only but whose SOURCE cannot be written.
+enum class Unwritable {
+  shown,    ///< it is read-only
+  told_of,  ///< the same, and a message says so
+  refused,
+};
+
 struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
   bool read_only = false;
+  Unwritable unwritable = Unwritable::shown;
   bool verify = false;
   bool allow_other = false;
   bool cross_mounts = false;       ///< enter other filesystems below SOURCE
   bool remount = false;            ///< the mount is there: flags of passed_on are all that counts
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
+  std::string log_file;            ///< empty: syslog, or stderr in the foreground
   OwnerOverride owner;
   WriteOptions write;
   /// Options for libfuse and the kernel, as given.

@@ -44,10 +44,10 @@ unsigned long flags_of(const std::vector<std::string>& options) {
 /// True if there was a daemon that can write, which has committed everything.
 bool commit_all(const std::string& mountpoint) {
   const frame::UniqueFd root(::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) throw std::system_error(errno, std::generic_category(), mountpoint);
+  if (!root) throw std::system_error(errno, std::generic_category());
   if (::ioctl(root.get(), kCommitRequest) == 0) return true;
   if (errno == EROFS) return false;
-  if (errno == ENOTTY) throw std::invalid_argument(mountpoint + ": no bloscfs is mounted there");
+  if (errno == ENOTTY) throw std::invalid_argument("no bloscfs is mounted there");
   throw std::system_error(errno, std::generic_category(), "committing what was written");
 }
 
@@ -57,8 +57,7 @@ void remount(const std::string& mountpoint, const std::vector<std::string>& opti
   const unsigned long flags = flags_of(options);
   const bool writes = commit_all(mountpoint);
   if (!writes && (flags & MS_RDONLY) == 0)
-    throw std::invalid_argument(mountpoint +
-                                ": was mounted read-only; unmount it, and mount it again");
+    throw std::invalid_argument("was mounted read-only; unmount it, and mount it again");
   if (::mount(nullptr, mountpoint.c_str(), nullptr, MS_REMOUNT | flags, nullptr) != 0)
     throw std::system_error(errno, std::generic_category(), "remount");
   // The kernel has handed over by now what it had collected.

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -22,7 +21,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "fs/background.hpp"
 #include "fs/ended_mounts.hpp"
+#include "fs/file_error.hpp"
 #include "fs/idle_watch.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/log.hpp"
@@ -30,6 +31,7 @@
 #include "fs/on_behalf.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
+#include "fs/wait_notice.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -114,19 +116,35 @@ class Arguments {
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
 
+/// The mount itself, without asking the filesystem.
+std::optional<MountEntry> mount_at(const std::string& mountpoint) {
+  std::optional<MountEntry> found;
+  for (MountEntry& entry : mount_table())
+    if (entry.point == mountpoint) found = std::move(entry);
+  return found;
+}
+
 /// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
 /// gets the answer to its first request, so this comes before that.
 void raise_kernel_readahead(const std::optional<MountEntry>& mount) {
   if (!mount) return;
-  std::ofstream setting(
-      fmt::format("/sys/class/bdi/{}:{}/read_ahead_kb", mount->major, mount->minor));
+  std::ofstream setting("/sys/class/bdi/" + mount->device + "/read_ahead_kb");
   setting << kReadaheadKib;
 }
 
 /// Else a part of SOURCE would be missing without a word.
 void tell_left_out(const std::string& source) {
-  for (const MountEntry& mount : mounts_below(source))
-    log::warn(fmt::format("{}: another filesystem, left out without -o cross_mounts", mount.path));
+  const std::string inside = source.ends_with('/') ? source : source + "/";
+  for (const MountEntry& entry : mount_table())
+    if (entry.point.starts_with(inside) && entry.point != inside)
+      log::warn(entry.point + ": another filesystem, left out without -o cross_mounts");
+}
+
+/// Of stat's st_dev; 0 where it cannot be told.
+dev_t device_number(const MountEntry& mount) {
+  unsigned major = 0, minor = 0;
+  const bool is_number = std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) == 2;
+  return is_number ? ::gnu_dev_makedev(major, minor) : 0;
 }
 
 void raise_descriptor_limit() {
@@ -161,28 +179,34 @@ ThreadCounts thread_counts(const MountOptions& options) {
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
-  if (!resolved) throw std::system_error(errno, std::generic_category(), path);
+  if (!resolved) throw FileError(path, std::generic_category().message(errno));
   return resolved.get();
 }
 
 void require_directory(const std::string& mountpoint) {
   struct stat st {};
   if (::stat(mountpoint.c_str(), &st) != 0)
-    throw std::system_error(errno, std::generic_category(), mountpoint);
-  if (!S_ISDIR(st.st_mode)) throw std::invalid_argument(mountpoint + ": not a directory");
+    throw FileError(mountpoint, std::generic_category().message(errno));
+  if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
 /// The daemon would wait for itself when it looks into its own mount.
 void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
   std::string inside = real_path(source);
   if (!inside.ends_with('/')) inside += '/';
-  if (mountpoint.starts_with(inside))
-    throw std::invalid_argument(mountpoint + ": lies inside " + source);
+  if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
 }
 
-/// True if the daemon may write where the source is.
-bool can_write(const std::string& source) {
-  return ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0;
+/// Makes the mount read-only where the daemon may not write to the source, or throws if that is not
+/// what was asked for.
+void follow_permission(const std::string& source, MountOptions& options) {
+  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
+  options.read_only = true;
+  const std::string reason = "cannot be written: " + std::generic_category().message(errno);
+  if (options.unwritable == Unwritable::refused)
+    throw std::runtime_error(reason + "; mount it with ro, or without rw");
+  if (options.unwritable == Unwritable::told_of)
+    log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
 }
 
 class Session {
@@ -234,16 +258,20 @@ void run_session(SessionSettings settings) {
   settings.foreground |= settings.debug;
   settings.mountpoint = real_path(settings.mountpoint);
   require_directory(settings.mountpoint);
+  frame::UniqueFd log_file;
+  if (!settings.options.log_file.empty()) log_file = log::open_file(settings.options.log_file);
   bound_allocator();
   raise_descriptor_limit();
   log::use(log::Target::terminal);
+  std::optional<Background> background;
+  if (!settings.foreground) background.emplace();
   if (settings.options.read_only) wait_for_ended_mounts(settings.source);
   MountSource source = open_source(settings.source, settings.options.raw);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
-  settings.options.read_only |= !can_write(settings.source);
+  follow_permission(settings.source, settings.options);
   std::optional<MountLock> lock;
   if (!settings.options.read_only) {
-    lock.emplace(real_path(settings.source), kMountLockPatience);
+    lock.emplace(real_path(settings.source), kMountLockPatience, WaitNotice(settings.source));
     // Who had the lock may have replaced the file.
     source = open_source(settings.source, settings.options.raw);
     // Each caller's own is applied.
@@ -257,29 +285,32 @@ void run_session(SessionSettings settings) {
   const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
   raise_kernel_readahead(mount);
   if (!source.single && !settings.options.cross_mounts) tell_left_out(real_path(settings.source));
-  if (fuse_daemonize(settings.foreground ? 1 : 0) != 0)
-    throw std::system_error(errno, std::generic_category(), "going into the background");
-  if (!settings.foreground) log::use(log::Target::system_log);
-  // Threads would not survive going into the background, so they start here.
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);
   state.filesystem = &filesystem;
-  if (mount) filesystem.leave_out(::gnu_dev_makedev(mount->major, mount->minor));
+  if (mount) filesystem.leave_out(device_number(*mount));
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
     kernel_flush.before(node, std::move(done));
   });
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
-  const int error = session.serve(threads.requests);
+  // The place that the command was called from may be unmounted.
+  if (::chdir("/") != 0) throw std::system_error(errno, std::generic_category(), "chdir");
+  if (log_file)
+    log::use(std::move(log_file));
+  else if (background)
+    log::use(log::Target::system_log);
+  if (background) background->leave_caller();
   try {
+    const int error = session.serve(threads.requests);
     filesystem.commit_all();
+    if (error != 0) throw std::system_error(error, std::generic_category(), "session");
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon
     throw;
   }
-  if (error != 0) throw std::system_error(error, std::generic_category(), "session");
 }
 
 }  // namespace bloscfs::fs

@@ -3,10 +3,13 @@
 // tasks.
 
 #include <cstddef>
+#include <thread>
 #include <utility>
+#include <vector>
 
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/thread_pool.hpp>
 
 namespace bloscfs::fs {
 
@@ -15,22 +18,28 @@ namespace bloscfs::fs {
 /// (before Linux 6.12) nothing happens.
 void take_long_turns() noexcept;
 
+/// Not Asio's thread_pool: that waits forever for the threads it has where one more cannot be made.
 class WorkerPool {
  public:
-  explicit WorkerPool(std::size_t threads) : threads_(threads), pool_(threads) {}
-  /// Drops what has not begun and waits for the rest.
-  ~WorkerPool() {
-    pool_.stop();
-    pool_.join();
+  /// Throws std::system_error where the threads cannot be made.
+  explicit WorkerPool(std::size_t threads) : tasks_(static_cast<int>(threads)) {
+    try {
+      while (threads_.size() < threads) threads_.emplace_back([this] { tasks_.run(); });
+    } catch (...) {
+      end();
+      throw;
+    }
   }
+  /// Drops what has not begun and waits for the rest.
+  ~WorkerPool() { end(); }
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  std::size_t threads() const { return threads_; }
+  std::size_t threads() const { return threads_.size(); }
 
   template <typename Task>
   void post(Task&& task) {
-    boost::asio::post(pool_, [task = std::forward<Task>(task)]() mutable {
+    boost::asio::post(tasks_, [task = std::forward<Task>(task)]() mutable {
       static thread_local const bool once = (take_long_turns(), true);
       static_cast<void>(once);
       task();
@@ -38,8 +47,16 @@ class WorkerPool {
   }
 
  private:
-  const std::size_t threads_;
-  boost::asio::thread_pool pool_;
+  void end() {
+    tasks_.stop();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  boost::asio::io_context tasks_;
+  /// Threads wait for tasks even where there are none.
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open_{
+      tasks_.get_executor()};
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace bloscfs::fs

@@ -7,6 +7,7 @@
 #include "fs/mount_lock.hpp"
 #include "fs/printable.hpp"
 #include "fs/recovery.hpp"
+#include "fs/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 
@@ -14,7 +15,8 @@ namespace bloscfs::tools {
 
 int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
-    const fs::MountLock lock(std::filesystem::canonical(options.source), fs::kMountLockPatience);
+    const fs::MountLock lock(std::filesystem::canonical(options.source), fs::kMountLockPatience,
+                             fs::WaitNotice(options.source));
     int status = 0;
     fs::recover_kept(fs::open_source(options.source, false), [&](const fs::KeptFile& kept,
                                                                  const std::string& path) {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "fs/file_error.hpp"
 #include "fs/options.hpp"
 #include "fs/printable.hpp"
 #include "fs/remount.hpp"
@@ -21,6 +22,13 @@ void occupy_standard_descriptors() {
   int fd = 0;
   while (fd >= 0 && fd <= STDERR_FILENO) fd = ::open("/dev/null", O_RDWR);
   if (fd >= 0) ::close(fd);
+}
+
+/// Tells what went wrong with `file`, in one line; returns the exit status.
+int report(const std::string& file, const std::exception& error) {
+  const std::string line = bloscfs::fs::printable(file + ": " + error.what());
+  std::fprintf(stderr, "bloscfs: %s\n", line.c_str());
+  return 1;
 }
 
 }  // namespace
@@ -55,15 +63,16 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bloscfs: %s\n", error.what());
     return 2;
   }
+  const bool is_remount = settings.options.remount;
   try {
-    if (settings.options.remount)
+    if (is_remount)
       bloscfs::fs::remount(settings.mountpoint, settings.options.passed_on);
     else
       bloscfs::fs::run_session(settings);
+  } catch (const bloscfs::fs::FileError& error) {
+    return report(error.file(), error);
   } catch (const std::exception& error) {
-    const std::string line = bloscfs::fs::printable(settings.source + ": " + error.what());
-    std::fprintf(stderr, "bloscfs: %s\n", line.c_str());
-    return 1;
+    return report(is_remount ? settings.mountpoint : settings.source, error);
   }
   return 0;
 }

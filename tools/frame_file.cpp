@@ -11,6 +11,7 @@
 #include "frame/open.hpp"
 #include "fs/ended_mounts.hpp"
 #include "fs/mount_lock.hpp"
+#include "fs/wait_notice.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -42,7 +43,8 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
   fs::wait_for_ended_mounts(path);
   for (int tries = 1;; tries++) {
     try {
-      const fs::MountLock lock(path, fs::kMountLockPatience);  // another file may be there by now
+      // Another file may be there by now.
+      const fs::MountLock lock(path, fs::kMountLockPatience, fs::WaitNotice(path));
       return edit(*open_writer(path));
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;

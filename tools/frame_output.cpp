@@ -15,6 +15,7 @@
 #include "frame/open.hpp"
 #include "frame/sframe_format.hpp"
 #include "frame/throw_errno.hpp"
+#include "fs/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
@@ -86,7 +87,7 @@ void FrameOutput::look_at_target() {
   mode_ = st.st_mode & mode_t{07777};
   target_ = S_ISDIR(st.st_mode) ? Kind::sparse_frame : Kind::file;
   if (target_ == Kind::file && !S_ISREG(st.st_mode)) throw std::runtime_error("is no regular file");
-  lock_.emplace(path, fs::kMountLockPatience);
+  lock_.emplace(path, fs::kMountLockPatience, fs::WaitNotice(shown_name_));
   if (target_ == Kind::file) return;
   require_sframe(path);
   search_mode_ = mode_;

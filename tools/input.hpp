@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 
 #include "frame/snapshot.hpp"
+#include "fs/file_error.hpp"
 #include "fs/frame_reader.hpp"
 
 namespace bloscfs::tools {
@@ -29,16 +29,7 @@ class Input {
   fs::FrameReader reader_;
 };
 
-/// Something is wrong with another file than the one that is worked on.
-class FileError : public std::runtime_error {
- public:
-  FileError(std::string file, const std::string& what)
-      : std::runtime_error(what), file_(std::move(file)) {}
-  const std::string& file() const { return file_; }
-
- private:
-  std::string file_;
-};
+using fs::FileError;
 
 /// What went wrong, without the exception's category: "No such file or directory".
 std::string reason(const std::exception& error);

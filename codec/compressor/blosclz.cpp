@@ -51,16 +51,20 @@ class BloscLz {
 
   bool run() {
     if (in_.empty()) return false;
-    unsigned op = in_[read_++] & 31U;  // the first one is a literal whatever its top bits say
+    unsigned op = next() & 31U;  // the first one is a literal whatever its top bits say
     for (;;) {
       const bool good = op < 32 ? literal(op + 1) : match(op);
       if (!good) return false;
       if (read_ == in_.size()) return op < 32 && written_ == out_.size();  // a match never ends it
-      op = in_[read_++];
+      op = next();
     }
   }
 
  private:
+  /// Callers know that there is one: std::span would look again, at 2.5 % of a decompression's
+  /// time.
+  std::uint8_t next() { return in_.data()[read_++]; }
+
   bool literal(std::size_t size) {
     const std::size_t left = in_.size() - read_;
     const std::size_t room = out_.size() - written_;
@@ -82,12 +86,12 @@ class BloscLz {
     size += kMinMatch;
     if (read_ == in_.size()) return false;
     const std::size_t high = op & 31U;
-    const std::size_t low = in_[read_++];
+    const std::size_t low = next();
     std::size_t distance = (high << 8 | low) + 1;
     if (high == 31 && low == 255) {
       if (in_.size() - read_ < 2) return false;
-      distance = kFarDistance + (std::size_t{in_[read_]} << 8 | in_[read_ + 1]);
-      read_ += 2;
+      const std::size_t far_high = next();
+      distance = kFarDistance + (far_high << 8 | next());
     }
     if (distance > written_ || size > room) return false;
     copy_match(out_.data() + written_, distance, size, room);
@@ -100,7 +104,7 @@ class BloscLz {
     std::uint8_t more = 255;
     while (more == 255) {
       if (read_ == in_.size() || size > room) return false;
-      more = in_[read_++];
+      more = next();
       size += more;
     }
     return true;

@@ -29,12 +29,37 @@ BOOST_AUTO_TEST_CASE(parses_sizes_with_units) {
 }
 
 BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_not_quite_numbers) {
-  for (const char* list :
-       {"cache_size=", "cache_size=64m", "cache_size=-1", "cache_size=6 4M", "cache_size=0x10M",
-        "cache_size=99999999999999999999", "cache_size=9999999999G", "cache_size=1K", "cache_size",
-        "threads=0", "threads=2.5", "threads=1000", "threads=+4", "uid=-1", "uid=root",
-        "idle_timeout=1s", "raw=1", "verify=yes"})
+  for (const char* list : {"cache_size=",
+                           "cache_size=64m",
+                           "cache_size=-1",
+                           "cache_size=6 4M",
+                           "cache_size=0x10M",
+                           "cache_size=99999999999999999999",
+                           "cache_size=9999999999G",
+                           "cache_size=1K",
+                           "cache_size",
+                           "threads=0",
+                           "threads=2.5",
+                           "threads=1000",
+                           "threads=+4",
+                           "uid=-1",
+                           "uid=root",
+                           "idle_timeout=1s",
+                           "raw=1",
+                           "verify=yes",
+                           "log",
+                           "log="})
     BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list) != ""); }
+}
+
+BOOST_AUTO_TEST_CASE(refuses_a_part_that_is_larger_than_the_whole) {
+  for (const char* list :
+       {"dirty_limit=257M", "dirty_limit=65M,cache_size=64M", "cache_size=64M,dirty_limit=1G"})
+    BOOST_TEST_CONTEXT(list) {
+      BOOST_TEST(message_of(list).find("no more than cache_size") != std::string::npos);
+    }
+  BOOST_TEST(message_of("dirty_limit=256M") == "");
+  BOOST_TEST(message_of("dirty_limit=300M,cache_size=1G") == "");
 }
 
 BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
@@ -53,14 +78,27 @@ BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
   BOOST_TEST(options.passed_on == (std::vector<std::string>{"ro", "allow_other", "nosuid"}));
 }
 
+BOOST_AUTO_TEST_CASE(takes_rw_for_the_user_s_word_unless_mount_has_put_it_there) {
+  for (const char* list : {"", "allow_other,nosuid,nodev"})
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::shown);
+  for (const char* list : {"rw", "rw,nosuid", "ro,rw,dev"})
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::refused);
+  for (const char* list : {"rw,dev,suid", "rw,nosuid,nodev,noexec,allow_other"})
+    BOOST_CHECK(parse_options({list}).unwritable == Unwritable::told_of);
+}
+
 BOOST_AUTO_TEST_CASE(accepts_words_of_fstab_lines) {
   BOOST_TEST(
       parse_options({"defaults,noauto,nofail,x-systemd.automount,_netdev"}).passed_on.empty());
 }
 
+BOOST_AUTO_TEST_CASE(keeps_commas_of_paths) {
+  BOOST_TEST(parse_options({R"(log=/a\,b\\c,raw)"}).log_file == R"(/a,b\c)");
+}
+
 BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
   for (const char* name :
-       {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid="})
+       {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid=", "log="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }
 

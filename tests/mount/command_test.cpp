@@ -1,17 +1,17 @@
 // The command line: options, messages, exit statuses, background, signals, mount(8).
 
+#include <algorithm>
 #include <cstdlib>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
-#include <signal.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/mount/place.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -21,62 +21,6 @@ namespace bloscfs::test {
 namespace {
 
 using boost::unit_test::precondition;
-
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-/// The daemon whose command line names `point`; daemons in the background become our children.
-pid_t daemon_of(const fs_std::path& point) {
-  for (const auto& entry : fs_std::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::error_code ignored;
-    try {
-      const auto bytes = read_file(entry.path() / "cmdline");
-      if (contains({bytes.begin(), bytes.end()}, point.string())) return std::stoi(name);
-    } catch (const std::system_error&) {
-      continue;  // ended meanwhile
-    }
-  }
-  return -1;
-}
-
-/// Exit status of an adopted daemon once it ends; -1 when it does not within ten seconds.
-int wait_for(pid_t pid) {
-  for (int i = 0; i < 1000; ++i) {
-    int status = 0;
-    if (waitpid(pid, &status, WNOHANG) == pid)
-      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    usleep(10000);
-  }
-  return -1;
-}
-
-/// A frame and a place to mount it, unmounted at the end whatever happened.
-struct Place {
-  Place() : point(home / "mnt"), frame(home / "a.b2frame") {
-    prctl(PR_SET_CHILD_SUBREAPER, 1);
-    fs_std::create_directory(point);
-    write_file(frame, flat_frame(std::string("contents")));
-  }
-  ~Place() {
-    force_unmount(point);
-    const pid_t pid = daemon_of(point);
-    if (pid > 0 && wait_for(pid) < 0) {
-      kill(pid, SIGKILL);
-      wait_for(pid);
-    }
-  }
-  ProcessResult bloscfs(Arguments options) const {
-    options.insert(options.begin(), bloscfs_program());
-    options.push_back(frame);
-    options.push_back(point);
-    return run(options);
-  }
-  TempDir home;
-  fs_std::path point, frame;
-};
 
 }  // namespace
 
@@ -112,9 +56,9 @@ BOOST_AUTO_TEST_CASE(bad_numbers_are_refused) {
        {"cache_size=", "cache_size=x", "cache_size=12Q", "cache_size=-1", "cache_size=1.5G",
         "cache_size= 1M", "cache_size=1M2", "cache_size=99999999999999999999", "cache_size",
         "cache_size=0x10", "threads=-1", "threads=many", "idle_timeout=1s",
-        "idle_timeout=", "threads=4294967296"}) {
+        "idle_timeout=", "threads=4294967296", "cache_size=8M,dirty_limit=9M"}) {
     const auto result = place.bloscfs({"-o", option});
-    BOOST_TEST(!result.ok(), option);
+    BOOST_TEST(result.status == 2, option);
     BOOST_TEST(!is_mounted(place.point), option);
     force_unmount(place.point);
   }
@@ -147,6 +91,53 @@ BOOST_AUTO_TEST_CASE(mountpoint_must_be_a_directory_outside_of_source) {
     BOOST_TEST(contains(nested.err, "lies inside"), nested.err);
     BOOST_TEST(!is_mounted(place.point));
   }
+}
+
+BOOST_AUTO_TEST_CASE(messages_name_what_is_at_fault_once) {
+  const Place place;
+  const std::string home = place.home.path(), point = place.point, frame = place.frame;
+  write_file(place.home / "file", "plain");
+  write_file(place.home / "cut.b2frame", flat_frame(std::string("contents")));
+  fs_std::resize_file(place.home / "cut.b2frame", 100);
+  struct Case {
+    std::string source, point, option, expected;
+  };
+  const std::string nowhere = home + "/nowhere", file = home + "/file", cut = home + "/cut.b2frame";
+  for (const auto& [source, on, option, expected] :
+       {Case{nowhere, point, "raw", nowhere + ": No such file or directory\n"},
+        {file, point, "raw",
+         file + ": neither a directory nor a Blosc2 frame nor a Bloscpack file\n"},
+        {file + "/x", point, "raw", file + "/x: Not a directory\n"},
+        {cut, point, "raw", cut + ": frame header: frame_len "},
+        {frame, nowhere, "raw", nowhere + ": No such file or directory\n"},
+        {frame, file, "raw", file + ": not a directory\n"},
+        {frame, file + "/x", "raw", file + "/x: Not a directory\n"},
+        {home, point, "raw", point + ": lies inside " + home + "\n"},
+        {frame, nowhere, "remount", nowhere + ": No such file or directory\n"},
+        {frame, point, "remount", point + ": no bloscfs is mounted there\n"}}) {
+    const auto result = run({bloscfs_program(), "-o", option, source, on});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err.starts_with("bloscfs: " + expected), result.err);
+    BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_may_not_be_read_is_named_once, *precondition(needs_fuse_as_root)) {
+  const Place place;
+  fs_std::permissions(place.home.path(), fs_std::perms(0755));
+  fs_std::create_directory(place.home / "closed");
+  for (const auto& path : {place.home / "closed", place.frame})
+    fs_std::permissions(path, fs_std::perms(0));
+  ProcessSettings settings;
+  settings.uid = nobody();
+  const auto result_for = [&](const fs_std::path& source) {
+    return run({bloscfs_program(), source, place.point}, settings).err;
+  };
+  const std::string closed = place.home / "closed";
+  BOOST_TEST(result_for(closed) == "bloscfs: " + closed + ": Permission denied\n");
+  BOOST_TEST(result_for(closed + "/x") == "bloscfs: " + closed + "/x: Permission denied\n");
+  BOOST_TEST(result_for(place.frame) ==
+             "bloscfs: " + place.frame.string() + ": open: Permission denied\n");
 }
 
 BOOST_AUTO_TEST_CASE(closed_standard_descriptors_do_no_harm, *precondition(needs_fuse)) {
@@ -228,17 +219,22 @@ BOOST_AUTO_TEST_CASE(idle_mount_ends_itself_when_asked, *precondition(needs_fuse
   BOOST_TEST(!is_mounted(mount.path()));
 }
 
+/// For mount.fuse3, which mount(8) runs: that itself would have it search bloscfs in the system's
+/// own directories.
+ProcessSettings with_bloscfs_in_path(const TempDir& programs) {
+  fs_std::create_symlink(bloscfs_program(), programs / "bloscfs");
+  ProcessSettings settings;
+  settings.environment = {"PATH=" + programs.path().string() + ":" + std::getenv("PATH")};
+  return settings;
+}
+
 BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
                      *precondition(needs_fuse_as_root) *
                          precondition(needs_programs("mount.fuse3 findmnt"))) {
   const Place place;
-  fs_std::create_symlink(bloscfs_program(), place.home / "bloscfs");
-  ProcessSettings settings;
-  settings.environment = {"PATH=" + place.home.path().string() + ":" + std::getenv("PATH")};
-  // What mount(8) runs for this type; it would search bloscfs in the system's own directories.
   const auto result = run({"mount.fuse3", place.frame.string(), place.point.string(), "-t",
                            "fuse.bloscfs", "-o", "ro,allow_other,cache_size=16M"},
-                          settings);
+                          with_bloscfs_in_path(place.home));
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(is_mounted(place.point));
   BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
@@ -246,17 +242,56 @@ BOOST_AUTO_TEST_CASE(mount_program_mounts_as_from_fstab,
   BOOST_TEST(run({"umount", place.point.string()}).ok());
 }
 
-/// What mount(8) runs for `mount -o remount,...`: it would search bloscfs in the system's own
-/// directories.
+/// A directory in which nothing can be written, not by root either.
+struct ReadOnlySource {
+  ReadOnlySource() {
+    write_file(directory / "a.b2frame", flat_frame(std::string("contents")));
+    BOOST_TEST_REQUIRE(run({"mount", "--bind", "-o", "ro", path(), path()}).ok());
+  }
+  ~ReadOnlySource() { force_unmount(directory.path()); }
+  std::string path() const { return directory.path().string(); }
+  TempDir directory;
+};
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_read_only_unless_rw_was_asked_for,
+                     *precondition(needs_fuse_as_root) * precondition(needs_programs("mount"))) {
+  const ReadOnlySource source;
+  {
+    Mount mount(source.path());
+    BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
+    BOOST_TEST(mount.log() == "");
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  const TempDir point;
+  const auto refused = run({bloscfs_program(), "-o", "rw", source.path(), point.path().string()});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(refused.err == "bloscfs: " + source.path() +
+                                ": cannot be written: Read-only file system; mount it with ro, or "
+                                "without rw\n");
+  BOOST_TEST(!is_mounted(point.path()));
+}
+
+/// mount(8) adds rw to what it was given.
+BOOST_AUTO_TEST_CASE(mount_program_is_told_that_what_cannot_be_written_is_read_only,
+                     *precondition(needs_fuse_as_root) *
+                         precondition(needs_programs("mount mount.fuse3"))) {
+  const ReadOnlySource source;
+  const Place place;
+  const auto result =
+      run({"mount.fuse3", source.path(), place.point.string(), "-t", "fuse.bloscfs", "-o", "rw"},
+          with_bloscfs_in_path(place.home));
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(contains(result.err, "Read-only file system; mounted read-only"),
+             result.description());
+  BOOST_TEST((read_file(place.point / "a") == bytes_of("contents")));
+}
+
 ProcessResult run_remount(const fs_std::path& source, const Mount& mount,
                           const std::string& flags) {
   const TempDir programs;
-  fs_std::create_symlink(bloscfs_program(), programs / "bloscfs");
-  ProcessSettings settings;
-  settings.environment = {"PATH=" + programs.path().string() + ":" + std::getenv("PATH")};
   return run({"mount.fuse3", source.string(), mount.path().string(), "-t", "fuse.bloscfs", "-o",
               flags + ",nosuid,nodev,relatime,remount,user_id=0,group_id=0,max_read=1048576"},
-             settings);
+             with_bloscfs_in_path(programs));
 }
 
 BOOST_AUTO_TEST_CASE(a_mount_is_made_read_only_and_writable_again,

@@ -391,6 +391,27 @@ BOOST_AUTO_TEST_CASE(a_second_writable_mount_waits_and_is_refused, *precondition
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_second_writable_mount_says_at_once_whom_it_waits_for,
+                     *precondition(needs_fuse)) {
+  const TempDir source, home;
+  const fs_std::path point = home / "mnt";
+  fs_std::create_directory(point);
+  Maker(source.path()).plain("p");
+  Mount mount(source.path());
+  Child second({bloscfs_program(), "-f", source.path(), point}, home / "log");
+  const std::string expected = source.path().string() + ": is mounted for writing at " +
+                               mount.path().string() + "; waiting up to 30 s for its end\n";
+  BOOST_TEST(comes_true([&] {
+    const ByteVector log = read_file(home / "log");
+    return std::string(log.begin(), log.end()).ends_with(expected);
+  }));
+  BOOST_TEST(!is_mounted(point));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  BOOST_TEST(comes_true([&] { return is_mounted(point); }));
+  BOOST_TEST(force_unmount(point));
+  BOOST_TEST(second.wait(Seconds(20)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

@@ -91,3 +91,9 @@ extern "C" ssize_t pread64(int fd, void* out, size_t size, off64_t offset) {
   if (fails("read", fd)) return -1;
   return next<ReadAt>("pread64")(fd, out, size, offset);
 }
+
+// What programs call whose open() is checked by the C library, where they give no mode.
+extern "C" int __open64_2(const char* path, int flags) { return open64(path, flags); }
+extern "C" int __openat64_2(int directory, const char* path, int flags) {
+  return openat64(directory, path, flags);
+}

@@ -1,12 +1,15 @@
 // b2frame set-meta and compact.
 
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/file.h>
 
+#include "fs/mount_lock.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
@@ -42,6 +45,10 @@ class Frame {
     for (const auto& [name, file] : layers)
       arguments.push_back(name + "=" + (file.empty() ? "" : (scratch_ / file).string()));
     return b2frame(arguments);
+  }
+  std::string text_of(const char* name) const {
+    const ByteVector bytes = read_file(scratch_ / name);
+    return {bytes.begin(), bytes.end()};
   }
   json vlmetalayers() const { return info_of(path()).at("vlmetalayers"); }
   bool is_sound() const {
@@ -146,6 +153,36 @@ BOOST_AUTO_TEST_CASE(waits_for_what_has_no_name_before_a_mount_is_done) {
   const ProcessResult result = b2frame({"info", there});
   release.join();
   BOOST_TEST(result.ok(), result.description());
+}
+
+BOOST_AUTO_TEST_CASE(says_that_it_waits_where_that_takes_long) {
+  const Frame frame;
+  for (const int milliseconds : {300, 1500}) {
+    std::optional<fs::MountLock> held(std::in_place, frame.path(), fs::kMountLockPatience);
+    std::thread release([&] {
+      std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
+      held.reset();
+    });
+    const ProcessResult result = frame.set_meta({{"note", "text"}});
+    release.join();
+    BOOST_TEST(result.ok(), result.description());
+    const std::string expected = "b2frame: " + frame.path() +
+                                 ": is being written to by another bloscfs or b2frame; waiting up "
+                                 "to 30 s for its end\n";
+    BOOST_TEST(result.err == (milliseconds < 1000 ? "" : expected));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(says_at_once_which_mount_it_waits_for, *precondition(needs_fuse)) {
+  const Frame frame;
+  Mount mount(frame.path());
+  Child waiting({B2FRAME, "compact", frame.path()}, frame.file("log"));
+  const std::string expected = "b2frame: " + frame.path() + ": is mounted for writing at " +
+                               mount.path().string() + "; waiting up to 30 s for its end\n";
+  BOOST_TEST(comes_true([&] { return frame.text_of("log") == expected; }), frame.text_of("log"));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  BOOST_TEST(waiting.wait(Seconds(20)));
+  BOOST_TEST(waiting.result().ok(), waiting.result().description());
 }
 
 BOOST_AUTO_TEST_CASE(reads_at_once_what_is_mounted, *precondition(needs_fuse)) {

@@ -1,0 +1,21 @@
+#pragma once
+// What is wrong with a file other than the one that a program works on.
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace bloscfs::fs {
+
+/// what() does not name the file: who reports it does.
+class FileError : public std::runtime_error {
+ public:
+  FileError(std::string file, const std::string& what)
+      : std::runtime_error(what), file_(std::move(file)) {}
+  const std::string& file() const { return file_; }
+
+ private:
+  std::string file_;
+};
+
+}  // namespace bloscfs::fs

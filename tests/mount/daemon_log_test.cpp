@@ -1,0 +1,90 @@
+// Where a daemon's messages go.
+
+#include <boost/test/unit_test.hpp>
+#include <sys/stat.h>
+
+#include "tests/mount/place.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+std::string logged_in(const fs_std::path& file) {
+  const ByteVector bytes = read_file(file);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// A directory whose mount has something to tell when it is listed.
+struct DamagedSource {
+  DamagedSource() {
+    write_file(directory / "cut.b2frame", flat_frame(std::string("contents")));
+    fs_std::resize_file(directory / "cut.b2frame", 100);
+  }
+  std::string path() const { return directory.path(); }
+  TempDir directory;
+};
+
+constexpr const char* kTold = "[bloscfs] [warning] cut.b2frame: shown as it is: frame header: ";
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(daemon_log)
+
+BOOST_AUTO_TEST_CASE(messages_of_the_background_are_appended_to_a_file, *precondition(needs_fuse)) {
+  const DamagedSource source;
+  const Place place;
+  const fs_std::path log = place.home / "daemon.log";
+  for (const bool is_new : {true, false}) {
+    if (!is_new) write_file(log, "before\n");
+    const auto result =
+        run({"sh", "-c", "umask 0; cd \"$0\" && exec \"$1\" -o log=daemon.log \"$2\" \"$3\"",
+             place.home.path(), bloscfs_program(), source.path(), place.point});
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(result.err == "");
+    BOOST_TEST(fs_std::exists(place.point / "cut.b2frame"));
+    const std::string text = logged_in(log);
+    BOOST_TEST(contains(text, kTold), text);
+    BOOST_TEST(text.starts_with(is_new ? "[" : "before\n["), text);
+    struct stat st {};
+    BOOST_TEST_REQUIRE(stat(log.c_str(), &st) == 0);
+    BOOST_TEST((st.st_mode & 07777) == 0600u);
+    const pid_t pid = daemon_of(place.point);
+    BOOST_TEST(force_unmount(place.point));
+    BOOST_TEST(wait_for(pid) == 0);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(messages_of_the_foreground_go_to_a_file_if_there_is_one,
+                     *precondition(needs_fuse)) {
+  const DamagedSource source;
+  const TempDir home;
+  for (const bool has_file : {false, true}) {
+    MountSettings settings;
+    if (has_file) settings.options = {"log=" + (home / "log").string()};
+    Mount mount(source.path(), settings);
+    BOOST_TEST(fs_std::exists(mount / "cut.b2frame"));
+    BOOST_TEST(contains(has_file ? logged_in(home / "log") : mount.log(), kTold));
+    if (has_file) BOOST_TEST(mount.log() == "");
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_error_at_start) {
+  const Place place;
+  const std::string home = place.home.path();
+  for (const auto& [file, reason] :
+       {std::pair<std::string, std::string>{home + "/none/log", "No such file or directory"},
+        {home, "Is a directory"},
+        {place.frame.string() + "/log", "Not a directory"}}) {
+    const auto result = place.bloscfs({"-o", "log=" + file});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err == "bloscfs: " + file + ": " + reason + "\n");
+    BOOST_TEST(!is_mounted(place.point));
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

@@ -1,0 +1,76 @@
+#pragma once
+// A frame, a place to mount it from the command line, and the daemon that then runs in the
+// background.
+
+#include <string>
+#include <system_error>
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The daemon whose command line names `point`; daemons in the background become our children.
+inline pid_t daemon_of(const fs_std::path& point) {
+  for (const auto& entry : fs_std::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::error_code ignored;
+    try {
+      const auto bytes = read_file(entry.path() / "cmdline");
+      if (contains({bytes.begin(), bytes.end()}, point.string())) return std::stoi(name);
+    } catch (const std::system_error&) {
+      continue;  // ended meanwhile
+    }
+  }
+  return -1;
+}
+
+/// Exit status of an adopted daemon once it ends; -1 when it does not within ten seconds.
+inline int wait_for(pid_t pid) {
+  for (int i = 0; i < 1000; ++i) {
+    int status = 0;
+    if (waitpid(pid, &status, WNOHANG) == pid)
+      return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    usleep(10000);
+  }
+  return -1;
+}
+
+/// A frame and a place to mount it, unmounted at the end whatever happened.
+struct Place {
+  Place() : point(home / "mnt"), frame(home / "a.b2frame") {
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    fs_std::create_directory(point);
+    write_file(frame, flat_frame(std::string("contents")));
+  }
+  ~Place() {
+    force_unmount(point);
+    const pid_t pid = daemon_of(point);
+    if (pid > 0 && wait_for(pid) < 0) {
+      kill(pid, SIGKILL);
+      wait_for(pid);
+    }
+  }
+  ProcessResult bloscfs(Arguments options) const {
+    options.insert(options.begin(), bloscfs_program());
+    options.push_back(frame);
+    options.push_back(point);
+    return run(options);
+  }
+  TempDir home;
+  fs_std::path point, frame;
+};
+
+}  // namespace bloscfs::test
