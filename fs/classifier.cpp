@@ -126,6 +126,7 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.is_sframe = false;
   entry.source = entry.entry;
+  entry.is_replaced = error == std::errc(ESTALE);
   if (is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
   if (S_ISREG(entry.entry.st_mode)) {

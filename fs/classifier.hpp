@@ -29,6 +29,7 @@ struct SourceEntry {
   bool is_sframe = false;
   bool is_bloscpack = false;
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
+  bool is_replaced = false;        ///< something else had the name when it was to be looked at
   bool has_metalayers = true;      ///< containers: false if there are none to list
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view

@@ -148,8 +148,8 @@ std::optional<SourceEntry> Tree::successor(const NodeName& name) {
   const ReadLock names(names_);
   const auto st = name.is_lost ? std::nullopt : root_.stat(name.path());
   if (!st) return std::nullopt;
-  SourceEntry entry = classifier_.look({name.path(), identity_of(*st)}, *st);
-  if (entry.unreadable) throw std::system_error(entry.unreadable, name.path().text());
+  auto entry = judge(name.path(), *st);
+  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, name.path().text());
   return entry;
 }
 

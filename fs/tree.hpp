@@ -179,6 +179,8 @@ class Tree {
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
   std::optional<SourceEntry> look(const SourcePath& path);
+  /// What the bytes of the object there say, of which `st` is known, or of what takes its place.
+  std::optional<SourceEntry> judge(const SourcePath& path, const struct stat& st);
   /// The same; throws where what it is could not be found out.
   std::optional<SourceEntry> look_whole(const SourcePath& path);
   enum class Own { leading, any };

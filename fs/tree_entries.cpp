@@ -12,16 +12,30 @@ namespace {
 
 /// Entries that are looked at in one go.
 constexpr std::size_t kListBatch = 256;
+/// How often a name may get another object while what it leads to is looked at.
+constexpr int kTries = 20;
 
 }  // namespace
+
+std::optional<SourceEntry> Tree::judge(const SourcePath& path, const struct stat& st) {
+  SourceEntry entry = classifier_.look({path, identity_of(st)}, st);
+  for (int tries = 1; entry.is_replaced && tries < kTries; tries++) {
+    const auto now = root_.stat(path);
+    if (!now) return std::nullopt;
+    entry = classifier_.look({path, identity_of(*now)}, *now);
+  }
+  return entry;
+}
 
 std::optional<SourceEntry> Tree::look(const SourcePath& path) {
   const auto st = root_.stat(path);
   if (!st) return std::nullopt;
   if (auto own = own_entry(path, *st, Own::leading)) return own;
-  SourceEntry entry = classifier_.look({path, identity_of(*st)}, *st);
+  const auto judged = judge(path, *st);
+  if (!judged) return std::nullopt;
+  SourceEntry entry = *judged;
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
-  if (auto own = own_entry(path, *st, Own::leading)) return own;
+  if (auto own = own_entry(path, entry.entry, Own::leading)) return own;
   if (!entry.is_container || entry.is_sframe) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.entry));
