@@ -20,6 +20,7 @@ namespace {
 constexpr std::int32_t kLongestRunCode = -255;
 constexpr std::uint8_t kRunToken = 0x01;
 constexpr std::size_t kSizeField = 4;
+constexpr std::size_t kLargeStep = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -50,6 +51,11 @@ struct BlockDecoder::State {
   Decompressor& decompressor(CodecId id);
   MutableBytes scratch_of(std::size_t size);
 
+  void pass(std::size_t bytes) const {
+    if (checkpoint != nullptr && bytes >= kLargeStep) checkpoint();
+  }
+
+  Checkpoint checkpoint = nullptr;
   std::map<CodecId, std::unique_ptr<Decompressor>> decompressors;
   CodecId latest_id{};
   Decompressor* latest = nullptr;  ///< for latest_id, once there is any
@@ -148,6 +154,7 @@ void BlockDecoder::State::decode_streams(Job& job, MutableBytes out) {
   const std::size_t count = job.stream_count(out.size());
   const std::size_t stream_size = out.size() / count;
   for (std::size_t i = 0; i < count; ++i) {
+    pass(stream_size);
     const MutableBytes place = out.subspan(i * stream_size, stream_size);
     const Bytes stream = decode_stream(job, place);
     if (stream.data() != place.data()) std::memcpy(place.data(), stream.data(), stream.size());
@@ -159,8 +166,10 @@ void BlockDecoder::State::decode_shuffled(Job& job, MutableBytes spare, MutableB
   std::array<const std::uint8_t*, kMaxShuffleWidth> streams;
   const std::size_t count = job.stream_count(out.size());
   const std::size_t stream_size = out.size() / count;
-  for (std::size_t i = 0; i < count; ++i)
+  for (std::size_t i = 0; i < count; ++i) {
+    pass(stream_size);
     streams[i] = decode_stream(job, spare.subspan(i * stream_size, stream_size)).data();
+  }
   unshuffle_streams({streams.data(), count}, out);
 }
 
@@ -195,8 +204,11 @@ void BlockDecoder::State::decode(const Chunk& chunk, std::int32_t block, Bytes s
   if (is_shuffled_by_stream(header, job.stream_count(out.size())))
     return decode_shuffled(job, spare, out);
   decode_streams(job, filtered_buffer(header, out, spare));
-  undo_filters(header, !chunk.needs_reference(block), reference, out, spare);
+  undo_filters(header, !chunk.needs_reference(block), reference, out, spare,
+               out.size() >= kLargeStep ? checkpoint : nullptr);
 }
+
+void BlockDecoder::set_checkpoint(Checkpoint checkpoint) { state_->checkpoint = checkpoint; }
 
 void BlockDecoder::decode_all(const Chunk& chunk, Bytes stored, MutableBytes out) {
   const auto part = [](auto bytes, const ByteRange& range) {

@@ -26,6 +26,10 @@ class BlockDecoder {
   /// All blocks to `out`, of chunk.nbytes() bytes; `stored` is the whole chunk.
   void decode_all(const Chunk& chunk, Bytes stored, MutableBytes out);
 
+  /// Called between the steps of large blocks; what it throws ends the decoding.
+  using Checkpoint = void (*)();
+  void set_checkpoint(Checkpoint checkpoint);
+
   /// Bytes of scratch held now, codec contexts not counted.
   std::size_t scratch_memory() const;
   /// Gives back scratch above `keep` bytes.

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "fs/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -37,6 +39,8 @@ constexpr std::size_t kHeldBesides = std::size_t{16} << 20;
 constexpr int kMaxPassedOver = 8;
 /// Work below this size needs no permit: a few readers at once do not matter.
 constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
+/// How soon who waits for others notices that nobody waits for him.
+constexpr std::chrono::milliseconds kBetweenChecks{100};
 
 }  // namespace
 
@@ -95,7 +99,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
                                       Purpose purpose, const std::function<Made()>& make) {
   const std::size_t hash = CacheKeyHash{}(key);
   Shard& shard = shards_[hash % kShards];
-  {
+  for (;;) {
     const MutexLock lock(shard.mutex);
     auto [position, inserted] = shard.entries.try_emplace(key);
     if (inserted && purpose == Purpose::readahead && just_spent_.contains(hash)) {
@@ -107,12 +111,14 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
       stats_.cache_hits++;
       count_use(entry, purpose);
       const std::shared_ptr<Pending> pending = entry.pending;
-      if (pending) return wait_for(shard, *pending);
-      return entry.value;
+      if (!pending) return entry.value;
+      if (auto value = wait_for(shard, *pending)) return *std::move(value);
+      continue;
     }
     entry.key = key;
     entry.unread = purpose == Purpose::readahead;
     entry.pending = std::make_shared<Pending>();
+    break;
   }
   stats_.cache_misses++;
   if (purpose != Purpose::readahead) just_spent_.read(hash, purpose);
@@ -151,9 +157,17 @@ void BlockCache::count_use(Entry& entry, Purpose purpose) const {
   if (entry.uses < kMaxUses) entry.uses++;
 }
 
-BlockCache::Value BlockCache::wait_for(Shard& shard, const Pending& pending) {
-  while (!pending.done) shard.made.wait(shard.mutex);
-  if (pending.error) std::rethrow_exception(pending.error);
+/// nullopt where it was not made because the request that did so has ended.
+std::optional<BlockCache::Value> BlockCache::wait_for(Shard& shard, const Pending& pending) {
+  while (!pending.done) {
+    shard.made.wait_for(shard.mutex, kBetweenChecks);
+    RequestLimits::check();
+  }
+  try {
+    if (pending.error) std::rethrow_exception(pending.error);
+  } catch (const RequestEnded&) {
+    return std::nullopt;
+  }
   return pending.value;
 }
 
@@ -195,8 +209,10 @@ BlockCache::LargeWork::LargeWork(BlockCache& cache, std::int64_t bytes)
   if (bytes_ == 0) return;
   cache_.check_affordable(bytes_);
   const MutexLock lock(cache_.large_mutex_);
-  while (cache_.large_work_ + bytes_ > cache_.capacity_ / 2)
-    cache_.large_freed_.wait(cache_.large_mutex_);
+  while (cache_.large_work_ + bytes_ > cache_.capacity_ / 2) {
+    cache_.large_freed_.wait_for(cache_.large_mutex_, kBetweenChecks);
+    RequestLimits::check();
+  }
   cache_.large_work_ += bytes_;
 }
 

@@ -13,6 +13,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -55,8 +56,8 @@ class BlockCache {
   /// The value under `key`, made by `make` if it is absent. While `make` runs, `working_memory`
   /// bytes are taken from the budget; afterwards the value's own memory() and kEntryCost are.
   /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
-  /// throws, to everyone who waits for the value; failures are not kept. Null only for readahead of
-  /// what lacks() has become false for.
+  /// throws, to everyone who waits for the value, but for RequestEnded; failures are not kept. Null
+  /// only for readahead of what lacks() has become false for.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make,
                                Purpose purpose = Purpose::read) {
@@ -172,7 +173,7 @@ class BlockCache {
                 const std::function<Made()>& make);
   void count_use(Entry& entry, Purpose purpose) const;
   void check_affordable(std::size_t working) const;
-  Value wait_for(Shard& shard, const Pending& pending) REQUIRES(shard.mutex);
+  std::optional<Value> wait_for(Shard& shard, const Pending& pending) REQUIRES(shard.mutex);
   void finish(Shard& shard, const CacheKey& key, std::size_t hash, Purpose purpose, Made made);
   void fail(Shard& shard, const CacheKey& key);
   void reserve(std::size_t bytes);

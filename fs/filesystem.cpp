@@ -14,6 +14,7 @@
 #include "frame/open.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/log.hpp"
+#include "fs/request_limits.hpp"
 #include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
@@ -262,6 +263,7 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
     handle.readahead.was_read(offset + size);
     stats_.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
+    if (is_interruption(error)) throw;
     stats_.io_errors++;
     log_bad_data(handle.node, error);
     // A direct reader may be given what precedes the bad place; through the page cache the kernel

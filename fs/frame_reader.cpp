@@ -66,7 +66,11 @@ auto naming_chunk(std::int64_t chunk, Step step) {
 }  // namespace
 
 codec::BlockDecoder& thread_decoder() {
-  static thread_local codec::BlockDecoder decoder;
+  static thread_local codec::BlockDecoder decoder = [] {
+    codec::BlockDecoder made;
+    made.set_checkpoint(&RequestLimits::check);
+    return made;
+  }();
   return decoder;
 }
 

@@ -5,6 +5,7 @@
 
 #include "fs/attributes.hpp"
 #include "fs/reply.hpp"
+#include "fs/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -25,12 +26,15 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
     fuse_reply_err(request, EOPNOTSUPP);
     return;
   }
-  guarded(request, "getxattr",
-          [&] { reply_sized(request, filesystem(request).read_attribute(inode, name), size); });
+  guarded(request, "getxattr", [&] {
+    const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+    reply_sized(request, filesystem(request).read_attribute(inode, name), size);
+  });
 }
 
 void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   guarded(request, "listxattr", [&] {
+    const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
     for (const std::string& name : filesystem(request).list_attributes(inode)) {
       list += name;

@@ -15,6 +15,7 @@
 #include "fs/kernel_channel.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
+#include "fs/request_limits.hpp"
 #include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
@@ -85,6 +86,7 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
                  offset);
       return;
     }
+    const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     ReplyData data(fs.is_kept_by_kernel());
     fs.read(*handle, offset, static_cast<std::int64_t>(size), data);
     fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));

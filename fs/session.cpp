@@ -54,6 +54,8 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->want |= connection->capable & kWantedCapabilities;
   // The later form of this is agreed on in fs/kernel_channel.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
+  // Nobody could interrupt a read that the kernel does not wait for itself.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
   // Listing has judged every file, so that its attributes cost less than a lookup later.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
   if (static_cast<const MountState*>(state)->writeback)

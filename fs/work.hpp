@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "fs/request_limits.hpp"
 
 namespace bloscfs::fs {
 
@@ -22,8 +23,12 @@ class Work {
 
   bool exhausted() const { return done_ > limit_; }
   /// Called before `bytes` are produced. Throws codec::Error(too_large) if the limit was passed
-  /// before: one step is always allowed, however large.
+  /// before: one step is always allowed, however large. RequestEnded as RequestLimits::check().
   void begin(std::int64_t bytes) {
+    if (done_ >= next_check_) {
+      RequestLimits::check();
+      next_check_ = done_ + kBetweenChecks;
+    }
     if (exhausted())
       throw codec::Error(codec::FormatErrc::too_large,
                          fmt::format("one request needs more than {} bytes decoded", limit_));
@@ -33,8 +38,11 @@ class Work {
   void add(std::int64_t bytes) { done_ += bytes; }
 
  private:
+  static constexpr std::int64_t kBetweenChecks = std::int64_t{1} << 20;
+
   std::int64_t limit_;
   std::int64_t done_ = 0;
+  std::int64_t next_check_ = 0;
 };
 
 }  // namespace bloscfs::fs

@@ -177,10 +177,11 @@ MutableBytes filtered_buffer(const ChunkHeader& header, MutableBytes out, Mutabl
 }
 
 void undo_filters(const ChunkHeader& header, bool own_reference, Bytes reference, MutableBytes out,
-                  MutableBytes scratch) {
+                  MutableBytes scratch, void (*checkpoint)()) {
   MutableBytes data = filtered_buffer(header, out, scratch);
   MutableBytes spare = data.data() == out.data() ? scratch : out;
   for (auto step = header.filters.rbegin(); step != header.filters.rend(); ++step) {
+    if (checkpoint != nullptr) checkpoint();
     if (!changes_buffer(header, *step)) {
       undo_in_place(header, *step, own_reference, reference, data);
       continue;

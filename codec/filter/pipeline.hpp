@@ -29,8 +29,9 @@ MutableBytes filtered_buffer(const ChunkHeader& header, MutableBytes out, Mutabl
 
 /// Undoes slots 5 to 0. `own_reference`: the block is its own delta reference (block 0, VL blocks);
 /// else `reference` is block 0's contents, not shorter than the block, where delta is used.
+/// `checkpoint`, unless null, is called before each.
 void undo_filters(const ChunkHeader& header, bool own_reference, Bytes reference, MutableBytes out,
-                  MutableBytes scratch);
+                  MutableBytes scratch, void (*checkpoint)() = nullptr);
 
 /// What is wrong with writing chunks with the filters of `header`, in words; empty if nothing.
 std::string filter_problem(const ChunkHeader& header);

@@ -1,0 +1,39 @@
+#pragma once
+// What ends a request before it is done: its sender has given up, or it has cost too much. A file
+// decides what a byte of it costs, and nobody else may have to wait for that.
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <system_error>
+
+namespace bloscfs::fs {
+
+/// EINTR or EFBIG. Says nothing of the file: whoever waits for what was being made makes it.
+class RequestEnded : public std::system_error {
+ public:
+  using std::system_error::system_error;
+};
+
+/// True where its sender has given up.
+bool is_interruption(const std::exception& error);
+
+/// While one lives, its thread serves a request that may be ended. One at a time in a thread.
+class RequestLimits {
+ public:
+  /// `is_interrupted` is asked now and then.
+  explicit RequestLimits(std::function<bool()> is_interrupted);
+  ~RequestLimits();
+  RequestLimits(const RequestLimits&) = delete;
+  RequestLimits& operator=(const RequestLimits&) = delete;
+
+  /// Throws RequestEnded where the thread's request, if it serves one, is interrupted, or has used
+  /// the processor for two seconds since the first call. Called before each step of long work.
+  static void check();
+
+ private:
+  const std::function<bool()> is_interrupted_;
+  std::int64_t began_ns_ = 0;  ///< by the thread's processor time
+};
+
+}  // namespace bloscfs::fs
