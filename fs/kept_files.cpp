@@ -7,7 +7,7 @@
 
 #include <fmt/core.h>
 
-#include "frame/frame_writer.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/naming.hpp"
 
 namespace bloscfs::fs {

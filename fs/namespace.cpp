@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/log.hpp"
 #include "fs/removal.hpp"
@@ -156,7 +157,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     const std::string full_name =
         choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
-    const std::string temporary = new_temporary_name();
+    const std::string temporary = frame::temporary_name();
     const SourceDirectory in = root_.directory(names.path(directory));
     in.make_file(temporary, gives_away_ ? S_IRUSR | S_IWUSR : mode & kPermissions);
     Undo undo([&] { in.remove_file(temporary); });

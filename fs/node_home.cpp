@@ -9,6 +9,7 @@
 
 #include "frame/local_store.hpp"
 #include "frame/replacement.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/removal.hpp"
 #include "fs/stale_indexes.hpp"
@@ -168,7 +169,7 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const std::stri
 void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& directory,
                                 const std::function<bool()>& is_unchanged) {
   if (!directory.stat(old.stored_name)) return;
-  const std::string aside = new_temporary_name();
+  const std::string aside = frame::temporary_name();
   directory.rename_to_free(old.stored_name, directory, aside);
   bool is_ours = false;
   try {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "frame/temporary_name.hpp"
 #include "fs/chunk_recoder.hpp"
 #include "fs/new_frame.hpp"
 

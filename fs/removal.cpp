@@ -7,6 +7,7 @@
 #include <fcntl.h>
 
 #include "frame/local_store.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/kept_files.hpp"
 
 namespace bloscfs::fs {
@@ -67,7 +68,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     return;
   }
   // Readers open its chunks by name, so they stay together under another one.
-  const std::string aside = new_temporary_name();
+  const std::string aside = frame::temporary_name();
   directory.rename(stored_name, directory, aside);
   auto doomed = services_.doomed.add(directory.again(), aside);
   if (object.node != 0) names_.at_end(object.node, std::move(doomed));

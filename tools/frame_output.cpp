@@ -14,6 +14,7 @@
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "frame/sframe_format.hpp"
+#include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"

@@ -11,6 +11,7 @@
 
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/committer.hpp"
 #include "fs/npy.hpp"
 #include "tests/support/temp_dir.hpp"
