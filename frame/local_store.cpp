@@ -249,4 +249,8 @@ std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCount
   return std::make_shared<LocalDirectory>(std::move(directory), counters, syncing);
 }
 
+std::shared_ptr<StoreFile> make_local_file(UniqueFd file) {
+  return std::make_shared<LocalFile>(std::move(file), nullptr, Syncing::at_once);
+}
+
 }  // namespace bloscfs::frame

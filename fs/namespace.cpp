@@ -256,22 +256,22 @@ void Namespace::remove_file(NodeId directory, const std::string& name) {
   tell_removed(ended);
 }
 
-void Namespace::remove_directory(NodeId directory, const std::string& name) {
+void Namespace::remove_directory(NodeId directory, const std::string& name, uid_t user) {
   check_name(directory, name);
   TreeChanges names(tree_);
   const auto object = names.find(directory, name);
   if (!object) throw_errno(ENOENT, name);
   if (!object->is_directory()) throw_errno(ENOTDIR, name);
-  Removal(names, services_).remove_directory(*object);
+  Removal(names, services_).remove_directory(*object, user);
 }
 
 void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
-                       const std::string& to_name, unsigned flags) {
+                       const std::string& to_name, unsigned flags, uid_t user) {
   check_name(from, from_name);
   check_name(to, to_name);
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
-  const RenameRequest request{from, from_name, to, to_name, flags};
+  const RenameRequest request{from, from_name, to, to_name, flags, user};
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
     std::optional<Renaming::Need> need;

@@ -65,10 +65,11 @@ class Namespace {
                            const Creator& creator);
   Tree::Found make_link(NodeId node, NodeId directory, const std::string& name);
   void remove_file(NodeId directory, const std::string& name);
-  void remove_directory(NodeId directory, const std::string& name);
+  /// `user` is who asks for it, as in rename(), where a directory may be replaced.
+  void remove_directory(NodeId directory, const std::string& name, uid_t user);
   /// `flags` as in renameat2(2); RENAME_WHITEOUT is EINVAL.
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              unsigned flags);
+              unsigned flags, uid_t user);
 
   void set_attributes(NodeId node, const NewAttributes& wanted);
   /// Changes the object whose attributes are the node's, so that this counts as no other state.

@@ -8,7 +8,6 @@
 
 #include "frame/local_store.hpp"
 #include "fs/conflict_name.hpp"
-#include "fs/kept_files.hpp"
 #include "fs/log.hpp"
 #include "fs/node_home.hpp"
 
@@ -112,8 +111,11 @@ class ForRecovery final : public NodeRefuge {
 
   std::string keep(const std::string& stored_as, const frame::FrameWriter* writer) override {
     take_attributes(stored_as, writer);
-    KeptFiles(directory_, services_.tree.single())
-        .add({stored_as, join_path(of_.directory_path, shown_name_)});
+    Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
+    if (journal == nullptr) throw_stale("there is no journal that could name it");
+    // The names of both, which are in one directory.
+    directory_->sync();
+    journal->add(KeptFile{stored_as, join_path(of_.directory_path, shown_name_)});
     return stored_as;
   }
 };

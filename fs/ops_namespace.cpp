@@ -54,7 +54,7 @@ void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
 
 void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "rmdir", [&] {
-    filesystem(request).names().remove_directory(parent, name);
+    filesystem(request).names().remove_directory(parent, name, fuse_req_ctx(request)->uid);
     fuse_reply_err(request, 0);
   });
 }
@@ -62,7 +62,8 @@ void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
 void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
                const char* new_name, unsigned flags) {
   guarded(request, "rename", [&] {
-    filesystem(request).names().rename(parent, name, new_parent, new_name, flags);
+    filesystem(request).names().rename(parent, name, new_parent, new_name, flags,
+                                       fuse_req_ctx(request)->uid);
     fuse_reply_err(request, 0);
   });
 }

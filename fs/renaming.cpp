@@ -178,7 +178,7 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
     from_.rename(stored_name, to_, full_name);
     names_.link_lost(*occupant);
   } else if (source_.is_directory() && occupant->is_directory()) {
-    removal_.clear(*occupant);
+    removal_.clear(*occupant, request_.user);
     from_.rename(stored_name, to_, full_name);
   } else {
     from_.exchange(stored_name, to_, full_name);

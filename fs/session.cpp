@@ -256,7 +256,8 @@ void run_session(SessionSettings settings) {
   settings.options.read_only |= !can_write(settings.source);
   std::optional<MountLock> lock;
   if (!settings.options.read_only) {
-    lock.emplace(real_path(settings.source), kMountLockPatience);
+    lock.emplace(source.root.get(), source.single, kMountLockPatience);
+    if (lock->journal() != nullptr) lock->journal()->sync();
     // Who had the lock may have replaced the file.
     source = open_source(settings.source, settings.options.raw);
     // The kernel has applied the callers' masks.
@@ -286,6 +287,7 @@ void run_session(SessionSettings settings) {
     filesystem.commit_all();
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon
+    if (lock) lock->leave_unfinished();
     throw;
   }
   if (error != 0) throw std::system_error(error, std::generic_category(), "session");

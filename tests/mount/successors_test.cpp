@@ -16,6 +16,7 @@
 #include "tests/mount/one_frame.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/manifest.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
