@@ -1,9 +1,10 @@
 #include "frame/temporary_name.hpp"
 
-#include <atomic>
 #include <cerrno>
 #include <charconv>
+#include <mutex>
 #include <system_error>
+#include <tuple>
 
 #include <boost/endian/conversion.hpp>
 #include <fcntl.h>
@@ -48,18 +49,53 @@ void fill_randomly(Value& value) {
     throw_errno(errno, "getrandom");
 }
 
+using Digest = std::array<std::uint8_t, 32>;
+
+/// Messages of one purpose are of one length.
+template <std::size_t secret_size, std::size_t size>
+Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
+                    std::array<std::uint64_t, size> message) {
+  for (std::uint64_t& part : message) part = boost::endian::native_to_big(part);
+  Digest digest;
+  if (::HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+             reinterpret_cast<const unsigned char*>(message.data()), sizeof message, digest.data(),
+             nullptr) == nullptr)
+    throw std::system_error(ENOSYS, std::generic_category(), "HMAC");
+  return digest;
+}
+
 }  // namespace
 
 bool is_temporary_name(std::string_view name) { return digits_in(name).has_value(); }
 
+/// A number and its proof for each.
+class NewNames {
+ public:
+  NewNames() { fill_randomly(next_); }
+
+  std::uint64_t next() {
+    const std::lock_guard lock(mutex_);
+    const std::uint32_t number = next_++;
+    // Computed for several at once, since it takes longer than the rest.
+    const std::uint32_t group = number / kGroup;
+    if (group_ != group) proofs_ = TemporaryMaker::self().proofs_of(group);
+    group_ = group;
+    return std::uint64_t{number} << 32 | proofs_[number % kGroup];
+  }
+
+ private:
+  static constexpr std::uint32_t kGroup = std::tuple_size_v<TemporaryMaker::Proofs>;
+
+  std::mutex mutex_;
+  /// So many that none of a process comes again while the one before is in use.
+  std::uint32_t next_ = 0;
+  std::optional<std::uint32_t> group_;
+  TemporaryMaker::Proofs proofs_{};
+};
+
 std::string temporary_name() {
-  // So many names that none of a process comes again while the one before is in use.
-  static std::atomic<std::uint32_t> next = [] {
-    std::uint32_t first = 0;
-    fill_randomly(first);
-    return first;
-  }();
-  return name_with(TemporaryMaker::self().digits_of_new(next++));
+  static NewNames names;
+  return name_with(names.next());
 }
 
 std::optional<ObjectIdentity> identity_at(int directory, const std::string& name) {
@@ -105,34 +141,26 @@ std::string TemporaryMaker::text() const {
   return text;
 }
 
-/// The start of an authentication code: messages of one purpose are of one length.
-template <std::size_t size>
-std::uint64_t TemporaryMaker::code(const std::array<std::uint64_t, size>& message) const {
-  std::array<std::uint8_t, EVP_MAX_MD_SIZE> digest;
-  if (::HMAC(EVP_sha256(), secret_.data(), static_cast<int>(secret_.size()),
-             reinterpret_cast<const unsigned char*>(message.data()), sizeof message, digest.data(),
-             nullptr) == nullptr)
-    throw std::system_error(ENOSYS, std::generic_category(), "HMAC");
-  return boost::endian::load_big_u64(digest.data());
-}
-
-/// A number, and what proves it.
-std::uint64_t TemporaryMaker::digits_of_new(std::uint32_t number) const {
-  const std::array<std::uint64_t, 1> message = {
-      boost::endian::native_to_big(std::uint64_t{number})};
-  return std::uint64_t{number} << 32 | code(message) >> 32;
+TemporaryMaker::Proofs TemporaryMaker::proofs_of(std::uint32_t group) const {
+  const Digest digest = authenticate(secret_, std::array{std::uint64_t{group}});
+  Proofs proofs;
+  for (std::size_t i = 0; i < proofs.size(); i++)
+    proofs[i] = boost::endian::load_big_u32(digest.data() + sizeof(std::uint32_t) * i);
+  return proofs;
 }
 
 std::uint64_t TemporaryMaker::digits_aside(const ObjectIdentity& identity) const {
-  const std::array<std::uint64_t, 2> message = {
-      boost::endian::native_to_big(identity.inode),
-      boost::endian::native_to_big(static_cast<std::uint64_t>(identity.born_ns))};
-  return code(message);
+  const Digest digest = authenticate(
+      secret_, std::array{identity.inode, static_cast<std::uint64_t>(identity.born_ns)});
+  return boost::endian::load_big_u64(digest.data());
 }
 
 bool TemporaryMaker::has_made(std::string_view name) const {
   const auto digits = digits_in(name);
-  return digits && digits_of_new(static_cast<std::uint32_t>(*digits >> 32)) == *digits;
+  if (!digits) return false;
+  const auto number = static_cast<std::uint32_t>(*digits >> 32);
+  constexpr std::size_t kGroup = std::tuple_size_v<Proofs>;
+  return proofs_of(number / kGroup)[number % kGroup] == static_cast<std::uint32_t>(*digits);
 }
 
 bool TemporaryMaker::has_set_aside(std::string_view name, const ObjectIdentity& identity) const {

@@ -50,15 +50,15 @@ class TemporaryMaker {
   bool has_set_aside(std::string_view name, const ObjectIdentity& identity) const;
 
  private:
-  friend std::string temporary_name();
+  friend class NewNames;
   friend std::string name_aside(const ObjectIdentity& identity);
   using Secret = std::array<std::uint8_t, 16>;
+  using Proofs = std::array<std::uint32_t, 8>;
 
   explicit TemporaryMaker(const Secret& secret) : secret_(secret) {}
-  std::uint64_t digits_of_new(std::uint32_t number) const;
+  /// What proves the numbers of new names, for some in a row.
+  Proofs proofs_of(std::uint32_t group) const;
   std::uint64_t digits_aside(const ObjectIdentity& identity) const;
-  template <std::size_t size>
-  std::uint64_t code(const std::array<std::uint64_t, size>& message) const;
 
   Secret secret_;
 };
