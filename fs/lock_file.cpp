@@ -48,6 +48,8 @@ frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& na
   frame::UniqueFd file(::openat(directory.descriptor(), name.c_str(),
                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
   if (!file && errno != EEXIST && !is_refusal(errno)) frame::throw_errno(errno, name);
+  // A mask or an access list may have taken some of it.
+  if (file) ::fchmod(file.get(), kMode);
   return file;
 }
 

@@ -34,6 +34,16 @@ SourceDirectory open_directory(int directory) {
   return {std::move(fd), {}};
 }
 
+/// Where SOURCE is full, files can still be removed from it.
+template <typename Work>
+void try_journaling(const Work& work) {
+  try {
+    work();
+  } catch (const std::system_error& error) {
+    log::warn(fmt::format("what a sudden end leaves unfinished will stay: {}", error.what()));
+  }
+}
+
 bool has_exclusive_flock(const std::string& path) {
   const frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -100,12 +110,15 @@ std::string MountLock::obstacle() const {
 
 void MountLock::begin_journal() {
   journal_.emplace(file_.descriptor());
-  try {
-    journal_->add(frame::TemporaryMaker::self());
-  } catch (const std::system_error& error) {
-    // Where SOURCE is full, files can still be removed from it.
-    log::warn(fmt::format("what a sudden end leaves unfinished will stay: {}", error.what()));
-  }
+  try_journaling([this] { journal_->add(frame::TemporaryMaker::self()); });
+}
+
+void MountLock::make_durable() {
+  if (!journal_) return;
+  try_journaling([this] {
+    journal_->sync();
+    directory_.sync();
+  });
 }
 
 MountLock::~MountLock() {

@@ -32,6 +32,8 @@ class MountLock {
 
   /// What the lock file says; null where there is none.
   Journal* journal() { return journal_ ? &*journal_ : nullptr; }
+  /// Has what is left after a power cut known, too. What fails is logged.
+  void make_durable();
   /// The name of what is no lock file of ours and has its name; empty if there was nothing.
   const std::string& displaced() const { return file_.aside(); }
   /// Temporaries of this process may stay behind: the next mount is to know them.

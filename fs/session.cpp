@@ -257,7 +257,7 @@ void run_session(SessionSettings settings) {
   std::optional<MountLock> lock;
   if (!settings.options.read_only) {
     lock.emplace(source.root.get(), source.single, kMountLockPatience);
-    if (lock->journal() != nullptr) lock->journal()->sync();
+    lock->make_durable();
     // Who had the lock may have replaced the file.
     source = open_source(settings.source, settings.options.raw);
     // The kernel has applied the callers' masks.
