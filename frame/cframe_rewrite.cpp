@@ -9,6 +9,7 @@
 #include "frame/frame_file.hpp"
 #include "frame/replacement.hpp"
 #include "frame/store_writer.hpp"
+#include "frame/temporary_name.hpp"
 
 namespace bloscfs::frame {
 namespace {

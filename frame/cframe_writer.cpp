@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cerrno>
-#include <random>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -198,12 +197,6 @@ std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> direc
   state.space = FrameSpace(state.chunks_at(), 0, settings.grace);
   state.file = empty_file ? std::move(empty_file) : state.directory->create(name, frame.mode);
   return std::make_unique<CframeWriter>(std::move(state));
-}
-
-std::string temporary_name() {
-  std::random_device random;
-  const std::uint64_t number = std::uint64_t{random()} << 32 | random();
-  return fmt::format(".bloscfs-{:016x}.tmp", number);
 }
 
 }  // namespace bloscfs::frame

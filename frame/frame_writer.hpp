@@ -113,7 +113,4 @@ std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>
                                            const std::string& name, const FrameSettings& frame,
                                            const WriterSettings& settings);
 
-/// A name for a file that is not finished: .bloscfs-<16 hex digits>.tmp, different at each call.
-std::string temporary_name();
-
 }  // namespace bloscfs::frame

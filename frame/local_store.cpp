@@ -15,6 +15,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "frame/ofd_lock.hpp"
 #include "frame/open_regular.hpp"
 #include "frame/throw_errno.hpp"
 #include "frame/timed_lock.hpp"
@@ -22,8 +23,6 @@
 namespace bloscfs::frame {
 namespace {
 
-/// Beyond all contents, so that no lock of somebody else's is in the way.
-constexpr off_t kLockedByte = off_t{1} << 62;
 constexpr std::chrono::seconds kLockPatience{30};
 constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
 
@@ -61,27 +60,6 @@ std::vector<std::string> extended_names(int fd) {
 
 /// True for errors that say "not here" or "not you" rather than "it went wrong".
 bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
-
-struct flock locked_byte(short type) {
-  struct flock lock {};
-  lock.l_type = type;
-  lock.l_whence = SEEK_SET;
-  lock.l_start = kLockedByte;
-  lock.l_len = 1;
-  return lock;
-}
-
-enum class Locking { done, wait, impossible };
-
-/// Locks it for the open file description. A lock for reading is nobody's of ours, and not waited
-/// for: who may only read a file must not keep others from writing to it.
-Locking try_lock(int fd) {
-  struct flock lock = locked_byte(F_WRLCK);
-  if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return Locking::done;
-  if (errno != EAGAIN && errno != EACCES) return Locking::impossible;
-  const bool is_known = ::fcntl(fd, F_OFD_GETLK, &lock) == 0;
-  return is_known && lock.l_type == F_RDLCK ? Locking::impossible : Locking::wait;
-}
 
 class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
  public:
@@ -163,16 +141,15 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   std::shared_ptr<void> lock() override {
-    auto state = Locking::wait;
+    // A lock for reading is nobody's of ours, and not waited for: who may only read a file must not
+    // keep others from writing to it.
+    auto state = OfdLock::held;
     lock_until(std::chrono::steady_clock::now() + kLockPatience, "lock", [&] {
-      state = try_lock(fd());
-      return state != Locking::wait;
+      state = try_ofd_lock(fd());
+      return state != OfdLock::held;
     });
-    if (state == Locking::impossible) return nullptr;
-    return {this, [file = shared_from_this()](void*) {
-              struct flock lock = locked_byte(F_UNLCK);
-              ::fcntl(file->fd(), F_OFD_SETLK, &lock);
-            }};
+    if (state != OfdLock::taken) return nullptr;
+    return {this, [file = shared_from_this()](void*) { release_ofd_lock(file->fd()); }};
   }
 
   bool is_sole_user() const override {
@@ -273,6 +250,10 @@ class LocalDirectory final : public StoreDirectory {
 std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
                                                  Syncing syncing) {
   return std::make_shared<LocalDirectory>(std::move(directory), counters, syncing);
+}
+
+std::shared_ptr<StoreFile> make_local_file(UniqueFd file) {
+  return std::make_shared<LocalFile>(std::move(file), nullptr, Syncing::at_once);
 }
 
 }  // namespace bloscfs::frame

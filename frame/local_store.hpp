@@ -15,4 +15,7 @@ enum class Syncing { at_once, never };
 std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
                                                  Syncing syncing = Syncing::at_once);
 
+/// A regular file that is open for reading and writing.
+std::shared_ptr<StoreFile> make_local_file(UniqueFd file);
+
 }  // namespace bloscfs::frame

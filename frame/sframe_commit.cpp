@@ -8,6 +8,7 @@
 #include "codec/error.hpp"
 #include "frame/frame_file.hpp"
 #include "frame/sframe_format.hpp"
+#include "frame/temporary_name.hpp"
 
 namespace bloscfs::frame {
 namespace {

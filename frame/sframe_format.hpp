@@ -31,4 +31,9 @@ inline std::optional<std::uint32_t> chunk_file_number(std::string_view name) {
   return number;
 }
 
+/// True for what belongs to a sparse frame in its directory.
+inline bool is_sframe_file(std::string_view name) {
+  return name == kSframeIndexName || name == kSframeLockName || chunk_file_number(name);
+}
+
 }  // namespace bloscfs::frame

@@ -9,6 +9,7 @@
 #include "frame/b2nd.hpp"
 #include "frame/cframe_format.hpp"
 #include "frame/metalayer_names.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/log.hpp"
 #include "fs/new_frame.hpp"
 #include "fs/size_limit.hpp"

@@ -83,7 +83,7 @@ class ContentHome {
   /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). In
   /// SOURCE itself where the directory is gone.
   virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) = 0;
-  /// In SOURCE, as a temporary that its journal names (fs/kept_files.hpp).
+  /// In SOURCE, as a temporary that its journal names (fs/journal.hpp).
   virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) = 0;
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {

@@ -2,27 +2,51 @@
 
 #include <exception>
 #include <memory>
-#include <optional>
+#include <stdexcept>
 #include <utility>
-#include <vector>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include "frame/sframe_format.hpp"
 #include "fs/log.hpp"
 #include "fs/on_behalf.hpp"
 #include "fs/source_root.hpp"
 
 namespace bloscfs::fs {
 
-void remove_frame_directory(const SourceDirectory& parent, const std::string& name) noexcept {
+namespace {
+
+bool is_part(const std::string& name, const struct stat& st) {
+  return S_ISREG(st.st_mode) && (frame::is_sframe_file(name) || frame::is_temporary_name(name));
+}
+
+[[noreturn]] void throw_kept(const std::string& name, const char* why) {
+  throw std::runtime_error(fmt::format("{}: {}", name, why));
+}
+
+}  // namespace
+
+void remove_frame_directory(const SourceDirectory& parent, const std::string& name,
+                            const frame::ObjectIdentity& identity) noexcept {
   const AsDaemon as_daemon;
   try {
     // Its old name must not come back when parts of it are gone.
     parent.sync();
-    const SourceRoot frame(parent.open(name, O_RDONLY | O_DIRECTORY));
+    frame::UniqueFd directory = parent.open(name, O_RDONLY | O_DIRECTORY);
+    if (frame::identity_at(directory.get(), {}) != identity)
+      throw_kept(name, "another directory has the name");
+    const SourceRoot frame(std::move(directory));
     const SourceDirectory files = frame.directory({});
-    for (const SourceRoot::Entry& entry : frame.list({})) files.remove_file(entry.name);
+    bool is_shared = false;
+    for (const SourceRoot::Entry& entry : frame.list({})) {
+      const auto st = files.stat(entry.name);
+      if (st && is_part(entry.name, *st))
+        files.remove_file(entry.name);
+      else
+        is_shared |= st.has_value();
+    }
+    if (is_shared) throw_kept(name, "holds what is no part of it");
     parent.remove_directory(name);
   } catch (const std::exception& error) {
     log::warn(fmt::format("a removed sparse frame leaves files behind: {}", error.what()));
@@ -30,10 +54,11 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
 }
 
 struct DoomedFrames::Frame {
-  Frame(std::shared_ptr<Registry> in, SourceDirectory where, std::string named)
-      : registry(std::move(in)), parent(std::move(where)), name(std::move(named)) {}
+  Frame(std::shared_ptr<Registry> in, SourceDirectory where, std::string named,
+        const frame::ObjectIdentity& what)
+      : registry(std::move(in)), parent(std::move(where)), name(std::move(named)), identity(what) {}
   ~Frame() {
-    remove_frame_directory(parent, name);
+    remove_frame_directory(parent, name, identity);
     const MutexLock lock(registry->mutex);
     registry->frames.erase(name);
     registry->ended.notify_all();
@@ -44,10 +69,12 @@ struct DoomedFrames::Frame {
   const std::shared_ptr<Registry> registry;
   SourceDirectory parent;
   const std::string name;
+  const frame::ObjectIdentity identity;
 };
 
-std::shared_ptr<void> DoomedFrames::add(SourceDirectory parent, const std::string& name) {
-  auto frame = std::make_shared<Frame>(registry_, std::move(parent), name);
+std::shared_ptr<void> DoomedFrames::add(SourceDirectory parent, const std::string& name,
+                                        const frame::ObjectIdentity& identity) {
+  auto frame = std::make_shared<Frame>(registry_, std::move(parent), name, identity);
   const MutexLock lock(registry_->mutex);
   registry_->frames[name] = frame;
   return frame;
@@ -64,6 +91,7 @@ bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from
     if (frame) break;
     registry_->ended.wait(registry_->mutex);
   }
+  if (frame::identity_at(from.descriptor(), name) != frame->identity) return false;
   const AsDaemon as_daemon;
   from.rename(name, to, name);
   frame->parent = std::move(to);

@@ -6,20 +6,25 @@
 #include <memory>
 #include <string>
 
+#include "frame/temporary_name.hpp"
 #include "fs/source_directory.hpp"
 #include "fs/sync.hpp"
 
 namespace bloscfs::fs {
 
-/// Removes a directory with the files in it. Errors are logged: nobody waits for it any more.
-void remove_frame_directory(const SourceDirectory& parent, const std::string& name) noexcept;
+/// Removes the directory of that identity and name with the frame that is in it: regular files with
+/// names of a sparse frame's, or of temporaries. Anything else stays, and with it the directory.
+/// Errors are logged: nobody waits for it any more.
+void remove_frame_directory(const SourceDirectory& parent, const std::string& name,
+                            const frame::ObjectIdentity& identity) noexcept;
 
 /// Thread-safe.
 class DoomedFrames {
  public:
-  /// Removes the frame directory that is called `name` (a temporary's name) when the result, and
-  /// its copies, are gone.
-  std::shared_ptr<void> add(SourceDirectory parent, const std::string& name);
+  /// Removes the frame directory of that identity that is called `name` (a temporary's name) when
+  /// the result, and its copies, are gone.
+  std::shared_ptr<void> add(SourceDirectory parent, const std::string& name,
+                            const frame::ObjectIdentity& identity);
   /// Takes a doomed frame out of the directory that it is in, which is to be removed. False if
   /// there is none of that name, or not any more: one that is just being removed is waited for.
   bool relocate(const std::string& name, const SourceDirectory& from, SourceDirectory to);

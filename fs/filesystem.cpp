@@ -113,7 +113,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                     [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
                       return contents_.go_on(content, unfinished);
                     }});
-  sweep_.emplace(root_, tree_, tree_.single());
+  sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 
 std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const SourceEntry& entry) {

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "frame/sframe_format.hpp"
+#include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/log.hpp"
 #include "fs/on_behalf.hpp"
@@ -126,7 +127,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     const std::string full_name =
         choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
-    const std::string temporary = new_temporary_name();
+    const std::string temporary = frame::temporary_name();
     const SourceDirectory in = root_.directory(names.path(directory));
     frame::UniqueFd file;
     {
@@ -241,7 +242,7 @@ void Namespace::remove_directory(NodeId directory, const std::string& name, cons
   if (!object) throw_errno(ENOENT, name);
   if (!object->is_directory()) throw_errno(ENOTDIR, name);
   const OnBehalfOf behalf(caller);
-  Removal(names, services_).remove_directory(*object);
+  Removal(names, services_).remove_directory(*object, caller.user);
 }
 
 void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
@@ -250,7 +251,7 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
   check_name(to, to_name);
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
-  const RenameRequest request{from, from_name, to, to_name, flags};
+  const RenameRequest request{from, from_name, to, to_name, flags, caller.user};
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
     std::optional<Renaming::Need> need;

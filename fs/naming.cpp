@@ -5,6 +5,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "frame/temporary_name.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -85,15 +87,7 @@ std::string preferred_name(std::string_view full_name, ShownAs shown) {
   return name;
 }
 
-bool is_temporary(std::string_view full_name) {
-  constexpr std::string_view kPrefix = ".bloscfs-";
-  constexpr std::string_view kSuffix = ".tmp";
-  constexpr std::size_t kDigits = 16;
-  if (full_name.size() != kPrefix.size() + kDigits + kSuffix.size()) return false;
-  if (!full_name.starts_with(kPrefix) || !full_name.ends_with(kSuffix)) return false;
-  const std::string_view digits = full_name.substr(kPrefix.size(), kDigits);
-  return digits.find_first_not_of("0123456789abcdef") == std::string_view::npos;
-}
+bool is_temporary(std::string_view full_name) { return frame::is_temporary_name(full_name); }
 
 std::string lock_file_name(const std::optional<std::string>& single) {
   return (single ? "." + *single : std::string()) + std::string(kLockFile);

@@ -26,7 +26,7 @@ ShownAs promised_by(std::string_view full_name);
 /// The name that an entry is shown under unless others in its directory want the same.
 std::string preferred_name(std::string_view full_name, ShownAs shown);
 
-/// True for names of our temporaries, which no mount shows: .bloscfs-<16 hex digits>.tmp
+/// True for names like those of our temporaries, which no mount shows, whoever made them.
 bool is_temporary(std::string_view full_name);
 
 /// Name of the hidden file that stands for a SOURCE among bloscfs programs, in the directory or, of

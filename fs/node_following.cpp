@@ -8,7 +8,6 @@
 
 #include "frame/local_store.hpp"
 #include "fs/conflict_name.hpp"
-#include "fs/kept_files.hpp"
 #include "fs/log.hpp"
 #include "fs/node_home.hpp"
 
@@ -111,8 +110,11 @@ class ForRecovery final : public NodeRefuge {
 
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
-    KeptFiles(directory_, services_.tree.single())
-        .add({made.name, join_path(of_.directory_path.text(), shown_name_)});
+    Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
+    if (journal == nullptr) throw_stale("there is no journal that could name it");
+    // The names of both, which are in one directory.
+    directory_->sync();
+    journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
     return made.name;
   }
 };

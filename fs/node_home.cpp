@@ -9,6 +9,7 @@
 
 #include "frame/local_store.hpp"
 #include "frame/replacement.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/removal.hpp"
 #include "fs/stale_indexes.hpp"
@@ -171,8 +172,10 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const frame::Fi
 /// Another program may have put something else under a name that the file had: that stays.
 void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& directory,
                                 const std::function<bool()>& is_unchanged) {
-  if (!directory.stat(old.stored_name)) return;
-  const std::string aside = new_temporary_name();
+  const auto identity = frame::identity_at(directory.descriptor(), old.stored_name);
+  if (!identity || identity->inode != old.entry.entry.st_ino) return;
+  // A name of that object alone: another one that gets it meanwhile is no leftover.
+  const std::string aside = frame::name_aside(*identity);
   directory.rename_to_free(old.stored_name, directory, aside);
   bool is_ours = false;
   try {

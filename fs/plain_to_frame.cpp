@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame/temporary_name.hpp"
 #include "fs/chunk_recoder.hpp"
 #include "fs/new_frame.hpp"
 

@@ -3,9 +3,6 @@
 #include <sstream>
 #include <utility>
 
-#include <fcntl.h>
-
-#include "frame/local_store.hpp"
 #include "fs/conflict_name.hpp"
 #include "fs/options.hpp"
 
@@ -34,16 +31,14 @@ Target target_of(Tree& tree, const std::string& path) {
 
 }  // namespace
 
-void recover_kept(MountSource source,
+void recover_kept(MountSource source, Journal& journal,
                   const std::function<void(const KeptFile&, const std::string& path)>& done) {
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, false, nullptr);
   // Beside a single frame there are others, which keep their names.
   Tree tree(root, classifier, std::nullopt, {});
-  KeptFiles journal(frame::make_local_store(root.open({}, O_RDONLY | O_DIRECTORY), nullptr),
-                    source.single);
   const NamingPolicy policy{false, WriteOptions().suffix};
-  for (const KeptFile& kept : journal.list()) {
+  for (const KeptFile& kept : journal.kept()) {
     std::string path;
     if (root.stat(kept.temporary)) {
       const Target target = target_of(tree, kept.path);
@@ -54,6 +49,7 @@ void recover_kept(MountSource source,
     journal.forget(kept.temporary);
     done(kept, path);
   }
+  journal.sync();
 }
 
 }  // namespace bloscfs::fs

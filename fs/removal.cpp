@@ -4,24 +4,10 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-
-#include "frame/local_store.hpp"
-#include "fs/kept_files.hpp"
+#include "frame/temporary_name.hpp"
+#include "fs/hidden_entries.hpp"
 
 namespace bloscfs::fs {
-bool is_leftover_name(const std::string& name) {
-  const auto locked = locked_name(name);
-  return is_temporary(name) || (locked && is_temporary(*locked));
-}
-
-void remove_leftover(const SourceDirectory& directory, const std::string& name,
-                     const struct stat& st) {
-  if (S_ISDIR(st.st_mode))
-    remove_frame_directory(directory, name);
-  else
-    directory.remove_file(name);
-}
 
 std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
 
@@ -67,16 +53,18 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     return;
   }
   // Readers open its chunks by name, so they stay together under another one.
-  const std::string aside = new_temporary_name();
-  directory.rename(stored_name, directory, aside);
-  auto doomed = services_.doomed.add(directory.again(), aside);
+  const auto identity = frame::identity_at(directory.descriptor(), stored_name);
+  if (!identity) throw std::system_error(ENOENT, std::generic_category(), stored_name);
+  const std::string aside = frame::name_aside(*identity);
+  if (aside != stored_name) directory.rename(stored_name, directory, aside);
+  auto doomed = services_.doomed.add(directory.again(), aside, *identity);
   if (object.node != 0) names_.at_end(object.node, std::move(doomed));
 }
 
-void Removal::remove_directory(const NamedObject& object) {
+void Removal::remove_directory(const NamedObject& object, uid_t user) {
   if (!names_.is_empty(object))
     throw std::system_error(ENOTEMPTY, std::generic_category(), object.path().text());
-  clear(object);
+  clear(object, user);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);
   services_.freed.note(parent, object.stored_name, object.entry.shown);
@@ -84,30 +72,12 @@ void Removal::remove_directory(const NamedObject& object) {
   remove_name(object, std::move(remains));
 }
 
-/// A directory that was a SOURCE may have contents that were never committed.
-void Removal::require_nothing_kept(const SourcePath& path,
-                                   const std::vector<SourceRoot::Entry>& entries) const {
-  std::vector<std::string> journals;
-  for (const SourceRoot::Entry& entry : entries)
-    if (is_lock_file(entry.name)) journals.push_back(entry.name);
-  if (journals.empty()) return;
-  const auto store =
-      frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
-  if (!kept_files_in(store, journals).empty())
-    throw std::system_error(ENOTEMPTY, std::generic_category(), path.text());
-}
-
-void Removal::clear(const NamedObject& directory) {
-  const SourcePath path = directory.path();
-  const SourceDirectory inside = services_.root.directory(path);
-  const auto entries = services_.root.list(path);
-  require_nothing_kept(path, entries);
-  for (const SourceRoot::Entry& entry : entries) {
-    if (is_lock_file(entry.name)) inside.remove_file(entry.name);
-    if (!is_leftover_name(entry.name)) continue;
-    if (services_.doomed.relocate(entry.name, inside, services_.root.directory({}))) continue;
-    if (const auto st = inside.stat(entry.name)) remove_leftover(inside, entry.name, *st);
-  }
+void Removal::clear(const NamedObject& directory, uid_t user) {
+  const SourceDirectory inside = services_.root.directory(directory.path());
+  HiddenEntries hidden(inside, services_, user);
+  for (const SourceRoot::Entry& entry : services_.root.list(directory.path()))
+    hidden.add(entry.name);
+  hidden.remove();
 }
 
 }  // namespace bloscfs::fs

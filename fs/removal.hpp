@@ -26,10 +26,13 @@ class Removal {
   void remove(const NamedObject& object);
   /// The same for the name alone, which something else has taken; keep() was called before that.
   void remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
-  /// Removes a directory in which the mount shows nothing, with what is hidden there.
-  void remove_directory(const NamedObject& object);
-  /// Clears what is hidden out of such a directory.
-  void clear(const NamedObject& directory);
+  /// Removes a directory in which the mount shows nothing, with what is hidden there, for a user.
+  void remove_directory(const NamedObject& object, uid_t user);
+  /// Clears what is hidden out of such a directory: what this mount or an earlier one has left
+  /// (fs/leftovers.hpp), and what else is no directory and belongs to the user, or to the daemon's.
+  /// Throws, before anything is gone, EBUSY if it is mounted for writing itself, ENOTEMPTY if there
+  /// is anything else, or something that waits for `b2frame recover`.
+  void clear(const NamedObject& directory, uid_t user);
 
   /// Removes what an object is in SOURCE, where it has `stored_name` of `directory`, but not its
   /// name.
@@ -43,18 +46,9 @@ class Removal {
   const std::vector<NodeId>& ended() const { return ended_; }
 
  private:
-  void require_nothing_kept(const SourcePath& path,
-                            const std::vector<SourceRoot::Entry>& entries) const;
-
   TreeChanges& names_;
   NameServices& services_;
   std::vector<NodeId> ended_;
 };
-
-/// True for names that only unfinished files and frames have, and their lock sidecars.
-bool is_leftover_name(const std::string& full_name);
-/// Removes a file or a frame's directory of such a name.
-void remove_leftover(const SourceDirectory& directory, const std::string& name,
-                     const struct stat& st);
 
 }  // namespace bloscfs::fs

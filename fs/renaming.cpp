@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/succession.hpp"
 #include "fs/target_name.hpp"
@@ -114,7 +115,7 @@ std::optional<Renaming::Need> Renaming::move_pending() {
     replaces = target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.source);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   // By another name also where it could keep its own: this changes the directory's times.
-  const std::string temporary = new_temporary_name();
+  const std::string temporary = frame::temporary_name();
   from_.rename_to_free(source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
   if (target_) removal_.remove_name(*target_, std::move(remains));
@@ -177,7 +178,7 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
     from_.rename(stored_name, to_, full_name);
     names_.link_lost(*occupant);
   } else if (source_.is_directory() && occupant->is_directory()) {
-    removal_.clear(*occupant);
+    removal_.clear(*occupant, request_.user);
     from_.rename(stored_name, to_, full_name);
   } else {
     from_.exchange(stored_name, to_, full_name);

@@ -22,6 +22,7 @@ struct RenameRequest {
   NodeId to = 0;
   std::string to_name;
   unsigned flags = 0;  ///< RENAME_NOREPLACE or RENAME_EXCHANGE
+  uid_t user = 0;      ///< who asks
 };
 
 /// For one request, while nobody else changes names.

@@ -273,7 +273,8 @@ void run_session(SessionSettings settings) {
   follow_permission(settings.source, settings.options);
   std::optional<MountLock> lock;
   if (!settings.options.read_only) {
-    lock.emplace(real_path(settings.source), kMountLockPatience, WaitNotice(settings.source));
+    lock.emplace(source.root.get(), source.single, kMountLockPatience, WaitNotice(settings.source));
+    lock->make_durable();
     // Who had the lock may have replaced the file.
     source = open_source(settings.source, settings.options.raw);
     // Each caller's own is applied.
@@ -311,6 +312,7 @@ void run_session(SessionSettings settings) {
     if (error != 0) throw std::system_error(error, std::generic_category(), "session");
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon
+    if (lock) lock->leave_unfinished();
     throw;
   }
 }

@@ -5,8 +5,6 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <fmt/core.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "fs/on_behalf.hpp"
@@ -111,13 +109,6 @@ void SourceDirectory::exchange(const std::string& name, const SourceDirectory& w
 void SourceDirectory::sync() const {
   const frame::UniqueFd fd(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) fail({});
-}
-
-std::string new_temporary_name() {
-  std::uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number)
-    throw std::system_error(errno, std::generic_category(), "getrandom");
-  return fmt::format(".bloscfs-{:016x}.tmp", number);
 }
 
 }  // namespace bloscfs::fs

@@ -65,7 +65,4 @@ class SourceDirectory {
   std::string path_;
 };
 
-/// A name for something that is not finished: .bloscfs-<16 hex digits>.tmp, different at each call.
-std::string new_temporary_name();
-
 }  // namespace bloscfs::fs

@@ -4,14 +4,13 @@
 #include <filesystem>
 #include <system_error>
 
-#include <fcntl.h>
-
 #include "codec/error.hpp"
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "fs/ended_mounts.hpp"
 #include "fs/mount_lock.hpp"
 #include "fs/wait_notice.hpp"
+#include "tools/output_file.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -23,9 +22,7 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
   if (!snapshot) codec::throw_malformed("no Blosc2 frame");
   const std::filesystem::path real = std::filesystem::canonical(path);
-  frame::UniqueFd fd(::open(real.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw std::system_error(errno, std::generic_category());
-  auto directory = frame::make_local_store(std::move(fd), nullptr);
+  auto directory = frame::make_local_store(open_directory(real.parent_path()), nullptr);
   switch (snapshot->info().kind) {
     case frame::ContainerKind::cframe:
       return frame::open_cframe_writer(std::move(directory), real.filename(), {});
@@ -44,7 +41,10 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
   for (int tries = 1;; tries++) {
     try {
       // Another file may be there by now.
-      const fs::MountLock lock(path, fs::kMountLockPatience, fs::WaitNotice(path));
+      const std::filesystem::path real = std::filesystem::canonical(path);
+      const frame::UniqueFd directory = open_directory(real.parent_path());
+      const fs::MountLock lock(directory.get(), real.filename(), fs::kMountLockPatience,
+                               fs::WaitNotice(path));
       return edit(*open_writer(path));
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;

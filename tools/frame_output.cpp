@@ -14,6 +14,7 @@
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
 #include "frame/sframe_format.hpp"
+#include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
@@ -28,19 +29,12 @@ namespace filesystem = std::filesystem;
 /// A transaction remembers each chunk; this bounds what that takes.
 constexpr std::int64_t kChunksPerCommit = std::int64_t{1} << 17;
 
-bool belongs_to_sframe(const std::string& name) {
-  return name == frame::kSframeIndexName || name == frame::kSframeLockName ||
-         frame::chunk_file_number(name);
-}
-
 /// Throws unless the directory is a sparse frame, and nothing but that.
 void require_sframe(const std::string& path) {
-  frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) frame::throw_errno(errno, {});
-  if (!frame::open_directory(std::move(fd), {}))
+  if (!frame::open_directory(open_directory(path), {}))
     throw std::runtime_error("is a directory, and no sparse frame");
   for (const auto& entry : filesystem::directory_iterator(path))
-    if (!belongs_to_sframe(entry.path().filename()))
+    if (!frame::is_sframe_file(entry.path().filename().string()))
       throw std::runtime_error("is a sparse frame that holds other files, too: " +
                                entry.path().filename().string());
 }
@@ -87,7 +81,8 @@ void FrameOutput::look_at_target() {
   mode_ = st.st_mode & mode_t{07777};
   target_ = S_ISDIR(st.st_mode) ? Kind::sparse_frame : Kind::file;
   if (target_ == Kind::file && !S_ISREG(st.st_mode)) throw std::runtime_error("is no regular file");
-  lock_.emplace(path, fs::kMountLockPatience, fs::WaitNotice(shown_name_));
+  const frame::UniqueFd directory(open_directory(directory_path_));
+  lock_.emplace(directory.get(), name_, fs::kMountLockPatience, fs::WaitNotice(shown_name_));
   if (target_ == Kind::file) return;
   require_sframe(path);
   search_mode_ = mode_;
@@ -97,9 +92,8 @@ void FrameOutput::look_at_target() {
 }
 
 void FrameOutput::create(frame::FrameSettings& settings) {
-  frame::UniqueFd fd(::open(directory_path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) frame::throw_errno(errno, {});
-  directory_ = frame::make_local_store(std::move(fd), nullptr, frame::Syncing::never);
+  directory_ =
+      frame::make_local_store(open_directory(directory_path_), nullptr, frame::Syncing::never);
   if (target_ != Kind::nothing) settings.mode = mode_ & mode_t{0777};
   const std::string name = frame::temporary_name();
   writer_ = sparse_ ? frame::create_sframe(directory_, name, settings, {})

@@ -5,14 +5,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
-#include <random>
 #include <system_error>
 
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/temporary_name.hpp"
+#include "frame/throw_errno.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
@@ -21,6 +21,12 @@ std::string follow_symlink(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
   return resolved ? resolved.get() : path;
+}
+
+frame::UniqueFd open_directory(const std::string& path) {
+  frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) frame::throw_errno(errno, {});
+  return fd;
 }
 
 OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" : path) {
@@ -36,10 +42,7 @@ OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" :
 }
 
 void OutputFile::create_temporary(const std::string& path) {
-  std::random_device random;
-  const std::string directory = path.substr(0, path.rfind('/') + 1);
-  const std::string name =
-      fmt::format("{}.bloscfs-{:08x}{:08x}.tmp", directory, random(), random());
+  const std::string name = path.substr(0, path.rfind('/') + 1) + frame::temporary_name();
   fd_.reset(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd_) return;
   path_ = path;

@@ -12,6 +12,7 @@
 
 #include "frame/local_store.hpp"
 #include "frame/open.hpp"
+#include "frame/temporary_name.hpp"
 #include "fs/committer.hpp"
 #include "fs/npy.hpp"
 #include "fs/timestamps.hpp"

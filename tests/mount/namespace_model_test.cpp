@@ -12,6 +12,7 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_lock.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -22,6 +23,7 @@ using boost::unit_test::precondition;
 std::map<std::string, std::string> picture(const fs_std::path& root, bool with_links) {
   std::map<std::string, std::string> seen;
   for (const auto& entry : fs_std::recursive_directory_iterator(root)) {
+    if (is_lock_file(entry.path())) continue;
     struct stat st {};
     if (lstat(entry.path().c_str(), &st) != 0) throw_errno(entry.path());
     std::string text = std::to_string(st.st_mode) + " " + std::to_string(st.st_uid) + ":" +

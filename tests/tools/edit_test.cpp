@@ -5,15 +5,12 @@
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
-#include <fcntl.h>
-#include <sys/file.h>
 
-#include "fs/mount_lock.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
-#include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_lock.hpp"
 #include "tests/tools/program.hpp"
 
 namespace bloscfs::test {
@@ -121,17 +118,16 @@ BOOST_AUTO_TEST_SUITE(b2frame_beside_mounts)
 // What a daemon does after its mount has ended.
 BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
   const Frame frame;
-  for (const std::string& locked :
-       {frame.path(), fs_std::path(frame.path()).parent_path().string()})
+  for (const fs_std::path& locked :
+       {lock_file_beside(frame.path()), lock_file_in(fs_std::path(frame.path()).parent_path())})
     for (const Arguments& command :
          {Arguments{"info", frame.path()}, Arguments{"verify", frame.path()},
           Arguments{"list", frame.path()}, Arguments{"extract", frame.path(), "-o", "/dev/null"},
           Arguments{"set-meta", frame.path(), "note=" + frame.file("text")}}) {
-      Fd fd(::open(locked.c_str(), O_RDONLY | O_CLOEXEC));
-      BOOST_TEST_REQUIRE(::flock(fd.get(), LOCK_EX) == 0);
+      std::optional<SourceLock> lock(std::in_place, locked);
       std::thread release([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
-        ::flock(fd.get(), LOCK_UN);
+        lock.reset();
       });
       const ProcessResult result = b2frame(command);
       release.join();
@@ -143,12 +139,11 @@ BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
 BOOST_AUTO_TEST_CASE(waits_for_what_has_no_name_before_a_mount_is_done) {
   const Frame frame;
   const fs_std::path there = fs_std::path(frame.path()).parent_path() / "new.b2frame";
-  Fd fd(::open(there.parent_path().c_str(), O_RDONLY | O_CLOEXEC));
-  BOOST_TEST_REQUIRE(::flock(fd.get(), LOCK_EX) == 0);
+  std::optional<SourceLock> lock(std::in_place, lock_file_in(there.parent_path()));
   std::thread release([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     fs_std::rename(frame.path(), there);
-    ::flock(fd.get(), LOCK_UN);
+    lock.reset();
   });
   const ProcessResult result = b2frame({"info", there});
   release.join();
@@ -158,7 +153,7 @@ BOOST_AUTO_TEST_CASE(waits_for_what_has_no_name_before_a_mount_is_done) {
 BOOST_AUTO_TEST_CASE(says_that_it_waits_where_that_takes_long) {
   const Frame frame;
   for (const int milliseconds : {300, 1500}) {
-    std::optional<fs::MountLock> held(std::in_place, frame.path(), fs::kMountLockPatience);
+    std::optional<SourceLock> held(std::in_place, lock_file_beside(frame.path()));
     std::thread release([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
       held.reset();

@@ -1,0 +1,306 @@
+// Writable mounts exclude each other, and nobody else keeps them out.
+
+#include <cerrno>
+#include <functional>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/mount/foreign_changes.hpp"
+#include "tests/mount/naming_cases.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/source_lock.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+ProcessSettings as_nobody() {
+  ProcessSettings settings;
+  settings.uid = nobody();
+  return settings;
+}
+
+/// nobody holds flock on it, which takes no more than reading it.
+class FlockOfNobody {
+ public:
+  FlockOfNobody(const fs_std::path& path, const char* kind)
+      : holder_({"flock", "--no-fork", kind, path.string(), "sleep", "1000"}, home_ / "log",
+                as_nobody()) {
+    const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_REQUIRE(comes_true([&] {
+      const bool is_free = flock(fd.get(), LOCK_EX | LOCK_NB) == 0;
+      if (is_free) flock(fd.get(), LOCK_UN);
+      return !is_free;
+    }));
+  }
+
+ private:
+  const TempDir home_;
+  Child holder_;
+};
+
+struct stat status_of(const fs_std::path& path) {
+  struct stat st {};
+  BOOST_REQUIRE(lstat(path.c_str(), &st) == 0);
+  return st;
+}
+
+bool is_flocked(const fs_std::path& path) {
+  const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+/// A SOURCE that everybody may read, with the frame "a.b2frame".
+struct OpenSource {
+  OpenSource() {
+    fs_std::permissions(directory.path(), fs_std::perms(0755));
+    Maker(directory.path()).flat("a.b2frame");
+  }
+  fs_std::path operator/(const std::string& name) const { return directory / name; }
+  const fs_std::path& path() const { return directory.path(); }
+  TempDir directory;
+};
+
+/// Where nobody can mount, and has programs that he can run.
+struct NobodysHome {
+  NobodysHome() {
+    fs_std::permissions(home.path(), fs_std::perms(0755));
+    fs_std::copy_file(bloscfs_program(), home / "bloscfs");
+    fs_std::create_directory(home / "source");
+    BOOST_REQUIRE(chown((home / "source").c_str(), nobody(), nobody()) == 0);
+    settings.uid = nobody();
+    settings.program = home / "bloscfs";
+    settings.limit = Seconds(60);
+  }
+  fs_std::path source() const { return home / "source"; }
+  TempDir home;
+  MountSettings settings;
+};
+
+std::string refusal_of(const fs_std::path& source, MountSettings settings = {}) {
+  settings.limit = Seconds(60);
+  try {
+    const Mount mount(source, settings);
+    return "mounted";
+  } catch (const MountRefused& refused) {
+    return refused.result.err;
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(locks)
+
+BOOST_AUTO_TEST_CASE(flock_of_who_can_only_read_keeps_nobody_out,
+                     *precondition(needs_fuse_as_root) * precondition(needs_programs("flock"))) {
+  for (const bool is_single : {false, true})
+    for (const char* kind : {"-s", "-x"}) BOOST_TEST_CONTEXT(is_single << kind) {
+        const OpenSource source;
+        const fs_std::path mounted = is_single ? source / "a.b2frame" : source.path();
+        const FlockOfNobody holder(mounted, kind);
+        MountSettings settings;
+        settings.limit = Seconds(10);
+        {
+          Mount mount(mounted, settings);
+          write_file(mount / "a", "new");
+          BOOST_TEST(mount.unmount().ok(), mount.log());
+        }
+        BOOST_CHECK(stored_contents(source / "a.b2frame") == bytes_of("new"));
+        ProcessSettings quick;
+        quick.limit = Seconds(10);
+        const std::string frame = source / "a.b2frame";
+        for (const Arguments& command : {Arguments{"set-meta", frame, "note:=1"},
+                                         Arguments{"compact", frame}, Arguments{"info", frame}}) {
+          Arguments all = {b2frame_program()};
+          all.insert(all.end(), command.begin(), command.end());
+          const auto result = run(all, quick);
+          BOOST_TEST(result.ok(), command[0] << ": " << result.description());
+        }
+      }
+}
+
+BOOST_AUTO_TEST_CASE(lock_file_is_there_while_it_is_mounted, *precondition(needs_fuse)) {
+  for (const bool is_single : {false, true}) BOOST_TEST_CONTEXT(is_single) {
+      const OpenSource source;
+      const fs_std::path mounted = is_single ? source / "a.b2frame" : source.path();
+      const fs_std::path lock = is_single ? lock_file_beside(mounted) : lock_file_in(mounted);
+      const struct stat before = status_of(source.path());
+      {
+        Mount mount(mounted);
+        const struct stat st = status_of(lock);
+        BOOST_TEST(S_ISREG(st.st_mode));
+        BOOST_TEST((st.st_mode & 07777) == 0600u);
+        BOOST_TEST(is_flocked(mounted));
+        BOOST_TEST(!fs_std::exists(mount / lock.filename()));
+        BOOST_TEST(mount.unmount().ok());
+      }
+      BOOST_TEST(!fs_std::exists(lock));
+      BOOST_TEST(!is_flocked(mounted));
+      // The directory is what it was before.
+      BOOST_TEST(status_of(source.path()).st_mtim.tv_sec == before.st_mtim.tv_sec);
+      BOOST_TEST(status_of(source.path()).st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(read_only_mounts_make_no_lock_file, *precondition(needs_fuse)) {
+  const OpenSource source;
+  MountSettings settings;
+  settings.options = {"ro"};
+  for (const fs_std::path& mounted : {source.path(), source / "a.b2frame"}) {
+    Mount mount(mounted, settings);
+    BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 1);
+    BOOST_TEST(mount.unmount().ok());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(lock_file_of_a_daemon_that_was_killed_is_free, *precondition(needs_fuse)) {
+  const OpenSource source;
+  {
+    Mount mount(source.path());
+    mount.signal(SIGKILL);
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
+  BOOST_TEST(fs_std::exists(lock_file_in(source.path())));
+  {
+    MountSettings settings;
+    settings.limit = Seconds(10);
+    Mount mount(source.path(), settings);
+    const auto is_swept = [&] {
+      const auto bytes = read_file(lock_file_in(source.path()));
+      return bytes.front() == '-';
+    };
+    BOOST_TEST(comes_true(is_swept));
+    BOOST_TEST(mount.unmount().ok());
+  }
+  BOOST_TEST(!fs_std::exists(lock_file_in(source.path())));
+}
+
+BOOST_AUTO_TEST_CASE(frames_are_edited_where_no_file_can_be_made,
+                     *precondition(needs_fuse_as_root)) {
+  const OpenSource source;
+  const fs_std::path frame = source / "a.b2frame";
+  BOOST_REQUIRE(chown(frame.c_str(), nobody(), nobody()) == 0);
+  const TempDir home;
+  fs_std::permissions(home.path(), fs_std::perms(0755));
+  fs_std::copy_file(b2frame_program(), home / "b2frame");
+  const auto result =
+      run({(home / "b2frame").string(), "set-meta", frame.string(), "note:=1"}, as_nobody());
+  BOOST_TEST(result.ok(), result.description());
+}
+
+/// Whoever may write to SOURCE can have put anything where the lock file belongs.
+BOOST_AUTO_TEST_CASE(what_is_no_lock_file_is_left_as_it_is, *precondition(needs_fuse_as_root)) {
+  const std::string text = "kept .bloscfs-0123456789abcdef.tmp a\n";
+  struct Case {
+    const char* name;
+    std::function<void(const fs_std::path& lock, const fs_std::path& other)> make;
+  };
+  const std::vector<Case> cases = {
+      {"fifo", [](const auto& lock, const auto&) { mkfifo(lock.c_str(), 0600); }},
+      {"directory",
+       [](const auto& lock, const auto&) {
+         fs_std::create_directory(lock);
+         write_file(lock / "file", "inside");
+       }},
+      {"symlink", [](const auto& lock, const auto& other) { fs_std::create_symlink(other, lock); }},
+      {"hard link",
+       [](const auto& lock, const auto& other) {
+         fs_std::permissions(other, fs_std::perms(0600));
+         fs_std::create_hard_link(other, lock);
+       }},
+      {"other permissions", [&](const auto& lock, const auto&) { write_file(lock, text); }},
+      {"another user's", [&](const auto& lock, const auto&) {
+         write_file(lock, text);
+         fs_std::permissions(lock, fs_std::perms(0600));
+         BOOST_REQUIRE(chown(lock.c_str(), nobody(), nobody()) == 0);
+       }}};
+  for (const Case& one : cases)
+    for (const bool is_single : {false, true}) BOOST_TEST_CONTEXT(one.name << is_single) {
+        const OpenSource source;
+        const fs_std::path mounted = is_single ? source / "a.b2frame" : source.path();
+        const fs_std::path lock = is_single ? lock_file_beside(mounted) : lock_file_in(mounted);
+        const TempDir elsewhere;
+        write_file(elsewhere / "other", text);
+        one.make(lock, elsewhere / "other");
+        const struct stat before = status_of(lock);
+        for (int i = 0; i < 2; i++) {
+          MountSettings settings;
+          settings.limit = Seconds(10);
+          Mount mount(mounted, settings);
+          write_file(mount / "a", "new");
+          BOOST_TEST((status_of(lock).st_mode & 07777) == 0600u);
+          BOOST_TEST(status_of(lock).st_uid == 0u);
+          BOOST_TEST(status_of(lock).st_ino != before.st_ino);
+          BOOST_TEST(mount.unmount().ok(), mount.log());
+        }
+        BOOST_CHECK(stored_contents(source / "a.b2frame") == bytes_of("new"));
+        const struct stat after = status_of(lock);
+        BOOST_TEST(after.st_ino == before.st_ino);
+        BOOST_TEST(after.st_mode == before.st_mode);
+        BOOST_TEST(after.st_mtim.tv_nsec == before.st_mtim.tv_nsec);
+        BOOST_CHECK(read_file(elsewhere / "other") == bytes_of(text));
+        if (S_ISREG(before.st_mode)) BOOST_CHECK(read_file(lock) == bytes_of(text));
+        if (S_ISDIR(before.st_mode)) BOOST_CHECK(read_file(lock / "file") == bytes_of("inside"));
+        BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 2);
+      }
+}
+
+BOOST_AUTO_TEST_CASE(root_and_other_users_take_turns, *precondition(needs_fuse_for_nobody)) {
+  const NobodysHome nobodys;
+  for (int i = 0; i < 2; i++)
+    for (const MountSettings& settings : {nobodys.settings, MountSettings()}) {
+      Mount mount(nobodys.source(), settings);
+      BOOST_TEST(status_of(lock_file_in(nobodys.source())).st_uid == settings.uid.value_or(0));
+      BOOST_TEST(mount.unmount().ok(), mount.log());
+      BOOST_TEST(fs_std::is_empty(nobodys.source()));
+    }
+  // What a sudden end of the other's leaves is taken over by root alone.
+  {
+    Mount mount(nobodys.source(), nobodys.settings);
+    mount.signal(SIGKILL);
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
+  const fs_std::path lock = lock_file_in(nobodys.source());
+  const auto left = read_file(lock);
+  {
+    Mount mount(nobodys.source());
+    BOOST_TEST(status_of(lock).st_uid == 0u);
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  BOOST_CHECK(read_file(lock) == left);
+  BOOST_TEST(status_of(lock).st_uid == nobody());
+  Mount mount(nobodys.source(), nobodys.settings);
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  BOOST_TEST(comes_true([&] { return fs_std::is_empty(nobodys.source()); }));
+}
+
+BOOST_AUTO_TEST_CASE(users_exclude_each_other, *precondition(needs_fuse_for_nobody)) {
+  const NobodysHome of_nobody, of_root;
+  const Mount theirs(of_nobody.source(), of_nobody.settings), ours(of_root.source());
+  std::string for_nobody;
+  std::thread other([&] { for_nobody = refusal_of(of_root.source(), of_nobody.settings); });
+  const std::string for_root = refusal_of(of_nobody.source());
+  other.join();
+  for (const auto& [text, user] :
+       {std::pair(for_root, nobody()), std::pair(for_nobody, uid_t{0})}) {
+    BOOST_TEST(text.find("is mounted for writing by another bloscfs") != std::string::npos, text);
+    BOOST_TEST(text.find("user " + std::to_string(user)) != std::string::npos, text);
+    BOOST_TEST(text.find(".bloscfs-lock") != std::string::npos, text);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
