@@ -87,7 +87,7 @@ MountSource open_source(const std::string& path, bool raw) {
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
                        MountLock* lock)
     : root_(std::move(source.root),
-            options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out),
+            options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, stats_),
       attributes_(cache_, options.cache_size),

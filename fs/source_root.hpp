@@ -1,7 +1,6 @@
 #pragma once
 // Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,10 +32,10 @@ enum class OtherMounts { leave_out, enter };
 class SourceRoot {
  public:
   /// `directory` is an open directory (O_PATH is enough).
-  explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out)
-      : directory_(std::move(directory)), others_(others) {}
-  /// Before the first use: the mount that this serves, whose daemon would wait for itself there.
-  void leave_out(std::uint64_t own_device) { own_device_ = own_device; }
+  /// `own_device` is the mount that this serves, if any, whose daemon would wait for itself there.
+  explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out,
+                      dev_t own_device = 0)
+      : directory_(std::move(directory)), others_(others), own_device_(own_device) {}
 
   int descriptor() const { return directory_.get(); }
 
@@ -76,8 +75,8 @@ class SourceRoot {
   bool is_own_mount(int fd) const;
 
   frame::UniqueFd directory_;
-  OtherMounts others_;
-  std::uint64_t own_device_ = 0;  ///< none has that
+  const OtherMounts others_;
+  const dev_t own_device_;  ///< 0: none
 };
 
 }  // namespace bloscfs::fs
