@@ -16,7 +16,7 @@
 namespace bloscfs::fs {
 
 void remove_frame_directory(const SourceDirectory& parent, const std::string& name) noexcept {
-  const AsDaemon as_daemon;
+  const OnBehalfOf nobody(nullptr);
   try {
     // Its old name must not come back when parts of it are gone.
     parent.sync();
@@ -64,7 +64,7 @@ bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from
     if (frame) break;
     registry_->ended.wait(registry_->mutex);
   }
-  const AsDaemon as_daemon;
+  const OnBehalfOf nobody(nullptr);
   from.rename(name, to, name);
   frame->parent = std::move(to);
   return true;
