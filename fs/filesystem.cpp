@@ -119,7 +119,7 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   if (entry.is_container) return contents_.open(node, entry);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes_of(entry);
-  file->plain = tree_.object(node)->open(O_RDONLY);
+  file->plain = tree_.object(node, entry)->open(O_RDONLY);
   return tree_.share_opened(node, std::move(file), entry);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 // Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -50,8 +51,10 @@ class SourceRoot {
   /// Makes all that was done in the filesystem of SOURCE durable.
   void sync_all() const;
   SourceObject object(const SourcePath& path) const;
-  /// nullopt when it is not there, or another object than the one that was meant.
-  std::optional<SourceObject> find(const SourcePath& path) const;
+  /// Null when it is not there, or another object than the one that was meant.
+  std::shared_ptr<const SourceObject> find(const SourcePath& path) const;
+  /// Whatever has the last name; null when nothing is there.
+  std::shared_ptr<const SourceObject> find_any(const SourcePath& path) const;
   SourceDirectory directory(const SourcePath& path) const;
   /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
   void require(const SourcePath& directory) const;
@@ -73,6 +76,8 @@ class SourceRoot {
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
+  std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
+                                                 const std::optional<Identity>& meant) const;
 
   frame::UniqueFd directory_;
   const OtherMounts others_;
