@@ -54,6 +54,25 @@ Verdict state_verdict(const SourceEntry& entry) {
   return verdict;
 }
 
+/// Of a directory that may be a sparse frame.
+std::optional<struct stat> stat_index(const SourceObject& directory) {
+  try {
+    return directory.stat(kSframeIndex);
+  } catch (const std::system_error& error) {
+    // A directory that may not be searched is shown as one.
+    if (is_refusal(error.code())) return std::nullopt;
+    throw;
+  }
+}
+
+bool is_unchanged(const SourceEntry& entry) {
+  const auto now = entry.is_sframe ? entry.object->stat(kSframeIndex) : entry.object->stat();
+  return now && now->st_dev == entry.source.st_dev && now->st_ino == entry.source.st_ino &&
+         now->st_size == entry.source.st_size &&
+         nanoseconds(now->st_mtim) == nanoseconds(entry.source.st_mtim) &&
+         nanoseconds(now->st_ctim) == nanoseconds(entry.source.st_ctim);
+}
+
 }  // namespace
 
 bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(source); }
@@ -61,22 +80,24 @@ bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(sour
 Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
     : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
 
-std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path, bool is_sframe) const {
+std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
+                                                  const SourceEntry& entry) const {
+  if (!entry.object) throw std::system_error(ESTALE, std::generic_category(), path.text());
   frame::OpenSettings settings;
   settings.counters = counters_;
   const NearPath near = root_.approach(path);
   settings.name = near.rest;
   settings.directory = near.directory;
-  return open_with(settings, path, is_sframe);
+  return open_with(settings, entry);
 }
 
 std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings& settings,
-                                                       const SourcePath& path,
-                                                       bool is_sframe) const {
-  if (is_sframe) return frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), settings);
-  frame::UniqueFd fd = frame::open_if_regular(root_.open(path, O_PATH), O_RDONLY);
-  if (!fd) throw std::system_error(ESTALE, std::generic_category(), path.text());
-  return frame::open_file(std::move(fd), settings);
+                                                       const SourceEntry& entry) const {
+  const SourceObject& object = *entry.object;
+  if (entry.is_sframe) return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
+  if (!S_ISREG(object.stat().st_mode))
+    throw std::system_error(ESTALE, std::generic_category(), object.name());
+  return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 
 bool Classifier::is_container(const SourceObject& file) const {
@@ -92,27 +113,17 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
   return view_shape(snapshot.info(), raw_);
 }
 
-std::optional<struct stat> Classifier::stat_index(const SourcePath& directory) const {
-  try {
-    return root_.stat(join_path(directory, kSframeIndex));
-  } catch (const std::system_error& error) {
-    // A directory that may not be searched is shown as one.
-    if (is_refusal(error.code())) return std::nullopt;
-    throw;
-  }
-}
-
-SourceEntry Classifier::look(const SourcePath& path, const struct stat& st) {
+SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const SourceObject> object) {
   SourceEntry entry;
-  entry.entry = st;
-  entry.source = st;
+  entry.object = std::move(object);
+  entry.entry = entry.source = entry.object->stat();
   try {
-    if (S_ISDIR(st.st_mode)) {
-      const auto index = stat_index(path);
+    if (S_ISDIR(entry.entry.st_mode)) {
+      const auto index = stat_index(*entry.object);
       if (!index || !S_ISREG(index->st_mode)) return entry;
       entry.is_sframe = true;
       entry.source = *index;
-    } else if (!S_ISREG(st.st_mode)) {
+    } else if (!S_ISREG(entry.entry.st_mode)) {
       return entry;
     }
     look_inside(path, entry);
@@ -126,7 +137,6 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.is_sframe = false;
   entry.source = entry.entry;
-  entry.is_replaced = error == std::errc(ESTALE);
   if (is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
   if (S_ISREG(entry.entry.st_mode)) {
@@ -164,7 +174,7 @@ Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
     std::string damage;
     std::exception_ptr failure;
     try {
-      verdict = read_verdict(path, entry);
+      verdict = read_verdict(entry);
     } catch (const codec::Error& error) {
       verdict = state_verdict(entry);
       verdict.is_damaged = true;
@@ -172,7 +182,7 @@ Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
     } catch (const std::system_error&) {
       failure = std::current_exception();
     }
-    const bool unchanged = is_unchanged(path, entry);
+    const bool unchanged = is_unchanged(entry);
     if (!unchanged && tries < kTries) continue;
     if (failure) std::rethrow_exception(failure);
     if (unchanged) remember(path, verdict, damage);
@@ -189,20 +199,12 @@ void Classifier::remember(const SourcePath& path, const Verdict& verdict,
   verdicts_.remember(verdict);
 }
 
-bool Classifier::is_unchanged(const SourcePath& path, const SourceEntry& entry) const {
-  const auto now = root_.stat(entry.is_sframe ? join_path(path, kSframeIndex) : path);
-  return now && now->st_dev == entry.source.st_dev && now->st_ino == entry.source.st_ino &&
-         now->st_size == entry.source.st_size &&
-         nanoseconds(now->st_mtim) == nanoseconds(entry.source.st_mtim) &&
-         nanoseconds(now->st_ctim) == nanoseconds(entry.source.st_ctim);
-}
-
-Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entry) const {
+Verdict Classifier::read_verdict(const SourceEntry& entry) const {
   Verdict verdict = state_verdict(entry);
   // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
   frame::OpenSettings settings;
   settings.counters = counters_;
-  const auto snapshot = open_with(settings, path, entry.is_sframe);
+  const auto snapshot = open_with(settings, entry);
   if (!snapshot) return verdict;
   const ViewShape shape = shape_of(*snapshot);
   verdict.is_container = true;

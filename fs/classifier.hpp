@@ -29,7 +29,6 @@ struct SourceEntry {
   bool is_sframe = false;
   bool is_bloscpack = false;
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
-  bool is_replaced = false;        ///< something else had the name when it was to be looked at
   bool has_metalayers = true;      ///< containers: false if there are none to list
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view
@@ -39,6 +38,8 @@ struct SourceEntry {
   std::error_code unreadable;
   /// What this mount has open of it may have been made of another state of SOURCE.
   bool is_outdated = false;
+  /// The entry itself as it was found, to be opened without looking for it again.
+  std::shared_ptr<const SourceObject> object;
   struct stat source {};  ///< of the file; of chunks.b2frame for an sframe
   struct stat entry {};   ///< of the entry itself (the directory of an sframe)
 
@@ -55,26 +56,25 @@ class Classifier {
  public:
   Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters);
 
-  /// The entry at `path`, of which `st` is known. Damaged containers are logged once and count as
-  /// themselves; so do files that may not be read, and anything that is no regular file or
-  /// directory, which is never opened. Never asked about what this mount has open for writing.
-  SourceEntry look(const SourcePath& path, const struct stat& st);
+  /// What `object` is, which `path` led to, whatever that leads to by now. Damaged containers are
+  /// logged once and count as themselves; so do files that may not be read, and anything that is no
+  /// regular file or directory, which is never opened. Never asked about what this mount has open
+  /// for writing.
+  SourceEntry look(const SourcePath& path, std::shared_ptr<const SourceObject> object);
 
   /// True if a regular file holds a container now; nothing is remembered.
   bool is_container(const SourceObject& file) const;
-  /// Opens the container at `path`, taking part in the locking of other Blosc2 programs. Null if
-  /// it is none any more.
-  std::unique_ptr<frame::Snapshot> open(const SourcePath& path, bool is_sframe) const;
+  /// Opens the container that was found at `path`, whatever has that name by now, taking part in
+  /// the locking of other Blosc2 programs. Null if it is none any more.
+  std::unique_ptr<frame::Snapshot> open(const SourcePath& path, const SourceEntry& entry) const;
   ViewShape shape_of(const frame::Snapshot& snapshot) const;
 
  private:
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
-                                             const SourcePath& path, bool is_sframe) const;
-  std::optional<struct stat> stat_index(const SourcePath& directory) const;
+                                             const SourceEntry& entry) const;
   void look_inside(const SourcePath& path, SourceEntry& entry);
   Verdict judge(const SourcePath& path, const SourceEntry& entry);
-  Verdict read_verdict(const SourcePath& path, const SourceEntry& entry) const;
-  bool is_unchanged(const SourcePath& path, const SourceEntry& entry) const;
+  Verdict read_verdict(const SourceEntry& entry) const;
   void remember(const SourcePath& path, const Verdict& verdict, const std::string& damage);
   void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
   std::optional<Verdict> recall(const SourceEntry& entry) const;

@@ -29,7 +29,7 @@ bool is_part(const std::string& name, const struct stat& st) {
 
 void remove_frame_directory(const SourceDirectory& parent, const std::string& name,
                             const frame::ObjectIdentity& identity) noexcept {
-  const AsDaemon as_daemon;
+  const OnBehalfOf nobody(nullptr);
   try {
     // Its old name must not come back when parts of it are gone.
     parent.sync();
@@ -92,7 +92,7 @@ bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from
     registry_->ended.wait(registry_->mutex);
   }
   if (frame::identity_at(from.descriptor(), name) != frame->identity) return false;
-  const AsDaemon as_daemon;
+  const OnBehalfOf nobody(nullptr);
   from.rename(name, to, name);
   frame->parent = std::move(to);
   return true;

@@ -79,7 +79,7 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
   file->attributes = tree_.attributes_of(entry);
   std::shared_ptr<const frame::Snapshot> snapshot;
   try {
-    snapshot = classifier_.open(path, entry.is_sframe);
+    snapshot = classifier_.open(path, entry);
   } catch (const std::system_error& error) {
     // It has been renamed meanwhile, or a directory above it has.
     if (error.code() != std::errc::no_such_file_or_directory) throw;

@@ -88,7 +88,7 @@ MountSource open_source(const std::string& path, bool raw) {
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
                        MountLock* lock)
     : root_(std::move(source.root),
-            options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out),
+            options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, stats_),
       attributes_(cache_, options.cache_size),
@@ -120,7 +120,7 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   if (entry.is_container) return contents_.open(node, entry);
   auto file = std::make_shared<OpenFile>();
   file->attributes = tree_.attributes_of(entry);
-  file->plain = tree_.object(node)->open(O_RDONLY);
+  file->plain = tree_.object(node, entry)->open(O_RDONLY);
   return tree_.share_opened(node, std::move(file), entry);
 }
 

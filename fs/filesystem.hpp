@@ -30,6 +30,7 @@ namespace bloscfs::fs {
 struct MountSource {
   frame::UniqueFd root;               ///< the mirrored directory, or the one that holds the frame
   std::optional<std::string> single;  ///< full name of the only entry shown
+  dev_t own_device = 0;               ///< of the mount that shows it, once there is one
 };
 
 /// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
@@ -44,8 +45,6 @@ class Filesystem {
 
   Tree& tree() { return tree_; }
   const SourceRoot& root() const { return root_; }
-  /// Before the first request: the kernel's number of the mount, which is never entered itself.
-  void leave_out(std::uint64_t own_device) { root_.leave_out(own_device); }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
   Namespace& names() { return names_; }

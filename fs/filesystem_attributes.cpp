@@ -63,7 +63,7 @@ std::vector<std::string> Filesystem::list_attributes(NodeId node) {
     if (is_changed || entry.has_metalayers) found = look_at_frame(node, entry);
     names = fs::list_attributes(found.get(), changes);
   }
-  for (std::string& name : tree_.object(node)->attribute_names())
+  for (std::string& name : tree_.object(node, entry)->attribute_names())
     if (name != kStatsAttribute && is_in_shown_space(name) &&
         passes_through(name, entry.is_container))
       names.push_back(std::move(name));
@@ -108,7 +108,7 @@ std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
   const SourceEntry entry = tree_.entry(node);
-  if (passes_through(name, entry.is_container)) return tree_.object(node)->attribute(name);
+  if (passes_through(name, entry.is_container)) return tree_.object(node, entry)->attribute(name);
   const auto value = frame_attribute(node, entry, name);
   if (!value) throw_errno(ENODATA, name);
   return *value;

@@ -28,7 +28,7 @@ void HiddenEntries::remove() {
   for (const std::string& name : journals_) lock_journal(name);
   for (const std::string& name : temporaries_) judge(name);
   // Who may remove an empty directory need not be permitted to write in it.
-  const AsDaemon as_daemon;
+  const OnBehalfOf nobody(nullptr);
   for (const Leftover& leftover : leftovers_)
     if (!services_.doomed.relocate(leftover.name, directory_, services_.root.directory({})))
       remove_leftover(directory_, leftover);

@@ -88,7 +88,7 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, con
     const SourceDirectory in = root_.directory(names.path(directory));
     services_.freed.before_taking(in, name, ShownAs::itself);
     {
-      const OnBehalfOf behalf(caller);
+      const OnBehalfOf behalf(&caller);
       make(in);
     }
     made = names.entered(directory, name);
@@ -131,7 +131,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     const SourceDirectory in = root_.directory(names.path(directory));
     frame::UniqueFd file;
     {
-      const OnBehalfOf behalf(caller);
+      const OnBehalfOf behalf(&caller);
       file = in.make_file(temporary, mode & kPermissions);
     }
     const struct stat st = status_of(file);
@@ -194,7 +194,7 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
   services_.freed.before_taking(in, full_name, shown);
   const SourceDirectory from = root_.directory(object->directory_path);
   {
-    const OnBehalfOf behalf(caller);
+    const OnBehalfOf behalf(&caller);
     in.make_link(full_name, from, object->stored_name);
   }
   names.touched(*object);
@@ -227,7 +227,7 @@ void Namespace::remove_file(NodeId directory, const std::string& name, const Cal
     const auto object = names.find(directory, name);
     if (!object) throw_errno(ENOENT, name);
     if (object->is_directory()) throw_errno(EISDIR, name);
-    const OnBehalfOf behalf(caller);
+    const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
     removal.remove(*object);
     ended = removal.ended();
@@ -241,7 +241,7 @@ void Namespace::remove_directory(NodeId directory, const std::string& name, cons
   const auto object = names.find(directory, name);
   if (!object) throw_errno(ENOENT, name);
   if (!object->is_directory()) throw_errno(ENOTDIR, name);
-  const OnBehalfOf behalf(caller);
+  const OnBehalfOf behalf(&caller);
   Removal(names, services_).remove_directory(*object, caller.user);
 }
 
@@ -258,7 +258,7 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
     std::vector<NodeId> renamed, ended;
     {
       TreeChanges names(tree_);
-      const OnBehalfOf behalf(caller);
+      const OnBehalfOf behalf(&caller);
       Renaming renaming(names, services_, request);
       need = renaming.run();
       renamed = renaming.renamed();
@@ -327,8 +327,7 @@ void Namespace::change(NodeId node, const Caller& caller,
 void Namespace::change_with(NodeId node, const Caller* caller, const Change& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
   TreeChanges names(tree_);
-  std::optional<OnBehalfOf> behalf;
-  if (caller != nullptr) behalf.emplace(*caller);
+  const OnBehalfOf behalf(caller);
   if (node == kRootId) return work(root_.object({}), nullptr);
   if (names.is_unlinked(node)) {
     work(*names.remains(node), nullptr);

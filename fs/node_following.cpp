@@ -179,7 +179,7 @@ void NodeHome::remove_waiting(const Tree::NodeName& name) const {
 std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const SourcePath& path,
                                                                 const SourceEntry& seen) const {
   try {
-    auto snapshot = services_.tree.open_container(path, seen.is_sframe);
+    auto snapshot = services_.tree.open_container(path, seen);
     const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.source);
     return is_it ? snapshot : nullptr;
   } catch (const std::system_error& error) {

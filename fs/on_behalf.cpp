@@ -40,10 +40,16 @@ bool may_act_as_others() {
   return may;
 }
 
-std::vector<gid_t> own_groups() {
+std::vector<gid_t> groups_here() {
   std::vector<gid_t> groups(static_cast<std::size_t>(std::max(0, ::getgroups(0, nullptr))));
   const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
   groups.resize(static_cast<std::size_t>(std::max(0, count)));
+  return groups;
+}
+
+/// Asked for before the first thread is somebody else.
+const std::vector<gid_t>& own_groups() {
+  static const std::vector<gid_t> groups = groups_here();
   return groups;
 }
 
@@ -78,12 +84,12 @@ bool has_own_umask() {
 }
 
 void be_daemon() {
-  static const std::vector<gid_t> groups = own_groups();
   // With somebody else's rights, or more than that, nothing may go on.
-  if (!set_user(::geteuid()) || !set_group(::getegid()) || !set_groups(groups)) std::abort();
+  if (!set_user(::geteuid()) || !set_group(::getegid()) || !set_groups(own_groups())) std::abort();
 }
 
 bool become(const Caller& caller) {
+  own_groups();
   const auto groups = caller.groups();
   if (groups && !set_groups(*groups)) return false;
   if (!set_group(caller.group) || !set_user(caller.user)) return false;
@@ -92,13 +98,9 @@ bool become(const Caller& caller) {
 
 }  // namespace
 
-OnBehalfOf::OnBehalfOf(const Caller& caller) : before_(std::exchange(acts_for, &caller)) {}
+OnBehalfOf::OnBehalfOf(const Caller* caller) : before_(std::exchange(acts_for, caller)) {}
 
 OnBehalfOf::~OnBehalfOf() { acts_for = before_; }
-
-AsDaemon::AsDaemon() : before_(std::exchange(acts_for, nullptr)) {}
-
-AsDaemon::~AsDaemon() { acts_for = before_; }
 
 AsCaller::AsCaller() {
   if (acts_for == nullptr || is_caller) return;
@@ -111,7 +113,8 @@ AsCaller::AsCaller() {
     ::umask(acts_for->umask);
     has_umask_ = true;
   }
-  if (acts_for->user == ::geteuid() || !may_act_as_others()) return;
+  const bool is_daemon = acts_for->user == ::geteuid() && acts_for->group == ::getegid();
+  if (is_daemon || !may_act_as_others()) return;
   is_other_ = true;
   if (become(*acts_for)) return;
   be_daemon();

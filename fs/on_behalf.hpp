@@ -13,25 +13,14 @@
 namespace bloscfs::fs {
 
 /// While one lives, changes of names and attributes by its thread (SourceDirectory, SourceObject)
-/// are the caller's, who outlives it. Nothing is committed meanwhile.
+/// are the caller's, who outlives it; those of a null one are the daemon's, that nobody asked for.
+/// Nothing is committed meanwhile.
 class OnBehalfOf {
  public:
-  explicit OnBehalfOf(const Caller& caller);
+  explicit OnBehalfOf(const Caller* caller);
   ~OnBehalfOf();
   OnBehalfOf(const OnBehalfOf&) = delete;
   OnBehalfOf& operator=(const OnBehalfOf&) = delete;
-
- private:
-  const Caller* const before_;
-};
-
-/// While one lives, such changes are the daemon's again: those that nobody asked for.
-class AsDaemon {
- public:
-  AsDaemon();
-  ~AsDaemon();
-  AsDaemon(const AsDaemon&) = delete;
-  AsDaemon& operator=(const AsDaemon&) = delete;
 
  private:
   const Caller* const before_;

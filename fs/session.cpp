@@ -288,11 +288,11 @@ void run_session(SessionSettings settings) {
   const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
   raise_kernel_readahead(mount);
   if (!source.single && !settings.options.cross_mounts) tell_left_out(real_path(settings.source));
+  if (mount) source.own_device = device_number(*mount);
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);
   state.filesystem = &filesystem;
-  if (mount) filesystem.leave_out(device_number(*mount));
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {

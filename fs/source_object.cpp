@@ -33,6 +33,13 @@ struct stat SourceObject::stat() const {
   return st;
 }
 
+std::optional<struct stat> SourceObject::stat(const std::string& entry) const {
+  struct stat st {};
+  if (::fstatat(object_.get(), entry.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
+  if (errno == ENOENT) return std::nullopt;
+  fail();
+}
+
 frame::UniqueFd SourceObject::open(int flags) const {
   frame::UniqueFd fd(::open(path().c_str(), flags | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail();

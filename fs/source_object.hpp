@@ -1,6 +1,7 @@
 #pragma once
 // One object of SOURCE, whatever kind it is of and whatever happens to its names.
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,10 @@ class SourceObject {
   SourceObject(frame::UniqueFd object, std::string name)
       : object_(std::move(object)), name_(std::move(name)) {}
 
+  const std::string& name() const { return name_; }
   struct stat stat() const;
+  /// lstat of an entry of a directory; nullopt when there is none.
+  std::optional<struct stat> stat(const std::string& entry) const;
   /// Opens it, with O_CLOEXEC and O_NONBLOCK: a fifo must not stop the daemon.
   frame::UniqueFd open(int flags) const;
   /// The same without changing the time of access, where that is permitted.

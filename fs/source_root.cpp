@@ -146,10 +146,20 @@ SourceObject SourceRoot::object(const SourcePath& path) const {
   return {open(path, O_PATH), path.text()};
 }
 
-std::optional<SourceObject> SourceRoot::find(const SourcePath& path) const {
+std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path) const {
+  return find_meant(path, path.meant_);
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path) const {
+  return find_meant(path, std::nullopt);
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find_meant(
+    const SourcePath& path, const std::optional<Identity>& meant) const {
   frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
-  if (fd && is_meant(fd.get(), path.meant_)) return SourceObject(std::move(fd), path.text());
-  if (is_absence(errno)) return std::nullopt;
+  if (fd && is_meant(fd.get(), meant))
+    return std::make_shared<const SourceObject>(std::move(fd), path.text());
+  if (is_absence(errno)) return nullptr;
   throw_errno(errno, path.text());
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 // Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
 
-#include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,10 +33,10 @@ enum class OtherMounts { leave_out, enter };
 class SourceRoot {
  public:
   /// `directory` is an open directory (O_PATH is enough).
-  explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out)
-      : directory_(std::move(directory)), others_(others) {}
-  /// Before the first use: the mount that this serves, whose daemon would wait for itself there.
-  void leave_out(std::uint64_t own_device) { own_device_ = own_device; }
+  /// `own_device` is the mount that this serves, if any, whose daemon would wait for itself there.
+  explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out,
+                      dev_t own_device = 0)
+      : directory_(std::move(directory)), others_(others), own_device_(own_device) {}
 
   int descriptor() const { return directory_.get(); }
 
@@ -51,8 +51,10 @@ class SourceRoot {
   /// Makes all that was done in the filesystem of SOURCE durable.
   void sync_all() const;
   SourceObject object(const SourcePath& path) const;
-  /// nullopt when it is not there, or another object than the one that was meant.
-  std::optional<SourceObject> find(const SourcePath& path) const;
+  /// Null when it is not there, or another object than the one that was meant.
+  std::shared_ptr<const SourceObject> find(const SourcePath& path) const;
+  /// Whatever has the last name; null when nothing is there.
+  std::shared_ptr<const SourceObject> find_any(const SourcePath& path) const;
   SourceDirectory directory(const SourcePath& path) const;
   /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
   void require(const SourcePath& directory) const;
@@ -74,10 +76,12 @@ class SourceRoot {
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
+  std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
+                                                 const std::optional<Identity>& meant) const;
 
   frame::UniqueFd directory_;
-  OtherMounts others_;
-  std::uint64_t own_device_ = 0;  ///< none has that
+  const OtherMounts others_;
+  const dev_t own_device_;  ///< 0: none
 };
 
 }  // namespace bloscfs::fs

@@ -146,10 +146,11 @@ std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {
   const ReadLock names(names_);
-  const auto st = name.is_lost ? std::nullopt : root_.stat(name.path());
-  if (!st) return std::nullopt;
-  auto entry = judge(name.path(), *st);
-  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, name.path().text());
+  const SourcePath path = name.path();
+  const auto object = name.is_lost ? nullptr : root_.find_any(path);
+  if (!object) return std::nullopt;
+  SourceEntry entry = classifier_.look(path, object);
+  if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
   return entry;
 }
 
@@ -225,6 +226,10 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
   return true;
 }
 
+std::shared_ptr<const SourceObject> Tree::object(NodeId id, const SourceEntry& entry) {
+  return entry.object && !entry.is_sframe ? entry.object : object(id);
+}
+
 std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
   const ReadLock names(names_);
   const Known what = known(id);
@@ -234,7 +239,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
   }
   for (const SourcePath& path : what.paths)
     if (auto found = root_.find(what.is_sframe ? join_path(path, kSframeIndex) : path))
-      return std::make_shared<SourceObject>(*std::move(found));
+      return found;
   throw_errno(ESTALE, what.paths.front().text());
 }
 

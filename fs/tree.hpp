@@ -103,6 +103,8 @@ class Tree {
   /// The object whose mode, owner, times and extended attributes are the node's, also when it has
   /// no name any more.
   std::shared_ptr<const SourceObject> object(NodeId id);
+  /// The same of an entry that was just found for it: of that, whatever has its name by now.
+  std::shared_ptr<const SourceObject> object(NodeId id, const SourceEntry& entry);
   /// True if size or times of a plain file, or of a container, are no longer those that its node
   /// had when the kernel was last told; they are taken over.
   bool take_change(NodeId id, const SourceEntry& entry);
@@ -127,8 +129,8 @@ class Tree {
   /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
   std::optional<SourceEntry> successor(const NodeName& name);
   std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
-                                                        bool is_sframe) const {
-    return classifier_.open(path, is_sframe);
+                                                        const SourceEntry& entry) const {
+    return classifier_.open(path, entry);
   }
   /// Nobody gets what is open of the node any more, nor what the kernel has of it.
   void retire_opened(NodeId id, const OpenFile& file);
@@ -179,14 +181,12 @@ class Tree {
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
   std::optional<SourceEntry> look(const SourcePath& path);
-  /// What the bytes of the object there say, of which `st` is known, or of what takes its place.
-  std::optional<SourceEntry> judge(const SourcePath& path, const struct stat& st);
   /// The same; throws where what it is could not be found out.
   std::optional<SourceEntry> look_whole(const SourcePath& path);
   enum class Own { leading, any };
-  /// What is at `path`, if that is the file of an open content: one that leads SOURCE's file, or
-  /// any.
-  std::optional<SourceEntry> own_entry(const SourcePath& path, const struct stat& st, Own which);
+  /// What an object is, if it is the file of an open content: one that leads SOURCE's file, or any.
+  std::optional<SourceEntry> own_entry(const std::shared_ptr<const SourceObject>& object,
+                                       Own which);
   /// The same for a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const;
   /// The entry of that full name, unless it is hidden or missing.

@@ -94,8 +94,8 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
                                                      bool is_own) {
   const SourcePath path = tree_.path(directory);
   std::optional<SourceEntry> entry;
-  if (const auto st = is_own ? tree_.root_.stat(join_path(path, full_name)) : std::nullopt)
-    entry = tree_.own_entry(join_path(path, full_name), *st, Tree::Own::any);
+  if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
+    entry = tree_.own_entry(own, Tree::Own::any);
   if (!entry) entry = tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);

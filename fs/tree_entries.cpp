@@ -12,30 +12,16 @@ namespace {
 
 /// Entries that are looked at in one go.
 constexpr std::size_t kListBatch = 256;
-/// How often a name may get another object while what it leads to is looked at.
-constexpr int kTries = 20;
 
 }  // namespace
 
-std::optional<SourceEntry> Tree::judge(const SourcePath& path, const struct stat& st) {
-  SourceEntry entry = classifier_.look({path, identity_of(st)}, st);
-  for (int tries = 1; entry.is_replaced && tries < kTries; tries++) {
-    const auto now = root_.stat(path);
-    if (!now) return std::nullopt;
-    entry = classifier_.look({path, identity_of(*now)}, *now);
-  }
-  return entry;
-}
-
 std::optional<SourceEntry> Tree::look(const SourcePath& path) {
-  const auto st = root_.stat(path);
-  if (!st) return std::nullopt;
-  if (auto own = own_entry(path, *st, Own::leading)) return own;
-  const auto judged = judge(path, *st);
-  if (!judged) return std::nullopt;
-  SourceEntry entry = *judged;
+  const auto object = root_.find_any(path);
+  if (!object) return std::nullopt;
+  if (auto own = own_entry(object, Own::leading)) return own;
+  SourceEntry entry = classifier_.look(path, object);
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
-  if (auto own = own_entry(path, entry.entry, Own::leading)) return own;
+  if (auto own = own_entry(object, Own::leading)) return own;
   if (!entry.is_container || entry.is_sframe) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.entry));
@@ -52,8 +38,9 @@ std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::own_entry(const SourcePath& path, const struct stat& st,
+std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObject>& object,
                                            Own which) {
+  const struct stat st = object->stat();
   std::shared_ptr<const OpenFile> file;
   bool is_sframe = false, is_pending = false;
   ShownAs shown_as = ShownAs::flat;
@@ -73,9 +60,10 @@ std::optional<SourceEntry> Tree::own_entry(const SourcePath& path, const struct 
   SourceEntry entry;
   entry.is_container = true;
   entry.is_sframe = is_sframe;
+  entry.object = object;
   entry.entry = entry.source = st;
   if (is_sframe) {
-    const auto index = root_.stat(join_path(path, kSframeIndex));
+    const auto index = object->stat(kSframeIndex);
     if (!index) return std::nullopt;
     entry.source = *index;
   }
@@ -92,12 +80,13 @@ std::optional<SourceEntry> Tree::own_entry(const SourcePath& path, const struct 
 }
 
 std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
-  const auto st = root_.stat(path);
-  if (!st) return std::nullopt;  // somebody has cleared SOURCE up
+  const auto object = root_.find_any(path);
+  if (!object) return std::nullopt;  // somebody has cleared SOURCE up
   SourceEntry entry;
   entry.shown = ShownAs::flat;
   entry.is_container = true;
-  entry.source = entry.entry = *st;
+  entry.object = object;
+  entry.source = entry.entry = object->stat();
   return entry;
 }
 

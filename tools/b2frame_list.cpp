@@ -56,13 +56,13 @@ class Lister {
                     const std::string& shown) {
     const fs::SourcePath path = join_path(directory, full_name);
     try {
-      const auto st = root_.stat(path);
-      if (!st) return;
-      const fs::SourceEntry entry = classifier_.look(path, *st);
+      const auto object = root_.find_any(path);
+      if (!object) return;
+      const fs::SourceEntry entry = classifier_.look(path, object);
       if (!entry.may_lack_contents) return;
       readers_ += 2;
-      const fs::FrameReader reader(classifier_.open(path, entry.is_sframe), readers_, readers_ + 1,
-                                   cache_, stats_);
+      const fs::FrameReader reader(classifier_.open(path, entry), readers_, readers_ + 1, cache_,
+                                   stats_);
       if (const auto missing = fs::missing_contents(reader)) complain(shown, *missing);
     } catch (const std::system_error& error) {
       complain(shown, reason(error));

@@ -6,6 +6,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tests/support/needs.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -20,17 +22,12 @@ std::optional<std::vector<gid_t>> seen_of(const std::vector<gid_t>& groups) {
   return seen;
 }
 
-boost::test_tools::assertion_result needs_root(boost::unit_test::test_unit_id) {
-  boost::test_tools::assertion_result is_root(::geteuid() == 0);
-  is_root.message() << "not root";
-  return is_root;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(caller)
 
-BOOST_AUTO_TEST_CASE(groups_are_those_of_the_thread, *boost::unit_test::precondition(needs_root)) {
+BOOST_AUTO_TEST_CASE(groups_are_those_of_the_thread,
+                     *boost::unit_test::precondition(test::needs_root)) {
   std::vector<gid_t> many;
   for (gid_t group = 1; group <= 2000; group++) many.push_back(100000 + group);
   for (const std::vector<gid_t>& groups :

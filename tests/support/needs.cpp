@@ -115,9 +115,13 @@ Precondition needs_fuse(boost::unit_test::test_unit_id) {
   return verdict(reason);
 }
 
+Precondition needs_root(boost::unit_test::test_unit_id) {
+  return geteuid() == 0 ? Precondition(true) : skip("not running as root");
+}
+
 Precondition needs_fuse_as_root(boost::unit_test::test_unit_id id) {
-  if (geteuid() != 0) return skip("not running as root");
-  return needs_fuse(id);
+  const Precondition is_root = needs_root(id);
+  return is_root ? needs_fuse(id) : is_root;
 }
 
 Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id id) {

@@ -19,6 +19,9 @@ Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id);
 /// The same, and neither ASan nor TSan, which change time and memory.
 Precondition needs_fuse_unsanitized(boost::unit_test::test_unit_id);
 
+/// We are root.
+Precondition needs_root(boost::unit_test::test_unit_id);
+
 /// Neither ASan nor TSan.
 Precondition needs_plain_build(boost::unit_test::test_unit_id);
 
