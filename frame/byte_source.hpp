@@ -74,8 +74,9 @@ class ByteSource {
 
 class FileSource final : public ByteSource {
  public:
-  /// `counters` may be null and must outlive this object.
-  FileSource(UniqueFd fd, SourceCounters* counters);
+  /// `counters` may be null and must outlive this object. Reading more than `limit` bytes in all
+  /// (0: any number) throws Error, too_large.
+  FileSource(UniqueFd fd, SourceCounters* counters, std::uint64_t limit = 0);
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   FileStamp stamp() const override;
   int fd() const { return fd_.get(); }
@@ -83,6 +84,8 @@ class FileSource final : public ByteSource {
  private:
   UniqueFd fd_;
   SourceCounters* counters_;
+  const std::uint64_t limit_;
+  mutable std::atomic<std::uint64_t> taken_ = 0;
 };
 
 }  // namespace bloscfs::frame

@@ -13,6 +13,7 @@
 #include "frame/open_regular.hpp"
 #include "frame/snapshot.hpp"
 #include "fs/attributes.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
 #include "fs/timestamps.hpp"
 
@@ -23,6 +24,8 @@ namespace {
 constexpr std::size_t kMaxVerdicts = 100'000;
 /// Paths of which it is remembered that the log has them.
 constexpr std::size_t kMaxUnreadable = 10'000;
+/// Bytes that may be read to find out what a file is.
+constexpr std::uint64_t kReadLimit = 1 << 20;
 /// How often a file is read that changes meanwhile.
 constexpr int kTries = 3;
 /// Within a tick of a coarse clock a file may change and keep its times.
@@ -65,12 +68,19 @@ std::optional<struct stat> stat_index(const SourceObject& directory) {
   }
 }
 
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         nanoseconds(a.st_mtim) == nanoseconds(b.st_mtim) &&
+         nanoseconds(a.st_ctim) == nanoseconds(b.st_ctim);
+}
+
+bool is_same(const SourceEntry& a, const SourceEntry& b) {
+  return a.is_sframe == b.is_sframe && is_same(a.source, b.source) && is_same(a.entry, b.entry);
+}
+
 bool is_unchanged(const SourceEntry& entry) {
   const auto now = entry.is_sframe ? entry.object->stat(kSframeIndex) : entry.object->stat();
-  return now && now->st_dev == entry.source.st_dev && now->st_ino == entry.source.st_ino &&
-         now->st_size == entry.source.st_size &&
-         nanoseconds(now->st_mtim) == nanoseconds(entry.source.st_mtim) &&
-         nanoseconds(now->st_ctim) == nanoseconds(entry.source.st_ctim);
+  return now && is_same(*now, entry.source);
 }
 
 }  // namespace
@@ -126,7 +136,31 @@ SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const Sourc
     } else if (!S_ISREG(entry.entry.st_mode)) {
       return entry;
     }
-    look_inside(path, entry);
+  } catch (const std::system_error& error) {
+    note_unreadable(path, entry, error.code());
+    return entry;
+  }
+  if (const auto verdict = recall(entry)) {
+    look_inside(entry, *verdict);
+    return entry;
+  }
+  Attempts* const attempts = Attempts::current();
+  if (attempts == nullptr) return read(path, std::move(entry));
+  for (const auto& judged : attempts->judged())
+    if (is_same(judged->seen, entry)) {
+      SourceEntry known = judged->entry;
+      known.object = entry.object;
+      return known;
+    }
+  throw LockBreak{[this, attempts, path, entry] {
+    attempts->judged().push_back(
+        std::make_shared<const JudgedEntry>(JudgedEntry{entry, read(path, entry)}));
+  }};
+}
+
+SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
+  try {
+    look_inside(entry, judge(path, entry));
   } catch (const std::system_error& error) {
     note_unreadable(path, entry, error.code());
   }
@@ -150,18 +184,16 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
     log::error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
-void Classifier::look_inside(const SourcePath& path, SourceEntry& entry) {
-  auto verdict = recall(entry);
-  if (!verdict) verdict = judge(path, entry);
-  entry.shown = verdict->shown;
-  entry.is_container = verdict->is_container;
-  entry.is_bloscpack = verdict->is_bloscpack;
-  entry.may_lack_contents = verdict->may_lack_contents;
-  entry.has_metalayers = verdict->has_metalayers;
-  entry.shown_size = verdict->shown_size;
-  entry.stored_size = verdict->stored_size;
+void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
+  entry.shown = verdict.shown;
+  entry.is_container = verdict.is_container;
+  entry.is_bloscpack = verdict.is_bloscpack;
+  entry.may_lack_contents = verdict.may_lack_contents;
+  entry.has_metalayers = verdict.has_metalayers;
+  entry.shown_size = verdict.shown_size;
+  entry.stored_size = verdict.stored_size;
   entry.is_damaged =
-      verdict->is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
+      verdict.is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
   if (entry.is_container) return;
   entry.is_sframe = false;
   entry.source = entry.entry;
@@ -204,6 +236,7 @@ Verdict Classifier::read_verdict(const SourceEntry& entry) const {
   // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
   frame::OpenSettings settings;
   settings.counters = counters_;
+  settings.read_limit = kReadLimit;
   const auto snapshot = open_with(settings, entry);
   if (!snapshot) return verdict;
   const ViewShape shape = shape_of(*snapshot);

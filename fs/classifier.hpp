@@ -49,6 +49,12 @@ struct SourceEntry {
   mode_t shown_type() const { return is_container ? S_IFREG : entry.st_mode & S_IFMT; }
 };
 
+/// What an entry in a state was found to be.
+struct JudgedEntry {
+  SourceEntry seen;   ///< before it was read
+  SourceEntry entry;  ///< what it is
+};
+
 /// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
 /// bytes justify, read while the file stayed as it was. Neither a failed read nor a missing
 /// permission says anything about a file.
@@ -57,9 +63,10 @@ class Classifier {
   Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters);
 
   /// What `object` is, which `path` led to, whatever that leads to by now. Damaged containers are
-  /// logged once and count as themselves; so do files that may not be read, and anything that is no
-  /// regular file or directory, which is never opened. Never asked about what this mount has open
-  /// for writing.
+  /// logged once and count as themselves; so do files that may not be read, those that a megabyte
+  /// does not tell of, and anything that is no regular file or directory, which is never opened.
+  /// Never asked about what this mount has open for writing. What has to be read is read in a break
+  /// (fs/lock_breaks.hpp).
   SourceEntry look(const SourcePath& path, std::shared_ptr<const SourceObject> object);
 
   /// True if a regular file holds a container now; nothing is remembered.
@@ -72,7 +79,8 @@ class Classifier {
  private:
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
                                              const SourceEntry& entry) const;
-  void look_inside(const SourcePath& path, SourceEntry& entry);
+  SourceEntry read(const SourcePath& path, SourceEntry entry);
+  void look_inside(SourceEntry& entry, const Verdict& verdict) const;
   Verdict judge(const SourcePath& path, const SourceEntry& entry);
   Verdict read_verdict(const SourceEntry& entry) const;
   void remember(const SourcePath& path, const Verdict& verdict, const std::string& damage);

@@ -251,9 +251,12 @@ class Content {
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
   void go_on_from(const ContentHome::Following& following, bool lost_something, bool is_lost)
       REQUIRES(commit_mutex_);
-  /// Waits for a program that holds the lock sidecar: to be called before names are held, since
-  /// what is read of the file takes part in that lock.
+  /// Waits for a program that holds the lock sidecar: what is read of the file takes part in that
+  /// lock.
   void wait_for_peers() const;
+  /// Does what is to be done with the file where it is stored, without the lock on names: again
+  /// where it has got another place meanwhile, which makes the work fail.
+  static void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);

@@ -10,6 +10,7 @@
 #include "frame/cframe_format.hpp"
 #include "frame/metalayer_names.hpp"
 #include "frame/temporary_name.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
 #include "fs/new_frame.hpp"
 #include "fs/size_limit.hpp"
@@ -134,11 +135,14 @@ bool ContentCommit::can_edit() const {
   return !snapshot_->info().variable_chunks || size_ == view_->size();
 }
 
-void ContentCommit::choose(ContentHome::NameLock& name_lock) {
-  const StoredPlace& place = name_lock.place();
+bool ContentCommit::can_be_array() const {
+  return Attempts::run([&] { return !content_->home_->lock_name()->names().array.empty(); });
+}
+
+void ContentCommit::choose(const StoredPlace& place) {
+  new_frame_.reset();
   const bool is_array = view_ != nullptr && view_->shape().is_array;
   const bool raw = content_->services_.raw;
-  const auto can_be_array = [&] { return !name_lock.names().array.empty(); };
   const bool is_other_array = is_array && look_for_array_ && !keeps_array();
   if ((!is_array || is_other_array) && look_for_array_ && !place.has_links && !raw &&
       can_be_array())
@@ -158,18 +162,9 @@ void ContentCommit::write() {
   if (kind_ != CommitKind::staged && changes_values_ && !is_announced_)
     throw std::system_error(EAGAIN, std::generic_category(), "values changed meanwhile");
   content_->wait_for_peers();
-  {
-    const auto name_lock = content_->home_->lock_name();
-    const StoredPlace& place = name_lock->place();
-    if (reopens_ && !place.is_unlinked && (was_staged_ || !place.is_temporary)) reopen(place);
-    content_->need_writer(place);
-    choose(*name_lock);
-    if (new_frame_)
-      create(place);
-    else
-      content_->writer_->moved(place.directory, place.name);
-  }
-  if (!new_writer_) transaction_ = content_->writer_->begin();
+  Content::at_place(*content_->home_, [this](const StoredPlace& place) { prepare(place); });
+  transaction_ = new_writer_ ? new_writer_->begin() : content_->writer_->begin();
+  if (new_writer_ && snapshot_) copy_vlmetalayers();
   fill();
   change_metalayers();
   transaction_->set_times({accessed_.value_or(kUnchangedTime), *modified_});
@@ -187,6 +182,16 @@ void ContentCommit::write() {
   published_ = transaction_->publish();
   name_lock->refresh(published_);
   is_temporary_ready_ = true;
+}
+
+void ContentCommit::prepare(const StoredPlace& place) {
+  if (reopens_ && !place.is_unlinked && (was_staged_ || !place.is_temporary)) reopen(place);
+  content_->need_writer(place);
+  choose(place);
+  if (new_frame_)
+    create(place);
+  else
+    content_->writer_->moved(place.directory, place.name);
 }
 
 void ContentCommit::change_metalayers() {
@@ -228,10 +233,15 @@ void ContentCommit::reopen(const StoredPlace& place) {
   was_staged_ = place.is_temporary;
 }
 
-void ContentCommit::create(const StoredPlace& place) {
-  stored_as_ = frame::temporary_name();
+void ContentCommit::create(const StoredPlace& chosen) {
   new_frame_->metalayers = kept_metalayers();
   new_frame_->mode = 0600;  // until it has the owner of what it replaces
+  // For the mount its directory does not change.
+  const auto name_lock = content_->home_->lock_name();
+  const StoredPlace& place = name_lock->place();
+  if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
+    throw std::system_error(ESTALE, std::generic_category(), chosen.name);
+  stored_as_ = frame::temporary_name();
   const frame::WriterSettings settings{content_->services_.options.locking};
   if (place.is_temporary && !place.is_unlinked && !was_staged_) {
     stored_as_ = place.name;
@@ -245,8 +255,6 @@ void ContentCommit::create(const StoredPlace& place) {
     if (!place.is_unlinked) created_in_ = place.directory;
   }
   if (place.is_unlinked) place.directory->unlink(stored_as_);
-  transaction_ = new_writer_->begin();
-  if (snapshot_) copy_vlmetalayers();
 }
 
 std::vector<frame::Metalayer> ContentCommit::kept_metalayers() const {
@@ -286,15 +294,27 @@ void ContentCommit::flushed() {
   is_settled_ = is_temporary_ready_;
 }
 
+std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
+  return Attempts::run([&] {
+    auto name_lock = content_->home_->lock_name();
+    name_lock->before_replacing();
+    const StoredPlace& place = name_lock->place();
+    if (place.is_unlinked || (!new_writer_ && !place.is_temporary)) return name_lock;
+    const RepresentationNames& names = name_lock->names();
+    const std::string& name = is_array_ ? names.array : names.flat;
+    if (!name.empty()) name_lock->before_settling(name, is_array_ ? ShownAs::array : ShownAs::flat);
+    return name_lock;
+  });
+}
+
 void ContentCommit::publish() {
-  const auto name_lock = content_->home_->lock_name();
+  const auto name_lock = lock_to_publish();
   const StoredPlace& place = name_lock->place();
   // What takes the place of another program's state would be all that is left of it.
   if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->is_as_taken())
     throw std::system_error(ESTALE, std::generic_category(), place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked)
     new_writer_->set_attributes(content_->writer_->attributes());
-  name_lock->before_replacing();
   // It may have been renamed since write().
   if (!new_writer_) content_->writer_->moved(place.directory, place.name);
   if (!is_temporary_ready_) published_ = transaction_->publish();

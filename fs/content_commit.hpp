@@ -73,11 +73,15 @@ class ContentCommit {
   /// True if the committed array still stands for the same NPY file but for elements.
   bool keeps_array() const;
   bool can_edit() const;
+  bool can_be_array() const;
   /// Sets new_frame_ where the container is written anew.
-  void choose(ContentHome::NameLock& name_lock);
+  void choose(const StoredPlace& place);
+  /// Decides where what is committed goes, and opens or makes that.
+  void prepare(const StoredPlace& place);
   /// After a commit that failed half-way: goes on from what is stored, which it may have replaced.
   void reopen(const StoredPlace& place);
-  void create(const StoredPlace& place);
+  void create(const StoredPlace& chosen);
+  std::unique_ptr<ContentHome::NameLock> lock_to_publish();
   void keep_named_state() noexcept;
   void remove_created();
   /// Fixed metalayers as this commit leaves them, but for those that say what the frame is.

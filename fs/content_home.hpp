@@ -100,7 +100,8 @@ class ContentHome {
   /// it has written what was changed in it, and has nothing any more.
   virtual void forget_pages(std::function<void()> done) = 0;
 
-  /// Keeps every name in the mount as it is while it lives; taken last of all locks. Errors are
+  /// Keeps every name in the mount as it is while it lives, so that everybody waits for who has it;
+  /// taken last of all locks. Errors are
   /// std::system_error: ESTALE when somebody else has put something else in the file's place.
   class NameLock {
    public:
@@ -111,6 +112,8 @@ class ContentHome {
     /// To be called before another file takes the place of the content's, in whatever way: no name
     /// that was removed shows that one again after a power cut.
     virtual void before_replacing() = 0;
+    /// To be called before settle() with that name, while there may be breaks (fs/lock_breaks.hpp).
+    virtual void before_settling(const std::string& full_name, ShownAs shown) = 0;
     /// Gives the complete container `stored_as` of place().directory, which is the file `made`, the
     /// name `full_name` (one of place().name and names()), by which it is shown as `shown`, where
     /// it replaces what the content was until now, and tells the tree that this is the content's

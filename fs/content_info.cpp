@@ -3,16 +3,24 @@
 #include "codec/bytes.hpp"
 #include "frame/new_frame.hpp"
 #include "fs/content.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/new_frame.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+bool can_be_array_in(ContentHome& home) {
+  return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
+}
+
+}  // namespace
 
 frame::FrameInfo Content::info() const {
   if (const auto known = snapshot()) return known->info();
   // Behind a commit that may be about to make it.
   const MutexLock commit_lock(commit_mutex_);
   if (const auto known = snapshot()) return known->info();
-  const bool can_be_array = home_ && !services_.raw && !home_->lock_name()->names().array.empty();
+  const bool can_be_array = home_ && !services_.raw && can_be_array_in(*home_);
   const ReadLock lock(mutex_);
   return planned_info(can_be_array && writers_ == 0);
 }

@@ -15,6 +15,9 @@ namespace {
 
 using frame::throw_errno;
 
+/// How often a file may get another place while it is opened there.
+constexpr int kPlaceTries = 5;
+
 }  // namespace
 
 void Content::make_writable(std::shared_ptr<ContentHome> home) {
@@ -28,9 +31,26 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   if (writer_ || !known) return;
   if (known->info().kind == frame::ContainerKind::bloscpack) throw_errno(EROFS, "Bloscpack file");
   wait_for_peers();
-  const auto name_lock = home_->lock_name();
-  const StoredPlace& place = name_lock->place();
-  writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
+  at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
+    writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
+  });
+}
+
+void Content::at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work) {
+  for (int tries = 1;; tries++) {
+    const std::string path = home.path();
+    const StoredPlace place = home.lock_name()->place();
+    try {
+      return work(place);
+    } catch (const std::system_error& error) {
+      const bool is_gone =
+          error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
+      if (!is_gone || tries == kPlaceTries) throw;
+      const StoredPlace now = home.lock_name()->place();
+      if (home.path() == path && now.name == place.name && now.is_unlinked == place.is_unlinked)
+        throw;
+    }
+  }
 }
 
 bool Content::is_writable() const {
@@ -236,10 +256,10 @@ void Content::store_times() {
   if (!writer_ && (!snapshot() || is_orphan())) return;
   const LogicalAttributes times = attributes();
   if (!writer_) wait_for_peers();
+  at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+  if (!writer_) return;
   // Locked before the file changes: else it would be taken for somebody else's change.
   const auto name_lock = home_->lock_name();
-  need_writer(name_lock->place());
-  if (!writer_) return;
   writer_->set_times(times.accessed.value_or(kUnchangedTime),
                      times.modified.value_or(kUnchangedTime));
   name_lock->refresh(snapshot()->stamp());

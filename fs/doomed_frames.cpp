@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "frame/sframe_format.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
 #include "fs/on_behalf.hpp"
 #include "fs/source_root.hpp"
@@ -80,8 +81,23 @@ std::shared_ptr<void> DoomedFrames::add(SourceDirectory parent, const std::strin
   return frame;
 }
 
+void DoomedFrames::wait_until_removed(const std::string& name) {
+  const auto is_ending = [registry = registry_, name]() REQUIRES(registry->mutex) {
+    const auto found = registry->frames.find(name);
+    return found != registry->frames.end() && found->second.expired();
+  };
+  {
+    const MutexLock lock(registry_->mutex);
+    if (!is_ending()) return;
+  }
+  Attempts::without_lock([registry = registry_, is_ending] {
+    const MutexLock lock(registry->mutex);
+    while (is_ending()) registry->ended.wait(registry->mutex);
+  });
+}
+
 bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from,
-                            SourceDirectory to) {
+                            const SourceDirectory& to) {
   std::shared_ptr<Frame> frame;  // destroyed behind the lock
   const MutexLock lock(registry_->mutex);
   for (;;) {
@@ -94,7 +110,7 @@ bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from
   if (frame::identity_at(from.descriptor(), name) != frame->identity) return false;
   const OnBehalfOf nobody(nullptr);
   from.rename(name, to, name);
-  frame->parent = std::move(to);
+  frame->parent = to.again();
   return true;
 }
 

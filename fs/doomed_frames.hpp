@@ -25,9 +25,11 @@ class DoomedFrames {
   /// the result, and its copies, are gone.
   std::shared_ptr<void> add(SourceDirectory parent, const std::string& name,
                             const frame::ObjectIdentity& identity);
+  /// Waits for one that is just being removed, in a break (fs/lock_breaks.hpp).
+  void wait_until_removed(const std::string& name);
   /// Takes a doomed frame out of the directory that it is in, which is to be removed. False if
-  /// there is none of that name, or not any more: one that is just being removed is waited for.
-  bool relocate(const std::string& name, const SourceDirectory& from, SourceDirectory to);
+  /// there is none of that name, or not any more.
+  bool relocate(const std::string& name, const SourceDirectory& from, const SourceDirectory& to);
 
  private:
   struct Frame;

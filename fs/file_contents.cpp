@@ -13,6 +13,7 @@
 #include "frame/cframe_format.hpp"
 #include "frame/frame_limits.hpp"
 #include "frame/metalayer_writer.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
 #include "fs/plain_to_frame.hpp"
 #include "fs/stale_indexes.hpp"
@@ -232,11 +233,11 @@ std::shared_ptr<void> FileContents::hold_flat(NodeId node, std::shared_ptr<Conte
 
 void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
   bool has_links = false, can_be_array = false;
-  {
+  Attempts::run([&] {
     const auto name_lock = home->lock_name();
     has_links = name_lock->place().has_links;
     can_be_array = !name_lock->names().array.empty();
-  }
+  });
   auto file = tree_.opened(node);
   const SourceEntry entry = tree_.entry(node);
   const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
@@ -320,18 +321,24 @@ void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChan
 }
 
 void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> home) {
-  const auto name_lock = home->lock_name();
-  const StoredPlace& place = name_lock->place();
-  if (place.is_unlinked || place.has_links || name_lock->names().flat.empty()) return;
+  const StoredPlace place = home->lock_name()->place();
+  if (place.is_unlinked || place.has_links) return;
   const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();
   if (frame::id_of(stamp) != place.meant) return;
   const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_);
   try {
     made.writer->set_attributes(source->attributes());
-    name_lock->before_replacing();
-    name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name_lock->names().flat,
-                      ShownAs::flat, [&] { return source->stamp() == stamp; });
+    Attempts::run([&] {
+      const auto name_lock = home->lock_name();
+      const std::string& name = name_lock->names().flat;
+      if (name_lock->place().meant != place.meant || name.empty())
+        fail(ESTALE, place.name + ": renamed or replaced meanwhile");
+      name_lock->before_replacing();
+      name_lock->before_settling(name, ShownAs::flat);
+      name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
+                        [&] { return source->stamp() == stamp; });
+    });
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;

@@ -15,6 +15,7 @@
 #include "fs/classifier.hpp"
 #include "fs/file_contents.hpp"
 #include "fs/handle_table.hpp"
+#include "fs/keyed_mutex.hpp"
 #include "fs/leftover_sweep.hpp"
 #include "fs/namespace.hpp"
 #include "fs/options.hpp"
@@ -186,7 +187,7 @@ class Filesystem {
   WorkerPool pool_;  ///< its tasks use everything above
   Committer committer_;
   FileContents contents_;
-  Mutex plain_mutex_;  ///< nobody opens a plain file for writing while it becomes a frame
+  KeyedMutex plain_files_;  ///< nobody opens one for writing while it becomes a frame
   std::optional<LeftoverSweep> sweep_;
 };
 

@@ -104,7 +104,10 @@ std::optional<std::string> Filesystem::frame_attribute(NodeId node, const Source
 }
 
 std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
-  if (node == kRootId && name == kStatsAttribute) return to_json(stats_);
+  if (node == kRootId && name == kStatsAttribute) {
+    stats_.names_held_us = tree_.longest_hold_of_names();
+    return to_json(stats_);
+  }
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
   const SourceEntry entry = tree_.entry(node);

@@ -24,7 +24,7 @@ using frame::throw_errno;
 
 /// Each writer has the source file open for itself.
 void Filesystem::open_plain(FileHandle& handle, int flags) {
-  const MutexLock lock(plain_mutex_);
+  const KeyedMutex::Lock lock(plain_files_, handle.node);
   tree_.begin_plain_writing(handle.node);
   try {
     const auto object = tree_.object(handle.node);
@@ -44,7 +44,7 @@ void Filesystem::open_plain(FileHandle& handle, int flags) {
 
 /// A plain file that has been left with the bytes of a container becomes a frame of those bytes.
 void Filesystem::close_plain(NodeId node) {
-  const MutexLock lock(plain_mutex_);
+  const KeyedMutex::Lock lock(plain_files_, node);
   if (tree_.is_last_plain_writer(node)) {
     try {
       if (classifier_.is_container(*tree_.object(node)))

@@ -24,15 +24,25 @@ void HiddenEntries::add(const std::string& name) {
   if (is_leftover_name(name)) temporaries_.push_back(name);
 }
 
-void HiddenEntries::remove() {
+std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
   for (const std::string& name : journals_) lock_journal(name);
   for (const std::string& name : temporaries_) judge(name);
   // Who may remove an empty directory need not be permitted to write in it.
   const OnBehalfOf nobody(nullptr);
-  for (const Leftover& leftover : leftovers_)
-    if (!services_.doomed.relocate(leftover.name, directory_, services_.root.directory({})))
+  for (const Leftover& leftover : leftovers_) services_.doomed.wait_until_removed(leftover.name);
+  std::vector<std::shared_ptr<void>> leaving;
+  for (const Leftover& leftover : leftovers_) {
+    SourceDirectory root = services_.root.directory({});
+    if (services_.doomed.relocate(leftover.name, directory_, root)) continue;
+    if (leftover.directory) {
+      directory_.rename(leftover.name, root, leftover.name);
+      leaving.push_back(services_.doomed.add(std::move(root), leftover.name, *leftover.directory));
+    } else {
       remove_leftover(directory_, leftover);
+    }
+  }
   for (LockFile& lock : locks_) lock.remove();
+  return leaving;
 }
 
 /// A directory that was a SOURCE may have contents that were never committed.

@@ -2,6 +2,7 @@
 // What a directory holds that the mount does not show, when the directory is to be removed.
 
 #include <list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,9 @@ class HiddenEntries {
 
   /// Takes note of an entry, whatever it is.
   void add(const std::string& name);
-  /// Removes all that was noted, or throws and removes nothing.
-  void remove();
+  /// Removes all that was noted, or throws and removes nothing. What takes long to remove goes from
+  /// the directory, and is gone when what is returned is destroyed.
+  std::vector<std::shared_ptr<void>> remove();
 
  private:
   void lock_journal(const std::string& name);

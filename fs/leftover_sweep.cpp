@@ -1,6 +1,8 @@
 #include "fs/leftover_sweep.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -20,6 +22,9 @@
 
 namespace bloscfs::fs {
 namespace {
+
+/// Files that are removed under one lock on names.
+constexpr std::size_t kOrphansAtOnce = 64;
 
 /// True if a mount of a directory above can have files in this one.
 bool is_below_another_mount(const SourceRoot& root, bool is_single) {
@@ -160,13 +165,18 @@ void LeftoverSweep::spare(const std::string& path, const std::vector<KeptFile>& 
 
 void LeftoverSweep::remove_temporary(const std::string& path, const std::string& name,
                                      const TemporaryMakers& makers) {
-  const TreeChanges names(tree_);
+  TreeChanges names(tree_);
   const SourceDirectory directory = root_.directory(path);
   const auto st = directory.stat(name);
   if (!st || names.is_known(*st)) return;
   const auto leftover = made_by(makers, directory, name, *st);
   if (!leftover) return;
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
+  if (leftover->directory)
+    return names.at_end(
+        0, std::shared_ptr<void>(nullptr,
+                                 [again = std::make_shared<SourceDirectory>(directory.again()),
+                                  leftover](void*) { remove_leftover(*again, *leftover); }));
   const DirectoryTimes times(root_.object(path));
   try {
     remove_leftover(directory, *leftover);
@@ -187,13 +197,16 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
-  const TreeChanges names(tree_);
-  const auto now = directory.stat(kSframeIndex);
-  if (!now || !is_old(*now)) return;
-  const DirectoryTimes times(root_.object(path));
-  for (const std::uint32_t number : orphans) {
-    const std::string name = frame::chunk_file_name(number);
-    if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
+  for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
+    const TreeChanges names(tree_);
+    const auto now = directory.stat(kSframeIndex);
+    if (!now || !is_old(*now)) return;
+    const DirectoryTimes times(root_.object(path));
+    const std::span left = std::span(orphans).subspan(done);
+    for (const std::uint32_t number : left.first(std::min(left.size(), kOrphansAtOnce))) {
+      const std::string name = frame::chunk_file_name(number);
+      if (const auto st = directory.stat(name); st && is_old(*st)) directory.remove_file(name);
+    }
   }
 }
 

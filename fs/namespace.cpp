@@ -15,6 +15,7 @@
 #include "frame/sframe_format.hpp"
 #include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
 #include "fs/on_behalf.hpp"
 #include "fs/removal.hpp"
@@ -81,8 +82,7 @@ Tree::Found Namespace::found(NodeId node) {
 Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, const Caller& caller,
                                   const MakeEntry& make) {
   check_name(directory, name);
-  NodeId made = 0;
-  {
+  return found(Attempts::run([&] {
     TreeChanges names(tree_);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = root_.directory(names.path(directory));
@@ -91,9 +91,8 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, con
       const OnBehalfOf behalf(&caller);
       make(in);
     }
-    made = names.entered(directory, name);
-  }
-  return found(made);
+    return names.entered(directory, name);
+  }));
 }
 
 Tree::Found Namespace::make_directory(NodeId directory, const std::string& name, mode_t mode,
@@ -121,8 +120,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
   check_name(directory, name);
   Contents& keeper = contents();
   ValueDependents(services_).require_markable(directory, name);
-  NodeId made = 0;
-  {
+  return found(Attempts::run([&] {
     TreeChanges names(tree_);
     const std::string full_name =
         choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
@@ -135,7 +133,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
       file = in.make_file(temporary, mode & kPermissions);
     }
     const struct stat st = status_of(file);
-    made = names.entered_pending(directory, temporary, full_name, st);
+    const NodeId made = names.entered_pending(directory, temporary, full_name, st);
     try {
       keeper.created(made, home(made), st);
     } catch (const std::exception&) {
@@ -143,8 +141,8 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
       tree_.forget(made, 1);
       throw;
     }
-  }
-  return found(made);
+    return made;
+  }));
 }
 
 Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name,
@@ -155,13 +153,13 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
   for (int tries = 0; tries < kRenameTries; tries++) {
     bool must_commit = false;
     bool must_become_flat = false;
-    {
+    Attempts::run([&] {
       TreeChanges names(tree_);
       const auto object = names.object(node);
       const bool is_container = object && object->entry.is_container;
       must_commit = object && (object->is_pending || (is_container && !is_committed));
       must_become_flat = object && becomes_flat_as(*object, name);
-    }
+    });
     // A hard link needs a file in SOURCE, and with links no other file can take its place: that of
     // an array that was made something else, or that of a header with other metalayers.
     if (must_commit) {
@@ -170,7 +168,7 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
     } else if (must_become_flat) {
       kept_flat = contents().hold_flat(node, home(node));
     } else {
-      return found(link(node, directory, name, caller));
+      return found(Attempts::run([&] { return link(node, directory, name, caller); }));
     }
   }
   throw_errno(EBUSY, name);
@@ -221,8 +219,7 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
 
 void Namespace::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
   check_name(directory, name);
-  std::vector<NodeId> ended;
-  {
+  tell_removed(Attempts::run([&] {
     TreeChanges names(tree_);
     const auto object = names.find(directory, name);
     if (!object) throw_errno(ENOENT, name);
@@ -230,19 +227,20 @@ void Namespace::remove_file(NodeId directory, const std::string& name, const Cal
     const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
     removal.remove(*object);
-    ended = removal.ended();
-  }
-  tell_removed(ended);
+    return removal.ended();
+  }));
 }
 
 void Namespace::remove_directory(NodeId directory, const std::string& name, const Caller& caller) {
   check_name(directory, name);
-  TreeChanges names(tree_);
-  const auto object = names.find(directory, name);
-  if (!object) throw_errno(ENOENT, name);
-  if (!object->is_directory()) throw_errno(ENOTDIR, name);
-  const OnBehalfOf behalf(&caller);
-  Removal(names, services_).remove_directory(*object, caller.user);
+  Attempts::run([&] {
+    TreeChanges names(tree_);
+    const auto object = names.find(directory, name);
+    if (!object) throw_errno(ENOENT, name);
+    if (!object->is_directory()) throw_errno(ENOTDIR, name);
+    const OnBehalfOf behalf(&caller);
+    Removal(names, services_).remove_directory(*object, caller.user);
+  });
 }
 
 void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
@@ -256,14 +254,14 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
   for (int tries = 0; tries < kRenameTries; tries++) {
     std::optional<Renaming::Need> need;
     std::vector<NodeId> renamed, ended;
-    {
+    Attempts::run([&] {
       TreeChanges names(tree_);
       const OnBehalfOf behalf(&caller);
       Renaming renaming(names, services_, request);
       need = renaming.run();
       renamed = renaming.renamed();
       ended = renaming.ended();
-    }
+    });
     if (!need) {
       tell_removed(ended);
       kept_flat.clear();
@@ -278,19 +276,17 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
 }
 
 /// The chunk files of a sparse frame, and its directory.
-void Namespace::set_frame_attributes(const SourcePath& path, const NewAttributes& wanted) const {
-  const SourceDirectory frame = root_.directory(path);
-  const auto index = frame.stat(kSframeIndex);
-  if (!index) return;
+void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
+                                     const NewAttributes& wanted) const {
   NewAttributes inside = wanted;
   if (inside.mode) inside.mode = *inside.mode & 0777;
-  for (const SourceRoot::Entry& entry : root_.list(path)) {
+  for (const SourceRoot::Entry& entry : SourceRoot(frame.open(".", O_PATH)).list({})) {
     if (entry.name == kSframeIndex || entry.type == DT_DIR) continue;
     const SourceObject file = frame.object(entry.name);
-    if (is_chunk_file(entry.name, file.stat(), *index)) set_owner_and_mode(file, inside, 0);
+    if (is_chunk_file(entry.name, file.stat(), index)) set_owner_and_mode(file, inside, 0);
   }
   // Who may read the frame may look into its directory.
-  const SourceObject directory = root_.object(path);
+  const SourceObject directory = frame.object(".");
   const mode_t search = (inside.mode.value_or(0) & 0444) >> 2;
   const mode_t inherited = directory.stat().st_mode & S_ISGID;
   set_owner_and_mode(directory, inside, search | S_IRWXU | inherited);
@@ -309,14 +305,22 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
   const bool are_set = sets_times && set_content_times(node, wanted);
   if ((!sets_times || are_set) && !sets_others) return;
+  const KeyedMutex::Lock lock(frames_, node);
+  std::optional<SourceDirectory> frame;
+  struct stat index {};
   change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
+    index = object.stat();
     if (sets_others && named != nullptr && named->entry.is_sframe)
-      set_frame_attributes(named->path(), wanted);
+      frame.emplace(root_.directory(named->path()));
     set_owner_and_mode(object, wanted, 0);
     if (sets_times && !are_set)
       object.set_times(wanted.accessed.value_or(kUnchangedTime),
                        wanted.modified.value_or(kUnchangedTime));
   });
+  if (!frame) return;
+  // There may be any number of them.
+  const OnBehalfOf behalf(caller);
+  set_frame_attributes(*frame, index, wanted);
 }
 
 void Namespace::change(NodeId node, const Caller& caller,
@@ -326,6 +330,10 @@ void Namespace::change(NodeId node, const Caller& caller,
 
 void Namespace::change_with(NodeId node, const Caller* caller, const Change& work) {
   if (tree_.is_virtual(node)) throw_errno(EPERM, "root of a mount of one container");
+  Attempts::run([&] { change_locked(node, caller, work); });
+}
+
+void Namespace::change_locked(NodeId node, const Caller* caller, const Change& work) {
   TreeChanges names(tree_);
   const OnBehalfOf behalf(caller);
   if (node == kRootId) return work(root_.object({}), nullptr);

@@ -12,6 +12,7 @@
 #include "fs/caller.hpp"
 #include "fs/contents.hpp"
 #include "fs/doomed_frames.hpp"
+#include "fs/keyed_mutex.hpp"
 #include "fs/mount_lock.hpp"
 #include "fs/node_home.hpp"
 #include "fs/source_root.hpp"
@@ -92,7 +93,10 @@ class Namespace {
   using Change = std::function<void(const SourceObject&, const NamedObject*)>;
   /// `work` gets the object, and its name if it has one.
   void change_with(NodeId node, const Caller* caller, const Change& work);
-  void set_frame_attributes(const SourcePath& path, const NewAttributes& wanted) const;
+  void change_locked(NodeId node, const Caller* caller, const Change& work);
+  /// `index` is as it was before its attributes were changed.
+  void set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
+                            const NewAttributes& wanted) const;
   void tell_renamed(const std::vector<NodeId>& nodes);
   void tell_removed(const std::vector<NodeId>& nodes) const;
 
@@ -100,6 +104,7 @@ class Namespace {
   Tree& tree_;
   NameServices services_;
   Contents* contents_ = nullptr;
+  KeyedMutex frames_;  ///< whose chunk files get other attributes, by node
 };
 
 }  // namespace bloscfs::fs

@@ -11,6 +11,7 @@
 #include "frame/replacement.hpp"
 #include "frame/temporary_name.hpp"
 #include "fs/directory_times.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/removal.hpp"
 #include "fs/stale_indexes.hpp"
 #include "fs/succession.hpp"
@@ -58,6 +59,11 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const RepresentationNames& names() override;
   void before_replacing() override {
     if (object_) services_.freed.before_replacing(object_->entry.entry);
+  }
+  void before_settling(const std::string& full_name, ShownAs shown) override {
+    if (object_)
+      services_.freed.before_taking(services_.root.directory(object_->directory_path), full_name,
+                                    shown);
   }
   std::string settle(const std::string& stored_as, const frame::FileId& made,
                      const std::string& wanted_name, ShownAs shown,
@@ -244,7 +250,7 @@ NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), n
 NodeHome::~NodeHome() { services_.tree.unpin(node_); }
 
 std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
-  return std::make_unique<Lock>(services_, node_);
+  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
 }
 
 void NodeHome::before_values_change() { ValueDependents(services_).mark(node_); }

@@ -18,6 +18,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "fs/lock_breaks.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -103,6 +105,7 @@ OnBehalfOf::OnBehalfOf(const Caller* caller) : before_(std::exchange(acts_for, c
 OnBehalfOf::~OnBehalfOf() { acts_for = before_; }
 
 AsCaller::AsCaller() {
+  Attempts::begin_change();
   if (acts_for == nullptr || is_caller) return;
   is_first_ = is_caller = true;
   if (acts_for->umask != 0) {

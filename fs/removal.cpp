@@ -58,7 +58,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   const std::string aside = frame::name_aside(*identity);
   if (aside != stored_name) directory.rename(stored_name, directory, aside);
   auto doomed = services_.doomed.add(directory.again(), aside, *identity);
-  if (object.node != 0) names_.at_end(object.node, std::move(doomed));
+  names_.at_end(object.node, std::move(doomed));
 }
 
 void Removal::remove_directory(const NamedObject& object, uid_t user) {
@@ -77,7 +77,7 @@ void Removal::clear(const NamedObject& directory, uid_t user) {
   HiddenEntries hidden(inside, services_, user);
   for (const SourceRoot::Entry& entry : services_.root.list(directory.path()))
     hidden.add(entry.name);
-  hidden.remove();
+  for (auto& leaving : hidden.remove()) names_.at_end(0, std::move(leaving));
 }
 
 }  // namespace bloscfs::fs

@@ -146,8 +146,8 @@ void Renaming::move_stored() {
   const bool meets = meeting != full_name && can_succeed_there(names_, *target_, request_.to_name,
                                                                source_.entry.shown, ahead_);
   const auto replaced = occupant(meets ? meeting : full_name);
-  services_.freed.note(from_, source_.stored_name, source_.entry.shown);
   services_.freed.before_taking(to_, full_name, source_.entry.shown);
+  services_.freed.note(from_, source_.stored_name, source_.entry.shown);
   std::string placed = meets ? meeting : full_name;
   put(placed, replaced);
   if (meets && move_on(to_, meeting, full_name)) {

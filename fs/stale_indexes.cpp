@@ -17,6 +17,7 @@
 #include "frame/open.hpp"
 #include "frame/python_indexes.hpp"
 #include "fs/frame_reader.hpp"
+#include "fs/lock_breaks.hpp"
 #include "fs/removal.hpp"
 #include "fs/target_name.hpp"
 
@@ -160,13 +161,15 @@ struct ValueDependents::Table {
 };
 
 std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
-  TreeChanges names(services_.tree);
-  const auto object = names.object_in_any_state(node);
-  if (!object) return std::nullopt;
-  const bool is_array = object->entry.shown == ShownAs::array ||
-                        object->full_name.ends_with(kArraySuffix) ||
-                        stem(object->full_name).ends_with(".npy");
-  return Place{object->directory, object->directory_path, object->full_name, is_array};
+  return Attempts::run([&]() -> std::optional<Place> {
+    TreeChanges names(services_.tree);
+    const auto object = names.object_in_any_state(node);
+    if (!object) return std::nullopt;
+    const bool is_array = object->entry.shown == ShownAs::array ||
+                          object->full_name.ends_with(kArraySuffix) ||
+                          stem(object->full_name).ends_with(".npy");
+    return Place{object->directory, object->directory_path, object->full_name, is_array};
+  });
 }
 
 std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& place) const {
@@ -231,13 +234,12 @@ void ValueDependents::mark_table(const Place& place, const Table& table) {
   Tree& tree = services_.tree;
   NodeId directory = place.directory;
   for (std::size_t i = 0; i < table.levels; i++) directory = tree.parent(directory);
-  std::string shown_name;
-  {
+  const std::string shown_name = Attempts::run([&] {
     TreeChanges names(tree);
     const auto object = names.stored(directory, std::string(kTableFrame));
     if (!object || !object->entry.is_container) refuse("the frame of its table is gone");
-    shown_name = names.shown_name(*object);
-  }
+    return names.shown_name(*object);
+  });
   const auto found = tree.lookup(directory, shown_name);
   if (!found) refuse("the frame of its table is gone");
   const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
@@ -247,12 +249,11 @@ void ValueDependents::mark_table(const Place& place, const Table& table) {
 }
 
 void ValueDependents::remove_results(const Place& place) {
-  std::vector<NodeId> ended;
-  {
+  bool is_removed = false;
+  const SourceDirectory directory = services_.root.directory(place.directory_path);
+  const std::vector<NodeId> ended = Attempts::run([&] {
     TreeChanges names(services_.tree);
     Removal removal(names, services_);
-    const SourceDirectory directory = services_.root.directory(place.directory_path);
-    bool is_removed = false;
     for (const std::string& stem : result_names(place.full_name)) {
       const std::string name = stem + std::string(kResults);
       const auto object = name == place.full_name || !directory.stat(name)
@@ -262,9 +263,9 @@ void ValueDependents::remove_results(const Place& place) {
       removal.remove(*object);
       is_removed = true;
     }
-    if (is_removed) directory.sync();
-    ended = removal.ended();
-  }
+    return removal.ended();
+  });
+  if (is_removed) directory.sync();
   for (const NodeId node : ended) services_.contents->removed(node);
 }
 

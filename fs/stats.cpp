@@ -22,6 +22,7 @@ std::string to_json(const Stats& stats) {
       {"commit_failures", stats.commit_failures.load()},
       {"checksum_failures", stats.checksum_failures.load()},
       {"io_errors", stats.io_errors.load()},
+      {"names_held_us", stats.names_held_us.load()},
   };
   return object.dump();
 }

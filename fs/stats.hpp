@@ -26,6 +26,7 @@ struct Stats {
   Counter commit_failures{0};
   Counter checksum_failures{0};
   Counter io_errors{0};
+  Counter names_held_us{0};  ///< at the longest, when it was last asked for
   frame::SourceCounters source;
 };
 

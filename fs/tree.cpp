@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frame/throw_errno.hpp"
+#include "fs/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -83,8 +84,10 @@ void Tree::unpin(NodeId id) {
 
 SourceEntry Tree::entry(NodeId id) {
   const auto look = [&] {
-    const ReadLock names(names_);
-    return entry_of(known(id));
+    return Attempts::run([&] {
+      const ReadNames names(names_);
+      return entry_of(known(id));
+    });
   };
   SourceEntry entry = look();
   if (!entry.is_outdated || !follower_) return entry;
@@ -93,7 +96,7 @@ SourceEntry Tree::entry(NodeId id) {
 }
 
 bool Tree::is_in_place(NodeId id) {
-  const ReadLock names(names_);
+  const ReadNames names(names_);
   if (is_name_taken(id)) return false;
   const Known what = known(id);
   if (what.paths.empty()) return !name_of(id);
@@ -145,17 +148,19 @@ std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
 }
 
 std::optional<SourceEntry> Tree::successor(const NodeName& name) {
-  const ReadLock names(names_);
-  const SourcePath path = name.path();
-  const auto object = name.is_lost ? nullptr : root_.find_any(path);
-  if (!object) return std::nullopt;
-  SourceEntry entry = classifier_.look(path, object);
-  if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
-  return entry;
+  return Attempts::run([&]() -> std::optional<SourceEntry> {
+    const ReadNames names(names_);
+    const SourcePath path = name.path();
+    const auto object = name.is_lost ? nullptr : root_.find_any(path);
+    if (!object) return std::nullopt;
+    SourceEntry entry = classifier_.look(path, object);
+    if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
+    return entry;
+  });
 }
 
 std::optional<FileState> Tree::state_in_source(NodeId id) {
-  const ReadLock names(names_);
+  const ReadNames names(names_);
   const Known what = known(id);
   for (const SourcePath& path : what.paths) {
     auto st = root_.stat(path);
@@ -231,7 +236,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id, const SourceEntry& e
 }
 
 std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
-  const ReadLock names(names_);
+  const ReadNames names(names_);
   const Known what = known(id);
   if (what.paths.empty()) {
     if (!what.remains) throw_errno(ESTALE, "inode " + std::to_string(id));

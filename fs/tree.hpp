@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -24,6 +25,7 @@
 #include <sys/stat.h>
 
 #include "fs/classifier.hpp"
+#include "fs/names_lock.hpp"
 #include "fs/node_table.hpp"
 #include "fs/open_file.hpp"
 #include "fs/sync.hpp"
@@ -87,6 +89,9 @@ class Tree {
   std::optional<std::string> single() const;
 
   std::vector<DirectoryEntry> list(NodeId directory);
+
+  /// Microseconds that names were locked at the longest.
+  std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
 
   /// The text of a symlink. A relative one that names, from where it is, a frame of SOURCE by its
   /// stored name and no shown entry is given with the name that is shown.
@@ -176,6 +181,8 @@ class Tree {
   };
   Known known(NodeId id) const;
 
+  struct stat look_at_attributes(NodeId id, bool* is_outdated = nullptr);
+
   // Whoever calls these holds names_.
 
   /// What this mount is committing, has changed or has open for writing is never judged by reading
@@ -204,6 +211,8 @@ class Tree {
   using Sights = std::unordered_map<std::string, Sight>;
   std::optional<Sight> see(NodeId directory, const SourcePath& path, const std::string& full_name);
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path);
+  void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
+               Sights& seen);
   std::vector<DirectoryEntry> entries_of(NodeId directory, const SourcePath& path,
                                          std::vector<std::string> present, const Sights& seen);
   SourceEntry entry_of(const Known& known);
@@ -219,7 +228,7 @@ class Tree {
   template <typename Look>
   std::optional<Found> find_followed(const Look& look);
   Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry);
-  struct stat stored_attributes(const Known& known, bool* is_outdated = nullptr);
+  struct stat stored_attributes(const Known& known, bool* is_outdated);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
   std::string stored_link(const SourcePath& path, const struct stat& stored);
@@ -261,9 +270,7 @@ class Tree {
   Follower follower_;
   const bool is_single_;
   const OwnerOverride owner_;
-  /// Held alone while names in SOURCE change, so that whoever shares it sees them all before that
-  /// or all behind it. Taken before mutex_.
-  SharedMutex names_;
+  NamesLock names_;
   mutable Mutex mutex_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
   NodeTable nodes_ GUARDED_BY(mutex_);

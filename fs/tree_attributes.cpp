@@ -5,6 +5,7 @@
 #include <ctime>
 #include <system_error>
 
+#include "fs/lock_breaks.hpp"
 #include "fs/timestamps.hpp"
 #include "fs/tree.hpp"
 
@@ -20,16 +21,20 @@ bool is_recent(const timespec& time) { return std::time(nullptr) - time.tv_sec <
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
   bool is_outdated = false;
-  const auto look = [&] {
-    const ReadLock names(names_);
-    return stored_attributes(known(id), &is_outdated);
-  };
+  const auto look = [&] { return look_at_attributes(id, &is_outdated); };
   struct stat st = look();
   if (is_outdated && follower_) {
     follower_(id);
     st = look();
   }
   return with_live(st, id);
+}
+
+struct stat Tree::look_at_attributes(NodeId id, bool* is_outdated) {
+  return Attempts::run([&] {
+    const ReadNames names(names_);
+    return stored_attributes(known(id), is_outdated);
+  });
 }
 
 struct stat Tree::stored_attributes(const Known& known, bool* is_outdated) {
@@ -70,10 +75,7 @@ struct stat Tree::with_live(struct stat st, NodeId id) {
   auto file = file_with_content(id);
   if (!file && is_recent(st.st_mtim)) {
     // A content that is gone since may have been at its last commit then.
-    {
-      const ReadLock names(names_);
-      st = stored_attributes(known(id));
-    }
+    st = look_at_attributes(id);
     file = file_with_content(id);
   }
   if (!file) return st;
@@ -83,8 +85,7 @@ struct stat Tree::with_live(struct stat st, NodeId id) {
   if (!counts) {
     // It may have been read before a commit gave the file its time back.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
-    const ReadLock names(names_);
-    return stored_attributes(known(id));
+    return look_at_attributes(id);
   }
   st.st_size = live.size;
   st.st_atim = live.accessed.value_or(st.st_atim);
@@ -110,8 +111,11 @@ struct stat Tree::single_root_attributes() {
   st.st_nlink = 2;
   st.st_ino = kRootId;
   st.st_mode = S_IFDIR | 0755;
-  const ReadLock names(names_);
-  if (const auto entry = look(single().value())) {
+  const auto entry = Attempts::run([&] {
+    const ReadNames names(names_);
+    return look(single().value());
+  });
+  if (entry) {
     const struct stat file = attributes_of(*entry);
     st.st_uid = file.st_uid;
     st.st_gid = file.st_gid;

@@ -442,6 +442,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
 
 void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
   using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  if (id == 0) return behind_.push_back(std::move(keeper));
   const MutexLock lock(tree_.mutex_);
   std::shared_ptr<void>& kept = tree_.nodes_.node(id).make_rare().at_end;
   kept = std::make_shared<Both>(std::move(kept), std::move(keeper));

@@ -118,7 +118,7 @@ class TreeChanges {
   /// already, which has the name then.
   bool follow(NodeId id, const Tree::NodeName& name, const std::optional<SourceEntry>& successor,
               std::optional<NodeId>& heir);
-  /// Destroyed with the node.
+  /// Destroyed with the node; at the end of these changes where there is none (0).
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
@@ -142,6 +142,7 @@ class TreeChanges {
   static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 
   Tree& tree_;
+  std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
 };
 
 }  // namespace bloscfs::fs

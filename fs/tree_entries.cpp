@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "fs/lock_breaks.hpp"
 #include "fs/tree.hpp"
 
 namespace bloscfs::fs {
@@ -133,27 +134,45 @@ std::optional<Tree::Sight> Tree::see(NodeId directory, const SourcePath& path,
 }
 
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
+  Sights seen;
   std::vector<std::string> present;
-  {
-    const ReadLock names(names_);
+  const auto list = [&] {
+    const ReadNames names(names_);
     const SourcePath path = this->path(directory);
     present = names_in(directory, path);
-    if (present.size() <= kListBatch) return entries_of(directory, path, std::move(present), {});
-  }
+    if (present.size() > kListBatch && seen.empty()) return std::vector<DirectoryEntry>();
+    see_all(directory, path, present, seen);
+    return entries_of(directory, path, present, seen);
+  };
+  std::vector<DirectoryEntry> entries = Attempts::run(list);
+  if (!entries.empty() || present.size() <= kListBatch) return entries;
   // A large directory takes a while, and others want to change names.
-  Sights seen;
-  for (std::size_t done = 0; done < present.size();) {
-    const ReadLock names(names_);
-    const SourcePath path = this->path(directory);
-    const std::size_t end = std::min(present.size(), done + kListBatch);
-    for (; done < end; done++)
-      if (const auto sight = see(directory, path, present[done]))
-        seen.emplace(present[done], *sight);
-  }
+  for (std::size_t done = 0; done < present.size(); done += kListBatch)
+    Attempts::run([&] {
+      const ReadNames names(names_);
+      const std::span batch = std::span(present).subspan(done);
+      see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+    });
   // Then a file is there once, under the name that it has now.
-  const ReadLock names(names_);
-  const SourcePath path = this->path(directory);
-  return entries_of(directory, path, names_in(directory, path), seen);
+  return Attempts::run(list);
+}
+
+/// One break for all that has to be read.
+void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
+                   Sights& seen) {
+  std::vector<LockBreak> breaks;
+  for (const std::string& name : names) {
+    if (seen.count(name) != 0) continue;
+    try {
+      if (const auto sight = see(directory, path, name)) seen.emplace(name, *sight);
+    } catch (LockBreak& needed) {
+      breaks.push_back(std::move(needed));
+    }
+  }
+  if (breaks.empty()) return;
+  throw LockBreak{[breaks = std::move(breaks)] {
+    for (const LockBreak& needed : breaks) needed.work();
+  }};
 }
 
 std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory, const SourcePath& path,

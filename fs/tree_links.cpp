@@ -7,6 +7,7 @@
 #include <system_error>
 #include <vector>
 
+#include "fs/lock_breaks.hpp"
 #include "fs/tree.hpp"
 
 namespace bloscfs::fs {
@@ -38,9 +39,11 @@ void push_names(std::string_view text, std::vector<std::string>& stack) {
 }  // namespace
 
 std::string Tree::read_link(NodeId id) {
-  const ReadLock names(names_);
-  const SourcePath path = this->path(id);
-  return shown_link(path.text(), root_.read_link(path));
+  return Attempts::run([&] {
+    const ReadNames names(names_);
+    const SourcePath path = this->path(id);
+    return shown_link(path.text(), root_.read_link(path));
+  });
 }
 
 std::string Tree::stored_link(const SourcePath& path, const struct stat& stored) {

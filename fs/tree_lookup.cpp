@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "fs/lock_breaks.hpp"
 #include "fs/tree.hpp"
 
 namespace bloscfs::fs {
@@ -10,8 +11,10 @@ namespace bloscfs::fs {
 template <typename Look>
 std::optional<Tree::Found> Tree::find_followed(const Look& look) {
   const auto look_once = [&](First first) {
-    const ReadLock names(names_);
-    return look(first);
+    return Attempts::run([&] {
+      const ReadNames names(names_);
+      return look(first);
+    });
   };
   std::optional<Found> found = look_once(follower_ ? First::owner : First::look);
   if (found && found->is_outdated && follower_) {
@@ -79,8 +82,10 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& direc
                                    ? overtaken_node(directory, full_name, identity_of(entry->entry))
                                    : 0)
     return outdated(overtaken, entry);
+  // What a link leads to is looked at before anything is counted.
+  const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
   Found found = adopt_entry(directory, full_name, *entry);
-  found.attributes = with_link_size(found.attributes, *entry, path.text());
+  found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
   found.is_outdated = entry->is_outdated;
   return found;

@@ -72,6 +72,7 @@ class Home : public ContentHome {
       return full_name;
     }
     void before_replacing() override {}
+    void before_settling(const std::string&, ShownAs) override {}
     bool refresh(const frame::FileStamp&) override { return true; }
 
    private:

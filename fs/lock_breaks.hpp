@@ -1,0 +1,66 @@
+#pragma once
+// What would take long under the lock on names is done without it: an operation that finds, before
+// it has changed anything, that it needs such work stops, and begins anew when the work is done.
+// What that has found out is true of the state that it was found in, which the next try compares.
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+namespace bloscfs::fs {
+
+struct JudgedEntry;
+
+/// Thrown under the lock; nothing but Attempts catches it.
+struct LockBreak {
+  std::function<void()> work;
+};
+
+/// One operation of a thread, from its first try on.
+class Attempts {
+ public:
+  /// Calls `operation`, which takes the lock by itself, until it needs no break any more. What
+  /// others keep changing, or a change that has begun, ends the breaks: then work is done at once.
+  template <typename Operation>
+  static auto run(const Operation& operation) {
+    Attempts attempts;
+    for (;;) {
+      try {
+        return operation();
+      } catch (const LockBreak& needed) {
+        attempts.count_break();
+        needed.work();
+      }
+    }
+  }
+
+  /// Does work, which needs no lock, in a break if there may be one.
+  template <typename Work>
+  static void without_lock(Work work) {
+    if (current() != nullptr) throw LockBreak{std::move(work)};
+    work();
+  }
+
+  /// Null where nobody would begin anew.
+  static Attempts* current();
+  /// This thread's operation is changing something now.
+  static void begin_change();
+
+  /// What was judged for this operation, whether or not that is worth to be remembered.
+  std::vector<std::shared_ptr<const JudgedEntry>>& judged() { return judged_; }
+
+  Attempts(const Attempts&) = delete;
+  Attempts& operator=(const Attempts&) = delete;
+
+ private:
+  Attempts();
+  ~Attempts();
+  void count_break();
+
+  Attempts* const outer_;
+  int breaks_ = 0;
+  bool may_break_ = true;
+  std::vector<std::shared_ptr<const JudgedEntry>> judged_;
+};
+
+}  // namespace bloscfs::fs
