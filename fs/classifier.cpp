@@ -123,7 +123,8 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
   return view_shape(snapshot.info(), raw_);
 }
 
-SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const SourceObject> object) {
+SourceEntry Classifier::glance(const SourcePath& path, std::shared_ptr<const SourceObject> object,
+                               bool& is_unread) {
   SourceEntry entry;
   entry.object = std::move(object);
   entry.entry = entry.source = entry.object->stat();
@@ -140,21 +141,31 @@ SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const Sourc
     note_unreadable(path, entry, error.code());
     return entry;
   }
-  if (const auto verdict = recall(entry)) {
+  if (const auto verdict = recall(entry))
     look_inside(entry, *verdict);
-    return entry;
-  }
+  else
+    is_unread = true;
+  return entry;
+}
+
+SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const SourceObject> object) {
+  bool is_unread = false;
+  SourceEntry entry = glance(path, std::move(object), is_unread);
+  if (!is_unread) return entry;
   Attempts* const attempts = Attempts::current();
   if (attempts == nullptr) return read(path, std::move(entry));
   for (const auto& judged : attempts->judged())
     if (is_same(judged->seen, entry)) {
       SourceEntry known = judged->entry;
-      known.object = entry.object;
+      known.object = std::move(entry.object);
       return known;
     }
-  throw LockBreak{[this, attempts, path, entry] {
-    attempts->judged().push_back(
-        std::make_shared<const JudgedEntry>(JudgedEntry{entry, read(path, entry)}));
+  auto judged = std::make_shared<JudgedEntry>(JudgedEntry{entry, {}});
+  const auto judge = [this, path, judged] { judged->entry = read(path, judged->seen); };
+  if (attempts->pause(judge)) return judged->entry;
+  throw LockBreak{[attempts, judged, judge] {
+    if (!judged->entry.object) judge();
+    attempts->judged().push_back(judged);
   }};
 }
 

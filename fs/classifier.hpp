@@ -68,6 +68,11 @@ class Classifier {
   /// Never asked about what this mount has open for writing. What has to be read is read in a break
   /// (fs/lock_breaks.hpp).
   SourceEntry look(const SourcePath& path, std::shared_ptr<const SourceObject> object);
+  /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
+  SourceEntry glance(const SourcePath& path, std::shared_ptr<const SourceObject> object,
+                     bool& is_unread);
+  /// What an entry is that is unread.
+  SourceEntry read(const SourcePath& path, SourceEntry entry);
 
   /// True if a regular file holds a container now; nothing is remembered.
   bool is_container(const SourceObject& file) const;
@@ -79,7 +84,6 @@ class Classifier {
  private:
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
                                              const SourceEntry& entry) const;
-  SourceEntry read(const SourcePath& path, SourceEntry entry);
   void look_inside(SourceEntry& entry, const Verdict& verdict) const;
   Verdict judge(const SourcePath& path, const SourceEntry& entry);
   Verdict read_verdict(const SourceEntry& entry) const;

@@ -1,5 +1,7 @@
 #include "fs/lock_breaks.hpp"
 
+#include "fs/names_lock.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -18,6 +20,14 @@ void Attempts::count_break() { may_break_ = ++breaks_ < kMaxBreaks; }
 
 Attempts* Attempts::current() {
   return innermost != nullptr && innermost->may_break_ ? innermost : nullptr;
+}
+
+bool Attempts::pause(const std::function<void()>& work) const {
+  return share_ != nullptr && share_->pause(work);
+}
+
+void Attempts::note_share(ReadNames* share) {
+  if (innermost != nullptr) innermost->share_ = share;
 }
 
 void Attempts::begin_change() {

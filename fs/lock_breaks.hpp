@@ -10,6 +10,7 @@
 namespace bloscfs::fs {
 
 struct JudgedEntry;
+class ReadNames;
 
 /// Thrown under the lock; nothing but Attempts catches it.
 struct LockBreak {
@@ -46,6 +47,12 @@ class Attempts {
   /// This thread's operation is changing something now.
   static void begin_change();
 
+  /// Does work while names are not locked, and may go on if this operation shares them and nobody
+  /// has changed any. False: it is to begin anew, and nothing is done unless it shares them.
+  bool pause(const std::function<void()>& work) const;
+  /// The share of the lock that the operation has; null when it is given back.
+  static void note_share(ReadNames* share);
+
   /// What was judged for this operation, whether or not that is worth to be remembered.
   std::vector<std::shared_ptr<const JudgedEntry>>& judged() { return judged_; }
 
@@ -60,6 +67,7 @@ class Attempts {
   Attempts* const outer_;
   int breaks_ = 0;
   bool may_break_ = true;
+  ReadNames* share_ = nullptr;
   std::vector<std::shared_ptr<const JudgedEntry>> judged_;
 };
 

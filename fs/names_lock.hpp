@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 
+#include "fs/lock_breaks.hpp"
 #include "fs/sync.hpp"
 
 namespace bloscfs::fs {
@@ -22,6 +23,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
   }
   void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
     note(since_);
+    changes_++;
     mutex_.unlock();
   }
   /// Gives the time from which it is shared, for unlock_shared().
@@ -35,6 +37,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
     mutex_.unlock_shared();
   }
 
+  /// How often it was held alone.
+  std::uint64_t changes() const { return changes_; }
   /// In microseconds.
   std::uint64_t longest_hold() const { return longest_; }
 
@@ -49,6 +53,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
 
   SharedMutex mutex_;
   Clock::time_point since_;  ///< of who has it alone
+  std::atomic<std::uint64_t> changes_ = 0;
   std::atomic<std::uint64_t> longest_ = 0;
 };
 
@@ -56,14 +61,35 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
  public:
   explicit ReadNames(NamesLock& lock) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(lock))
-      : lock_(lock), since_(lock.lock_shared()) {}
-  ~ReadNames() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { lock_.unlock_shared(since_); }
+      : lock_(lock), since_(lock.lock_shared()) {
+    Attempts::note_share(this);
+  }
+  ~ReadNames() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    Attempts::note_share(nullptr);
+    lock_.unlock_shared(since_);
+  }
   ReadNames(const ReadNames&) = delete;
   ReadNames& operator=(const ReadNames&) = delete;
 
+  /// Gives the lock back while `work` is done. True if nobody had it alone meanwhile: what was seen
+  /// under it holds.
+  bool pause(const std::function<void()>& work)
+      BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+    const std::uint64_t changes = lock_.changes();
+    lock_.unlock_shared(since_);
+    try {
+      work();
+    } catch (...) {
+      since_ = lock_.lock_shared();
+      throw;
+    }
+    since_ = lock_.lock_shared();
+    return lock_.changes() == changes;
+  }
+
  private:
   NamesLock& lock_;
-  const NamesLock::Clock::time_point since_;
+  NamesLock::Clock::time_point since_;
 };
 
 }  // namespace bloscfs::fs

@@ -188,6 +188,8 @@ class Tree {
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
   std::optional<SourceEntry> look(const SourcePath& path);
+  /// The same of what is at hand, with what is known of it.
+  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry known);
   /// The same; throws where what it is could not be found out.
   std::optional<SourceEntry> look_whole(const SourcePath& path);
   enum class Own { leading, any };
@@ -199,6 +201,13 @@ class Tree {
   /// The entry of that full name, unless it is hidden or missing.
   std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
                                            const std::string& full_name);
+  /// What is known of it, for Classifier::read() where that is not enough.
+  struct Glance {
+    std::optional<SourceEntry> entry;
+    bool is_unread = false;
+  };
+  Glance glance(NodeId directory, const SourcePath& path, const std::string& full_name);
+  bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name);
@@ -209,7 +218,14 @@ class Tree {
     ino_t inode;
   };
   using Sights = std::unordered_map<std::string, Sight>;
+  struct UnreadName {
+    std::string name;
+    SourcePath path;
+    SourceEntry entry;
+  };
+  static Sight sight_of(const SourceEntry& entry);
   std::optional<Sight> see(NodeId directory, const SourcePath& path, const std::string& full_name);
+  void read_all(std::vector<UnreadName>& unread, Sights& seen);
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                Sights& seen);

@@ -20,9 +20,12 @@ std::optional<SourceEntry> Tree::look(const SourcePath& path) {
   const auto object = root_.find_any(path);
   if (!object) return std::nullopt;
   if (auto own = own_entry(object, Own::leading)) return own;
-  SourceEntry entry = classifier_.look(path, object);
+  return look_at(object, classifier_.look(path, object));
+}
+
+SourceEntry Tree::look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry) {
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
-  if (auto own = own_entry(object, Own::leading)) return own;
+  if (auto own = own_entry(object, Own::leading)) return *std::move(own);
   if (!entry.is_container || entry.is_sframe) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.entry));
@@ -105,12 +108,29 @@ std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::stri
 std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
                                                const std::string& full_name) {
   if (auto entry = pending_entry(directory, full_name)) return entry;
-  if (is_temporary(full_name) || is_lock_file(full_name)) return std::nullopt;
-  if (const auto locked = locked_name(full_name)) {
-    const auto frame = visible_entry(directory, path, std::string(*locked));
-    if (is_temporary(*locked) || (frame && frame->is_container)) return std::nullopt;
-  }
+  if (is_hidden(directory, path, full_name)) return std::nullopt;
   return look(join_path(path, full_name));
+}
+
+bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
+  if (is_temporary(full_name) || is_lock_file(full_name)) return true;
+  const auto locked = locked_name(full_name);
+  if (!locked) return false;
+  const auto frame = visible_entry(directory, path, std::string(*locked));
+  return is_temporary(*locked) || (frame && frame->is_container);
+}
+
+Tree::Glance Tree::glance(NodeId directory, const SourcePath& path, const std::string& full_name) {
+  if (auto entry = pending_entry(directory, full_name)) return {std::move(entry)};
+  if (is_hidden(directory, path, full_name)) return {};
+  const SourcePath place = join_path(path, full_name);
+  const auto object = root_.find_any(place);
+  if (!object) return {};
+  if (auto own = own_entry(object, Own::leading)) return {std::move(own)};
+  Glance glance;
+  glance.entry = classifier_.glance(place, object, glance.is_unread);
+  if (!glance.is_unread) glance.entry = look_at(object, *std::move(glance.entry));
+  return glance;
 }
 
 std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
@@ -129,8 +149,11 @@ std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& pat
 std::optional<Tree::Sight> Tree::see(NodeId directory, const SourcePath& path,
                                      const std::string& full_name) {
   const auto entry = visible_entry(directory, path, full_name);
-  if (!entry) return std::nullopt;
-  return Sight{entry->shown, entry->shown_type(), entry->entry.st_ino};
+  return entry ? std::optional(sight_of(*entry)) : std::nullopt;
+}
+
+Tree::Sight Tree::sight_of(const SourceEntry& entry) {
+  return {entry.shown, entry.shown_type(), entry.entry.st_ino};
 }
 
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
@@ -160,19 +183,24 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
 /// One break for all that has to be read.
 void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                    Sights& seen) {
-  std::vector<LockBreak> breaks;
+  auto unread = std::make_shared<std::vector<UnreadName>>();
   for (const std::string& name : names) {
     if (seen.count(name) != 0) continue;
-    try {
-      if (const auto sight = see(directory, path, name)) seen.emplace(name, *sight);
-    } catch (LockBreak& needed) {
-      breaks.push_back(std::move(needed));
-    }
+    Glance glance = this->glance(directory, path, name);
+    if (!glance.entry) continue;
+    if (glance.is_unread)
+      unread->push_back({name, join_path(path, name), *std::move(glance.entry)});
+    else
+      seen.emplace(name, sight_of(*glance.entry));
   }
-  if (breaks.empty()) return;
-  throw LockBreak{[breaks = std::move(breaks)] {
-    for (const LockBreak& needed : breaks) needed.work();
-  }};
+  if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
+}
+
+void Tree::read_all(std::vector<UnreadName>& unread, Sights& seen) {
+  for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
+  const ReadNames names(names_);
+  for (UnreadName& file : unread)
+    seen.emplace(file.name, sight_of(look_at(file.entry.object, file.entry)));
 }
 
 std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory, const SourcePath& path,
