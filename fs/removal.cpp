@@ -11,11 +11,21 @@ namespace bloscfs::fs {
 
 std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
 
+void change_sidecar(const std::function<void()>& change) {
+  try {
+    change();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::operation_not_permitted &&
+        error.code() != std::errc::permission_denied)
+      throw;
+  }
+}
+
 void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
                    const SourceDirectory& to, const std::string& new_full_name) {
   if (&from == &to && full_name == new_full_name) return;
   if (from.stat(sidecar_name(full_name)))
-    from.rename(sidecar_name(full_name), to, sidecar_name(new_full_name));
+    change_sidecar([&] { from.rename(sidecar_name(full_name), to, sidecar_name(new_full_name)); });
 }
 
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
@@ -48,7 +58,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     if (object.entry.entry.st_nlink > 1) services_.freed.note_link(object.entry.entry);
     directory.remove_file(stored_name);
     if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
-      directory.remove_file(sidecar_name(stored_name));
+      change_sidecar([&] { directory.remove_file(sidecar_name(stored_name)); });
     names_.link_lost(object);
     return;
   }

@@ -1,6 +1,7 @@
 #pragma once
 // Takes objects out of SOURCE with what belongs to them.
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,10 @@ namespace bloscfs::fs {
 
 /// Name of the lock sidecar of a contiguous frame's file.
 std::string sidecar_name(const std::string& full_name);
+
+/// What is done about a lock sidecar beside a change of its file, which has happened by then: that
+/// of somebody else may have to stay where it is, in a sticky directory.
+void change_sidecar(const std::function<void()>& change);
 
 /// Moves the lock sidecar of a contiguous frame's file that has been renamed, if there is one.
 void carry_sidecar(const SourceDirectory& from, const std::string& full_name,

@@ -187,7 +187,7 @@ void Renaming::put(const std::string& full_name, const std::optional<NamedObject
   if (carries)
     carry_sidecar(from_, stored_name, to_, full_name);
   else if (occupant && has_sidecar(*occupant) && to_.stat(sidecar_name(full_name)))
-    to_.remove_file(sidecar_name(full_name));
+    change_sidecar([&] { to_.remove_file(sidecar_name(full_name)); });
 }
 
 std::optional<Renaming::Need> Renaming::exchange() {
@@ -222,12 +222,14 @@ void Renaming::exchange_sidecars() {
   const std::string target = sidecar_name(target_->stored_name);
   const bool from_source = has_sidecar(source_) && from_.stat(source);
   const bool from_target = has_sidecar(*target_) && to_.stat(target);
-  if (from_source && from_target)
-    from_.exchange(source, to_, target);
-  else if (from_source)
-    from_.rename(source, to_, target);
-  else if (from_target)
-    to_.rename(target, from_, source);
+  change_sidecar([&] {
+    if (from_source && from_target)
+      from_.exchange(source, to_, target);
+    else if (from_source)
+      from_.rename(source, to_, target);
+    else if (from_target)
+      to_.rename(target, from_, source);
+  });
 }
 
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,

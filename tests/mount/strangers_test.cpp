@@ -121,6 +121,28 @@ BOOST_AUTO_TEST_CASE(sticky_directory_keeps_what_a_freed_name_falls_to,
     BOOST_CHECK(stored_contents(p / name) == bytes_of("theirs"));
 }
 
+BOOST_AUTO_TEST_CASE(lock_sidecar_of_another_stays_in_a_sticky_directory,
+                     *precondition(needs_fuse_as_root)) {
+  Shared shared;
+  const fs_std::path p = shared.source / "p";
+  give(p, 0, 01777);
+  for (const char* name : {"f", "g", "h"}) {
+    const std::string stored = name + std::string(".b2frame");
+    write_file(p / stored, flat_frame(std::string(name)));
+    give(p / stored, kStranger, 0644);
+    write_file(p / (stored + ".b2lock"), ByteVector());
+    give(p / (stored + ".b2lock"), kVictim, 0666);
+  }
+  const auto result = shared.run_stranger("p", "mv f x && rm g && mv h x && cat x && rm x");
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.out == "h");
+  BOOST_TEST(shared.mount->unmount().ok());
+  for (const char* name : {"f.b2frame", "g.b2frame", "h.b2frame"}) {
+    BOOST_TEST(!fs_std::exists(p / name));
+    BOOST_TEST(fs_std::exists(p / (name + std::string(".b2lock"))));
+  }
+}
+
 // Whoever owns a sparse frame may have put anything into its directory.
 BOOST_AUTO_TEST_CASE(attributes_of_a_sparse_frame_are_those_of_its_own_chunks,
                      *precondition(needs_fuse_as_root)) {
