@@ -25,6 +25,7 @@
 #include <sys/stat.h>
 
 #include "fs/classifier.hpp"
+#include "fs/listed_directories.hpp"
 #include "fs/names_lock.hpp"
 #include "fs/node_table.hpp"
 #include "fs/open_file.hpp"
@@ -224,13 +225,13 @@ class Tree {
     SourceEntry entry;
   };
   static Sight sight_of(const SourceEntry& entry);
-  std::optional<Sight> see(NodeId directory, const SourcePath& path, const std::string& full_name);
   void read_all(std::vector<UnreadName>& unread, Sights& seen);
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                Sights& seen);
-  std::vector<DirectoryEntry> entries_of(NodeId directory, const SourcePath& path,
-                                         std::vector<std::string> present, const Sights& seen);
+  static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
+                                                const Sights& seen);
+  std::uint64_t changes_of(const ListedDirectories::Listing& listing);
   SourceEntry entry_of(const Known& known);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
@@ -287,6 +288,7 @@ class Tree {
   const bool is_single_;
   const OwnerOverride owner_;
   NamesLock names_;
+  ListedDirectories listed_;
   mutable Mutex mutex_;
   std::optional<std::string> single_ GUARDED_BY(mutex_);
   NodeTable nodes_ GUARDED_BY(mutex_);

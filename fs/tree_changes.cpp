@@ -197,11 +197,13 @@ NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   const SourcePath path = join_path(tree_.path(directory), full_name);
   const auto entry = tree_.look_whole(path);
   if (!entry) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  tree_.listed_.note_change(directory);
   return tree_.adopt_entry(directory, full_name, *entry).id;
 }
 
 NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
                                     const std::string& wanted_name, const struct stat& file) {
+  tree_.listed_.note_change(directory);
   const MutexLock lock(tree_.mutex_);
   Node& parent = tree_.nodes_.node(directory);
   Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
@@ -234,6 +236,7 @@ NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& objec
 }
 
 void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
+  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
   if (object.node == 0) return;
   NodeTable::Dropped parents, unused;  // destroyed behind the lock
   const MutexLock lock(tree_.mutex_);
@@ -247,6 +250,7 @@ void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::
 void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
                                 const std::string& stored_name, const std::string& wanted_name,
                                 const std::optional<frame::FileStamp>& replaces) {
+  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
   NodeTable::Dropped parents;
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(object.node);
@@ -258,6 +262,7 @@ void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
 }
 
 bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  tree_.listed_.note_change(object.directory);
   if (object.node == 0) return false;
   NodeTable::Dropped parents, unused;
   const MutexLock lock(tree_.mutex_);
@@ -325,6 +330,7 @@ void TreeChanges::link_lost(const NamedObject& object) {
 
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
                            ShownAs shown) {
+  tree_.listed_.note_change(directory);
   // Nobody has to look into what was just made.
   const SourcePath path = join_path(tree_.path(directory), stored_name);
   SourceEntry entry;
@@ -408,6 +414,7 @@ bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped
 bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
                          const std::optional<SourceEntry>& successor, std::optional<NodeId>& heir) {
   if (!leads_to(name.path(), successor)) return false;
+  tree_.listed_.note_change(name.directory);
   NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
   std::shared_ptr<const OpenFile> others;
   const auto keep = [&dropped](NodeTable::Dropped more) {

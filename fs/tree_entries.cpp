@@ -13,6 +13,9 @@ namespace {
 
 /// Entries that are looked at in one go.
 constexpr std::size_t kListBatch = 256;
+/// How often a directory is listed whose names change meanwhile. Then one may be missing, or there
+/// twice, as in any other filesystem.
+constexpr int kListTries = 10;
 
 }  // namespace
 
@@ -146,38 +149,33 @@ std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& pat
   return only;
 }
 
-std::optional<Tree::Sight> Tree::see(NodeId directory, const SourcePath& path,
-                                     const std::string& full_name) {
-  const auto entry = visible_entry(directory, path, full_name);
-  return entry ? std::optional(sight_of(*entry)) : std::nullopt;
-}
-
 Tree::Sight Tree::sight_of(const SourceEntry& entry) {
   return {entry.shown, entry.shown_type(), entry.entry.st_ino};
 }
 
+/// A file is there once, under the name that it has when this ends.
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
+  const ListedDirectories::Listing listing(listed_, directory);
   Sights seen;
-  std::vector<std::string> present;
-  const auto list = [&] {
-    const ReadNames names(names_);
-    const SourcePath path = this->path(directory);
-    present = names_in(directory, path);
-    if (present.size() > kListBatch && seen.empty()) return std::vector<DirectoryEntry>();
-    see_all(directory, path, present, seen);
-    return entries_of(directory, path, present, seen);
-  };
-  std::vector<DirectoryEntry> entries = Attempts::run(list);
-  if (!entries.empty() || present.size() <= kListBatch) return entries;
-  // A large directory takes a while, and others want to change names.
-  for (std::size_t done = 0; done < present.size(); done += kListBatch)
-    Attempts::run([&] {
-      const ReadNames names(names_);
-      const std::span batch = std::span(present).subspan(done);
-      see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
-    });
-  // Then a file is there once, under the name that it has now.
-  return Attempts::run(list);
+  for (int tries = 1;; tries++) {
+    const std::uint64_t before = changes_of(listing);
+    std::vector<std::string> present = names_in(directory, path(directory));
+    if (present.size() <= kListBatch) seen.clear();
+    for (std::size_t done = 0; done < present.size(); done += kListBatch)
+      Attempts::run([&] {
+        const ReadNames names(names_);
+        const std::span batch = std::span(present).subspan(done);
+        see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+      });
+    if (changes_of(listing) == before || tries == kListTries)
+      return entries_of(std::move(present), seen);
+  }
+}
+
+/// None is under way.
+std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
+  const ReadNames names(names_);
+  return listing.changes();
 }
 
 /// One break for all that has to be read.
@@ -203,18 +201,16 @@ void Tree::read_all(std::vector<UnreadName>& unread, Sights& seen) {
     seen.emplace(file.name, sight_of(look_at(file.entry.object, file.entry)));
 }
 
-std::vector<Tree::DirectoryEntry> Tree::entries_of(NodeId directory, const SourcePath& path,
-                                                   std::vector<std::string> present,
+std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
                                                    const Sights& seen) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   for (std::string& name : present) {
-    const auto known = seen.find(name);
-    const auto sight =
-        known != seen.end() ? std::optional(known->second) : see(directory, path, name);
-    if (!sight) continue;
-    named.push_back({name, sight->shown});
-    entries.push_back({{}, std::move(name), sight->type, sight->inode});
+    const auto found = seen.find(name);
+    if (found == seen.end()) continue;
+    const Sight& sight = found->second;
+    named.push_back({name, sight.shown});
+    entries.push_back({{}, std::move(name), sight.type, sight.inode});
   }
   std::vector<std::string> shown = shown_names(named);
   for (std::size_t i = 0; i < entries.size(); i++) entries[i].shown_name = std::move(shown[i]);
