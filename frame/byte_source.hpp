@@ -41,7 +41,8 @@ struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
   std::int64_t size = 0;
-  std::int64_t mtime_ns = 0;
+  /// Since 1970, where files may have any number, and what is more than that second.
+  std::int64_t mtime_s = 0, mtime_ns = 0;
   bool operator==(const FileStamp&) const = default;
 };
 FileStamp stamp_of(const struct stat& st);

@@ -7,13 +7,11 @@ namespace bloscfs::frame {
 namespace {
 
 /// A change within one tick of a coarse clock leaves the time of modification as it was.
-constexpr std::int64_t kClockDoubtNs = 2'000'000'000;
+constexpr std::chrono::seconds kClockDoubt{2};
 
-bool is_recent(std::int64_t mtime_ns) {
-  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(
-                       std::chrono::system_clock::now().time_since_epoch())
-                       .count();
-  return now - mtime_ns < kClockDoubtNs;
+bool is_recent(const FileStamp& stamp) {
+  const auto then = std::chrono::system_clock::now() - kClockDoubt;
+  return stamp.mtime_s >= std::chrono::system_clock::to_time_t(then);
 }
 
 }  // namespace
@@ -26,7 +24,7 @@ bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset
   if (overtaken_) return false;
   if (!writing_) {
     if (source.stamp() != stamp_) return false;
-    if (!is_recent(stamp_.mtime_ns)) return true;
+    if (!is_recent(stamp_)) return true;
   }
   return has_header(source, frame_offset);
 }

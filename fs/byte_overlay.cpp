@@ -213,6 +213,17 @@ bool ByteOverlay::touches(std::int64_t offset, std::int64_t size) const {
   return range != zeros_.end() && range->first < end;
 }
 
+std::optional<std::int64_t> ByteOverlay::next_written(std::int64_t offset) const {
+  const auto extent = first_extent(offset);
+  if (extent == extents_.end()) return std::nullopt;
+  return std::max(extent->first, offset);
+}
+
+std::int64_t ByteOverlay::end_of_zeros(std::int64_t offset) const {
+  const auto range = first_zeros(offset);
+  return range != zeros_.end() && range->first <= offset ? range->second : offset;
+}
+
 codec::Bytes ByteOverlay::extent(std::int64_t offset, std::int64_t size) const {
   const auto found = first_extent(offset);
   if (found == extents_.end() || found->first > offset ||

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "codec/bytes.hpp"
@@ -38,6 +39,10 @@ class ByteOverlay {
   /// Puts what the overlay has of [offset, offset + out.size()) into `out`.
   void apply(std::int64_t offset, codec::MutableBytes out) const;
   bool touches(std::int64_t offset, std::int64_t size) const;
+  /// The first written byte from `offset` on.
+  std::optional<std::int64_t> next_written(std::int64_t offset) const;
+  /// `offset`, or the end of the range of zeros that it is in. What was written may lie over that.
+  std::int64_t end_of_zeros(std::int64_t offset) const;
   /// The range's bytes where one extent has all of them, else nothing. Valid until the next change.
   codec::Bytes extent(std::int64_t offset, std::int64_t size) const;
 

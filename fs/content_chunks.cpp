@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "codec/error.hpp"
@@ -13,7 +14,7 @@
 namespace bloscfs::fs {
 namespace {
 
-std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return a / b + (a % b == 0 ? 0 : 1); }
 
 /// Of the index of a frame of chunks of one size.
 constexpr std::size_t kMaxMapMemory = std::size_t{4} << 20;
@@ -70,10 +71,8 @@ void ContentCommit::fill() {
 void ContentCommit::fill_flat() {
   transaction_->resize(size_);
   const std::int64_t chunksize = transaction_->info().chunksize;
-  const std::int64_t committed = view_ == nullptr ? 0 : std::min(view_->size(), size_);
-  const std::int64_t old_chunks = ceil_div(committed, chunksize);
-  for (std::int64_t chunk = 0; chunk < old_chunks; chunk++)
-    add_whole_chunk(chunk, chunk_range(chunk, size_));
+  const std::int64_t committed =
+      view_ == nullptr ? 0 : std::min({view_->size(), size_, layer_->lower_end});
   // Holes stay holes, however large.
   std::set<std::int64_t> written;
   layer_->bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
@@ -84,8 +83,19 @@ void ContentCommit::fill_flat() {
   });
   const std::int64_t last = ceil_div(size_, chunksize) - 1;
   if (last >= 0 && ends_within_item(chunk_range(last, size_))) written.insert(last);
-  for (auto chunk = written.lower_bound(old_chunks); chunk != written.end(); ++chunk)
-    add_whole_chunk(*chunk, chunk_range(*chunk, size_));
+  const std::int64_t old_chunks = ceil_div(committed, chunksize);
+  const auto next_committed = [&](std::int64_t chunk) -> std::optional<std::int64_t> {
+    const auto data = chunk < old_chunks ? view_->seek_data(chunk * chunksize) : std::nullopt;
+    return data && *data < committed ? std::optional(*data / chunksize) : std::nullopt;
+  };
+  auto below = next_committed(0);
+  for (auto above = written.begin(); below || above != written.end();) {
+    const std::int64_t chunk =
+        above == written.end() || (below && *below < *above) ? *below : *above;
+    add_whole_chunk(chunk, chunk_range(chunk, size_));
+    if (above != written.end() && *above == chunk) ++above;
+    if (below == chunk) below = next_committed(chunk + 1);
+  }
 }
 
 void ContentCommit::fill_array(const frame::ArrayInfo& array) {

@@ -54,7 +54,7 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
                                                      : std::exchange(c.live_, Content::Layer()));
   // A commit that changes no contents leaves the times as they are, too.
   c.stored_ = 0;
-  if (!c.modified_) c.modified_ = time_of(snapshot_->stamp().mtime_ns);
+  if (!c.modified_) c.modified_ = modification_time(snapshot_->stamp());
   accessed_ = c.accessed_;
   modified_ = c.modified_;
   if (look_for_array_) c.view_is_settled_ = true;

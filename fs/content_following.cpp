@@ -33,10 +33,9 @@ class Content::PendingBytes final : public FileBytes {
 
   std::int64_t size() const override { return size_; }
 
-  bool is_hole(std::int64_t offset, std::int64_t size) const override {
-    if (layer_.bytes.touches(offset, size)) return false;
-    if (base_ == nullptr || offset >= layer_.lower_end) return offset >= std::ssize(header_);
-    return base_->seek_data(offset).value_or(offset + size) >= offset + size;
+  std::int64_t next_data(std::int64_t offset) const override {
+    const std::int64_t below = next_below(layer_.bytes.end_of_zeros(offset));
+    return std::min({size_, below, layer_.bytes.next_written(offset).value_or(size_)});
   }
 
   void read(std::int64_t offset, codec::MutableBytes out) const override {
@@ -52,6 +51,18 @@ class Content::PendingBytes final : public FileBytes {
   }
 
  private:
+  /// The same for what it was written over, where that is not zeroed.
+  std::int64_t next_below(std::int64_t offset) const {
+    for (;;) {
+      if (base_ == nullptr) return offset < std::ssize(header_) ? offset : size_;
+      const auto found = offset < layer_.lower_end ? base_->seek_data(offset) : std::nullopt;
+      if (!found || *found >= layer_.lower_end) return size_;
+      const std::int64_t end = layer_.bytes.end_of_zeros(*found);
+      if (end == *found) return end;
+      offset = end;
+    }
+  }
+
   const FileView* base_;
   const std::vector<std::uint8_t> header_;
   const Layer& layer_;

@@ -260,7 +260,7 @@ void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size
   handle.readahead.on_read(offset, size, handle.file, pool_, readahead_budget_);
   try {
     read_content(handle, offset, size, out);
-    handle.readahead.was_read(offset + size);
+    handle.readahead.was_read(offset + static_cast<std::int64_t>(out.size()));
     stats_.contents_bytes_read += out.size();
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;

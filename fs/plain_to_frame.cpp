@@ -26,13 +26,15 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer,
   ChunkRecoder recoder(encode_settings(transaction->info(), services.options), services.pool,
                        kRunsAtOnce, kRunBytes,
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
-  for (std::int64_t begin = 0; begin < size; begin += chunksize) {
+  for (std::int64_t at = bytes.next_data(0); at < size;) {
+    const std::int64_t begin = at / chunksize * chunksize;
     const std::int64_t part = std::min(chunksize, size - begin);
-    if (bytes.is_hole(begin, part)) continue;
     recoder.add(begin / chunksize, static_cast<std::size_t>(part),
                 [&bytes, begin, part](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
                   return encoder.encode_into(read(bytes, begin, part), out);
                 });
+    if (part == size - begin) break;
+    at = bytes.next_data(begin + part);
   }
   recoder.finish();
   transaction->commit();

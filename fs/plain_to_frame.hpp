@@ -15,8 +15,9 @@ class FileBytes {
  public:
   virtual ~FileBytes() = default;
   virtual std::int64_t size() const = 0;
-  /// True if the range is known to read as zeros.
-  virtual bool is_hole(std::int64_t offset, std::int64_t size) const = 0;
+  /// Where from `offset` on the first byte is that may be another than zero; the file's size where
+  /// there is none. Costs as much as there is, and not as large as the holes are.
+  virtual std::int64_t next_data(std::int64_t offset) const = 0;
   virtual void read(std::int64_t offset, codec::MutableBytes out) const = 0;
 };
 
@@ -26,7 +27,7 @@ class SourceBytes final : public FileBytes {
   explicit SourceBytes(const frame::ByteSource& source)
       : source_(source), size_(source.stamp().size) {}
   std::int64_t size() const override { return size_; }
-  bool is_hole(std::int64_t, std::int64_t) const override { return false; }
+  std::int64_t next_data(std::int64_t offset) const override { return offset; }
   void read(std::int64_t offset, codec::MutableBytes out) const override {
     source_.read_exactly_at(static_cast<std::uint64_t>(offset), out, "file");
   }

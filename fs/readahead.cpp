@@ -22,11 +22,11 @@ bool ReadaheadBudget::take(std::int64_t bytes) {
   return false;
 }
 
-Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std::int64_t largest) {
+Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
+                                     std::int64_t largest) {
   const MutexLock lock(mutex_);
-  const std::int64_t end = offset + size;
   const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
-  const bool sequential = next_ >= 0 && offset <= next_ + slack && end >= next_;
+  const bool sequential = next_ >= 0 && offset - slack <= next_ && end >= next_;
   if (!sequential) {
     window_ = 0;
     next_ = end;
@@ -37,9 +37,10 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t size, std
   next_ = std::max(next_, end);
   *reached_ = offset;
   window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
-  const Window window{std::max(ahead_, next_), next_ + window_};
+  // Sums of offsets within the file are no larger than it.
+  const Window window{std::max(ahead_, next_), next_ + std::min(window_, file_size - next_)};
   // Half of a window at a time wakes the pool less often.
-  if (window.begin > next_ + window_ / 2) return {};
+  if (window.begin - next_ > window_ / 2) return {};
   ahead_ = window.end;
   return window;
 }
@@ -48,8 +49,10 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size,
                         const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
                         ReadaheadBudget& budget) {
   const auto threads = static_cast<std::int64_t>(pool.threads());
-  Window window = advance(offset, size, std::min(threads * kWindowPerThread, budget.limit()));
-  window.end = std::min(window.end, file->content->size());
+  const std::int64_t file_size = file->content->size();
+  if (offset >= file_size) return;
+  const Window window = advance(offset, offset + std::min(size, file_size - offset), file_size,
+                                std::min(threads * kWindowPerThread, budget.limit()));
   for (std::int64_t at = window.begin; at < window.end; at += kPart) {
     const std::int64_t part = std::min(kPart, window.end - at);
     if (!budget.take(part)) return;

@@ -40,7 +40,8 @@ class Readahead {
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
-  Window advance(std::int64_t offset, std::int64_t size, std::int64_t largest) EXCLUDES(mutex_);
+  Window advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
+                 std::int64_t largest) EXCLUDES(mutex_);
 
   Mutex mutex_;
   std::int64_t next_ GUARDED_BY(mutex_) = -1;   ///< where a sequential reader goes on

@@ -14,12 +14,18 @@ timespec now() {
 }
 
 std::int64_t nanoseconds(const timespec& time) {
-  return static_cast<std::int64_t>(time.tv_sec) * kNanoseconds + time.tv_nsec;
+  // Modulo 2^64.
+  return static_cast<std::int64_t>(static_cast<std::uint64_t>(time.tv_sec) * kNanoseconds +
+                                   static_cast<std::uint64_t>(time.tv_nsec));
 }
 
 timespec time_of(std::int64_t nanoseconds) {
   const std::int64_t rest = (nanoseconds % kNanoseconds + kNanoseconds) % kNanoseconds;
   return {(nanoseconds - rest) / kNanoseconds, rest};
+}
+
+timespec modification_time(const frame::FileStamp& stamp) {
+  return {stamp.mtime_s, stamp.mtime_ns};
 }
 
 }  // namespace bloscfs::fs

@@ -34,7 +34,7 @@ class MemoryFile final : public StoreFile {
     return size;
   }
   FileStamp stamp() const override {
-    return {1, node_, static_cast<std::int64_t>(node().bytes.size()), node().mtime_ns};
+    return {1, node_, static_cast<std::int64_t>(node().bytes.size()), 0, node().mtime_ns};
   }
   void write_at(std::uint64_t offset, Bytes bytes) override {
     StoreOperation write = operation(Kind::write, node_);

@@ -164,6 +164,18 @@ BOOST_AUTO_TEST_CASE(zeros_of_any_size_cost_an_entry) {
   BOOST_TEST((out == std::vector<std::uint8_t>(16, 0)));
 }
 
+BOOST_AUTO_TEST_CASE(tells_where_bytes_and_zeros_are) {
+  ByteOverlay overlay(64);
+  overlay.write(100, std::vector<std::uint8_t>(50, 1));
+  overlay.zero(1000, std::int64_t{1} << 40);
+  BOOST_TEST(overlay.next_written(0).value() == 100);
+  BOOST_TEST(overlay.next_written(140).value() == 140);
+  BOOST_TEST(!overlay.next_written(150));
+  BOOST_TEST(overlay.end_of_zeros(999) == 999);
+  BOOST_TEST(overlay.end_of_zeros(1000) == 1000 + (std::int64_t{1} << 40));
+  BOOST_TEST(overlay.end_of_zeros(120) == 120);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::fs

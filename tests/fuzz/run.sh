@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Runs every fuzzer of a clang build for an equal share of SECONDS of processor time, as many at once
-# as there are processors, from the files of tests/data and, where it is present, the larger corpus
-# beside the source tree. What breaks one is left in the current directory as crash-*.
+# Runs fuzzers of a clang build, every one or the TARGETs, for an equal share of SECONDS of processor
+# time, as many at once as there are processors, from the files of tests/data and of tests/fuzz/corpus
+# and, where it is present, the larger corpus beside the source tree. What breaks one is left in the
+# current directory as crash-*. Before a release: tests/fuzz/run.sh 3600 BUILD_DIR fuzz_writing
 set -euo pipefail
 
-[ $# -eq 2 ] || { echo "usage: tests/fuzz/run.sh SECONDS BUILD_DIR" >&2; exit 2; }
+[ $# -ge 2 ] || { echo "usage: tests/fuzz/run.sh SECONDS BUILD_DIR [TARGET...]" >&2; exit 2; }
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 seconds=$1
 build=$2/tests/fuzz
@@ -12,8 +13,13 @@ places=("$top/tests/data")
 corpus=${BLOSCFS_CORPUS:-$top/../shared/corpus}
 [ ! -d "$corpus" ] || places+=("$corpus")
 
+# Else what is undefined is only told.
+export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+# What a fuzzer makes files in, in memory where that is possible.
+place_for_files=$(mktemp -d -p /dev/shm 2>/dev/null || mktemp -d)
+trap 'rm -rf "$scratch" "$place_for_files"' EXIT
 
 # seeds TARGET: the names of files that are input of that kind.
 seeds() {
@@ -22,13 +28,29 @@ seeds() {
     fuzz_cframe | fuzz_sframe_index | fuzz_b2nd) names=(-name '*.b2*') ;;
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
+    fuzz_writing)
+      find "$top/tests/fuzz/corpus/fuzz_writing" -type f -print0
+      return
+      ;;
     *) return ;;
   esac
   find "${places[@]}" -type f -size -64k \( "${names[@]}" \) -print0
 }
 
+# options TARGET: what libFuzzer is to do otherwise than usual.
+options() {
+  case $1 in
+    # Requests follow each other, so that long inputs are no worse than short ones. What one input
+    # covers is so much that choosing seeds by rarity, and looking for leaks after each, would take
+    # most of the time; leaks are found at the end.
+    fuzz_writing) echo "-max_len=1024 -len_control=0 -entropic=0 -detect_leaks=0" ;;
+  esac
+}
+
 targets=()
+for target in "${@:3}"; do targets+=("$build/$target"); done
 for target in "$build"/fuzz_*; do
+  [ $# -eq 2 ] || break
   [ ! -f "$target" ] || [ ! -x "$target" ] || targets+=("$target")
 done
 [ ${#targets[@]} -gt 0 ] || { echo "tests/fuzz/run.sh: no fuzzers in $build" >&2; exit 1; }
@@ -42,8 +64,8 @@ run_target() {
     cp "$file" "$place/seeds/$((number += 1))"
   done < <(seeds "$name")
   echo "$name: $share s from $number seeds" >"$place/report"
-  "$build/$name" -max_total_time="$share" -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
-    -print_final_stats=1 "$place/new" "$place/seeds" >"$place/log" 2>&1 || {
+  TMPDIR=$place_for_files "$build/$name" -max_total_time="$share" -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
+    -print_final_stats=1 $(options "$name") "$place/new" "$place/seeds" >"$place/log" 2>&1 || {
     touch "$place/failed"
     echo "$name failed:"
     tail -n 60 "$place/log"

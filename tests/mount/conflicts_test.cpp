@@ -1,12 +1,15 @@
 // A file that another program changes in SOURCE while contents that were written to it wait: those
 // are kept beside it, whoever wrote them is told once, and the file goes on from the new state.
 
+#include <algorithm>
+#include <chrono>
 #include <ctime>
 #include <optional>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/mount/one_frame.hpp"
 #include "tests/support/comes_true.hpp"
@@ -344,6 +347,31 @@ BOOST_AUTO_TEST_CASE(truncated_and_lengthened_files_are_kept_so, *precondition(n
     BOOST_CHECK(stored_contents(conflict_of(one.source.path(), "a")) == expected);
     one.end();
   }
+}
+
+BOOST_AUTO_TEST_CASE(keeping_a_file_costs_what_was_written_and_not_its_size,
+                     *precondition(needs_fuse)) {
+  constexpr off_t kSize = off_t{1} << 40;
+  constexpr off_t kEnd = kSize - 10000;
+  OneFrame one;
+  const Fd& file = one.open();
+  BOOST_TEST(errno_of(ftruncate(file.get(), kSize)) == 0);
+  BOOST_TEST(
+      errno_of(fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kSize)) == 0);
+  write_at(file, kEnd, written());
+  replace_by_rename(one.stored(), flat_frame(new_state()));
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_CHECK(read_file(one.shown) == new_state());
+  BOOST_CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+  const fs_std::path kept = *one.mount / conflict_of(one.source.path(), "a").stem();
+  BOOST_TEST(fs_std::file_size(kept) == static_cast<std::uintmax_t>(kSize));
+  const Fd there(open(kept.c_str(), O_RDONLY | O_CLOEXEC));
+  ByteVector bytes(written().size());
+  BOOST_TEST(errno_of(static_cast<int>(pread(there.get(), bytes.data(), bytes.size(), kEnd))) == 0);
+  BOOST_CHECK(bytes == written());
+  BOOST_TEST(pread(there.get(), bytes.data(), 100, 0) == 100);
+  BOOST_TEST(std::count(bytes.begin(), bytes.begin() + 100, 0) == 100);
+  one.end();
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_taken_get_a_number, *precondition(needs_fuse)) {

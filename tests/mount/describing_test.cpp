@@ -92,6 +92,22 @@ BOOST_AUTO_TEST_CASE(mode_owner_and_times_are_the_source_files, *precondition(ne
     BOOST_TEST(status_of(part.path()).st_uid == 12u);
 }
 
+BOOST_AUTO_TEST_CASE(a_commit_keeps_a_time_of_any_century, *precondition(needs_fuse)) {
+  const TempDir source;
+  fill_with_frames(source.path());
+  const fs_std::path stored = source / "flat.b2frame";
+  const timespec times[2] = {{0, 1}, {10'413'792'000, 5}};  // 2300-01-01
+  BOOST_TEST(errno_of(utimensat(AT_FDCWD, stored.c_str(), times, 0)) == 0);
+  const timespec before = status_of(stored).st_mtim;
+  Mount mount(source.path());
+  BOOST_TEST(status_of(mount / "flat").st_mtim.tv_sec == before.tv_sec);
+  BOOST_TEST(errno_of_set_xattr(mount / "flat", "user.blosc2.vlmeta.note", "text") == 0);
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const timespec after = status_of(stored).st_mtim;
+  BOOST_TEST(after.tv_sec == before.tv_sec);
+  BOOST_TEST(after.tv_nsec == before.tv_nsec);
+}
+
 BOOST_AUTO_TEST_CASE(readers_go_on_when_a_frame_is_described_anew, *precondition(needs_fuse)) {
   const TempDir source;
   const auto contents = make_contents("noise", 1, 1 << 20, 1);

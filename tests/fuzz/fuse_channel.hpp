@@ -1,0 +1,71 @@
+#pragma once
+// A FUSE session whose kernel is this process: requests go through libfuse and the operations as
+// those of a mount do.
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include <linux/fuse.h>
+
+#include "fs/reply.hpp"
+
+namespace bloscfs::fuzz {
+
+/// A structure of the protocol as bytes.
+template <typename Part>
+codec::Bytes as_bytes(const Part& part) {
+  return {reinterpret_cast<const std::uint8_t*>(&part), sizeof part};
+}
+
+/// A name with its end.
+inline codec::Bytes as_bytes(const std::string& name) {
+  return {reinterpret_cast<const std::uint8_t*>(name.c_str()), name.size() + 1};
+}
+
+/// For one thread. Lives as long as the process: libfuse's session is set up once.
+class FuseChannel {
+ public:
+  /// The longest request, and the longest reply, without headers.
+  static constexpr std::size_t kMostBytes = std::size_t{128} << 10;
+
+  FuseChannel();
+  FuseChannel(const FuseChannel&) = delete;
+  FuseChannel& operator=(const FuseChannel&) = delete;
+
+  /// What the operations reach; a filesystem has to be there while something is asked.
+  fs::MountState& state() { return state_; }
+
+  struct Reply {
+    int error = 0;  ///< positive errno
+    std::vector<std::uint8_t> bytes;
+
+    /// What it begins with; zeros behind its end.
+    template <typename Part>
+    Part as() const {
+      Part part{};
+      std::copy_n(bytes.begin(), std::min(bytes.size(), sizeof part),
+                  reinterpret_cast<std::uint8_t*>(&part));
+      return part;
+    }
+  };
+  using Parts = std::initializer_list<codec::Bytes>;
+  /// Of that user, whose group has the same number.
+  Reply ask(std::uint32_t opcode, std::uint64_t node, const Parts& parts, uid_t user = 0);
+  /// What has no reply.
+  void tell(std::uint32_t opcode, std::uint64_t node, const Parts& parts);
+
+ private:
+  std::uint64_t send(std::uint32_t opcode, std::uint64_t node, const Parts& parts, uid_t user);
+  Reply receive(std::uint64_t unique);
+
+  fs::MountState state_;
+  int kernel_ = -1;  ///< the end that requests are sent from
+  fuse_buf buffer_{};
+  std::uint64_t last_unique_ = 0;
+  std::vector<std::uint8_t> message_;
+};
+
+}  // namespace bloscfs::fuzz

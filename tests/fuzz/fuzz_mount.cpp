@@ -1,0 +1,51 @@
+#include "tests/fuzz/fuzz_mount.hpp"
+
+#include <chrono>
+#include <exception>
+#include <utility>
+
+namespace bloscfs::fuzz {
+
+FuzzMount::FuzzMount(FuseChannel& channel, const std::string& source,
+                     const fs::MountOptions& options)
+    : channel_(channel) {
+  fs::MountSource opened = fs::open_source(source, options.raw);
+  if (!options.read_only) {
+    lock_.emplace(opened.root.get(), opened.single, std::chrono::milliseconds(0));
+    lock_->make_durable();
+  }
+  filesystem_.emplace(std::move(opened), options, 1, lock_ ? &*lock_ : nullptr);
+  filesystem_->names().set_forget_pages([this](fs::NodeId node, std::function<void()> done) {
+    const fs::MutexLock lock(mutex_);
+    if (kernel_flush_) kernel_flush_->before(node, std::move(done));
+  });
+  const fs::MutexLock lock(mutex_);
+  kernel_flush_.emplace(channel.state().session);
+  channel.state().filesystem = &*filesystem_;
+  channel.state().kernel_flush = &*kernel_flush_;
+  channel.state().writeback = options.write.writeback && !options.read_only;
+}
+
+FuzzMount::~FuzzMount() {
+  channel_.state().filesystem = nullptr;
+  channel_.state().kernel_flush = nullptr;
+  {
+    const fs::MutexLock lock(mutex_);
+    kernel_flush_.reset();
+  }
+  filesystem_.reset();
+}
+
+bool FuzzMount::commit() {
+  try {
+    filesystem_->commit_all();
+    return true;
+  } catch (const std::exception&) {
+    lock_->leave_unfinished();
+    return false;
+  }
+}
+
+void FuzzMount::kill() { lock_->leave_unfinished(); }
+
+}  // namespace bloscfs::fuzz
