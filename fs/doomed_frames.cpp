@@ -81,18 +81,21 @@ std::shared_ptr<void> DoomedFrames::add(SourceDirectory parent, const std::strin
   return frame;
 }
 
+bool DoomedFrames::is_ending(const Registry& registry, const std::string& name) {
+  const auto found = registry.frames.find(name);
+  return found != registry.frames.end() && found->second.expired();
+}
+
 void DoomedFrames::wait_until_removed(const std::string& name) {
-  const auto is_ending = [registry = registry_, name]() REQUIRES(registry->mutex) {
-    const auto found = registry->frames.find(name);
-    return found != registry->frames.end() && found->second.expired();
-  };
   {
-    const MutexLock lock(registry_->mutex);
-    if (!is_ending()) return;
+    Registry& registry = *registry_;
+    const MutexLock lock(registry.mutex);
+    if (!is_ending(registry, name)) return;
   }
-  Attempts::without_lock([registry = registry_, is_ending] {
-    const MutexLock lock(registry->mutex);
-    while (is_ending()) registry->ended.wait(registry->mutex);
+  Attempts::without_lock([kept = registry_, name] {
+    Registry& registry = *kept;
+    const MutexLock lock(registry.mutex);
+    while (is_ending(registry, name)) registry.ended.wait(registry.mutex);
   });
 }
 

@@ -38,6 +38,8 @@ class DoomedFrames {
     CondVar ended;  ///< a frame is gone
     std::map<std::string, std::weak_ptr<Frame>> frames GUARDED_BY(mutex);
   };
+  static bool is_ending(const Registry& registry, const std::string& name) REQUIRES(registry.mutex);
+
   std::shared_ptr<Registry> registry_ = std::make_shared<Registry>();
 };
 

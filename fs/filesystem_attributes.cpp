@@ -121,7 +121,7 @@ SourceEntry Filesystem::check_attribute(NodeId node, const std::string& name) {
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (!writable_) throw_errno(EROFS, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
-  const SourceEntry entry = tree_.entry(node);
+  SourceEntry entry = tree_.entry(node);
   if (entry.is_bloscpack) throw_errno(EROFS, name);
   return entry;
 }

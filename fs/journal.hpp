@@ -54,7 +54,7 @@ class Journal {
 
   void read() REQUIRES(mutex_);
   void append(std::string text, Line line) REQUIRES(mutex_);
-  void cancel(std::size_t line) REQUIRES(mutex_);
+  void cancel(std::size_t number) REQUIRES(mutex_);
 
   const std::shared_ptr<frame::StoreFile> file_;
   mutable Mutex mutex_;

@@ -39,7 +39,8 @@ void require_no_links(const NamedObject& object) {
 }
 
 NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
-                                  const std::string& full_name, SourceEntry entry, bool any_state) {
+                                  const std::string& full_name, const SourceEntry& entry,
+                                  bool any_state) {
   const bool live = any_state || tree_.is_live(entry);
   NamedObject object{directory, path, full_name, full_name, entry, 0, false, std::nullopt};
   const MutexLock lock(tree_.mutex_);

@@ -125,7 +125,7 @@ class TreeChanges {
   EntryProbe probe(NodeId directory, const SourcePath& path, const Ahead& ahead);
   bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
   NamedObject describe(NodeId directory, const SourcePath& path, const std::string& full_name,
-                       SourceEntry entry, bool any_state);
+                       const SourceEntry& entry, bool any_state);
   std::optional<NamedObject> object_in(NodeId id, bool any_state);
   std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
                                           bool any_state, bool is_own);
