@@ -10,6 +10,7 @@
 
 #include "codec/error.hpp"
 #include "fs/request_limits.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -101,20 +102,19 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
   Shard& shard = shards_[hash % kShards];
   for (;;) {
     const MutexLock lock(shard.mutex);
-    auto [position, inserted] = shard.entries.try_emplace(key);
-    if (inserted && purpose == Purpose::readahead && just_spent_.contains(hash)) {
-      shard.entries.erase(position);
-      return nullptr;
-    }
-    Entry& entry = position->second;
-    if (!inserted) {
+    if (const auto found = shard.entries.find(key); found != shard.entries.end()) {
+      Entry& there = found->second;
+      const std::shared_ptr<Pending> pending = there.pending;
+      if (pending) TurnAtNeed::need();
       stats_.cache_hits++;
-      count_use(entry, purpose);
-      const std::shared_ptr<Pending> pending = entry.pending;
-      if (!pending) return entry.value;
+      count_use(there, purpose);
+      if (!pending) return there.value;
       if (auto value = wait_for(shard, *pending)) return *std::move(value);
       continue;
     }
+    if (purpose == Purpose::readahead && just_spent_.contains(hash)) return nullptr;
+    TurnAtNeed::need();
+    Entry& entry = shard.entries[key];
     entry.key = key;
     entry.unread = purpose == Purpose::readahead;
     entry.pending = std::make_shared<Pending>();
@@ -145,6 +145,16 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     fail(shard, key);
     throw;
   }
+}
+
+BlockCache::Value BlockCache::find_any(const CacheKey& key, Purpose purpose) {
+  Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
+  const MutexLock lock(shard.mutex);
+  const auto found = shard.entries.find(key);
+  if (found == shard.entries.end() || found->second.pending) return nullptr;
+  stats_.cache_hits++;
+  count_use(found->second, purpose);
+  return found->second.value;
 }
 
 void BlockCache::count_use(Entry& entry, Purpose purpose) const {
@@ -204,12 +214,15 @@ void BlockCache::check_affordable(std::size_t working) const {
                                    working, capacity_));
 }
 
+bool BlockCache::LargeWork::is_large(std::int64_t bytes) { return bytes > kSmallWork; }
+
 BlockCache::LargeWork::LargeWork(BlockCache& cache, std::int64_t bytes)
-    : cache_(cache), bytes_(bytes > kSmallWork ? static_cast<std::size_t>(bytes) : 0) {
+    : cache_(cache), bytes_(is_large(bytes) ? static_cast<std::size_t>(bytes) : 0) {
   if (bytes_ == 0) return;
   cache_.check_affordable(bytes_);
   const MutexLock lock(cache_.large_mutex_);
   while (cache_.large_work_ + bytes_ > cache_.capacity_ / 2) {
+    TurnAtNeed::need();
     cache_.large_freed_.wait_for(cache_.large_mutex_, kBetweenChecks);
     RequestLimits::check();
   }

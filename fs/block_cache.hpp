@@ -56,8 +56,9 @@ class BlockCache {
   /// The value under `key`, made by `make` if it is absent. While `make` runs, `working_memory`
   /// bytes are taken from the budget; afterwards the value's own memory() and kEntryCost are.
   /// Throws codec::Error(too_large) when that is more than half of the budget, and whatever `make`
-  /// throws, to everyone who waits for the value, but for RequestEnded; failures are not kept. Null
-  /// only for readahead of what lacks() has become false for.
+  /// throws, to everyone who waits for the value, but for RequestEnded; failures are not kept.
+  /// NoTurn where the value is not there, and the thread's request has no turn to make it or wait
+  /// for it. Null only for readahead of what lacks() has become false for.
   template <typename T, typename Make>
   std::shared_ptr<const T> get(const CacheKey& key, std::int64_t working_memory, Make make,
                                Purpose purpose = Purpose::read) {
@@ -69,11 +70,20 @@ class BlockCache {
     return std::static_pointer_cast<const T>(std::move(value));
   }
 
+  /// The value under `key` if it is there, which counts as a use of it.
+  template <typename T>
+  std::shared_ptr<const T> find(const CacheKey& key, Purpose purpose) {
+    return std::static_pointer_cast<const T>(find_any(key, purpose));
+  }
+
   /// Waits until `bytes` of large working memory are free, and takes them while the permit lives.
   /// All permits together stay within half of the budget, so that making large values never
-  /// waits for other large values. Hold at most one per thread, and take it before get().
+  /// waits for other large values. Hold at most one per thread, and take it before get(). NoTurn
+  /// where the thread's request has no turn to wait in.
   class LargeWork {
    public:
+    /// True if that many bytes need a permit at all.
+    static bool is_large(std::int64_t bytes);
     LargeWork(BlockCache& cache, std::int64_t bytes);
     ~LargeWork();
     LargeWork(const LargeWork&) = delete;
@@ -171,6 +181,7 @@ class BlockCache {
 
   Value get_any(const CacheKey& key, std::int64_t working_memory, Purpose purpose,
                 const std::function<Made()>& make);
+  Value find_any(const CacheKey& key, Purpose purpose);
   void count_use(Entry& entry, Purpose purpose) const;
   void check_affordable(std::size_t working) const;
   std::optional<Value> wait_for(Shard& shard, const Pending& pending) REQUIRES(shard.mutex);

@@ -7,6 +7,7 @@
 
 #include "frame/throw_errno.hpp"
 #include "fs/timestamps.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -111,28 +112,53 @@ void Content::read_committed(const FileView* view, std::int64_t end, std::int64_
   std::fill(out.begin() + there, out.end(), std::uint8_t{0});
 }
 
+std::shared_lock<SharedMutex> Content::keep_view() const {
+  std::shared_lock lock(reading_, std::try_to_lock);
+  if (!lock) {
+    TurnAtNeed::need();
+    lock.lock();
+  }
+  return lock;
+}
+
 void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
                    std::optional<std::uint64_t> epoch) const {
-  const ReadLock lock(mutex_);
-  if (epoch && *epoch != epoch_) throw_errno(EIO, "source was changed while in use");
-  size = std::min(size, size_ - std::min(offset, size_));
-  if (size <= 0) return;
+  const auto kept = keep_view();
+  const FileView* view = nullptr;
+  bool untouched = false;
+  std::int64_t lower_end = 0;
+  {
+    const ReadLock lock(mutex_);
+    if (epoch && *epoch != epoch_) throw_errno(EIO, "source was changed while in use");
+    size = std::min(size, size_ - std::min(offset, size_));
+    if (size <= 0) return;
+    view = view_.get();
+    untouched = is_untouched(offset, size);
+    lower_end = frozen_ ? std::min(frozen_->lower_end, live_.lower_end) : live_.lower_end;
+  }
   // A header without what it promises is of no use.
-  if (view_) view_->require_contents();
-  if (is_untouched(offset, size)) return view_->read(offset, size, out);
+  if (view != nullptr) view->require_contents();
+  if (untouched) return view->read(offset, size, out);
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
-  const std::int64_t lower_end =
-      frozen_ ? std::min(frozen_->lower_end, live_.lower_end) : live_.lower_end;
-  read_committed(view_.get(), lower_end, offset, bytes);
+  read_committed(view, lower_end, offset, bytes);
+  // What was written or cut off meanwhile is read as it is now.
+  const ReadLock lock(mutex_);
   if (frozen_) frozen_->apply(offset, bytes);
   live_.apply(offset, bytes);
 }
 
 void Content::prefetch(std::int64_t offset, std::int64_t size,
                        const std::atomic<std::int64_t>& reached) const {
-  const ReadLock lock(mutex_);
-  size = std::min(size, committed_size() - offset);
-  if (size > 0 && is_untouched(offset, size)) view_->prefetch(offset, size, reached);
+  const std::shared_lock kept(reading_, std::try_to_lock);
+  if (!kept) return;
+  const FileView* view = nullptr;
+  {
+    const ReadLock lock(mutex_);
+    size = std::min(size, committed_size() - offset);
+    if (size <= 0 || !is_untouched(offset, size)) return;
+    view = view_.get();
+  }
+  view->prefetch(offset, size, reached);
 }
 
 std::optional<std::int64_t> Content::seek_data(std::int64_t offset) const {
@@ -144,12 +170,17 @@ std::optional<std::int64_t> Content::seek_hole(std::int64_t offset) const {
 }
 
 std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) const {
-  const ReadLock lock(mutex_);
-  if (offset < 0 || offset >= size_) return std::nullopt;
-  if (view_ && live_.empty() && !frozen_ && size_ == committed_size())
-    return want_hole ? view_->seek_hole(offset) : view_->seek_data(offset);
-  // Until it is committed all of a changed file counts as data, which is always allowed.
-  return want_hole ? size_ : offset;
+  const auto kept = keep_view();
+  const FileView* view = nullptr;
+  {
+    const ReadLock lock(mutex_);
+    if (offset < 0 || offset >= size_) return std::nullopt;
+    // Until it is committed all of a changed file counts as data, which is always allowed.
+    if (!view_ || !live_.empty() || frozen_ || size_ != committed_size())
+      return want_hole ? size_ : offset;
+    view = view_.get();
+  }
+  return want_hole ? view->seek_hole(offset) : view->seek_data(offset);
 }
 
 // --- state

@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <shared_mutex>
 #include <span>
 #include <string>
 #include <utility>
@@ -268,6 +269,9 @@ class Content {
                              codec::MutableBytes out);
   bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
+  /// The view stays as long as this lives. NoTurn where that must be waited for, and the thread's
+  /// request has no turn.
+  std::shared_lock<SharedMutex> keep_view() const;
   /// Before bytes from `begin` on change, and the size becomes `end`.
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
@@ -283,8 +287,11 @@ class Content {
   void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
 
   const ContentServices services_;
+  /// Held by those who read what is committed, which a file can make take long. What has it alone
+  /// replaces the view, or takes chunks of it out of the cache. Taken before mutex_.
+  mutable SharedMutex reading_;
   /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with
-  /// it.
+  /// it, and nothing that takes long.
   mutable SharedMutex mutex_;
   std::uint64_t id_;                                         ///< names the blocks in the cache
   std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed

@@ -225,6 +225,7 @@ void ContentCommit::stage() {
 void ContentCommit::reopen(const StoredPlace& place) {
   Content& c = *content_;
   c.writer_ = c.open_writer(place, place.is_sparse, nullptr);
+  const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   c.id_ = c.services_.next_id++;
   c.set_view(c.writer_->snapshot());
@@ -358,6 +359,7 @@ void ContentCommit::finish() {
   const bool is_ours = snapshot->is_as_taken();
   transaction_.reset();
   if (new_writer_) c.writer_ = std::move(new_writer_);
+  const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
   // chunks would be looked for where they were in a file that another one has replaced.

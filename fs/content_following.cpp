@@ -225,6 +225,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
 void Content::go_on_from(const ContentHome::Following& following, bool lost_something,
                          bool is_lost) {
   writer_.reset();  // the next commit opens one
+  const WriteLock alone(reading_);
   const WriteLock lock(mutex_);
   LayerChanges layers = std::exchange(live_.metalayers, {});
   layers.merge(frozen_->metalayers);

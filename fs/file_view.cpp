@@ -147,6 +147,7 @@ void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
 }
 
 bool FileView::Search::may_go_on() {
+  request.work().check();
   request.work().add(kSeekStep);
   return !request.work().exhausted();
 }

@@ -256,8 +256,12 @@ void Filesystem::release_directory(std::uint64_t number) {
   if (was_large) ::malloc_trim(0);
 }
 
+void Filesystem::expect_more(FileHandle& handle, std::int64_t offset, std::int64_t size,
+                             uid_t user) {
+  handle.readahead.on_read(offset, size, user, handle.file, pool_, readahead_budget_);
+}
+
 void Filesystem::read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out) {
-  handle.readahead.on_read(offset, size, handle.file, pool_, readahead_budget_);
   try {
     read_content(handle, offset, size, out);
     handle.readahead.was_read(offset + static_cast<std::int64_t>(out.size()));

@@ -81,6 +81,9 @@ class Filesystem {
   std::shared_ptr<const DirectoryEntries> directory_entries(std::uint64_t number, bool from_start);
   void release_directory(std::uint64_t number);
 
+  /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
+  /// has what is behind it decoded ahead.
+  void expect_more(FileHandle& handle, std::int64_t offset, std::int64_t size, uid_t user);
   /// Reads from a container's view.
   void read(FileHandle& handle, std::int64_t offset, std::int64_t size, ReplyData& out);
   /// True if the kernel's page cache serves all who may want what is read now.

@@ -98,8 +98,7 @@ void FrameReader::check_unchanged() const {
 const frame::ChunkMap* FrameReader::chunk_map(Request& request) const {
   if (!request.map_ && snapshot_->has_chunk_map()) {
     const std::int64_t memory = std::max(kSmallWork, snapshot_->chunk_map_memory());
-    const BlockCache::LargeWork permit(cache_, memory);
-    request.map_ = cache_.get<frame::ChunkMap>(key(CacheKind::chunk_map, 0), memory, [&] {
+    request.map_ = get_permitted<frame::ChunkMap>(key(CacheKind::chunk_map, 0), memory, [&] {
       if (snapshot_->needs_chunk_map())
         request.work_.begin(snapshot_->info().nchunks * kPerMappedChunk);
       std::shared_ptr<const frame::ChunkMap> map = unless_changed([&] {
@@ -118,8 +117,7 @@ std::shared_ptr<const frame::IndexPage> FrameReader::page(std::int64_t number,
                                                           Request& request) const {
   const frame::ChunkMap* const map = chunk_map(request);
   const std::int64_t memory = snapshot_->page_memory(number, map);
-  const BlockCache::LargeWork permit(cache_, memory);
-  return cache_.get<frame::IndexPage>(key(CacheKind::index_page, number), memory, [&] {
+  return get_permitted<frame::IndexPage>(key(CacheKind::index_page, number), memory, [&] {
     request.work_.begin(memory);
     stats_.index_blocks_decoded++;
     std::shared_ptr<const frame::IndexPage> page = unless_changed([&] {
@@ -266,7 +264,11 @@ FrameReader::BlockPointer FrameReader::decode(const frame::OpenedChunk& opened, 
   BlockPointer first;
   codec::Bytes reference;
   if (run.first > 0 && chunk.needs_reference(run.first)) {
-    first = permitted_blocks(opened, block_run_at(chunk, 0), request, Purpose::read);
+    // With the permit for the block that needs it.
+    const BlockRun run_of_first = block_run_at(chunk, 0);
+    first = cache_.get<Block>(key(CacheKind::block, opened.place.number, run_of_first.first),
+                              decode_memory(chunk, run_of_first),
+                              [&] { return decode(opened, run_of_first, request); });
     reference = first->view().first(static_cast<std::size_t>(chunk.block_content(0).size));
   }
   request.work_.begin(run.content.size + run.count() * kBlockWork);
@@ -283,14 +285,7 @@ FrameReader::BlockPointer FrameReader::decode(const frame::OpenedChunk& opened, 
 FrameReader::BlockPointer FrameReader::blocks(const frame::OpenedChunk& opened, const BlockRun& run,
                                               Request& request, Purpose purpose) const {
   if (is_tiny(opened.place)) return decode(opened, run, request);
-  const BlockCache::LargeWork permit(cache_, decode_memory(opened.chunk, run));
-  return permitted_blocks(opened, run, request, purpose);
-}
-
-FrameReader::BlockPointer FrameReader::permitted_blocks(const frame::OpenedChunk& opened,
-                                                        const BlockRun& run, Request& request,
-                                                        Purpose purpose) const {
-  return cache_.get<Block>(
+  return get_permitted<Block>(
       key(CacheKind::block, opened.place.number, run.first), decode_memory(opened.chunk, run),
       [&] { return decode(opened, run, request); }, purpose);
 }

@@ -139,9 +139,15 @@ class FrameReader {
                   Purpose purpose, ReplyData& out, Request& request) const;
   BlockPointer blocks(const frame::OpenedChunk& opened, const BlockRun& run, Request& request,
                       Purpose purpose = Purpose::read) const;
-  /// The same for a caller that holds the permit for the working memory.
-  BlockPointer permitted_blocks(const frame::OpenedChunk& opened, const BlockRun& run,
-                                Request& request, Purpose purpose) const;
+  /// From the cache; who does not find it there makes it with a permit for the working memory.
+  template <typename T, typename Make>
+  std::shared_ptr<const T> get_permitted(const CacheKey& key, std::int64_t memory, Make make,
+                                         Purpose purpose = Purpose::read) const {
+    if (BlockCache::LargeWork::is_large(memory))
+      if (auto there = cache_.find<T>(key, purpose)) return there;
+    const BlockCache::LargeWork permit(cache_, memory);
+    return cache_.get<T>(key, memory, make, purpose);
+  }
   BlockPointer decode(const frame::OpenedChunk& opened, const BlockRun& run,
                       Request& request) const;
   void decode_each(const frame::OpenedChunk& opened, const BlockRun& run, codec::Bytes reference,

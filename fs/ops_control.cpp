@@ -4,15 +4,15 @@
 
 #include <unistd.h>
 
+#include "fs/in_turn.hpp"
 #include "fs/remount.hpp"
-#include "fs/reply.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fuse_file_info*,
               unsigned, const void*, std::size_t, std::size_t) {
-  guarded(request, "ioctl", [&] {
+  in_turn(request, "ioctl", [=] {
     if (command != kCommitRequest || inode != kRootId) {
       fuse_reply_err(request, ENOTTY);
       return;
@@ -22,6 +22,7 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
       fuse_reply_err(request, EPERM);
       return;
     }
+    TurnAtNeed::need();
     filesystem(request).commit_written();
     fuse_reply_ioctl(request, 0, nullptr, 0);
   });

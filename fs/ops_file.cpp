@@ -12,6 +12,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "fs/in_turn.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
@@ -77,6 +78,16 @@ void read_plain(fuse_req_t request, int fd, std::size_t size, off_t offset) {
   fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
 }
 
+void read_container(fuse_req_t request, Filesystem::FileHandle& handle, std::size_t size,
+                    off_t offset) {
+  Filesystem& fs = filesystem(request);
+  const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+  ReplyData data(fs.is_kept_by_kernel());
+  fs.read(handle, offset, static_cast<std::int64_t>(size), data);
+  fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));
+  prepare_memory();
+}
+
 void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
   guarded(request, "read", [&] {
     Filesystem& fs = filesystem(request);
@@ -86,11 +97,9 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
                  offset);
       return;
     }
-    const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
-    ReplyData data(fs.is_kept_by_kernel());
-    fs.read(*handle, offset, static_cast<std::int64_t>(size), data);
-    fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));
-    prepare_memory();
+    const uid_t user = fuse_req_ctx(request)->uid;
+    fs.expect_more(*handle, offset, static_cast<std::int64_t>(size), user);
+    in_turn(request, "read", [=] { read_container(request, *handle, size, offset); });
   });
 }
 
@@ -106,6 +115,7 @@ void reply_lseek(fuse_req_t request, const Filesystem::FileHandle& handle, off_t
     fuse_reply_lseek(request, seek_plain(handle.file->plain.get(), offset, whence));
     return;
   }
+  const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
   const Content& content = *handle.file->content;
   const auto found = whence == SEEK_DATA ? content.seek_data(offset) : content.seek_hole(offset);
   if (!found) {
@@ -119,11 +129,10 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
               fuse_file_info* info) {
   guarded(request, "lseek", [&] {
     const auto handle = filesystem(request).handle(info->fh);
-    if (!filesystem(request).has_writers(*handle))
-      return reply_lseek(request, *handle, offset, whence);
-    mount_state(request).kernel_flush->before(inode, [=] {
-      guarded(request, "lseek", [&] { reply_lseek(request, *handle, offset, whence); });
-    });
+    const auto reply = [=] { reply_lseek(request, *handle, offset, whence); };
+    if (!filesystem(request).has_writers(*handle)) return in_turn(request, "lseek", reply);
+    // That thread is none for requests, and must not go on with those of others.
+    mount_state(request).kernel_flush->before(inode, [=] { guarded(request, "lseek", reply); });
   });
 }
 
@@ -179,17 +188,21 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
 }
 
 void op_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
-  guarded(request, "fsync", [&] {
+  in_turn(request, "fsync", [request, number = info->fh] {
+    TurnAtNeed::need();
     Filesystem& fs = filesystem(request);
-    fs.sync(*fs.handle(info->fh));
+    fs.sync(*fs.handle(number));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  guarded(request, "flush", [&] {
+  in_turn(request, "flush", [request, number = info->fh] {
     Filesystem& fs = filesystem(request);
-    fs.flush(*fs.handle(info->fh));
+    const auto handle = fs.handle(number);
+    // With sync=strict it commits.
+    if (handle->writes) TurnAtNeed::need();
+    fs.flush(*handle);
     fuse_reply_err(request, 0);
   });
 }

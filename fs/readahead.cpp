@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "fs/request_limits.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -13,12 +15,29 @@ constexpr std::int64_t kWindowPerThread = 2 << 20;
 constexpr std::int64_t kPart = 1 << 20;
 /// Requests of one sequential reader arrive a little out of order from several kernel threads.
 constexpr std::int64_t kReorderSlack = 2 << 20;
+/// Of the processor, for a part. What takes longer holds up the pool for more than it gives.
+constexpr std::chrono::milliseconds kMostForPart{500};
+constexpr std::chrono::seconds kSuspension{10};
 
 }  // namespace
 
 bool ReadaheadBudget::take(std::int64_t bytes) {
   if (taken_.fetch_add(bytes) + bytes <= limit_) return true;
   taken_ -= bytes;
+  return false;
+}
+
+void ReadaheadBudget::suspend(uid_t user) {
+  const MutexLock lock(mutex_);
+  suspended_[user] = Clock::now() + kSuspension;
+}
+
+bool ReadaheadBudget::is_suspended(uid_t user) {
+  const MutexLock lock(mutex_);
+  const auto found = suspended_.find(user);
+  if (found == suspended_.end()) return false;
+  if (Clock::now() < found->second) return true;
+  suspended_.erase(found);
   return false;
 }
 
@@ -45,7 +64,7 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
   return window;
 }
 
-void Readahead::on_read(std::int64_t offset, std::int64_t size,
+void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
                         const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
                         ReadaheadBudget& budget) {
   const auto threads = static_cast<std::int64_t>(pool.threads());
@@ -55,10 +74,13 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size,
                                 std::min(threads * kWindowPerThread, budget.limit()));
   for (std::int64_t at = window.begin; at < window.end; at += kPart) {
     const std::int64_t part = std::min(kPart, window.end - at);
-    if (!budget.take(part)) return;
-    pool.post([file, at, part, &budget, reached = reached_] {
+    if (budget.is_suspended(user) || !budget.take(part)) return;
+    pool.post_unawaited([file, at, part, user, &budget, reached = reached_] {
+      const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart);
       try {
-        file->content->prefetch(at, part, *reached);
+        if (!budget.is_suspended(user)) file->content->prefetch(at, part, *reached);
+      } catch (const RequestEnded& ended) {
+        if (!is_interruption(ended)) budget.suspend(user);
       } catch (const std::exception&) {
         // The reader meets the same error when it gets there, and reports it.
       }

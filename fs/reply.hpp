@@ -9,6 +9,7 @@
 #include "fs/filesystem.hpp"
 #include "fs/kernel_flush.hpp"
 #include "fs/sync.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 
@@ -42,6 +43,7 @@ struct MountState {
   Filesystem* filesystem = nullptr;
   fuse_session* session = nullptr;
   KernelFlush* kernel_flush = nullptr;
+  Turns* turns = nullptr;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
 };

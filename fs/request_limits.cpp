@@ -4,19 +4,19 @@
 #include <ctime>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::int64_t kMostNs = 2'000'000'000;
-
 thread_local RequestLimits* current = nullptr;
 
-std::int64_t processor_ns() {
+std::chrono::nanoseconds processor_time() {
   timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return nanoseconds(time);
+  return std::chrono::nanoseconds(nanoseconds(time));
 }
 
 }  // namespace
@@ -26,8 +26,8 @@ bool is_interruption(const std::exception& error) {
   return ended != nullptr && ended->code() == std::errc::interrupted;
 }
 
-RequestLimits::RequestLimits(std::function<bool()> is_interrupted)
-    : is_interrupted_(std::move(is_interrupted)) {
+RequestLimits::RequestLimits(std::function<bool()> is_interrupted, std::chrono::milliseconds most)
+    : is_interrupted_(std::move(is_interrupted)), most_(most) {
   current = this;
 }
 
@@ -36,11 +36,12 @@ RequestLimits::~RequestLimits() { current = nullptr; }
 void RequestLimits::check() {
   if (current == nullptr) return;
   if (current->is_interrupted_()) throw RequestEnded(EINTR, std::generic_category(), "interrupted");
-  const std::int64_t now = processor_ns();
-  if (current->began_ns_ == 0) current->began_ns_ = now;
-  if (now - current->began_ns_ > kMostNs)
-    throw RequestEnded(EFBIG, std::generic_category(),
-                       "one request needs more than 2 s of processor time");
+  const std::chrono::nanoseconds now = processor_time();
+  if (current->began_.count() == 0) current->began_ = now;
+  if (now - current->began_ > current->most_)
+    throw RequestEnded(
+        EFBIG, std::generic_category(),
+        fmt::format("one request needs more than {} ms of processor time", current->most_.count()));
 }
 
 }  // namespace bloscfs::fs

@@ -2,7 +2,7 @@
 // What ends a request before it is done: its sender has given up, or it has cost too much. A file
 // decides what a byte of it costs, and nobody else may have to wait for that.
 
-#include <cstdint>
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <system_error>
@@ -21,19 +21,25 @@ bool is_interruption(const std::exception& error);
 /// While one lives, its thread serves a request that may be ended. One at a time in a thread.
 class RequestLimits {
  public:
+  /// What one request may use of the processor.
+  static constexpr std::chrono::milliseconds kMost{2000};
+
   /// `is_interrupted` is asked now and then.
-  explicit RequestLimits(std::function<bool()> is_interrupted);
+  explicit RequestLimits(std::function<bool()> is_interrupted,
+                         std::chrono::milliseconds most = kMost);
   ~RequestLimits();
   RequestLimits(const RequestLimits&) = delete;
   RequestLimits& operator=(const RequestLimits&) = delete;
 
   /// Throws RequestEnded where the thread's request, if it serves one, is interrupted, or has used
-  /// the processor for two seconds since the first call. Called before each step of long work.
+  /// the processor for longer than `most` since the first call. Called before each step of long
+  /// work.
   static void check();
 
  private:
   const std::function<bool()> is_interrupted_;
-  std::int64_t began_ns_ = 0;  ///< by the thread's processor time
+  const std::chrono::milliseconds most_;
+  std::chrono::nanoseconds began_{0};  ///< by the thread's processor time
 };
 
 }  // namespace bloscfs::fs

@@ -31,6 +31,7 @@
 #include "fs/on_behalf.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
+#include "fs/turns.hpp"
 #include "fs/wait_notice.hpp"
 
 namespace bloscfs::fs {
@@ -38,6 +39,11 @@ namespace {
 
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
+/// Threads for requests that are never in anybody's turn.
+constexpr unsigned kQuickThreads = 2;
+/// The most that the kernel can be told. Else a user's requests would wait in the kernel for those
+/// of others that wait for their turns here.
+constexpr unsigned kMaxBackground = 65535;
 
 /// Symlinks are not cached: their texts follow the names that frames are shown by, and nobody tells
 /// the kernel when those change.
@@ -51,6 +57,7 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->max_read = kRequestSize;
   // The kernel takes the lesser of this and what the mount has, which only root may have raised.
   connection->max_readahead = kReadaheadKib << 10;
+  connection->max_background = kMaxBackground;
   connection->want |= connection->capable & kWantedCapabilities;
   // The later form of this is agreed on in fs/kernel_channel.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
@@ -164,9 +171,9 @@ void bound_allocator() {
   ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
 }
 
-/// Threads for requests, and for decoding beside them.
+/// Threads for one user's requests that take long, and for decoding beside them.
 struct ThreadCounts {
-  unsigned requests;
+  unsigned in_turns;
   unsigned workers;
 };
 
@@ -293,6 +300,8 @@ void run_session(SessionSettings settings) {
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);
   state.filesystem = &filesystem;
+  Turns turns(threads.in_turns);
+  state.turns = &turns;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
   filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
@@ -307,7 +316,7 @@ void run_session(SessionSettings settings) {
     log::use(log::Target::system_log);
   if (background) background->leave_caller();
   try {
-    const int error = session.serve(threads.requests);
+    const int error = session.serve(turns.most() + kQuickThreads);
     filesystem.commit_all();
     if (error != 0) throw std::system_error(error, std::generic_category(), "session");
   } catch (const std::exception& failure) {

@@ -85,6 +85,12 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
     changed_.wait(lock, [this] { return !writing_ && writers_waiting_ == 0; });
     readers_++;
   }
+  bool try_lock_shared() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_shared_capability(true)) {
+    const std::lock_guard lock(mutex_);
+    if (writing_ || writers_waiting_ != 0) return false;
+    readers_++;
+    return true;
+  }
   void unlock_shared() BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
     const std::lock_guard lock(mutex_);
     if (--readers_ == 0) changed_.notify_all();

@@ -8,6 +8,7 @@
 
 #include "codec/error.hpp"
 #include "fs/request_limits.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 
@@ -23,16 +24,21 @@ class Work {
 
   bool exhausted() const { return done_ > limit_; }
   /// Called before `bytes` are produced. Throws codec::Error(too_large) if the limit was passed
-  /// before: one step is always allowed, however large. RequestEnded as RequestLimits::check().
+  /// before: one step is always allowed, however large. Otherwise as check().
   void begin(std::int64_t bytes) {
-    if (done_ >= next_check_) {
-      RequestLimits::check();
-      next_check_ = done_ + kBetweenChecks;
-    }
+    check();
     if (exhausted())
       throw codec::Error(codec::FormatErrc::too_large,
                          fmt::format("one request needs more than {} bytes decoded", limit_));
     add(bytes);
+  }
+  /// Called before a step. Throws NoTurn as TurnAtNeed::need(), RequestEnded as
+  /// RequestLimits::check().
+  void check() {
+    if (done_ < next_check_) return;
+    TurnAtNeed::need();
+    RequestLimits::check();
+    next_check_ = done_ + kBetweenChecks;
   }
   /// Takes note of what was not known before.
   void add(std::int64_t bytes) { done_ += bytes; }

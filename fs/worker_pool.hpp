@@ -2,7 +2,9 @@
 // Threads that encode and decode beside those that answer requests. Tasks never wait for other
 // tasks.
 
+#include <atomic>
 #include <cstddef>
+#include <functional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -39,20 +41,38 @@ class WorkerPool {
 
   template <typename Task>
   void post(Task&& task) {
+    awaited_++;
+    run_later([this, task = std::forward<Task>(task)]() mutable {
+      awaited_--;
+      task();
+    });
+  }
+  /// The same for what nobody waits for: it lets what was posted otherwise go first.
+  void post_unawaited(std::function<void()> task) {
+    run_later([this, task = std::move(task)]() mutable {
+      if (awaited_ > 0)
+        post_unawaited(std::move(task));
+      else
+        task();
+    });
+  }
+
+ private:
+  template <typename Task>
+  void run_later(Task&& task) {
     boost::asio::post(tasks_, [task = std::forward<Task>(task)]() mutable {
       static thread_local const bool once = (take_long_turns(), true);
       static_cast<void>(once);
       task();
     });
   }
-
- private:
   void end() {
     tasks_.stop();
     for (std::thread& thread : threads_) thread.join();
   }
 
   boost::asio::io_context tasks_;
+  std::atomic<std::size_t> awaited_{0};  ///< posted by post(), and not begun
   /// Threads wait for tasks even where there are none.
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type> open_{
       tasks_.get_executor()};
