@@ -6,6 +6,7 @@
 #include <ctime>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,10 @@ class StoreDirectory {
   virtual std::vector<std::string> names() const = 0;
   /// Makes creations, renames and removals durable.
   virtual void sync() = 0;
+  /// Makes some of its files durable, as their own sync() does.
+  virtual void sync_files(std::span<const std::shared_ptr<StoreFile>> files) {
+    for (const auto& file : files) file->sync();
+  }
   /// For opening lock sidecars beside the frames; -1 if there is no such thing.
   virtual int descriptor() const = 0;
 };

@@ -44,11 +44,24 @@ std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize, bo
   return count;
 }
 
+/// The recorded checksums; null if there are none, or none that can be read.
+std::shared_ptr<const PagedTable> readable_checksums(const FrameSnapshot& base) {
+  try {
+    return base.checksums();
+  } catch (const codec::Error&) {
+    return nullptr;
+  }
+}
+
+std::vector<FrameEdit::Layer>::iterator find_layer(std::vector<FrameEdit::Layer>& layers,
+                                                   const std::string& name) {
+  return std::find_if(layers.begin(), layers.end(),
+                      [&](const FrameEdit::Layer& layer) { return layer.name == name; });
+}
+
 /// In place of the one that has its name.
 void put_layer(std::vector<FrameEdit::Layer>& layers, FrameEdit::Layer layer) {
-  const auto found = std::find_if(layers.begin(), layers.end(), [&](const FrameEdit::Layer& known) {
-    return known.name == layer.name;
-  });
+  const auto found = find_layer(layers, layer.name);
   if (found == layers.end())
     layers.push_back(std::move(layer));
   else
@@ -85,20 +98,20 @@ std::int64_t EntryReader::operator[](std::int64_t number) {
 }
 
 FrameEdit::FrameEdit(std::shared_ptr<const FrameSnapshot> base)
-    : base_(std::move(base)), info_(base_->info()), kept_(info_.nchunks) {
-  for (const MetalayerEntry& entry : base_->vlmetalayers()) {
-    if (entry.name == kChecksumLayerName)
-      kept_checksums_ = entry;
-    else
-      layers_.push_back({entry.name, entry, {}});
-  }
+    : base_(std::move(base)),
+      info_(base_->info()),
+      kept_(info_.nchunks),
+      kept_checksums_(readable_checksums(*base_)),
+      keeps_checksums_(kept_checksums_ != nullptr) {
+  for (const MetalayerEntry& entry : base_->vlmetalayers())
+    if (entry.name != kChecksumLayerName)
+      layers_.push_back({entry.name, entry, base_->source(), {}});
   for (const MetalayerEntry& entry : base_->metalayers())
-    metalayers_.push_back({entry.name, entry, {}});
-  checksums_ = kept_checksums_.has_value();
+    metalayers_.push_back({entry.name, entry, base_->source(), {}});
 }
 
 FrameEdit::FrameEdit(FrameInfo info, bool checksums)
-    : info_(std::move(info)), checksums_(checksums) {}
+    : info_(std::move(info)), keeps_checksums_(checksums) {}
 
 void FrameEdit::check_chunk(std::int64_t number) const {
   if (info_.vl_blocks) refuse(EOPNOTSUPP, "chunks of a frame of VL blocks");
@@ -125,7 +138,7 @@ std::vector<PutChunk> FrameEdit::resize(std::int64_t nbytes) {
 }
 
 std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
-  const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize, checksums_);
+  const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize, keeps_checksums_);
   info_.nbytes = nbytes;
   info_.nchunks = count;
   kept_ = std::min(kept_, count);
@@ -175,17 +188,28 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
   return dropped;
 }
 
+/// Adds up what there is rather than laying it out: there may be thousands.
+void FrameEdit::put_vlmetalayer(Layer layer) {
+  check_layer_name(layer.name);
+  if (layer.name == kChecksumLayerName) refuse(EPERM, layer.name);
+  SectionSize size;
+  for (const Layer& known : layers_)
+    if (known.name != layer.name) size.add(known.name, known.stored_size());
+  size.add(layer.name, layer.stored_size());
+  if (keeps_checksums_)
+    size.add(kChecksumLayerName, static_cast<std::uint64_t>(TableWriter::max_stored_size(
+                                     std::max<std::int64_t>(1, info_.nchunks))));
+  check_trailer(size);
+  put_layer(layers_, std::move(layer));
+}
+
 void FrameEdit::set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk) {
-  check_layer_name(name);
-  if (name == kChecksumLayerName) refuse(EPERM, name);
-  std::vector<Layer> layers = layers_;
-  put_layer(layers, {name, std::nullopt, std::move(chunk)});
-  std::vector<LayerSize> sizes = sizes_of(layers);
-  if (checksums_)
-    sizes.push_back({kChecksumLayerName, static_cast<std::uint64_t>(TableWriter::max_stored_size(
-                                             std::max<std::int64_t>(1, info_.nchunks)))});
-  lay_out_trailer(sizes);
-  layers_ = std::move(layers);
+  put_vlmetalayer({name, std::nullopt, nullptr, std::move(chunk)});
+}
+
+void FrameEdit::copy_vlmetalayer(std::shared_ptr<const ByteSource> source,
+                                 const MetalayerEntry& entry) {
+  put_vlmetalayer({entry.name, entry, std::move(source), {}});
 }
 
 void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
@@ -193,7 +217,7 @@ void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
   if (!base_) refuse(EINVAL, name + ": the settings of a new frame have its metalayers");
   if (says_what_it_is(name)) refuse(EPERM, name);
   std::vector<Layer> layers = metalayers_;
-  put_layer(layers, {name, std::nullopt, {content.begin(), content.end()}});
+  put_layer(layers, {name, std::nullopt, nullptr, {content.begin(), content.end()}});
   lay_out_header(sizes_of(layers));
   metalayers_ = std::move(layers);
   changes_metalayers_ = true;
@@ -209,18 +233,10 @@ bool FrameEdit::remove_metalayer(const std::string& name) {
 
 bool FrameEdit::remove_vlmetalayer(const std::string& name) {
   if (name == kChecksumLayerName) {
-    const bool had = checksums_;
-    set_checksums(false);
-    return had;
+    kept_checksums_.reset();
+    return std::exchange(keeps_checksums_, false);
   }
   return std::erase_if(layers_, [&](const Layer& layer) { return layer.name == name; }) > 0;
-}
-
-void FrameEdit::set_checksums(bool keep) {
-  if (info_.nchunks > max_chunk_count(keep))
-    refuse(EFBIG, fmt::format("checksums of {} chunks", info_.nchunks));
-  checksums_ = keep;
-  if (!keep) kept_checksums_.reset();
 }
 
 std::int32_t FrameEdit::fixed_nbytes(const FrameInfo& info, std::int64_t number) {

@@ -50,10 +50,11 @@ class FrameEdit {
   std::vector<PutChunk> set_shape(const std::vector<std::int64_t>& shape);
   /// `chunk` holds the content.
   void set_vlmetalayer(const std::string& name, std::vector<std::uint8_t> chunk);
+  /// The same with the chunk that another frame has there, whose file is `source`.
+  void copy_vlmetalayer(std::shared_ptr<const ByteSource> source, const MetalayerEntry& entry);
   bool remove_vlmetalayer(const std::string& name);
   void set_metalayer(const std::string& name, codec::Bytes content);
   bool remove_metalayer(const std::string& name);
-  void set_checksums(bool keep);
 
   // --- the outcome
 
@@ -74,9 +75,10 @@ class FrameEdit {
 
   struct Layer {
     std::string name;
-    /// Where the base has it, unless it is new.
+    /// Where it is stored, unless it is new.
     std::optional<MetalayerEntry> kept;
-    std::vector<std::uint8_t> stored;  ///< a vlmetalayer's chunk, or a fixed one's content
+    std::shared_ptr<const ByteSource> source;  ///< of the frame that has it; null: new
+    std::vector<std::uint8_t> stored;          ///< a vlmetalayer's chunk, or a fixed one's content
     std::uint64_t stored_size() const { return kept ? kept->stored_size : stored.size(); }
   };
   /// Without bloscfs.xxh3.
@@ -85,12 +87,15 @@ class FrameEdit {
   const std::vector<Layer>& metalayers() const { return metalayers_; }
   /// True if the base's header cannot stay as it is.
   bool changes_metalayers() const { return changes_metalayers_; }
-  bool keeps_checksums() const { return checksums_; }
-  /// The base's bloscfs.xxh3, if it has one and it is to stay.
-  const std::optional<MetalayerEntry>& kept_checksums() const { return kept_checksums_; }
+  /// False also where the base's cannot be read: sums of all of its chunks would cost more than the
+  /// change that is asked for.
+  bool keeps_checksums() const { return keeps_checksums_; }
+  /// The base's, if it has some and they are to stay.
+  const std::shared_ptr<const PagedTable>& kept_checksums() const { return kept_checksums_; }
 
  private:
   void check_resizable() const;
+  void put_vlmetalayer(Layer layer);
   std::vector<PutChunk> change_size(std::int64_t nbytes);
   void check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const;
   std::int32_t variable_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const;
@@ -104,8 +109,8 @@ class FrameEdit {
   std::vector<Layer> layers_;
   std::vector<Layer> metalayers_;
   bool changes_metalayers_ = false;
-  bool checksums_ = false;
-  std::optional<MetalayerEntry> kept_checksums_;
+  std::shared_ptr<const PagedTable> kept_checksums_;
+  bool keeps_checksums_ = false;
 };
 
 std::vector<LayerSize> sizes_of(const std::vector<FrameEdit::Layer>& layers);

@@ -16,7 +16,7 @@ void write_metalayers(const FrameEdit& edit, StoreFile& file) {
   StoreWriter out(&file, 0);
   out.copy(*edit.base()->source(), 0, sizeof(RawFrameHeader));
   out.append(lay_out_header(sizes_of(edit.metalayers())).map);
-  for (const FrameEdit::Layer& layer : edit.metalayers()) append_layer(layer, edit, out);
+  for (const FrameEdit::Layer& layer : edit.metalayers()) append_layer(layer, out);
   out.flush();
 }
 

@@ -185,22 +185,6 @@ codec::ChunkHeader FrameSnapshot::read_header(const ChunkPlace& place) const {
   return read_chunk_header(*file.source, file.at, {.full_typesize = info_.typesize});
 }
 
-void FrameSnapshot::for_each_part(const ChunkPlace& place,
-                                  const std::function<void(Bytes)>& visit) const {
-  constexpr std::int64_t kWindow = std::int64_t{256} << 10;
-  const ChunkFile file = chunk_file(place);
-  const codec::ChunkHeader header = read_header(place);
-  std::vector<std::uint8_t> window(
-      static_cast<std::size_t>(std::min<std::int64_t>(kWindow, header.cbytes)));
-  for (std::int64_t offset = 0; offset < header.cbytes; offset += kWindow) {
-    const auto size = static_cast<std::size_t>(std::min(kWindow, header.cbytes - offset));
-    const MutableBytes part = MutableBytes(window).first(size);
-    file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(offset), part,
-                                 "chunk");
-    visit(part);
-  }
-}
-
 ChunkPlace FrameSnapshot::place_of(std::int64_t entry, std::int64_t number) const {
   check_chunk_number(number, info_.nchunks);
   const std::int64_t content_offset = number * std::int64_t{info_.chunksize};
@@ -295,21 +279,28 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
                                "chunk");
 }
 
+std::shared_ptr<const PagedTable> FrameSnapshot::checksums() const {
+  if (!checksum_layer_) return nullptr;
+  auto table = std::make_shared<const PagedTable>(
+      source_, StoredAt{checksum_layer_->stored_offset, checksum_layer_->stored_size}, 8);
+  if (table->page_memory() > kMaxChecksumPage)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("{}: a block takes {} bytes > {}", kChecksumLayerName,
+                                   table->page_memory(), kMaxChecksumPage));
+  return table;
+}
+
 std::vector<std::uint64_t> FrameSnapshot::recorded_checksums(std::int64_t first, std::int64_t count,
                                                              codec::BlockDecoder& decoder) const {
   check_chunk_number(first, info_.nchunks);
   check_chunk_number(first + count - 1, info_.nchunks);
   if (!checksum_layer_) return {};
   const PeerLock::Shared shared(peer_lock_);
-  const PagedTable table(source_, {checksum_layer_->stored_offset, checksum_layer_->stored_size},
-                         8);
+  const auto sums_table = checksums();
+  const PagedTable& table = *sums_table;
   if (table.entry_count() != info_.nchunks)
     throw_malformed(fmt::format("{}: {} checksums for {} chunks", kChecksumLayerName,
                                 table.entry_count(), info_.nchunks));
-  if (table.page_memory() > kMaxChecksumPage)
-    throw codec::Error(codec::FormatErrc::too_large,
-                       fmt::format("{}: a block takes {} bytes > {}", kChecksumLayerName,
-                                   table.page_memory(), kMaxChecksumPage));
   std::vector<std::uint64_t> sums;
   for (std::int64_t chunk = first; chunk < first + count;) {
     const TablePage page = table.read_page(table.page_of(chunk), decoder);

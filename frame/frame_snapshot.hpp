@@ -46,6 +46,9 @@ class FrameSnapshot : public Snapshot {
   Bytes header_bytes() const { return header_bytes_; }
   /// The metalayer that makes the frame an array, if it is one.
   std::optional<MetalayerEntry> array_metalayer() const;
+  /// The recorded checksums; null when the frame keeps none. Throws Error where they cannot be read
+  /// block by block in little memory.
+  std::shared_ptr<const PagedTable> checksums() const;
   /// File position of the index chunk, and the most bytes that it may take; 0 when there is none.
   StoredAt index_at() const { return {index_at_, index_limit_}; }
   /// The index chunk; null when the frame has no contents. Throws Error.
@@ -55,11 +58,7 @@ class FrameSnapshot : public Snapshot {
   ChunkPlace place_of(std::int64_t entry, std::int64_t number) const;
   /// Header of a stored chunk. Throws Error.
   codec::ChunkHeader read_header(const ChunkPlace& place) const;
-  /// Calls visit(bytes) for the stored bytes of a chunk, part by part. Throws Error, and
-  /// std::system_error from the source.
-  void for_each_part(const ChunkPlace& place, const std::function<void(Bytes)>& visit) const;
-  const std::shared_ptr<const ByteSource>& source() const { return source_; }
-  /// The same for what does not change while the frame has this state; may be in memory.
+  /// What source() is, for what does not change while the frame has this state; may be in memory.
   const std::shared_ptr<const ByteSource>& contents() const { return contents_; }
   const std::shared_ptr<ExpectedState>& expected() const { return expected_; }
 

@@ -33,7 +33,7 @@ class EditedIndex final : public TableContent {
 
 class FrameTail {
  public:
-  /// References are borrowed. Computes missing checksums, for which it may read all chunks.
+  /// References are borrowed. Leaves out checksums that turn out to be unreadable.
   FrameTail(const FrameEdit& edit, codec::BlockDecoder& decoder);
 
   /// Most stored bytes of the index, which is written only if there are chunks.
@@ -46,6 +46,8 @@ class FrameTail {
   void write_trailer(StoreFile& file, std::uint64_t position);
 
  private:
+  void measure_checksums(codec::BlockDecoder& decoder);
+
   const FrameEdit& edit_;
   EditedTable::Changes checksum_changes_;
   std::unique_ptr<TableContent> checksums_;  ///< null unless they are kept
@@ -55,7 +57,7 @@ class FrameTail {
 };
 
 /// Writes a metalayer's content with its head.
-void append_layer(const FrameEdit::Layer& layer, const FrameEdit& edit, StoreWriter& out);
+void append_layer(const FrameEdit::Layer& layer, StoreWriter& out);
 
 /// The trailer of a frame without contents and without vlmetalayers but, if wanted, checksums.
 std::vector<std::uint8_t> plain_trailer(bool checksums);

@@ -111,6 +111,10 @@ void FrameTransaction::set_vlmetalayer(const std::string& name, codec::Bytes con
   edit_.set_vlmetalayer(name, encoder.encode_stored(content));
 }
 
+void FrameTransaction::copy_vlmetalayer(const Snapshot& from, const MetalayerEntry& entry) {
+  changing().copy_vlmetalayer(from.source(), entry);
+}
+
 bool FrameTransaction::remove_vlmetalayer(const std::string& name) {
   return changing().remove_vlmetalayer(name);
 }
@@ -121,12 +125,6 @@ void FrameTransaction::set_metalayer(const std::string& name, codec::Bytes conte
 
 bool FrameTransaction::remove_metalayer(const std::string& name) {
   return changing().remove_metalayer(name);
-}
-
-void FrameTransaction::set_checksums(bool keep) {
-  if (keep && !edit_.keeps_checksums() && !edit_.chunks().empty())
-    throw std::logic_error("checksums asked for after chunks were put");
-  changing().set_checksums(keep);
 }
 
 void FrameTransaction::set_times(const FileTimes& times) {

@@ -40,10 +40,10 @@ class FrameTransaction final : public Transaction {
   void set_chunksize(std::int32_t chunksize, std::int32_t blocksize) override;
   void set_shape(const std::vector<std::int64_t>& shape) override;
   void set_vlmetalayer(const std::string& name, codec::Bytes content) override;
+  void copy_vlmetalayer(const Snapshot& from, const MetalayerEntry& entry) override;
   bool remove_vlmetalayer(const std::string& name) override;
   void set_metalayer(const std::string& name, codec::Bytes content) override;
   bool remove_metalayer(const std::string& name) override;
-  void set_checksums(bool keep) override;
   void set_times(const FileTimes& times) override;
   void begin_flush() override;
   void write() override;

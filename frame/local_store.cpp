@@ -24,6 +24,8 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::chrono::seconds kLockPatience{30};
+/// From this many files on one flush of the whole filesystem costs less than one each.
+constexpr std::size_t kSharedFlush = 8;
 constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
 
 /// Fifos do not block: a directory may hold anything.
@@ -236,6 +238,11 @@ class LocalDirectory final : public StoreDirectory {
 
   void sync() override {
     if (syncing_ == Syncing::at_once) check(::fsync(fd_.get()), "fsync directory");
+  }
+  void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
+    if (syncing_ == Syncing::at_once && files.size() >= kSharedFlush)
+      return check(::syncfs(fd_.get()), "syncfs");
+    StoreDirectory::sync_files(files);
   }
   int descriptor() const override { return fd_.get(); }
 

@@ -36,6 +36,19 @@ void put_entry(std::vector<std::uint8_t>& out, const std::string& name, std::uin
   boost::endian::store_big_s32(&out[out.size() - 4], static_cast<std::int32_t>(offset));
 }
 
+void check_section(const SectionSize& size, const MapRules& rules) {
+  const std::size_t map_size = kMapHead + size.map_entries;
+  if (size.layers > static_cast<std::size_t>(rules.max_entries) ||
+      map_size > std::numeric_limits<std::uint16_t>::max())
+    throw_no_room(fmt::format("{} metalayers", size.layers));
+  const std::uint64_t end = rules.map_at + map_size + kContentsHead + size.contents;
+  if (end > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
+    throw_no_room(fmt::format("metalayers of {} bytes", end));
+}
+
+/// Of a trailer, whose first two bytes are its array marker and version.
+constexpr MapRules kTrailerRules{2, kMaxVlmetalayers, 1};
+
 }  // namespace
 
 void check_layer_name(const std::string& name) {
@@ -49,15 +62,20 @@ std::array<std::uint8_t, 5> content_head(std::uint64_t size) {
   return head;
 }
 
+void SectionSize::add(const std::string& name, std::uint64_t stored_size) {
+  layers++;
+  map_entries += kEntryRest + name.size();
+  contents += content_head(0).size() + stored_size;
+}
+
 MetalayerLayout lay_out_metalayers(const std::vector<LayerSize>& layers, const MapRules& rules) {
-  std::size_t map_size = kMapHead;
+  SectionSize size;
   for (const LayerSize& layer : layers) {
     check_layer_name(layer.name);
-    map_size += kEntryRest + layer.name.size();
+    size.add(layer.name, layer.size);
   }
-  if (layers.size() > static_cast<std::size_t>(rules.max_entries) ||
-      map_size > std::numeric_limits<std::uint16_t>::max())
-    throw_no_room(fmt::format("{} metalayers", layers.size()));
+  check_section(size, rules);
+  const std::size_t map_size = kMapHead + size.map_entries;
   MetalayerLayout layout;
   layout.map.push_back(kMsgpackArray3);
   put_u16(layout.map, kMsgpackUint16, map_size - static_cast<std::size_t>(rules.uncounted));
@@ -66,8 +84,6 @@ MetalayerLayout lay_out_metalayers(const std::vector<LayerSize>& layers, const M
   for (const LayerSize& layer : layers) {
     put_entry(layout.map, layer.name, layout.end);
     layout.end += content_head(0).size() + layer.size;
-    if (layout.end > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
-      throw_no_room(fmt::format("metalayers of {} bytes", layout.end));
   }
   put_u16(layout.map, kMsgpackArray16, layers.size());
   return layout;
@@ -77,11 +93,12 @@ MetalayerLayout lay_out_header(const std::vector<LayerSize>& metalayers) {
   return lay_out_metalayers(metalayers, {sizeof(RawFrameHeader), kMaxMetalayers, 0});
 }
 
+void check_trailer(const SectionSize& vlmetalayers) { check_section(vlmetalayers, kTrailerRules); }
+
 TrailerLayout lay_out_trailer(const std::vector<LayerSize>& vlmetalayers) {
   TrailerLayout layout;
   layout.start = {kMsgpackArray4, kTrailerVersion};
-  const MetalayerLayout section =
-      lay_out_metalayers(vlmetalayers, {layout.start.size(), kMaxVlmetalayers, 1});
+  const MetalayerLayout section = lay_out_metalayers(vlmetalayers, kTrailerRules);
   layout.start.insert(layout.start.end(), section.map.begin(), section.map.end());
   RawTrailerEnd end{};
   layout.trailer_len = section.end + sizeof(end);

@@ -33,6 +33,15 @@ struct MetalayerLayout {
 /// ENOSPC when there are more layers or bytes than the format can hold.
 MetalayerLayout lay_out_metalayers(const std::vector<LayerSize>& layers, const MapRules& rules);
 
+/// What layers of one section are together.
+struct SectionSize {
+  std::size_t layers = 0;
+  std::size_t map_entries = 0;  ///< bytes of the map's entries
+  std::uint64_t contents = 0;   ///< bytes, with their heads
+
+  void add(const std::string& name, std::uint64_t stored_size);
+};
+
 /// Of a frame's fixed metalayers: its header ends where the last one does.
 MetalayerLayout lay_out_header(const std::vector<LayerSize>& metalayers);
 
@@ -46,6 +55,8 @@ struct TrailerLayout {
   std::uint64_t trailer_len = 0;
 };
 TrailerLayout lay_out_trailer(const std::vector<LayerSize>& vlmetalayers);
+/// Throws as that does when there are more layers or bytes than a trailer can hold.
+void check_trailer(const SectionSize& vlmetalayers);
 
 /// Throws as lay_out_metalayers does for names.
 void check_layer_name(const std::string& name);

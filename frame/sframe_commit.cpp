@@ -90,20 +90,26 @@ std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
     throw;
   }
   unsynced_[number] = file;
-  sync_oldest();
+  bound_unsynced();
   return number;
 }
 
-// So many files can be open at once.
-void SframeCommit::sync_oldest() {
+// So many files can be open at once. They go together: a flush for each would take longer than all
+// else where chunks are small.
+void SframeCommit::bound_unsynced() {
   if (unsynced_.size() <= kMaxUnsynced) return;
   try {
-    unsynced_.begin()->second->sync();
+    sync_chunk_files();
   } catch (const std::system_error&) {
-    // It belongs to an earlier call, so it is flush() that has to tell.
+    // They belong to earlier calls, so it is flush() that has to tell.
     lost_chunks_ = true;
   }
-  unsynced_.erase(unsynced_.begin());
+}
+
+void SframeCommit::sync_chunk_files() {
+  std::vector<std::shared_ptr<StoreFile>> files;
+  for (auto& [number, file] : std::exchange(unsynced_, {})) files.push_back(std::move(file));
+  state_.directory->sync_files(files);
 }
 
 void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
@@ -174,8 +180,7 @@ void SframeCommit::write(const FrameEdit& edit) {
 void SframeCommit::flush() {
   if (!published_) {
     if (lost_chunks_) throw std::system_error(EIO, std::generic_category(), "sync of a chunk file");
-    for (const auto& [number, file] : unsynced_) file->sync();
-    unsynced_.clear();
+    sync_chunk_files();
     index_->sync();
   } else if (!state_.current) {
     return;

@@ -34,7 +34,8 @@ class SframeCommit final : public CommitTarget {
   std::int64_t store_chunk(codec::Bytes stored);
   void write_index_file(const FrameEdit& edit);
   std::int64_t collect_superseded(const FrameEdit& edit);
-  void sync_oldest();
+  void bound_unsynced();
+  void sync_chunk_files();
   void remove_chunk_file(std::uint32_t number) noexcept;
   void remove_index_file() noexcept;
   void take_back() noexcept;

@@ -85,6 +85,8 @@ class Snapshot {
   std::vector<std::uint8_t> read_vlmetalayer(const MetalayerEntry& entry, std::size_t max_size,
                                              codec::BlockDecoder& decoder) const;
 
+  /// The container's file, or a sparse frame's index file.
+  const std::shared_ptr<const ByteSource>& source() const { return source_; }
   /// The state of the file that this snapshot was taken from.
   const FileStamp& stamp() const { return stamp_; }
   /// False once the file under the snapshot has been changed in place: what is read may be mixed.

@@ -68,17 +68,16 @@ class Transaction {
   /// Name and content as for extended attributes: 1 to 31 bytes without NUL, and any bytes.
   /// EPERM for bloscfs.xxh3; ENOSPC when the trailer has no room for more.
   virtual void set_vlmetalayer(const std::string& name, codec::Bytes content) = 0;
-  /// False if there is none of that name. Removing bloscfs.xxh3 is set_checksums(false).
+  /// The same with one of another frame's, as it is stored there: write() copies it, and takes no
+  /// memory for it, whatever it holds.
+  virtual void copy_vlmetalayer(const Snapshot& from, const MetalayerEntry& entry) = 0;
+  /// False if there is none of that name. Without bloscfs.xxh3 no checksums are kept from now on.
   virtual bool remove_vlmetalayer(const std::string& name) = 0;
   /// The same for fixed metalayers, for which the container's header is written anew, and so a
   /// contiguous frame as a whole, by a new file: EOPNOTSUPP where hard links forbid that. EPERM for
   /// those that say what the frame is, EINVAL before the first commit of a new frame.
   virtual void set_metalayer(const std::string& name, codec::Bytes content) = 0;
   virtual bool remove_metalayer(const std::string& name) = 0;
-  /// Keeps, from now on, the XXH3-64 of each chunk's stored bytes in the vlmetalayer bloscfs.xxh3
-  /// (0 for special chunks), or drops it. Those of chunks that are there are computed by write();
-  /// asked for before the first chunk is put.
-  virtual void set_checksums(bool keep) = 0;
   /// Times that the container's file is to have as soon as it is published.
   virtual void set_times(const FileTimes& times) = 0;
 

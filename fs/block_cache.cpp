@@ -60,7 +60,8 @@ BlockCache::BlockCache(std::size_t capacity, Stats& stats)
       spent_capacity_(
           std::max(capacity / kShareOfSpent, std::min(kLeastSpent, capacity / kMostShareOfSpent))),
       glanced_capacity_(std::min(kMostGlanced, capacity / kShareOfGlanced)),
-      stats_(stats) {}
+      stats_(stats),
+      held_(capacity / 2 + kHeldBesides) {}
 
 void BlockCache::JustSpent::add(std::size_t hash, std::size_t bytes) {
   const MutexLock lock(mutex_);
@@ -236,19 +237,15 @@ BlockCache::LargeWork::~LargeWork() {
   cache_.large_freed_.notify_all();
 }
 
-BlockCache::Held::Held(BlockCache& cache, std::size_t bytes) : cache_(cache), bytes_(bytes) {
-  if ((cache_.held_ += bytes_) > cache_.capacity_ / 2 + kHeldBesides) {
-    cache_.held_ -= bytes_;
+BlockCache::Held::Held(BlockCache& cache, std::size_t bytes)
+    : cache_(cache), bytes_(bytes), part_(cache.held_.take(bytes)) {
+  if (!part_)
     throw std::system_error(ENOMEM, std::generic_category(),
                             "too many files with large headers are open");
-  }
   cache_.reserve(bytes_);
 }
 
-BlockCache::Held::~Held() {
-  cache_.held_ -= bytes_;
-  cache_.release(bytes_);
-}
+BlockCache::Held::~Held() { cache_.release(bytes_); }
 
 void BlockCache::charge(std::size_t before, std::size_t after) {
   if (after > before)

@@ -20,6 +20,7 @@
 
 #include <boost/intrusive/list.hpp>
 
+#include "fs/fair_share.hpp"
 #include "fs/stats.hpp"
 #include "fs/sync.hpp"
 
@@ -97,16 +98,19 @@ class BlockCache {
   /// Takes a part of the budget for what an open file keeps outside of the cache, while it lives.
   class Held {
    public:
-    /// Throws std::system_error(ENOMEM) when open files hold too much already.
+    /// Throws std::system_error(ENOMEM) when what the user has opened holds too much already.
     Held(BlockCache& cache, std::size_t bytes);
     Held(Held&& other) noexcept
-        : cache_(other.cache_), bytes_(std::exchange(other.bytes_, std::size_t{0})) {}
+        : cache_(other.cache_),
+          bytes_(std::exchange(other.bytes_, std::size_t{0})),
+          part_(std::move(other.part_)) {}
     Held& operator=(Held&&) = delete;
     ~Held();
 
    private:
     BlockCache& cache_;
     std::size_t bytes_;
+    FairShare::Part part_;
   };
 
   /// Takes from the budget what uncommitted bytes outside of the cache have become, in bytes.
@@ -207,7 +211,7 @@ class BlockCache {
   const std::size_t spent_capacity_, glanced_capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
-  std::atomic<std::size_t> held_{0};     ///< by open files
+  FairShare held_;                       ///< by open files
   std::atomic<std::uint64_t> clock_{0};  ///< bytes of all values ever made
   Mutex large_mutex_;
   CondVar large_freed_;

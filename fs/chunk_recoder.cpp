@@ -66,8 +66,9 @@ void ChunkRecoder::run(Run& run) {
 // Short runs first, so that a small commit also has work for every thread.
 std::size_t ChunkRecoder::run_limit() const { return std::min(run_size_, added_ / 2); }
 
-void ChunkRecoder::begin_run() {
-  while (runs_.size() >= at_once_) hand_over_first();
+void ChunkRecoder::begin_run(std::size_t nbytes) {
+  while (runs_.size() >= at_once_ || (!runs_.empty() && at_hand_ + nbytes > kBytesAtOnce))
+    hand_over_first();
   auto run = std::make_shared<Run>();
   if (!spare_.empty()) {
     run->stored = std::move(spare_.back());
@@ -81,8 +82,9 @@ void ChunkRecoder::begin_run() {
 void ChunkRecoder::add(std::int64_t number, std::size_t nbytes, Encode encode) {
   if (!last_ || last_->nbytes + nbytes > run_limit()) {
     if (last_) added_ += last_->nbytes;
-    begin_run();
+    begin_run(nbytes);
   }
+  at_hand_ += nbytes;
   last_->nbytes += nbytes;
   last_->jobs.push_back({number, nbytes, std::move(encode)});
 }
@@ -99,9 +101,10 @@ void ChunkRecoder::hand_over_first() {
   else
     wait_for(*first);
   runs_.pop_front();
+  at_hand_ -= first->nbytes;
   if (first->error) std::rethrow_exception(first->error);
   put_(first->done_chunks);
-  spare_.push_back(std::move(first->stored));
+  if (first->nbytes <= kBytesAtOnce) spare_.push_back(std::move(first->stored));
 }
 
 void ChunkRecoder::finish() {

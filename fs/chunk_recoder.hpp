@@ -31,6 +31,8 @@ void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> 
 /// Runs that are in memory at a time while a commit encodes them, and what each may hold.
 inline constexpr std::size_t kRunsAtOnce = 6;
 inline constexpr std::size_t kRunBytes = std::size_t{512} << 10;
+/// Of larger chunks, of which each is a run, fewer are in memory: one where it has more than this.
+inline constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
 
 /// For one thread, which is none of the pool's.
 class ChunkRecoder {
@@ -72,7 +74,8 @@ class ChunkRecoder {
     bool done = false;
   };
   std::size_t run_limit() const;
-  void begin_run();
+  /// Of one that is to hold at least so many bytes.
+  void begin_run(std::size_t nbytes);
   void run(Run& run);
   static void encode(Run& run, codec::ChunkEncoder& encoder);
   void hand_over_first();
@@ -84,7 +87,8 @@ class ChunkRecoder {
   const std::size_t at_once_;
   const std::size_t run_size_;
   const Put put_;
-  std::size_t added_ = 0;  ///< bytes of contents in the runs that are complete
+  std::size_t at_hand_ = 0;  ///< bytes of contents in all runs
+  std::size_t added_ = 0;    ///< bytes of contents in the runs that are complete
   std::deque<std::shared_ptr<Run>> runs_;
   std::shared_ptr<Run> last_;  ///< not begun: it may grow, or the calling thread would only wait
   Mutex mutex_;

@@ -8,6 +8,7 @@
 #include "codec/error.hpp"
 #include "fs/content_commit.hpp"
 #include "fs/log.hpp"
+#include "fs/request_user.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -46,7 +47,9 @@ bool asks_again(const CommitFailure& failure) {
 /// What a commit failed with; nothing where its file was removed meanwhile, which asks for none.
 CommitFailure failure_of(const Content& content, const std::exception& error) {
   if (content.is_orphan()) return {};
-  return {code_of(error), error.what()};
+  CommitFailure failure{code_of(error), error.what()};
+  failure.is_long = dynamic_cast<const LongCommit*>(&error) != nullptr;
+  return failure;
 }
 
 }  // namespace
@@ -54,6 +57,7 @@ CommitFailure failure_of(const Content& content, const std::exception& error) {
 void Committer::start(Services services) {
   services_ = std::move(services);
   thread_ = std::thread([this] { work(); });
+  long_thread_ = std::thread([this] { work_at_long_ones(); });
 }
 
 void Committer::stop() {
@@ -63,6 +67,7 @@ void Committer::stop() {
     wake_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
+  if (long_thread_.joinable()) long_thread_.join();
 }
 
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
@@ -103,8 +108,8 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
   const auto now = Clock::now();
   Contents due;
   for (const auto& [content, entry] : dirty_)
-    if ((entry.due && *entry.due <= now) ||
-        (pressure == Pressure::all && !content->can_be_staged(0)))
+    if (!entry.is_aside && ((entry.due && *entry.due <= now) ||
+                            (pressure == Pressure::all && !content->can_be_staged(0))))
       due.push_back(entry.content);
   return due;
 }
@@ -117,7 +122,7 @@ bool Committer::stage(std::size_t least_dirty) {
     if (failure.code)
       settle(content, failure);
     else if (services_.ended)
-      services_.ended({});
+      services_.ended(content->user(), {});
     goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
   }
   return goes_on;
@@ -162,7 +167,32 @@ void Committer::work() {
     }
     if (pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging))
       press(false);
-    commit_in_batches(due_contents(pressure));
+    commit_in_batches(due_contents(pressure), LongOnes::set_aside);
+  }
+}
+
+void Committer::set_aside(const std::shared_ptr<Content>& content) {
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(content.get());
+  if (entry == dirty_.end() || std::exchange(entry->second.is_aside, true)) return;
+  long_ones_.push_back(content);
+  wake_.notify_all();
+}
+
+void Committer::work_at_long_ones() {
+  for (;;) {
+    std::shared_ptr<Content> content;
+    {
+      const MutexLock lock(mutex_);
+      while (long_ones_.empty() && !stopping_) wake_.wait(mutex_);
+      if (stopping_) return;
+      content = std::move(long_ones_.front());
+      long_ones_.pop_front();
+    }
+    commit_now(content, IfBeingWritten::fail);
+    const MutexLock lock(mutex_);
+    if (const auto entry = dirty_.find(content.get()); entry != dirty_.end())
+      entry->second.is_aside = false;
   }
 }
 
@@ -176,6 +206,7 @@ void Committer::settle(const std::shared_ptr<Content>& content, const CommitFail
     const std::error_code told =
         entry == dirty_.end() ? std::error_code() : std::exchange(entry->second.told, error);
     // It is tried again every few seconds.
+    const RequestUser on_whose_account(content->user());
     if (error && told != error) log::error(fmt::format("a commit failed: {}", failure.text));
     if (entry != dirty_.end()) {
       if (error)
@@ -191,7 +222,7 @@ void Committer::settle(const std::shared_ptr<Content>& content, const CommitFail
       }
     }
   }
-  if (services_.ended) services_.ended(error);
+  if (services_.ended) services_.ended(content->user(), error);
 }
 
 bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
@@ -214,11 +245,12 @@ CommitFailure Committer::announce(Content& content) {
   }
 }
 
-std::error_code Committer::commit_batch(const Contents& contents) {
+std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_ones) {
   std::vector<CommitFailure> failures;
   for (const auto& content : contents) failures.push_back(announce(*content));
   const MutexLock batch_lock(batch_mutex_);
   Batch batch;
+  batch.sets_aside = long_ones == LongOnes::set_aside;
   for (std::size_t i = 0; i < contents.size(); i++) {
     const auto& content = contents[i];
     auto commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
@@ -266,7 +298,9 @@ void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
   const std::shared_ptr<Content> content = commit->content();
   const std::uint64_t epoch = commit->epoch();
   commit.reset();
-  if (asks_again(failure))
+  if (failure.is_long && batch.sets_aside)
+    set_aside(content);
+  else if (asks_again(failure))
     batch.again.push_back(content);
   else
     conclude(content, epoch, failure, batch);
@@ -295,7 +329,7 @@ void Committer::flush(Batch& batch) {
 void Committer::commit(const Contents& contents) {
   const std::error_code error = contents.size() == 1
                                     ? commit_now(contents.front(), IfBeingWritten::wait)
-                                    : commit_in_batches(contents);
+                                    : commit_in_batches(contents, LongOnes::wait);
   if (error) throw std::system_error(error, "commit");
 }
 
@@ -331,7 +365,7 @@ bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailur
 }
 
 void Committer::commit_all() {
-  commit_in_batches(all_contents());
+  commit_in_batches(all_contents(), LongOnes::wait);
   // What has failed, and files that were handed the attributes of others meanwhile.
   std::error_code first_error;
   for (const auto& content : all_contents()) {
@@ -349,12 +383,12 @@ std::vector<Committer::Uncommitted> Committer::uncommitted() {
   return left;
 }
 
-std::error_code Committer::commit_in_batches(const Contents& contents) {
+std::error_code Committer::commit_in_batches(const Contents& contents, LongOnes long_ones) {
   std::error_code first_error;
   for (std::size_t begin = 0; begin < contents.size(); begin += kBatch) {
     const auto first = contents.begin() + static_cast<std::ptrdiff_t>(begin);
     const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, contents.size() - begin));
-    const std::error_code error = commit_batch({first, first + count});
+    const std::error_code error = commit_batch({first, first + count}, long_ones);
     if (error && !first_error) first_error = error;
   }
   return first_error;

@@ -3,6 +3,7 @@
 // too much is dirty.
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,7 +23,8 @@ class ContentCommit;
 struct CommitFailure {
   std::error_code code;  ///< none: it went well
   std::string text;
-  bool passes = false;  ///< nobody need know of it: another program is writing the file
+  bool passes = false;   ///< nobody need know of it: another program is writing the file
+  bool is_long = false;  ///< it is to be committed alone
 };
 
 /// Thread-safe.
@@ -35,8 +37,8 @@ class Committer {
   Committer& operator=(const Committer&) = delete;
 
   struct Services {
-    /// Hears of the outcome of each commit.
-    std::function<void(const std::error_code&)> ended;
+    /// Hears of the outcome of each commit of a file that counts to that user.
+    std::function<void(uid_t user, const std::error_code&)> ended;
     /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
     std::function<void()> sync_all;
     /// Asked when a commit has failed, or has ended: true if another program had changed the file,
@@ -78,7 +80,8 @@ class Committer {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
     std::optional<Clock::time_point> due;
-    std::error_code told;  ///< the failure that the log has
+    std::error_code told;   ///< the failure that the log has
+    bool is_aside = false;  ///< for the thread that makes long commits
   };
 
   void work();
@@ -91,10 +94,14 @@ class Committer {
   struct Batch {
     std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
     std::error_code first_error;
-    Contents again;  ///< renamed meanwhile
+    Contents again;           ///< renamed meanwhile, or taking long
+    bool sets_aside = false;  ///< what takes long is another thread's
   };
-  std::error_code commit_batch(const Contents& contents);
-  std::error_code commit_in_batches(const Contents& contents);
+  enum class LongOnes { wait, set_aside };
+  std::error_code commit_batch(const Contents& contents, LongOnes long_ones);
+  std::error_code commit_in_batches(const Contents& contents, LongOnes long_ones);
+  void set_aside(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
+  void work_at_long_ones() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   CommitFailure announce(Content& content);
   void run(Batch& batch, void (ContentCommit::*step)());
@@ -112,11 +119,12 @@ class Committer {
 
   Stats& stats_;
   Services services_;
-  std::thread thread_;
+  std::thread thread_, long_thread_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
   Mutex mutex_;
   CondVar wake_;
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   bool stopping_ GUARDED_BY(mutex_) = false;
 };

@@ -14,6 +14,21 @@ namespace {
 
 using frame::throw_errno;
 
+/// Bytes that a commit remembers of one chunk, or part of one, that it changes.
+constexpr std::size_t kPieceCost = 160;
+/// Of larger pieces that is little.
+constexpr std::size_t kLargePiece = 4096;
+
+/// What a change of neighbouring bytes may be cut into; 0 where that is large.
+std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape) {
+  std::int64_t piece = info.chunksize;
+  if (shape.blocked && !info.array->blockshape.empty())
+    piece = std::int64_t{info.array->blockshape.back()} * info.typesize;
+  return piece > 0 && static_cast<std::size_t>(piece) < kLargePiece
+             ? static_cast<std::size_t>(piece)
+             : 0;
+}
+
 }  // namespace
 
 void Content::Layer::apply(std::int64_t offset, codec::MutableBytes out) const {
@@ -56,7 +71,7 @@ Content::Content(ContentServices services, const timespec& created)
 }
 
 Content::~Content() {
-  services_.budget.change(accounted_, 0);
+  services_.budget.change(user_, accounted_, 0);
   services_.cache.charge(charged_, 0);
 }
 
@@ -67,6 +82,7 @@ void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
       view_shape(snapshot_->info(), services_.raw),
       FrameReader(snapshot_, id_, services_.next_id++, services_.cache, services_.stats,
                   services_.reader));
+  piece_ = smallest_piece(snapshot_->info(), view_->shape());
 }
 
 // --- reading
@@ -185,14 +201,29 @@ std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) c
 
 // --- state
 
+/// With what a commit remembers of each chunk, or part of one, that it changes.
+std::size_t Content::memory_of_bytes(const ByteOverlay& bytes) const {
+  return bytes.memory() + (piece_ == 0 ? 0 : bytes.memory() / piece_ * kPieceCost);
+}
+
 void Content::account() {
-  const std::size_t frozen = frozen_ ? frozen_->bytes.memory() : 0;
-  const std::size_t memory = live_.bytes.memory() + frozen;
+  const std::size_t frozen = frozen_ ? memory_of_bytes(frozen_->bytes) : 0;
+  const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
   services_.cache.charge(std::exchange(charged_, memory), memory);
   // Nobody may wait for what will never be committed or staged.
   const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory - std::min(frozen, stored_);
-  services_.budget.change(accounted_, waiting);
+  services_.budget.change(user_, accounted_, waiting);
   accounted_ = waiting;
+}
+
+void Content::account_anew() {
+  layers_memory_ = memory_of(live_.metalayers) + (frozen_ ? memory_of(frozen_->metalayers) : 0);
+  account();
+}
+
+uid_t Content::user() const {
+  const ReadLock lock(mutex_);
+  return user_;
 }
 
 void Content::count_stored(std::size_t bytes) {
@@ -243,7 +274,8 @@ bool Content::is_orphan() const {
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
   const bool is_hidden = is_orphan_ || (is_new_ && !is_unsettled_);
-  return is_hidden && writers_ > 0 && live_.bytes.memory() >= least_dirty;
+  const std::size_t layers = live_.metalayers.empty() ? 0 : layers_memory_;
+  return is_hidden && writers_ > 0 && live_.bytes.memory() + layers >= least_dirty;
 }
 
 bool Content::needs_commit() const {

@@ -24,6 +24,7 @@
 #include "fs/dirty_budget.hpp"
 #include "fs/file_view.hpp"
 #include "fs/metalayer_changes.hpp"
+#include "fs/size_limit.hpp"
 #include "fs/source_object.hpp"
 #include "fs/sync.hpp"
 #include "fs/worker_pool.hpp"
@@ -139,6 +140,8 @@ class Content {
   /// cannot be written (Bloscpack), EACCES etc. of the file.
   void make_writable(std::shared_ptr<ContentHome> home);
   bool is_writable() const;
+  /// Who has asked for a change last: what waits for a commit is counted to them.
+  uid_t user() const;
   /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
   /// are not stored, EROFS where what others keep of them could not be marked stale.
   void require_changeable(ContentHome& home) const;
@@ -161,6 +164,8 @@ class Content {
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
   void zero(std::int64_t offset, std::int64_t size,
             std::optional<std::uint64_t> epoch = std::nullopt);
+  /// Waits until the user may have more that is not committed.
+  void wait_for_room() const;
   /// The caller has checked that a commit can store that.
   void set_metalayer(const LayerName& name, LayerChange value);
   /// What was done to metalayers and is not committed yet.
@@ -272,6 +277,7 @@ class Content {
   /// The view stays as long as this lives. NoTurn where that must be waited for, and the thread's
   /// request has no turn.
   std::shared_lock<SharedMutex> keep_view() const;
+  StoredFile stored_file() const REQUIRES_SHARED(mutex_);
   /// Before bytes from `begin` on change, and the size becomes `end`.
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
@@ -279,6 +285,9 @@ class Content {
   /// Gives the file the times that are shown, if it was committed.
   void store_times() REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
+  std::size_t memory_of_bytes(const ByteOverlay& bytes) const REQUIRES_SHARED(mutex_);
+  /// The same where metalayers have changed other than by one more.
+  void account_anew() REQUIRES(mutex_);
   /// The commit has stored so many bytes of what waits, so that others may be written.
   void count_stored(std::size_t bytes);
   std::unique_ptr<frame::FrameWriter> open_writer(
@@ -306,6 +315,11 @@ class Content {
   std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
   std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
   std::size_t charged_ GUARDED_BY(mutex_) = 0;    ///< to the cache's budget
+  /// Of metalayers that wait, and what a commit makes of them.
+  std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;
+  /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.
+  std::size_t piece_ GUARDED_BY(mutex_) = 0;
+  uid_t user_ GUARDED_BY(mutex_) = 0;  ///< whom the budget counts it to
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;

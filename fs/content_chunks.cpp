@@ -1,9 +1,11 @@
 // The chunks of a commit: which of them change, and how they are encoded.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "codec/error.hpp"
@@ -56,6 +58,7 @@ std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize, 
 }  // namespace
 
 void ContentCommit::fill() {
+  const std::shared_ptr<void> working = take_working_memory();
   recoder_ = std::make_unique<ChunkRecoder>(
       encode_settings(transaction_->info(), content_->services_.options), content_->services_.pool,
       kRunsAtOnce, kRunBytes, [this](std::span<const RecodedChunk> run) { put(run); });
@@ -64,6 +67,18 @@ void ContentCommit::fill() {
   else
     view_->shape().blocked ? edit_array() : edit_flat();
   recoder_->finish();
+}
+
+/// For one large chunk at a time.
+std::shared_ptr<void> ContentCommit::take_working_memory() const {
+  BlockCache& cache = content_->services_.cache;
+  const std::int64_t chunksize = transaction_->info().chunksize;
+  if (chunksize <= static_cast<std::int64_t>(kBytesAtOnce)) return nullptr;
+  const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
+  if (!can_be_encoded(chunksize, cache.capacity()))
+    throw std::system_error(EFBIG, std::generic_category(), "chunks need more than cache_size");
+  cache.charge(0, needed);
+  return {nullptr, [&cache, needed](void*) { cache.charge(needed, 0); }};
 }
 
 // --- new containers

@@ -8,11 +8,13 @@
 #include "codec/error.hpp"
 #include "frame/b2nd.hpp"
 #include "frame/cframe_format.hpp"
+#include "frame/frame_limits.hpp"
 #include "frame/metalayer_names.hpp"
 #include "frame/temporary_name.hpp"
 #include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
 #include "fs/new_frame.hpp"
+#include "fs/request_user.hpp"
 #include "fs/size_limit.hpp"
 #include "fs/stale_indexes.hpp"
 #include "fs/timestamps.hpp"
@@ -20,8 +22,13 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Metalayers that are carried over to a rewritten container are read whole.
-constexpr std::size_t kMaxKeptMetalayer = std::size_t{64} << 20;
+/// Fixed metalayers that a new container takes over are read whole. They say what a frame is, and
+/// are not meant to be large.
+constexpr std::uint64_t kMostKeptMetalayers = std::uint64_t{4} << 20;
+/// What takes longer than others may have to wait for: so many bytes that are to be stored anew, or
+/// so many entries of an index.
+constexpr std::int64_t kLongRewrite = std::int64_t{64} << 20;
+constexpr std::int64_t kLongIndex = std::int64_t{8} << 20;
 /// More than this is staged in several steps: memory that is free again soon is used again.
 constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 
@@ -75,7 +82,7 @@ ContentCommit::~ContentCommit() {
     c.frozen_.reset();
     if (look_for_array_) c.view_is_settled_ = false;
     c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
-    c.account();
+    c.account_anew();
   }
   c.commit_mutex_.unlock();
 }
@@ -116,8 +123,19 @@ std::optional<frame::FrameSettings> ContentCommit::as_array() const {
   // One more says that it is an array.
   if (kept_metalayers().size() >= static_cast<std::size_t>(frame::kMaxMetalayers))
     return std::nullopt;
-  return array_frame_of(content_->services_.options, size_,
-                        [this](std::size_t size) { return read_start(size); });
+  auto frame = array_frame_of(content_->services_.options, size_,
+                              [this](std::size_t size) { return read_start(size); });
+  if (frame) {
+    const auto chunks = frame::array_chunk_count(*frame->array, frame->typesize);
+    if (!chunks || !can_be_rewritten(*chunks, content_->services_.cache.capacity()))
+      return std::nullopt;
+  }
+  return frame;
+}
+
+bool ContentCommit::takes_long() const {
+  if (view_ == nullptr) return false;
+  return new_frame_ ? view_->size() > kLongRewrite : snapshot_->info().nchunks > kLongIndex;
 }
 
 bool ContentCommit::keeps_array() const {
@@ -188,6 +206,7 @@ void ContentCommit::prepare(const StoredPlace& place) {
   if (reopens_ && !place.is_unlinked && (was_staged_ || !place.is_temporary)) reopen(place);
   content_->need_writer(place);
   choose(place);
+  if (kind_ == CommitKind::grouped && takes_long()) throw LongCommit(place.name);
   if (new_frame_)
     create(place);
   else
@@ -260,10 +279,17 @@ void ContentCommit::create(const StoredPlace& chosen) {
 
 std::vector<frame::Metalayer> ContentCommit::kept_metalayers() const {
   std::vector<frame::Metalayer> kept;
-  if (snapshot_)
-    for (const auto& entry : snapshot_->metalayers())
-      if (!frame::says_what_it_is(entry.name) && !changed_metalayer({LayerKind::fixed, entry.name}))
-        kept.push_back({entry.name, snapshot_->read_metalayer(entry)});
+  std::uint64_t size = 0;
+  if (snapshot_) {
+    for (const auto& entry : snapshot_->metalayers()) {
+      if (frame::says_what_it_is(entry.name) || changed_metalayer({LayerKind::fixed, entry.name}))
+        continue;
+      if ((size += entry.stored_size) > kMostKeptMetalayers)
+        throw std::system_error(EFBIG, std::generic_category(),
+                                "fixed metalayers of more than 4 MiB");
+      kept.push_back({entry.name, snapshot_->read_metalayer(entry)});
+    }
+  }
   for (const auto& [layer, value] : layer_->metalayers)
     if (layer.kind == LayerKind::fixed && value) kept.push_back({layer.name, *value});
   return kept;
@@ -278,8 +304,7 @@ void ContentCommit::copy_vlmetalayers() {
     if (entry.name == frame::kChecksumLayerName || tells_of_values(entry.name) ||
         changed_metalayer({LayerKind::variable, entry.name}))
       continue;
-    transaction_->set_vlmetalayer(
-        entry.name, snapshot_->read_vlmetalayer(entry, kMaxKeptMetalayer, thread_decoder()));
+    transaction_->copy_vlmetalayer(*snapshot_, entry);
   }
 }
 
@@ -354,6 +379,7 @@ void ContentCommit::publish() {
 
 void ContentCommit::finish() {
   Content& c = *content_;
+  const RequestUser on_whose_account(c.user());
   const auto snapshot = transaction_->finish();
   // Another program may have changed it by now: then that is not ours to finish.
   const bool is_ours = snapshot->is_as_taken();
@@ -373,7 +399,7 @@ void ContentCommit::finish() {
   c.frozen_.reset();
   if (!is_ours && !c.live_.has_contents()) c.size_ = c.view_->size();
   c.is_unsettled_ = false;
-  c.account();
+  c.account_anew();
   if (kind_ != CommitKind::staged) c.is_new_ = false;
   finished_ = true;
 }

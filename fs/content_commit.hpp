@@ -1,12 +1,14 @@
 #pragma once
 // One commit of one file's content, in steps that let many files share two flushes.
 
+#include <cerrno>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "fs/chunk_recoder.hpp"
@@ -23,6 +25,13 @@ enum class CommitKind {
   /// makes a file of SOURCE: needs no flush, and makes room in memory. Takes what comes first
   /// where much was written.
   staged,
+};
+
+/// A commit that shares its flushes would take so long that it had better be made alone.
+class LongCommit : public std::system_error {
+ public:
+  explicit LongCommit(const std::string& name)
+      : std::system_error(EAGAIN, std::generic_category(), name) {}
 };
 
 /// A commit that ends early, by an exception or by destruction, leaves what was written dirty.
@@ -43,7 +52,7 @@ class ContentCommit {
 
   /// All of a commit that is staged.
   void stage();
-  /// Encodes and writes everything to where no committed state reaches.
+  /// Encodes and writes everything to where no committed state reaches. Throws LongCommit.
   void write();
   /// Makes durable what write(), and later what publish() did.
   void flush();
@@ -74,6 +83,7 @@ class ContentCommit {
   bool keeps_array() const;
   bool can_edit() const;
   bool can_be_array() const;
+  bool takes_long() const;
   /// Sets new_frame_ where the container is written anew.
   void choose(const StoredPlace& place);
   /// Decides where what is committed goes, and opens or makes that.
@@ -90,6 +100,7 @@ class ContentCommit {
   void change_metalayers();
   void copy_vlmetalayers();
 
+  std::shared_ptr<void> take_working_memory() const;
   void fill();
   void fill_flat();
   void fill_array(const frame::ArrayInfo& array);

@@ -187,6 +187,7 @@ void Content::stop_following() {
   frozen_->merge(live_);
   live_ = std::move(*frozen_);
   frozen_.reset();
+  account_anew();
 }
 
 Content::Kept Content::keep_in(Refuge& refuge) {
@@ -248,7 +249,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
   }
   epoch_++;
   if (lost_something) epoch_after_loss_ = epoch_;
-  account();
+  account_anew();
   // Asked for before anybody can open the new state, whose open waits for it.
   const auto pages_forgotten = std::make_shared<std::atomic<bool>>(false);
   home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });

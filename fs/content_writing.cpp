@@ -6,6 +6,7 @@
 
 #include "frame/throw_errno.hpp"
 #include "fs/content.hpp"
+#include "fs/request_user.hpp"
 #include "fs/size_limit.hpp"
 #include "fs/stale_indexes.hpp"
 #include "fs/timestamps.hpp"
@@ -26,6 +27,11 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
     // The old one lets go of its node, under a lock that others take before this one.
     const WriteLock lock(mutex_);
     home_.swap(home);
+    if (const auto user = RequestUser::current(); user && *user != user_) {
+      services_.budget.change(user_, std::exchange(accounted_, 0), 0);
+      user_ = *user;
+      account();
+    }
   }
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
@@ -93,9 +99,13 @@ void Content::touch() {
   if (!services_.options.writeback) changed_ = modified_ = now();
 }
 
+StoredFile Content::stored_file() const {
+  return {view_.get(), snapshot_.get(), services_.options, services_.raw,
+          services_.cache.capacity()};
+}
+
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
-  fs::require_storable({view_.get(), snapshot_.get(), services_.options, services_.raw}, begin,
-                       end);
+  fs::require_storable(stored_file(), begin, end);
   const std::int64_t kept = std::min(live_.lower_end, frozen_ ? frozen_->lower_end : size_);
   if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
       !can_be_changed_in_part(snapshot_->info()))
@@ -148,7 +158,7 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
                        std::optional<std::uint64_t> epoch, const Write& write) {
   if (count == 0) return;
   const auto size = static_cast<std::int64_t>(count);
-  services_.budget.wait_for_room();
+  wait_for_room();
   changing([&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     const std::int64_t offset = at.value_or(size_);
@@ -186,9 +196,7 @@ void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
 
 void Content::require_storable(std::int64_t size) const {
   const ReadLock lock(mutex_);
-  if (size > size_)
-    fs::require_storable({view_.get(), snapshot_.get(), services_.options, services_.raw}, size_,
-                         size);
+  if (size > size_) fs::require_storable(stored_file(), size_, size);
 }
 
 void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
@@ -221,9 +229,15 @@ void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::ui
   });
 }
 
+void Content::wait_for_room() const { services_.budget.wait_for_room(user()); }
+
 void Content::set_metalayer(const LayerName& name, LayerChange value) {
   const WriteLock lock(mutex_);
-  live_.metalayers[name] = std::move(value);
+  const auto [known, is_new] = live_.metalayers.try_emplace(name);
+  if (!is_new) layers_memory_ -= memory_of(*known);
+  known->second = std::move(value);
+  layers_memory_ += memory_of(*known);
+  account();
   changed_ = now();
 }
 

@@ -288,6 +288,7 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
     fail(EOPNOTSUPP, name.name);
   change(node, home, [&](const std::shared_ptr<const OpenFile>& file) {
+    if (content) file->content->wait_for_room();
     put_metalayer(*file->content, name, content, flags);
   });
 }

@@ -10,8 +10,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Bytes of an open file whose header is of the usual size.
-constexpr std::size_t kUsualMemory = 8 << 10;
+/// Bytes that an open file takes beside what is read of it: handle, content, view, node, roughly.
+constexpr std::size_t kOpenCost = 3 << 10;
 /// A step of a search for the next hole or data, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kSeekStep = 64;
 
@@ -35,15 +35,13 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
 }
 
 FileView::FileView(ViewShape shape, FrameReader reader)
-    : shape_(std::move(shape)), reader_(std::move(reader)), held_(reader_.cache(), excess()) {
+    : shape_(std::move(shape)), reader_(std::move(reader)), held_(reader_.cache(), memory()) {
   const frame::FrameInfo& info = reader_.snapshot().info();
   if (shape_.blocked) geometry_.emplace(*info.array, info.typesize);
 }
 
-/// What an open file holds beyond what any would.
-std::size_t FileView::excess() const {
-  const std::size_t memory = reader_.snapshot().memory() + shape_.header.capacity();
-  return memory - std::min(memory, kUsualMemory);
+std::size_t FileView::memory() const {
+  return kOpenCost + reader_.snapshot().memory() + shape_.header.capacity();
 }
 
 const std::optional<std::string>& FileView::missing() const {

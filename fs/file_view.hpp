@@ -76,7 +76,8 @@ class FileView {
   /// The next hole or data of the contents; their end where there is none.
   std::int64_t seek_content(std::int64_t offset, bool want_hole) const;
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
-  std::size_t excess() const;
+  /// That an open file takes, in bytes.
+  std::size_t memory() const;
   void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   void read_blocked(std::int64_t offset, codec::MutableBytes out, bool kept_by_kernel) const;
   void prefetch_blocked(std::int64_t offset, std::int64_t size,

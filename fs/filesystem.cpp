@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <functional>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "frame/open.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/log.hpp"
 #include "fs/request_limits.hpp"
+#include "fs/request_user.hpp"
 #include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
@@ -22,6 +25,7 @@ namespace {
 
 using frame::throw_errno;
 
+/// Messages that are remembered, so that they are not repeated.
 constexpr std::size_t kMaxLogged = 10'000;
 
 /// The caller names the path in its message.
@@ -48,6 +52,17 @@ std::int64_t readahead_limit(std::size_t cache_size) {
 /// Bytes that may be dirty at once, as a part of the budget unless it is given.
 std::size_t dirty_limit(const MountOptions& options) {
   return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / 4;
+}
+
+/// Of the daemon: threads, directories, commits, and what is looked at for a moment.
+constexpr rlim_t kOtherDescriptors = 256;
+/// Of one handle: a frame and its writer's file, or a plain file, its pages' and the node's.
+constexpr std::size_t kDescriptorsOfReader = 1, kDescriptorsOfWriter = 3;
+
+std::size_t descriptors_for_files() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_last_error();
+  return static_cast<std::size_t>(limit.rlim_cur - std::min(limit.rlim_cur / 2, kOtherDescriptors));
 }
 
 constexpr int kStaleTries = 20;
@@ -95,6 +110,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, tree_, {options.raw, options.write.suffix}, lock),
+      listings_(cache_),
+      descriptors_(descriptors_for_files()),
       readahead_budget_(readahead_limit(options.cache_size)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       write_options_(options.write),
@@ -108,11 +125,12 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
   names_.set_contents(&contents_);
   if (!writable_) return;
   tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
-  committer_.start({[this](const std::error_code& error) { budget_.commit_ended(error); },
-                    [this] { root_.sync_all(); },
-                    [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
-                      return contents_.go_on(content, unfinished);
-                    }});
+  committer_.start(
+      {[this](uid_t user, const std::error_code& error) { budget_.commit_ended(user, error); },
+       [this] { root_.sync_all(); },
+       [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+         return contents_.go_on(content, unfinished);
+       }});
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 
@@ -127,6 +145,11 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
 Filesystem::Opened Filesystem::open(NodeId node, int flags) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && !writable_) throw_errno(EROFS, "open");
+  auto descriptors = descriptors_.take(writes ? kDescriptorsOfWriter : kDescriptorsOfReader);
+  if (!descriptors) {
+    log_once(fmt::format("user {} has too many files open", RequestUser::current().value_or(0)));
+    throw_errno(EMFILE, "open");
+  }
   return retrying_stale([&]() -> Opened {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
@@ -136,6 +159,7 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags) {
     try {
       open_into(*handle, entry, flags);
       const bool changed = tree_.take_change(node, entry);
+      handle->descriptors = std::move(descriptors);
       const std::uint64_t number = handles_.add(handle);
       if (handle->direct) direct_handles_++;
       return {number, changed};
@@ -226,21 +250,24 @@ std::uint64_t Filesystem::open_directory(NodeId node) {
   handle->node = node;
   {
     const MutexLock lock(handle->mutex);
-    handle->entries = std::make_shared<const DirectoryEntries>(tree_.list(node));
+    handle->listing = listings_.keep(node, tree_.list(node));
   }
   return directories_.add(std::move(handle));
 }
 
-std::shared_ptr<const Filesystem::DirectoryEntries> Filesystem::directory_entries(
-    std::uint64_t number, bool from_start) {
+std::shared_ptr<const DirectoryListing> Filesystem::directory_entries(std::uint64_t number,
+                                                                      bool from_start) {
   const auto handle = directories_.find(number);
   if (!handle) throw_errno(EBADF, "directory handle");
   const MutexLock lock(handle->mutex);
   // The first reading takes what opening has found.
-  if (from_start && handle->was_read)
-    handle->entries = std::make_shared<const DirectoryEntries>(tree_.list(handle->node));
+  if (from_start && handle->was_read) {
+    handle->listing.reset();
+    handle->listing = listings_.keep(handle->node, tree_.list(handle->node));
+  }
   handle->was_read = true;
-  return handle->entries;
+  if (!handle->listing) throw_errno(ENOMEM, "directory handle");
+  return handle->listing;
 }
 
 void Filesystem::release_directory(std::uint64_t number) {
@@ -249,7 +276,7 @@ void Filesystem::release_directory(std::uint64_t number) {
   if (!handle) return;
   const bool was_large = [&] {
     const MutexLock lock(handle->mutex);
-    return handle->entries->size() >= kLargeDirectory;
+    return handle->listing && handle->listing->entries.size() >= kLargeDirectory;
   }();
   handle.reset();
   // What listing it took lies between what is kept of its files.
@@ -292,10 +319,16 @@ void Filesystem::read_content(FileHandle& handle, std::int64_t offset, std::int6
 }
 
 void Filesystem::log_bad_data(NodeId node, const std::exception& error) {
-  const std::string path = tree_.told_path(node);
-  const MutexLock lock(log_mutex_);
-  if (logged_.size() >= kMaxLogged || !logged_.insert(path + ": " + error.what()).second) return;
-  log::error(fmt::format("{}: {}", path, error.what()));
+  log_once(fmt::format("{}: {}", tree_.told_path(node), error.what()));
+}
+
+void Filesystem::log_once(const std::string& message) {
+  {
+    const MutexLock lock(log_mutex_);
+    if (logged_.size() >= kMaxLogged) logged_.clear();
+    if (!logged_.insert(std::hash<std::string>()(message)).second) return;
+  }
+  log::error(message);
 }
 
 std::shared_ptr<const OpenFile> Filesystem::container(NodeId node) {

@@ -13,6 +13,8 @@
 #include "fs/attribute_cache.hpp"
 #include "fs/caller.hpp"
 #include "fs/classifier.hpp"
+#include "fs/directory_listings.hpp"
+#include "fs/fair_share.hpp"
 #include "fs/file_contents.hpp"
 #include "fs/handle_table.hpp"
 #include "fs/keyed_mutex.hpp"
@@ -57,14 +59,14 @@ class Filesystem {
     bool direct = false;                     ///< opened with O_DIRECT: short replies are allowed
     bool writes = false;                     ///< a container opened for writing
     std::unique_ptr<const PlainFile> plain;  ///< a plain file opened for writing
+    FairShare::Part descriptors;             ///< that it may keep open
     Readahead readahead;
   };
-  using DirectoryEntries = std::vector<Tree::DirectoryEntry>;
   struct DirectoryHandle {
     NodeId node = 0;
     Mutex mutex;
     bool was_read GUARDED_BY(mutex) = false;
-    std::shared_ptr<const DirectoryEntries> entries GUARDED_BY(mutex);
+    std::shared_ptr<const DirectoryListing> listing GUARDED_BY(mutex);
   };
 
   struct Opened {
@@ -78,7 +80,7 @@ class Filesystem {
   struct stat handle_attributes(std::uint64_t number);
   std::uint64_t open_directory(NodeId node);
   /// What the directory holds since it was last read from its start.
-  std::shared_ptr<const DirectoryEntries> directory_entries(std::uint64_t number, bool from_start);
+  std::shared_ptr<const DirectoryListing> directory_entries(std::uint64_t number, bool from_start);
   void release_directory(std::uint64_t number);
 
   /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
@@ -167,6 +169,7 @@ class Filesystem {
                            const std::string& value, int flags);
   SourceEntry check_attribute(NodeId node, const std::string& name);
   void log_bad_data(NodeId node, const std::exception& error);
+  void log_once(const std::string& message);
 
   SourceRoot root_;
   Stats stats_;
@@ -176,11 +179,13 @@ class Filesystem {
   Classifier classifier_;
   Tree tree_;
   Namespace names_;  ///< before whatever holds a content
+  DirectoryListings listings_;
+  FairShare descriptors_;
   HandleTable<FileHandle> handles_;
   HandleTable<DirectoryHandle> directories_;
   ReadaheadBudget readahead_budget_;
   Mutex log_mutex_;
-  std::unordered_set<std::string> logged_ GUARDED_BY(log_mutex_);
+  std::unordered_set<std::size_t> logged_ GUARDED_BY(log_mutex_);  ///< hashes of messages
   std::atomic<std::chrono::steady_clock::rep> last_release_;
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   const WriteOptions write_options_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/dist_sink.h>
@@ -16,7 +17,10 @@
 #include <unistd.h>
 
 #include "fs/file_error.hpp"
+#include "fs/log_allowance.hpp"
 #include "fs/printable.hpp"
+#include "fs/request_user.hpp"
+#include "fs/sync.hpp"
 
 namespace bloscfs::fs::log {
 namespace {
@@ -56,8 +60,28 @@ void use_sink(const spdlog::sink_ptr& sink, const std::string& pattern, const st
   place().set_sinks({sink});
 }
 
-void write(spdlog::level::level_enum level, std::string_view message) {
+void write_line(spdlog::level::level_enum level, std::string_view message) {
   spdlog::log(level, spdlog::string_view_t(printable(message)));
+}
+
+/// Bounds what comes of the requests of one user.
+void write(spdlog::level::level_enum level, std::string_view message) {
+  const auto user = RequestUser::current();
+  if (!user) return write_line(level, message);
+  static Mutex mutex;
+  static LogAllowance allowance;
+  LogAllowance::Verdict verdict{};
+  {
+    const MutexLock lock(mutex);
+    verdict = allowance.ask(*user, LogAllowance::Clock::now());
+  }
+  if (!verdict.may_be_told) return;
+  if (verdict.left_out > 0)
+    write_line(level, fmt::format("{} more messages of what user {} asked for were left out",
+                                  verdict.left_out, *user));
+  write_line(level, message);
+  if (verdict.is_last)
+    write_line(level, fmt::format("more messages of what user {} asks for are left out", *user));
 }
 
 }  // namespace

@@ -23,6 +23,8 @@ void use(frame::UniqueFd file);
 /// Opens a file for that, or makes one that only the owner may read. Throws FileError.
 frame::UniqueFd open_file(const std::string& path);
 
+/// What comes of the requests of one user (RequestUser) is told 100 times at once, then 10 times a
+/// minute; the rest is counted.
 void info(std::string_view message);
 void warn(std::string_view message);
 void error(std::string_view message);

@@ -29,6 +29,10 @@ struct LayerName {
 using LayerChange = std::shared_ptr<const std::vector<std::uint8_t>>;
 using LayerChanges = std::map<LayerName, LayerChange>;
 
+/// Bytes that changes take until they are committed, with what a commit makes of each.
+std::size_t memory_of(const LayerChanges::value_type& change);
+std::size_t memory_of(const LayerChanges& changes);
+
 /// The metalayers of one kind. Errors: as Snapshot::vlmetalayers().
 std::vector<frame::MetalayerEntry> entries_of(const frame::Snapshot& snapshot, LayerKind kind);
 /// Nullopt if there is none of that name.

@@ -43,7 +43,7 @@ void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted,
   if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
 }
 
-struct stat status_of(const frame::UniqueFd& file) {
+struct stat status_of_open(const frame::UniqueFd& file) {
   struct stat st {};
   if (::fstat(file.get(), &st) != 0) throw_errno(errno, "new file");
   return st;
@@ -132,7 +132,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
       const OnBehalfOf behalf(&caller);
       file = in.make_file(temporary, mode & kPermissions);
     }
-    const struct stat st = status_of(file);
+    const struct stat st = status_of_open(file);
     const NodeId made = names.entered_pending(directory, temporary, full_name, st);
     try {
       keeper.created(made, home(made), st);

@@ -91,7 +91,7 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
   const auto listing = fs.directory_entries(info->fh, offset == 0);
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
-  const auto& entries = *listing;
+  const auto& entries = listing->entries;
   for (auto i = static_cast<std::size_t>(std::max<off_t>(offset - kDots, 0));
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;

@@ -8,6 +8,7 @@
 
 #include "fs/filesystem.hpp"
 #include "fs/kernel_flush.hpp"
+#include "fs/request_user.hpp"
 #include "fs/sync.hpp"
 #include "fs/turns.hpp"
 
@@ -20,6 +21,7 @@ int errno_of(const std::exception& error, const char* operation) noexcept;
 /// Runs the body of an operation, whose last act is its reply; a failure is replied instead.
 template <typename Body>
 void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
+  const RequestUser on_whose_account(fuse_req_ctx(request)->uid);
   try {
     std::forward<Body>(body)();
   } catch (const std::exception& error) {

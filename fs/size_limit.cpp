@@ -33,6 +33,14 @@ void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t siz
   require(count <= max_chunk_count(frame::keeps_checksums(*file.snapshot)), size);
 }
 
+/// For changes of a part.
+void require_memory(const StoredFile& file) {
+  if (!can_be_encoded(file.snapshot->info().chunksize, file.memory))
+    throw std::system_error(EFBIG, std::generic_category(),
+                            fmt::format("chunks of {} bytes need more than cache_size",
+                                        file.snapshot->info().chunksize));
+}
+
 /// Without a NPY header an array grows by rows.
 void require_rows(const StoredFile& file, std::int64_t size) {
   const FrameInfo& info = file.snapshot->info();
@@ -47,8 +55,13 @@ void require_rows(const StoredFile& file, std::int64_t size) {
 
 /// As a frame that takes the place of what the file is.
 void require_flat(const StoredFile& file, std::int64_t size) {
-  require(chunks_of(size, min_flat_chunk(file.options)) <= max_chunk_count(file.options.checksum),
-          size);
+  const std::int64_t chunksize = min_flat_chunk(file.options);
+  require(chunks_of(size, chunksize) <= max_chunk_count(file.options.checksum), size);
+  const std::int64_t kept = file.view == nullptr ? 0 : std::min(size, file.view->size());
+  if (!can_be_rewritten(chunks_of(kept, chunksize), file.memory))
+    throw std::system_error(
+        EFBIG, std::generic_category(),
+        fmt::format("{} bytes cannot become a flat frame with this cache_size", kept));
 }
 
 }  // namespace
@@ -66,11 +79,13 @@ void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t s
   const bool keeps_size = size == file.view->size();
   if (shape.is_array || shape.blocked) {
     const bool keeps_header = begin >= static_cast<std::int64_t>(shape.header.size());
+    if ((keeps_size && keeps_header) || file.raw) require_memory(file);
     if (keeps_size && keeps_header) return require_chunks(file, info.nchunks, size);
     return file.raw ? require_rows(file, size) : require_flat(file, size);
   }
   if (info.variable_chunks && keeps_size) return require_chunks(file, info.nchunks, size);
   if (info.variable_chunks || info.chunksize <= 0) return require_flat(file, size);
+  require_memory(file);
   require_chunks(file, chunks_of(size, info.chunksize), size);
 }
 

@@ -65,6 +65,7 @@ class Tree {
     std::string full_name;
     mode_t type = 0;  ///< S_IF*
     ino_t inode = 0;
+    bool operator==(const DirectoryEntry&) const = default;
   };
   /// The same for an entry of list().
   std::optional<Found> enter(NodeId directory, const DirectoryEntry& entry);

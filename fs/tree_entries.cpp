@@ -1,7 +1,6 @@
 // What SOURCE has under paths and names, as the mount shows it.
 
 #include <algorithm>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -209,21 +208,29 @@ std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> pres
     const auto found = seen.find(name);
     if (found == seen.end()) continue;
     const Sight& sight = found->second;
-    named.push_back({name, sight.shown});
-    entries.push_back({{}, std::move(name), sight.type, sight.inode});
+    named.push_back({std::move(name), sight.shown});
+    entries.push_back({{}, {}, sight.type, sight.inode});
   }
   std::vector<std::string> shown = shown_names(named);
-  for (std::size_t i = 0; i < entries.size(); i++) entries[i].shown_name = std::move(shown[i]);
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    entries[i].shown_name = std::move(shown[i]);
+    entries[i].full_name = std::move(named[i].full_name);
+  }
   return entries;
 }
 
 std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path) {
   if (is_virtual(directory)) return {single().value()};
-  std::set<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(path)) present.insert(std::move(entry.name));
-  const MutexLock lock(mutex_);
-  for (const Node* node : nodes_.pending_in(directory)) present.insert(*node->rare().wanted_name);
-  return {present.begin(), present.end()};
+  std::vector<std::string> present;
+  for (SourceRoot::Entry& entry : root_.list(path)) present.push_back(std::move(entry.name));
+  {
+    const MutexLock lock(mutex_);
+    for (const Node* node : nodes_.pending_in(directory))
+      present.push_back(*node->rare().wanted_name);
+  }
+  std::sort(present.begin(), present.end());
+  present.erase(std::unique(present.begin(), present.end()), present.end());
+  return present;
 }
 
 }  // namespace bloscfs::fs

@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <xxhash.h>
 
+#include "codec/chunk_encoder.hpp"
 #include "frame/frame_snapshot.hpp"
 #include "tests/frame/random_edit.hpp"
 
@@ -14,16 +15,15 @@ namespace {
 
 /// Compares every recorded sum with one of the chunk's stored bytes.
 void check_sums(const Snapshot& snapshot) {
-  const auto& frame = dynamic_cast<const FrameSnapshot&>(snapshot);
   codec::BlockDecoder decoder;
   for (std::int64_t chunk = 0; chunk < snapshot.info().nchunks; ++chunk) {
     const auto page = snapshot.read_page(snapshot.page_of_chunk(chunk, nullptr), nullptr, decoder);
     const ChunkPlace place = page->place(chunk);
     std::uint64_t expected = 0;
     if (place.special == codec::SpecialValue::none) {
-      Buffer stored;
-      frame.for_each_part(
-          place, [&](Bytes part) { stored.insert(stored.end(), part.begin(), part.end()); });
+      const OpenedChunk opened = snapshot.open_chunk(place, 1 << 20);
+      Buffer stored(static_cast<std::size_t>(opened.chunk.header().cbytes));
+      snapshot.read_stored(opened, {0, std::ssize(stored)}, stored);
       expected = XXH3_64bits(stored.data(), stored.size());
     }
     const auto recorded = snapshot.recorded_checksum(chunk, decoder);
@@ -58,22 +58,46 @@ BOOST_AUTO_TEST_CASE(are_kept_up_in_contiguous_frames) { check_kept_up(Container
 
 BOOST_AUTO_TEST_CASE(are_kept_up_in_sparse_frames) { check_kept_up(ContainerKind::sframe); }
 
-BOOST_AUTO_TEST_CASE(are_computed_for_chunks_that_are_there) {
+BOOST_AUTO_TEST_CASE(are_kept_no_more_without_their_layer) {
   const auto disk = MemoryDisk::make();
-  Buffer content = pattern(20000, 1);
-  std::fill(content.begin() + 4096, content.begin() + 8192, std::uint8_t{0});
-  const auto writer = make_frame(disk, "f", content);
-  auto transaction = writer->begin();
-  transaction->set_checksums(true);
-  put_content(*transaction, 3, pattern(4096, 2));
-  BOOST_CHECK_NO_THROW(transaction->set_checksums(true));  // kept already
-  check_sums(*transaction->commit());
-  transaction = writer->begin();
+  FrameSettings settings = small_chunks();
+  settings.checksums = true;
+  const auto writer = make_frame(disk, "f", pattern(20000, 1), settings);
+  const auto transaction = writer->begin();
   BOOST_TEST(transaction->remove_vlmetalayer("bloscfs.xxh3"));
+  BOOST_TEST(!transaction->remove_vlmetalayer("bloscfs.xxh3"));
   put_content(*transaction, 3, pattern(4096, 3));
-  BOOST_CHECK_THROW(transaction->set_checksums(true), std::logic_error);
   codec::BlockDecoder decoder;
   BOOST_CHECK(!transaction->commit()->recorded_checksum(0, decoder));
+}
+
+/// Changes a frame with that layer; true if it keeps checksums then.
+bool keeps_layer(const Buffer& layer) {
+  FrameBuilder frame = simple_frame(pattern(4 * 4096, 1), 4096, 512);
+  frame.vlmetalayers = {{"bloscfs.xxh3", layer}, {"other", make_memcpy_chunk(pattern(16, 1), 8)}};
+  const auto disk = MemoryDisk::make();
+  disk->put("f", frame.build());
+  const auto writer = open_writer(disk, "f");
+  const auto transaction = writer->begin();
+  put_content(*transaction, 0, pattern(4096, 2));
+  const auto snapshot = transaction->commit();
+  codec::BlockDecoder decoder;
+  return snapshot->vlmetalayers().size() == 2 && snapshot->recorded_checksum(0, decoder);
+}
+
+// To compute them for all chunks again would take as long, and as much memory, as a file wants.
+BOOST_AUTO_TEST_CASE(that_cannot_be_read_are_dropped) {
+  BOOST_TEST(keeps_layer(make_memcpy_chunk(pattern(32, 1), 8)));
+  BOOST_TEST(!keeps_layer(pattern(40, 1)));
+  // Another size of items, and blocks of 2 MiB.
+  BOOST_TEST(!keeps_layer(make_memcpy_chunk(pattern(32, 1), 4)));
+  Buffer compressible = pattern(4 << 20, 1);
+  for (std::uint8_t& byte : compressible) byte &= 3;
+  codec::EncodeSettings settings;
+  settings.typesize = 8;
+  settings.blocksize = 2 << 20;
+  Buffer chunk = codec::ChunkEncoder(settings).encode_stored(compressible);
+  BOOST_TEST(!keeps_layer(chunk));
 }
 
 BOOST_AUTO_TEST_CASE(of_a_frame_of_zeros_take_no_space) {

@@ -86,7 +86,8 @@ class Home : public ContentHome {
 struct Parts {
   explicit Parts(bool raw_views = false) : raw(raw_views) {
     committer.start(
-        {[this](const std::error_code& error) { budget.commit_ended(error); }, [] { ::sync(); }});
+        {[this](uid_t user, const std::error_code& error) { budget.commit_ended(user, error); },
+         [] { ::sync(); }});
   }
   ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }

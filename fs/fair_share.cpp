@@ -1,0 +1,33 @@
+#include "fs/fair_share.hpp"
+
+#include "fs/request_user.hpp"
+
+namespace bloscfs::fs {
+
+FairShare::Part FairShare::take(std::size_t amount) { return take(amount, false); }
+
+FairShare::Part FairShare::take_one(std::size_t amount) { return take(amount, true); }
+
+FairShare::Part FairShare::take(std::size_t amount, bool first_is_free) {
+  const uid_t user = RequestUser::current().value_or(0);
+  const MutexLock lock(mutex_);
+  const auto known = by_user_.find(user);
+  const std::size_t mine = known == by_user_.end() ? 0 : known->second;
+  const std::size_t others = taken_ - mine;
+  const std::size_t share = others < limit_ ? (limit_ - others) / 2 : 0;
+  const bool fits = mine <= share && amount <= share - mine;
+  if (!fits && !(first_is_free && mine == 0)) return {};
+  if (amount > 0) by_user_[user] += amount;
+  taken_ += amount;
+  return {*this, user, amount};
+}
+
+void FairShare::give_back(uid_t user, std::size_t amount) {
+  if (amount == 0) return;
+  const MutexLock lock(mutex_);
+  taken_ -= amount;
+  const auto known = by_user_.find(user);
+  if ((known->second -= amount) == 0) by_user_.erase(known);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,218 @@
+// A mount for all: what one user asks for does not take from the others what they need.
+
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/frame/frame_builder.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr uid_t kUser = 70001, kOther = 70002;
+
+/// A SOURCE with a directory of each user's, "a" of one and "b" of the other.
+struct TwoUsers {
+  explicit TwoUsers(MountSettings settings = {}) : mount_settings(std::move(settings)) {
+    mount_settings.options.push_back("allow_other");
+    fs_std::permissions(source.path(), fs_std::perms(0755));
+    fs_std::create_directory(source / "a");
+    fs_std::create_directory(source / "b");
+    BOOST_REQUIRE(::chown((source / "a").c_str(), kUser, kUser) == 0);
+    BOOST_REQUIRE(::chown((source / "b").c_str(), kOther, kOther) == 0);
+  }
+  Mount& mounted() {
+    if (!mount) {
+      mount.emplace(source.path(), mount_settings);
+      fs_std::permissions(mount->path().parent_path(), fs_std::perms(0755));
+    }
+    return *mount;
+  }
+  /// A script of a user's, in his directory of the mount.
+  ProcessResult run_as(uid_t user, const std::string& script) {
+    ProcessSettings settings;
+    settings.uid = user;
+    return run({"sh", "-c",
+                "cd '" + (mounted() / (user == kUser ? "a" : "b")).string() + "' && " + script},
+               settings);
+  }
+
+  TempDir source;
+  MountSettings mount_settings;
+  std::optional<Mount> mount;
+};
+
+std::size_t count_of(const std::string& what, const std::string& text) {
+  std::size_t count = 0;
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) count++;
+  return count;
+}
+
+bool is_stored(const fs_std::path& file, const std::string& text) {
+  try {
+    return fs_std::exists(file) && fs_std::file_size(file) >= text.size();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(shares)
+
+BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others, *precondition(needs_fuse_as_root)) {
+  const TempDir programs;
+  const fs_std::path program = programs / "bloscfs";
+  write_file(program, "#!/bin/sh\nulimit -n 1024\nexec '" + bloscfs_program() + "' \"$@\"\n");
+  fs_std::permissions(program, fs_std::perms(0755));
+  MountSettings settings;
+  settings.program = program;
+  TwoUsers users(settings);
+  for (const char* in : {"a", "b"})
+    for (int i = 0; i < 1000; i++)
+      write_file(users.source / in / std::to_string(i), std::string("text"));
+  users.mounted();
+  const std::string open_many =
+      "exec python3 -c \"\nimport os, time\nfds = []\ntry:\n  for i in range(1000): "
+      "fds.append(os.open(str(i), os.O_RDONLY))\nexcept OSError as error: print(error.errno, "
+      "flush=True)\nprint(len(fds), flush=True)\ntime.sleep(100)\"";
+  const TempDir logs;
+  ProcessSettings as_user;
+  as_user.uid = kUser;
+  Child holder(
+      {"sh", "-c", "ulimit -n 4096; cd '" + (users.mounted() / "a").string() + "' && " + open_many},
+      logs / "log", as_user);
+  std::string said;
+  BOOST_TEST_REQUIRE(comes_true([&] {
+    const auto bytes = read_file(logs / "log");
+    said.assign(bytes.begin(), bytes.end());
+    return count_of("\n", said) == 2;
+  }));
+  BOOST_TEST(said.starts_with(std::to_string(EMFILE) + "\n"), said);
+  const auto result = users.run_as(kOther, "for i in 1 2 3 4 5; do cat $i; done");
+  BOOST_TEST(result.out == "texttexttexttexttext", result.description());
+  BOOST_TEST(count_of("user 70001 has too many files open", users.mounted().log()) == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(of_the_log_are_left_to_others, *precondition(needs_fuse_as_root)) {
+  TwoUsers users;
+  const ByteVector frame = flat_frame(std::string("contents"));
+  const ByteVector damaged(frame.begin(), frame.begin() + 100);
+  for (int i = 0; i < 3000; i++)
+    write_file(users.source / "a" / ("mine" + std::to_string(i) + ".b2frame"), damaged);
+  write_file(users.source / "b" / "theirs.b2frame", damaged);
+  users.mounted();
+  users.run_as(kUser, "ls -l >/dev/null");
+  users.run_as(kOther, "ls -l >/dev/null");
+  const std::string log = users.mounted().log();
+  BOOST_TEST(count_of("mine", log) >= 100u);
+  BOOST_TEST(count_of("mine", log) < 200u);
+  BOOST_TEST(count_of("more messages of what user 70001", log) <= 1u);
+  BOOST_TEST(count_of("more messages of what user 70001 asks for are left out", log) == 1u);
+  BOOST_TEST(count_of("theirs", log) == 1u);
+}
+
+/// A frame that needs a lock for every change, and another program that holds that.
+BOOST_AUTO_TEST_CASE(of_commits_are_left_to_others, *precondition(needs_fuse_as_root)) {
+  MountSettings settings;
+  settings.options = {"locking", "dirty_limit=1M", "cache_size=16M"};
+  TwoUsers users(settings);
+  const fs_std::path locked = users.source / "a" / "locked.b2frame";
+  write_file(locked, flat_frame(make_contents("noise", 1, 1 << 20, 1)));
+  write_file(locked.string() + ".b2lock", std::string(16, '\0'));
+  for (const fs_std::path& path : {locked, fs_std::path(locked.string() + ".b2lock")})
+    BOOST_REQUIRE(::chown(path.c_str(), kUser, kUser) == 0);
+  users.mounted();
+  const Fd mine(open((users.mounted() / "a" / "locked").c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_REQUIRE(mine);
+  const TempDir logs;
+  Child holder({"flock", "--no-fork", locked.string() + ".b2lock", "sleep", "100"}, logs / "log");
+  ProcessSettings as_user;
+  as_user.uid = kUser;
+  const Child writer({"sh", "-c",
+                      "cd '" + (users.mounted() / "a").string() +
+                          "' && exec dd if=/dev/urandom of=locked bs=64k count=16 conv=notrunc"},
+                     logs / "writer", as_user);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; i++) {
+    const auto result =
+        users.run_as(kOther, "head -c 3000000 /dev/urandom > f" + std::to_string(i));
+    BOOST_TEST(result.ok(), result.description());
+  }
+  BOOST_TEST(comes_true([&] {
+    return is_stored(users.source / "b" / "f0.b2frame", std::string(2900000, ' ')) &&
+           is_stored(users.source / "b" / "f2.b2frame", std::string(2900000, ' '));
+  }));
+  // 5 s, and the time that three files take on a slow machine.
+  BOOST_TEST(Seconds(std::chrono::steady_clock::now() - begin).count() < 15.0);
+}
+
+BOOST_AUTO_TEST_CASE(of_time_are_left_to_others_by_damaged_checksums,
+                     *precondition(needs_fuse_as_root)) {
+  frame::test::FrameBuilder damaged =
+      frame::test::simple_frame(make_contents("noise", 1, std::size_t{64} << 20, 1), 4096, 4096);
+  damaged.vlmetalayers = {{"bloscfs.xxh3", frame::test::pattern(40, 1)}};
+  TwoUsers users;
+  write_file(users.source / "a" / "damaged.b2frame", damaged.build());
+  BOOST_REQUIRE(::chown((users.source / "a" / "damaged.b2frame").c_str(), kUser, kUser) == 0);
+  users.mounted();
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(users.run_as(kUser, "printf x | dd of=damaged conv=notrunc 2>/dev/null").ok());
+  BOOST_TEST(users.run_as(kOther, "echo text > f").ok());
+  BOOST_TEST(comes_true([&] { return is_stored(users.source / "b" / "f.b2frame", "text"); }));
+  BOOST_TEST(users.mounted().unmount().ok(), users.mounted().log());
+  BOOST_TEST(Seconds(std::chrono::steady_clock::now() - begin).count() < 15.0);
+}
+
+// What they are rewritten to takes a while, and nobody else's files wait for that.
+BOOST_AUTO_TEST_CASE(of_time_are_left_to_others_by_large_rewrites,
+                     *precondition(needs_fuse_as_root)) {
+  constexpr std::int32_t kChunk = 1 << 20, kChunks = 8 << 10;
+  frame::test::FrameBuilder array;
+  array.typesize = 1;
+  array.chunksize = array.blocksize = kChunk;
+  array.nbytes = std::int64_t{kChunk} * kChunks;
+  ByteVector b2nd = b2nd_metalayer({array.nbytes}, "|u1");
+  // The extents of chunks and blocks, which that makes as large as the array.
+  for (std::size_t at = 0; at + 5 <= b2nd.size(); at++)
+    if (b2nd[at] == 0xd2) {
+      b2nd[at + 1] = 0, b2nd[at + 2] = 0x10, b2nd[at + 3] = b2nd[at + 4] = 0;
+      at += 4;
+    }
+  array.metalayers = {{"b2nd", b2nd}};
+  // No zeros, which are soon written.
+  array.index_chunk = frame::test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0}, kChunks * 8);
+  array.chunk_area = encode_copied_chunk(make_contents("floats", 1, kChunk, 1), 1);
+  TwoUsers users;
+  write_file(users.source / "a" / "large.b2nd", array.build());
+  BOOST_REQUIRE(::chown((users.source / "a" / "large.b2nd").c_str(), kUser, kUser) == 0);
+  users.mounted();
+  BOOST_TEST(users.run_as(kUser, "printf x | dd of=large.npy conv=notrunc 2>/dev/null").ok());
+  std::this_thread::sleep_for(std::chrono::seconds(5));
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(users.run_as(kOther, "echo text > f").ok());
+  BOOST_TEST(comes_true([&] { return is_stored(users.source / "b" / "f.b2frame", "text"); }));
+  BOOST_TEST(Seconds(std::chrono::steady_clock::now() - begin).count() < 8.0);
+  users.mounted().signal(SIGKILL);
+  users.mounted().wait(Seconds(10));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
