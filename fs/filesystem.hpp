@@ -21,6 +21,7 @@
 #include "fs/plain_file.hpp"
 #include "fs/readahead.hpp"
 #include "fs/source_root.hpp"
+#include "fs/surroundings.hpp"
 #include "fs/tree.hpp"
 #include "fs/worker_pool.hpp"
 
@@ -30,7 +31,8 @@ namespace bloscfs::fs {
 struct MountSource {
   frame::UniqueFd root;               ///< the mirrored directory, or the one that holds the frame
   std::optional<std::string> single;  ///< full name of the only entry shown
-  dev_t own_device = 0;               ///< of the mount that shows it, once there is one
+  Surroundings surroundings;
+  dev_t own_device = 0;  ///< of the mount that shows it, once there is one
 };
 
 /// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
@@ -164,6 +166,7 @@ class Filesystem {
   SourceEntry check_attribute(NodeId node, const std::string& name);
   void log_bad_data(NodeId node, const std::exception& error);
 
+  const Surroundings surroundings_;
   SourceRoot root_;
   Stats stats_;
   const ReaderSettings reader_settings_;

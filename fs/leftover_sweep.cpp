@@ -1,6 +1,5 @@
 #include "fs/leftover_sweep.hpp"
 
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -19,23 +18,6 @@
 #include "fs/timestamps.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-/// True if a mount of a directory above can have files in this one.
-bool is_below_another_mount(const SourceRoot& root, bool is_single) {
-  std::error_code error;
-  auto path =
-      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(root.descriptor()), error);
-  if (error) return true;
-  if (is_single && is_locked_by_other(path)) return true;
-  while (path.has_relative_path()) {
-    path = path.parent_path();
-    if (is_locked_by_other(path)) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
                              const std::optional<std::string>& single, Journal* journal)
@@ -55,7 +37,6 @@ bool LeftoverSweep::is_old(const struct stat& st) const {
 }
 
 void LeftoverSweep::run() {
-  if (is_below_another_mount(root_, single_.has_value())) return;
   Makers makers = std::make_shared<TemporaryMakers>();
   if (journal_ != nullptr) makers = std::make_shared<TemporaryMakers>(journal_->makers());
   try {
