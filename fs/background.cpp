@@ -32,7 +32,8 @@ constexpr const char* kContext = "going into the background";
 
 }  // namespace
 
-Background::Background() {
+Background::Background() : nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
+  if (!nothing_) frame::throw_errno(errno, kContext);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno(errno, kContext);
   const frame::UniqueFd told(ends[0]);
@@ -49,14 +50,13 @@ Background::Background() {
 }
 
 void Background::leave_caller() {
-  const frame::UniqueFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!nothing) frame::throw_errno(errno, kContext);
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::dup2(nothing.get(), fd) < 0) frame::throw_errno(errno, kContext);
+    if (::dup2(nothing_.get(), fd) < 0) frame::throw_errno(errno, kContext);
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, 0);
   if (::write(ready_.get(), "", 1) != 1) frame::throw_errno(errno, kContext);
   ready_.reset();
+  nothing_.reset();
 }
 
 }  // namespace bloscfs::fs

@@ -18,7 +18,8 @@ class Background {
   void leave_caller();
 
  private:
-  frame::UniqueFd ready_;  ///< the child's end of a pipe: a byte says that it is
+  frame::UniqueFd nothing_;  ///< what the standard streams become
+  frame::UniqueFd ready_;    ///< the child's end of a pipe: a byte says that it is
 };
 
 }  // namespace bloscfs::fs

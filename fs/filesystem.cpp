@@ -93,23 +93,26 @@ MountSource open_source(const std::string& path, bool raw) {
   if (!snapshot) {
     if (!S_ISDIR(st.st_mode))
       throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
-    return {open_directory_path(resolved), std::nullopt};
+    return {open_directory_path(resolved), std::nullopt, Surroundings(resolved, std::nullopt)};
   }
   view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
   const std::size_t slash = resolved.rfind('/');
-  return {open_directory_path(resolved.substr(0, slash + 1)), resolved.substr(slash + 1)};
+  const std::string directory = resolved.substr(0, std::max<std::size_t>(slash, 1));
+  const std::string name = resolved.substr(slash + 1);
+  return {open_directory_path(directory), name, Surroundings(directory, name)};
 }
 
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
                        MountLock* lock)
-    : root_(std::move(source.root),
+    : surroundings_(std::move(source.surroundings)),
+      root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, stats_),
       attributes_(cache_, options.cache_size),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
-      names_(root_, tree_, {options.raw, options.write.suffix}, lock),
+      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       listings_(cache_),
       descriptors_(descriptors_for_files()),
       readahead_budget_(readahead_limit(options.cache_size)),
@@ -131,6 +134,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
        [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
          return contents_.go_on(content, unfinished);
        }});
+  if (surroundings_.is_below_another_mount()) return;
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
 

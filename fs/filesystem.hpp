@@ -24,6 +24,7 @@
 #include "fs/plain_file.hpp"
 #include "fs/readahead.hpp"
 #include "fs/source_root.hpp"
+#include "fs/surroundings.hpp"
 #include "fs/tree.hpp"
 #include "fs/worker_pool.hpp"
 
@@ -33,7 +34,8 @@ namespace bloscfs::fs {
 struct MountSource {
   frame::UniqueFd root;               ///< the mirrored directory, or the one that holds the frame
   std::optional<std::string> single;  ///< full name of the only entry shown
-  dev_t own_device = 0;               ///< of the mount that shows it, once there is one
+  Surroundings surroundings;
+  dev_t own_device = 0;  ///< of the mount that shows it, once there is one
 };
 
 /// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
@@ -171,6 +173,7 @@ class Filesystem {
   void log_bad_data(NodeId node, const std::exception& error);
   void log_once(const std::string& message);
 
+  const Surroundings surroundings_;
   SourceRoot root_;
   Stats stats_;
   const ReaderSettings reader_settings_;

@@ -1,7 +1,6 @@
 #include "fs/leftover_sweep.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <span>
 #include <system_error>
 #include <utility>
@@ -26,20 +25,6 @@ namespace {
 /// Files that are removed under one lock on names.
 constexpr std::size_t kOrphansAtOnce = 64;
 
-/// True if a mount of a directory above can have files in this one.
-bool is_below_another_mount(const SourceRoot& root, bool is_single) {
-  std::error_code error;
-  auto path =
-      std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(root.descriptor()), error);
-  if (error) return true;
-  if (is_single && is_locked_by_other(path)) return true;
-  while (path.has_relative_path()) {
-    path = path.parent_path();
-    if (is_locked_by_other(path)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 LeftoverSweep::LeftoverSweep(const SourceRoot& root, Tree& tree,
@@ -60,7 +45,6 @@ bool LeftoverSweep::is_old(const struct stat& st) const {
 }
 
 void LeftoverSweep::run() {
-  if (is_below_another_mount(root_, single_.has_value())) return;
   Makers makers = std::make_shared<TemporaryMakers>();
   if (journal_ != nullptr) makers = std::make_shared<TemporaryMakers>(journal_->makers());
   try {

@@ -25,7 +25,8 @@ namespace bloscfs::fs {
 class LeftoverSweep {
  public:
   /// `single`: the name of a mount's only container, beside which the mount has temporaries, too.
-  /// `journal`, of SOURCE, may be null.
+  /// `journal`, of SOURCE, may be null. Not to be made where a mount of a directory above can have
+  /// files in SOURCE.
   LeftoverSweep(const SourceRoot& root, Tree& tree, const std::optional<std::string>& single,
                 Journal* journal);
   /// Ends it where it is.

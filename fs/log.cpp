@@ -26,6 +26,7 @@ namespace bloscfs::fs::log {
 namespace {
 
 constexpr const char* kFullPattern = "%+";
+constexpr const char* kLogName = "bloscfs";
 
 /// spdlog's own sinks open files by name, with the mode that the umask leaves.
 class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
@@ -94,7 +95,7 @@ void use(Target target) {
       return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "b2frame: %v", "\n");
     case Target::system_log:
       return use_sink(
-          std::make_shared<spdlog::sinks::syslog_sink_mt>("bloscfs", LOG_PID, LOG_USER, true), "%v",
+          std::make_shared<spdlog::sinks::syslog_sink_mt>(kLogName, LOG_PID, LOG_USER, true), "%v",
           "");
   }
 }
@@ -102,6 +103,8 @@ void use(Target target) {
 void use(frame::UniqueFd file) {
   use_sink(std::make_shared<FileSink>(std::move(file)), kFullPattern, "\n");
 }
+
+void connect_system_log() { ::openlog(kLogName, LOG_PID | LOG_NDELAY, LOG_USER); }
 
 frame::UniqueFd open_file(const std::string& path) {
   // Whoever reads a pipe slowly must not keep the daemon waiting.

@@ -20,6 +20,9 @@ void use(Target target);
 /// Appends messages to a file, in the form that terminals get. What cannot be written is lost.
 void use(frame::UniqueFd file);
 
+/// Connects to the system's log, so that it can be used where its socket is not to be seen.
+void connect_system_log();
+
 /// Opens a file for that, or makes one that only the owner may read. Throws FileError.
 frame::UniqueFd open_file(const std::string& path);
 

@@ -42,6 +42,15 @@ std::vector<MountEntry> mount_table() {
   return entries;
 }
 
+std::vector<std::string> mount_points_below(const std::string& directory) {
+  const std::string inside = directory.ends_with('/') ? directory : directory + "/";
+  std::vector<std::string> points;
+  for (const MountEntry& entry : mount_table())
+    if (entry.point.starts_with(inside) && entry.point != inside)
+      points.push_back(entry.point.substr(inside.size()));
+  return points;
+}
+
 std::optional<MountEntry> find_bloscfs_mount(const std::string& source, bool writable) {
   for (const MountEntry& entry : mount_table()) {
     if (entry.type != "fuse.bloscfs" || (writable && entry.read_only)) continue;

@@ -18,6 +18,9 @@ struct MountEntry {
 /// In the order in which they were mounted; empty where /proc cannot be read.
 std::vector<MountEntry> mount_table();
 
+/// What is mounted below a directory, which is given as an absolute path: paths from there.
+std::vector<std::string> mount_points_below(const std::string& directory);
+
 /// The first bloscfs mount of `source`, by whatever path it was mounted; only of those that can
 /// write if `writable`. A mount in another namespace is not seen.
 std::optional<MountEntry> find_bloscfs_mount(const std::string& source, bool writable = false);

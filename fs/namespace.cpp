@@ -57,8 +57,9 @@ bool is_chunk_file(const std::string& name, const struct stat& st, const struct 
 
 }  // namespace
 
-Namespace::Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock)
-    : root_(root), tree_(tree), services_{root, tree, std::move(policy), lock} {}
+Namespace::Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
+                     NamingPolicy policy, MountLock* lock)
+    : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy), lock} {}
 
 Contents& Namespace::contents() const {
   if (contents_ == nullptr) throw_errno(EROFS, "contents");

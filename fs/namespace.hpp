@@ -43,7 +43,8 @@ struct NewAttributes {
 class Namespace {
  public:
   /// `lock` is that of a writable mount, and null otherwise.
-  Namespace(const SourceRoot& root, Tree& tree, NamingPolicy policy, MountLock* lock);
+  Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
+            NamingPolicy policy, MountLock* lock);
 
   /// Before the first change; `contents` may be null and outlives the mount.
   void set_contents(Contents* contents) { contents_ = services_.contents = contents; }

@@ -12,6 +12,7 @@
 #include "fs/freed_names.hpp"
 #include "fs/mount_lock.hpp"
 #include "fs/source_root.hpp"
+#include "fs/surroundings.hpp"
 #include "fs/tree.hpp"
 #include "fs/tree_changes.hpp"
 
@@ -26,6 +27,7 @@ struct NamingPolicy {
 /// What all changes of names of a mount share.
 struct NameServices {
   const SourceRoot& root;
+  const Surroundings& surroundings;
   Tree& tree;
   NamingPolicy policy;
   MountLock* lock = nullptr;     ///< of a writable mount

@@ -70,6 +70,13 @@ std::string path_option(std::string_view option, std::string_view value) {
   return path;
 }
 
+SandboxPolicy sandbox_option(std::string_view value) {
+  if (value == "auto") return SandboxPolicy::automatic;
+  if (value == "off") return SandboxPolicy::off;
+  if (value == "require") return SandboxPolicy::required;
+  refuse("sandbox", value, "wanted auto, off or require");
+}
+
 using Setter = void (*)(MountOptions&, std::string_view value);
 
 struct OwnOption {
@@ -156,6 +163,9 @@ const std::array kOwnOptions = {
     OwnOption{"log", true,
               [](MountOptions& o, std::string_view v) { o.log_file = path_option("log", v); },
               "append messages to this file (syslog, with -f stderr)"},
+    OwnOption{"sandbox", true,
+              [](MountOptions& o, std::string_view v) { o.sandbox = sandbox_option(v); },
+              "auto, off, or require: no mount unless all of it can be had (auto)"},
     OwnOption{"uid", true,
               [](MountOptions& o, std::string_view v) {
                 o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId));

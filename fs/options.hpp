@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/sandbox_policy.hpp"
 #include "fs/tree.hpp"
 #include "fs/write_options.hpp"
 
@@ -29,6 +30,7 @@ struct MountOptions {
   bool remount = false;            ///< the mount is there: flags of passed_on are all that counts
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   std::string log_file;            ///< empty: syslog, or stderr in the foreground
+  SandboxPolicy sandbox = SandboxPolicy::automatic;
   OwnerOverride owner;
   WriteOptions write;
   /// Options for libfuse and the kernel, as given.

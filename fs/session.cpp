@@ -16,6 +16,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -31,6 +32,7 @@
 #include "fs/on_behalf.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_cells.hpp"
+#include "fs/sandbox.hpp"
 #include "fs/turns.hpp"
 #include "fs/wait_notice.hpp"
 
@@ -142,11 +144,9 @@ void raise_kernel_readahead(const std::optional<MountEntry>& mount) {
 }
 
 /// Else a part of SOURCE would be missing without a word.
-void tell_left_out(const std::string& source) {
-  const std::string inside = source.ends_with('/') ? source : source + "/";
-  for (const MountEntry& entry : mount_table())
-    if (entry.point.starts_with(inside) && entry.point != inside)
-      log::warn(entry.point + ": another filesystem, left out without -o cross_mounts");
+void tell_left_out(const std::filesystem::path& source) {
+  for (const std::string& point : mount_points_below(source))
+    log::warn((source / point).string() + ": another filesystem, left out without -o cross_mounts");
 }
 
 /// Of stat's st_dev; 0 where it cannot be told.
@@ -220,8 +220,9 @@ void follow_permission(const std::string& source, MountOptions& options) {
 
 class Session {
  public:
-  Session(const SessionSettings& settings, MountState& state)
-      : arguments_(settings), operations_(operations()) {
+  /// `janitor` may be null.
+  Session(const SessionSettings& settings, MountState& state, Janitor* janitor)
+      : arguments_(settings), operations_(operations()), janitor_(janitor) {
     session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
     if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
     state.session = session_;
@@ -236,9 +237,11 @@ class Session {
       fuse_session_destroy(session_);
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
+    if (janitor_ != nullptr) janitor_->take_charge();
     use_kernel_channel(session_);
   }
   ~Session() {
+    if (janitor_ != nullptr) end_connection();
     fuse_session_unmount(session_);
     fuse_remove_signal_handlers(session_);
     fuse_session_destroy(session_);
@@ -252,12 +255,33 @@ class Session {
         fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
     fuse_loop_cfg_set_max_threads(config.get(), threads);
     fuse_loop_cfg_set_idle_threads(config.get(), threads);
-    return std::max(-fuse_session_loop_mt(session_, config.get()), 0);
+    const int error = std::max(-fuse_session_loop_mt(session_, config.get()), 0);
+    // Nothing that is mounted there while the rest is committed is to be taken for this mount.
+    if (janitor_ != nullptr && has_ended()) janitor_->unmount();
+    return error;
   }
 
  private:
+  bool has_ended() const {
+    pollfd channel{fuse_session_fd(session_), 0, 0};
+    return ::poll(&channel, 1, 0) == 1 && (channel.revents & POLLERR) != 0;
+  }
+
+  /// Unmounts through the janitor, which libfuse is not to try: from what it then finds in place of
+  /// its channel, a pipe that nobody reads, it takes the mount to have ended.
+  void end_connection() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) == 0) {
+      ::close(ends[0]);
+      ::dup3(ends[1], fuse_session_fd(session_), O_CLOEXEC);
+      ::close(ends[1]);
+    }
+    if (!janitor_->unmount()) log::error("could not be unmounted");
+  }
+
   Arguments arguments_;
   fuse_lowlevel_ops operations_;
+  Janitor* const janitor_;
   fuse_session* session_ = nullptr;
 };
 
@@ -274,8 +298,9 @@ void run_session(SessionSettings settings) {
   log::use(log::Target::terminal);
   std::optional<Background> background;
   if (!settings.foreground) background.emplace();
+  Sandbox sandbox(settings.options.sandbox, settings.mountpoint);
   if (settings.options.read_only) wait_for_ended_mounts(settings.source);
-  MountSource source = open_source(settings.source, settings.options.raw);
+  MountSource source = sandbox.open(settings.source, settings.options);
   if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
   follow_permission(settings.source, settings.options);
   std::optional<MountLock> lock;
@@ -283,7 +308,7 @@ void run_session(SessionSettings settings) {
     lock.emplace(source.root.get(), source.single, kMountLockPatience, WaitNotice(settings.source));
     lock->make_durable();
     // Who had the lock may have replaced the file.
-    source = open_source(settings.source, settings.options.raw);
+    source = sandbox.open(settings.source, settings.options);
     // Each caller's own is applied.
     ::umask(0);
     give_up_reserves();
@@ -291,11 +316,14 @@ void run_session(SessionSettings settings) {
 
   MountState state;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
-  Session session(settings, state);
+  Session session(settings, state, sandbox.janitor());
   const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
   raise_kernel_readahead(mount);
-  if (!source.single && !settings.options.cross_mounts) tell_left_out(real_path(settings.source));
+  if (!source.single && !settings.options.cross_mounts)
+    tell_left_out(source.surroundings.directory());
   if (mount) source.own_device = device_number(*mount);
+  if (background && !log_file) log::connect_system_log();
+  sandbox.close(source, settings.options);
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
                         lock ? &*lock : nullptr);

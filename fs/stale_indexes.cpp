@@ -1,9 +1,7 @@
 #include "fs/stale_indexes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -11,7 +9,6 @@
 
 #include <fmt/core.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "codec/error.hpp"
 #include "frame/open.hpp"
@@ -19,17 +16,14 @@
 #include "fs/frame_reader.hpp"
 #include "fs/lock_breaks.hpp"
 #include "fs/removal.hpp"
+#include "fs/surroundings.hpp"
 #include "fs/target_name.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-/// Where a table's columns are, what it keeps of them, and which of its rows are there.
-constexpr std::string_view kColumns = "_cols";
-constexpr std::string_view kTableFrame = "_meta.b2f";
+/// Which of a table's rows are there.
 constexpr std::string_view kValidRows = "_valid_rows";
-/// The file that makes a directory a store, which may hold such a frame inside.
-constexpr std::string_view kStoreFrame = "embed.b2e";
 constexpr std::string_view kResults = ".__query_cache__.b2frame";
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -58,13 +52,6 @@ LayerChanges table_changes(const ReadVlmetalayer& read, const std::string& key) 
   count(frame::kValueEpochLayer);
   if (key.empty()) count(frame::kVisibilityEpochLayer);
   return changes;
-}
-
-std::string real_path(const SourceRoot& root) {
-  std::array<char, PATH_MAX> text;
-  const std::string link = fmt::format("/proc/self/fd/{}", root.descriptor());
-  const ssize_t size = ::readlink(link.c_str(), text.data(), text.size());
-  return size < 0 ? std::string() : std::string(text.data(), static_cast<std::size_t>(size));
 }
 
 std::vector<std::string> components(const std::string& path) {
@@ -144,6 +131,20 @@ bool tells_of_values(const std::string& vlmetalayer) {
 
 // --- in other files
 
+std::string table_obstacle(const std::string& path, const std::string& key, bool is_mounted) {
+  try {
+    const auto frame = frame::open_path(path, {});
+    if (!frame) codec::throw_malformed("no frame");
+    const auto changes = table_changes(
+        [&](const std::string& name) { return read_index_metadata(*frame, name); }, key);
+    if (changes.empty() || is_mounted) return {};
+    return "read-only, since it is mounted without the table that it belongs to";
+  } catch (const codec::Error& error) {
+    return fmt::format("read-only, since the indexes of its table cannot be marked stale: {}: {}",
+                       kTableFrame, error.what());
+  }
+}
+
 struct ValueDependents::Place {
   NodeId directory = 0;
   SourcePath directory_path;
@@ -153,7 +154,8 @@ struct ValueDependents::Place {
 
 /// A table, and what of it a file holds.
 struct ValueDependents::Table {
-  std::string path;        ///< of its directory, absolute
+  std::size_t depth = 0;   ///< of its directory, in names of the absolute path
+  std::string path;        ///< of the same, unless it is above SOURCE
   std::size_t levels = 0;  ///< that the file's directory is below it
   bool is_mounted = false;
   bool is_described = false;  ///< by a file of its own
@@ -173,17 +175,24 @@ std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
 }
 
 std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& place) const {
-  const std::string root = real_path(services_.root);
-  const std::vector<std::string> above = components(root);
-  const std::vector<std::string> all = components(root + "/" + place.directory_path.text());
+  const Surroundings& above = services_.surroundings;
+  const std::size_t first = above.names().size();  // that is below SOURCE
+  std::vector<std::string> all = above.names();
+  for (std::string& name : components(place.directory_path.text())) all.push_back(std::move(name));
+  const auto path_at = [&](std::size_t depth) {
+    return join_path(fmt::format("/proc/self/fd/{}", services_.root.descriptor()),
+                     join(all, first, depth));
+  };
   const auto table_at = [&](std::size_t depth, std::string key) -> std::optional<Table> {
-    Table table{"/" + join(all, 0, depth), all.size() - depth, depth >= above.size(), false,
-                std::move(key)};
+    Table table{depth, {}, all.size() - depth, depth >= first, false, std::move(key)};
+    if (table.is_mounted) table.path = path_at(depth);
+    table.is_described = table.is_mounted ? exists(join_path(table.path, std::string(kTableFrame)))
+                                          : above.has_table(depth);
     table.is_mounted &= !services_.tree.is_virtual(place.directory);
-    table.is_described = exists(join_path(table.path, std::string(kTableFrame)));
-    if (table.is_described) return table;
-    for (std::size_t up = depth; up > 0; up--)
-      if (exists("/" + join_path(join(all, 0, up), std::string(kStoreFrame)))) return table;
+    if (table.is_described || (first > 0 && above.is_in_store(std::min(depth, first - 1))))
+      return table;
+    for (std::size_t up = depth; up >= first && up > 0; up--)
+      if (exists(join_path(path_at(up), std::string(kStoreFrame)))) return table;
     return std::nullopt;
   };
   const std::string name = key_of(place.full_name);
@@ -201,17 +210,11 @@ void ValueDependents::require_markable(const Place& place) const {
   if (!table) return;
   if (!table->is_described)
     refuse("read-only, since the table that it belongs to is described inside of a store");
-  try {
-    const auto frame = frame::open_path(join_path(table->path, std::string(kTableFrame)), {});
-    if (!frame) codec::throw_malformed("no frame");
-    const auto changes = table_changes(
-        [&](const std::string& name) { return read_index_metadata(*frame, name); }, table->key);
-    if (!changes.empty() && !table->is_mounted)
-      refuse("read-only, since it is mounted without the table that it belongs to");
-  } catch (const codec::Error& error) {
-    refuse(fmt::format("read-only, since the indexes of its table cannot be marked stale: {}: {}",
-                       kTableFrame, error.what()));
-  }
+  const std::string obstacle =
+      table->path.empty() ? services_.surroundings.table_obstacle(table->depth)
+                          : table_obstacle(join_path(table->path, std::string(kTableFrame)),
+                                           table->key, table->is_mounted);
+  if (!obstacle.empty()) refuse(obstacle);
 }
 
 void ValueDependents::require_markable(NodeId node) {

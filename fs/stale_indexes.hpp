@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frame/snapshot.hpp"
@@ -22,6 +23,12 @@
 #include "fs/node_home.hpp"
 
 namespace bloscfs::fs {
+
+/// Where a table's columns are, and what it keeps of them.
+inline constexpr std::string_view kColumns = "_cols";
+inline constexpr std::string_view kTableFrame = "_meta.b2f";
+/// The file that makes a directory a store, which may hold such a frame inside.
+inline constexpr std::string_view kStoreFrame = "embed.b2e";
 
 /// The contents of a vlmetalayer that tells of indexes; none if there is none. codec::Error for one
 /// of more than 4 MiB, or damaged.
@@ -37,6 +44,11 @@ void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transa
 /// True for vlmetalayers that tell of the values, and are not taken over by a frame that takes an
 /// array's place.
 bool tells_of_values(const std::string& vlmetalayer);
+
+/// Why values in the table that the frame at `path` describes cannot change: of the column with
+/// that key, or, if it is empty, which of its rows are there. Empty if they can. Throws
+/// std::system_error where the frame cannot be read.
+std::string table_obstacle(const std::string& path, const std::string& key, bool is_mounted);
 
 /// The part of the rule that is about other files than the one whose values change. Called without
 /// any lock of the tree.

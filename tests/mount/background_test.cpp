@@ -28,8 +28,8 @@ BOOST_AUTO_TEST_CASE(a_background_that_cannot_start_its_threads_says_so,
   ProcessSettings settings;
   settings.uid = nobody();
   for (const char* threads : {"threads=1", "threads=8"}) {
-    // The command, its child, and the program that mounts for them.
-    const auto result = run({"prlimit", "--nproc=3", bloscfs_program(), "-o", threads,
+    // The command, its child, the janitor, and the program that mounts for them.
+    const auto result = run({"prlimit", "--nproc=4", bloscfs_program(), "-o", threads,
                              place.frame.string(), place.point.string()},
                             settings);
     BOOST_TEST(result.status == 1, result.description());

@@ -31,6 +31,7 @@ class FailingReads {
   explicit FailingReads(const fs_std::path& source, std::vector<std::string> options = {}) {
     MountSettings settings;
     settings.options = std::move(options);
+    settings.options.push_back("sandbox=off");  // which would keep it from what it is told
     settings.environment = {"LD_PRELOAD=" BLOSCFS_READ_FAILER,
                             "BLOSCFS_FAILING_READ=" + (home_ / "failure").string()};
     mount_.emplace(source, settings);

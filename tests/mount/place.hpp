@@ -21,21 +21,29 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// The daemon whose command line names `point`; daemons in the background become our children.
-inline pid_t daemon_of(const fs_std::path& point) {
+/// What tells the process that unmounts (fs/janitor.hpp) from its daemon.
+inline const std::string kJanitorName = "bloscfs-janitor";
+
+/// A process whose command line names `point`: the daemon, or the janitor. Daemons in the
+/// background become our children.
+inline pid_t process_of(const fs_std::path& point, bool is_janitor) {
   for (const auto& entry : fs_std::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    std::error_code ignored;
+    const std::string number = entry.path().filename();
+    if (number.find_first_not_of("0123456789") != std::string::npos) continue;
     try {
-      const auto bytes = read_file(entry.path() / "cmdline");
-      if (contains({bytes.begin(), bytes.end()}, point.string())) return std::stoi(name);
+      const auto command = read_file(entry.path() / "cmdline");
+      const auto name = read_file(entry.path() / "comm");
+      if (contains({command.begin(), command.end()}, point.string()) &&
+          (bytes_of(kJanitorName + "\n") == name) == is_janitor)
+        return std::stoi(number);
     } catch (const std::system_error&) {
       continue;  // ended meanwhile
     }
   }
   return -1;
 }
+inline pid_t daemon_of(const fs_std::path& point) { return process_of(point, false); }
+inline pid_t janitor_of(const fs_std::path& point) { return process_of(point, true); }
 
 /// Exit status of an adopted daemon once it ends; -1 when it does not within ten seconds.
 inline int wait_for(pid_t pid) {

@@ -36,7 +36,7 @@ enum class Origin {
 };
 
 /// Where cases run: an ordinary directory, or a mount with the directory behind it.
-struct Place {
+struct Roots {
   Path directory;
   std::optional<Path> source = {};
 };
@@ -50,7 +50,7 @@ void sync(const Path& path) {
   if (fd) ::fsync(fd.get());
 }
 
-void make_file(const Place& place, std::size_t number, const std::string& name, Origin origin) {
+void make_file(const Roots& place, std::size_t number, const std::string& name, Origin origin) {
   const Path shown = case_directory(place.directory, number) / name;
   if (place.source && origin == Origin::stored)
     return write_file(case_directory(*place.source, number) / (name + ".b2frame"),
@@ -60,7 +60,7 @@ void make_file(const Place& place, std::size_t number, const std::string& name, 
   write_file(shown, kText);
 }
 
-void prepare(const Place& place, std::size_t number, const PosixCase& made, Origin origin) {
+void prepare(const Roots& place, std::size_t number, const PosixCase& made, Origin origin) {
   const Path in = case_directory(place.directory, number);
   for (const Path& directory : {in, in / kEmpty, in / kFull}) fs_std::create_directory(directory);
   for (const char* name : {kFile, kOther, "e/inside"}) make_file(place, number, name, origin);
@@ -169,7 +169,7 @@ void check_commit(const std::string& name, const Path& directory, const Sight& b
 }
 
 /// What the cases do in a place; what is held open is seen as it is afterwards, too.
-std::vector<Effects> run(const std::vector<PosixCase>& cases, const Place& place, Origin origin,
+std::vector<Effects> run(const std::vector<PosixCase>& cases, const Roots& place, Origin origin,
                          bool holds_open) {
   for (std::size_t i = 0; i < cases.size(); ++i) prepare(place, i, cases[i], origin);
   std::this_thread::sleep_for(kTick);

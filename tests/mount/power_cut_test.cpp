@@ -103,8 +103,8 @@ std::size_t run_round(std::uint64_t seed, bool waits) {
   TreeHistory history;
   MountSettings settings;
   settings.environment = recording.environment();
-  // So little that new files are staged.
-  settings.options = {"cache_size=8M", "dirty_limit=1M"};
+  // So little that new files are staged; and what a sandbox makes is no part of SOURCE.
+  settings.options = {"cache_size=8M", "dirty_limit=1M", "sandbox=off"};
   Mount mount(source.path(), settings);
   TreeWorker worker(mount.path(), recording, history, seed);
   worker.adopt_sparse("s", first);

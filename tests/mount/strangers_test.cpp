@@ -342,22 +342,31 @@ BOOST_AUTO_TEST_CASE(what_is_mounted_below_source_is_left_out,
       if (crosses) settings.options = {"cross_mounts"};
       Shared shared(settings);
       const fs_std::path p = shared.source / "p";
-      for (const char* name : {"own", "other", "plain"}) fs_std::create_directory(p / name);
+      for (const char* name : {"before", "own", "other", "plain"})
+        fs_std::create_directory(p / name);
       write_file(p / "plain" / "f", "text");
+      write_file(p / "before" / "covered", "text");
       const auto bind = [](const fs_std::path& what, const fs_std::path& where) {
         return run({"mount", "--bind", what.string(), where.string()}).ok();
       };
       const TempDir other;
       write_file(other / "f", "text");
-      BOOST_REQUIRE(bind(other.path(), p / "other"));
+      // As systemd has it everywhere: else the daemon would not see what is mounted later.
+      const std::string source = shared.source.path();
+      BOOST_REQUIRE(bind(source, source) && run({"mount", "--make-shared", source}).ok());
+      BOOST_REQUIRE(bind(other.path(), p / "before"));
       BOOST_REQUIRE(bind(shared.mounted().path(), p / "own"));
+      BOOST_REQUIRE(bind(other.path(), p / "other"));
       const auto result = run({"sh", "-c",
                                "cd '" + (shared.mounted() / "p").string() +
                                    "' && timeout 10 find . | sort; "
                                    "timeout 10 stat own/p; true"});
-      BOOST_TEST(result.out == (crosses ? ".\n./other\n./other/f\n./plain\n./plain/f\n"
+      BOOST_TEST(result.out == (crosses ? ".\n./before\n./before/f\n./other\n./other/f\n"
+                                          "./plain\n./plain/f\n"
                                         : ".\n./plain\n./plain/f\n"));
-      for (const char* name : {"own", "other"}) run({"umount", "-l", (p / name).string()});
+      for (const char* name : {"before", "own", "other"})
+        run({"umount", "-l", (p / name).string()});
+      BOOST_TEST(run({"umount", "-l", source}).ok());
       BOOST_TEST(shared.mount->unmount().ok());
     }
 }

@@ -1,0 +1,269 @@
+// What somebody's code could do inside of the daemon, and what is left when the daemon dies.
+
+#include <algorithm>
+#include <bit>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/mount/place.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/sanitizers.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using Outcomes = std::map<std::string, std::string>;
+
+void give(const fs_std::path& path, uid_t owner) {
+  BOOST_TEST_REQUIRE(::lchown(path.c_str(), owner, static_cast<gid_t>(owner)) == 0);
+}
+
+/// The build directory may be closed to others.
+fs_std::path copy_for_all(const char* file, const TempDir& home) {
+  const fs_std::path copy = home / fs_std::path(file).filename().string();
+  fs_std::copy_file(file, copy);
+  return copy;
+}
+
+/// A daemon of `user` that tries to get out, with what it is to reach.
+class Prisoner {
+ public:
+  Prisoner(uid_t user, std::vector<std::string> options)
+      : victim_({"sleep", "1000"}, (home_ / "victim_log").string(), as(user)) {
+    for (const TempDir* directory : {&home_, &source_, &outside_})
+      fs_std::permissions(directory->path(), fs_std::perms(0755));
+    write_file(outside_ / "secret", "secret");
+    fs_std::create_directory(outside_ / "point");
+    fs_std::create_symlink(outside_ / "secret", source_ / "way_out");
+    write_file(source_ / "a.b2frame", flat_frame(std::string("contents")));
+    write_file(home_ / "escapes", "");
+    for (const auto& path : {outside_.path(), outside_ / "secret", source_.path(),
+                             source_ / "way_out", source_ / "a.b2frame", home_ / "escapes"})
+      give(path, user);
+    MountSettings settings;
+    settings.options = std::move(options);
+    settings.uid = user;
+    settings.program = copy_for_all(bloscfs_program().c_str(), home_);
+    settings.environment = {"LD_PRELOAD=" + copy_for_all(BLOSCFS_ESCAPEE, home_).string(),
+                            "BLOSCFS_ESCAPES=" + (home_ / "escapes").string(),
+                            "BLOSCFS_OUTSIDE=" + outside_.path().string(),
+                            "BLOSCFS_VICTIM=" + std::to_string(victim_.pid())};
+    if (std::ranges::count(settings.options, "ro") > 0)
+      settings.environment.push_back("BLOSCFS_READ_ONLY=1");
+    mount_.emplace(source_.path(), settings);
+    // It serves by then.
+    BOOST_TEST_REQUIRE(run({"ls", mount_->path()}, as(user)).ok());
+  }
+
+  /// What became of each way.
+  Outcomes escape() {
+    mount_->signal(SIGUSR1);
+    Outcomes outcomes;
+    BOOST_TEST_REQUIRE(comes_true([&] {
+      outcomes = outcomes_so_far();
+      return outcomes.contains("end") || !mount_->running();
+    }));
+    outcomes.erase("end");
+    return outcomes;
+  }
+  Mount& mount() { return *mount_; }
+  fs_std::path outside(const char* name) const { return outside_ / name; }
+
+ private:
+  static ProcessSettings as(uid_t user) {
+    ProcessSettings settings;
+    settings.uid = user;
+    return settings;
+  }
+
+  Outcomes outcomes_so_far() const {
+    std::ifstream file(home_ / "escapes");
+    Outcomes outcomes;
+    for (std::string way, outcome; file >> way >> outcome;) outcomes[way] = outcome;
+    return outcomes;
+  }
+
+  TempDir home_, source_, outside_;
+  Child victim_;
+  std::optional<Mount> mount_;
+};
+
+std::set<std::string> ways_out(const Outcomes& outcomes) {
+  std::set<std::string> ways;
+  for (const auto& [way, outcome] : outcomes)
+    if (outcome == "ok") ways.insert(way);
+  return ways;
+}
+
+/// Lines "Key:\tvalue" of /proc/PID/status.
+std::string status_field(pid_t process, const std::string& key) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
+  return {};
+}
+
+std::set<std::string> mount_points_of(pid_t process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/mountinfo");
+  std::set<std::string> points;
+  for (std::string line; std::getline(file, line);) {
+    std::istringstream words(line);
+    std::string id, parent, device, root, point;
+    words >> id >> parent >> device >> root >> point;
+    points.insert(point);
+  }
+  return points;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sandbox)
+
+BOOST_AUTO_TEST_CASE(code_in_the_daemon_gets_nowhere,
+                     *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
+  for (const char* mode : {"rw", "ro"}) BOOST_TEST_CONTEXT(mode) {
+      Prisoner prisoner(0, {"sandbox=require", mode});
+      const Outcomes outcomes = prisoner.escape();
+      BOOST_TEST(outcomes.size() >= 40u);
+      for (const std::string& way : ways_out(outcomes)) BOOST_ERROR(way);
+      BOOST_CHECK(read_file(prisoner.outside("secret")) == bytes_of("secret"));
+      BOOST_TEST(!fs_std::exists(prisoner.outside("new")));
+      BOOST_CHECK(read_file(prisoner.mount() / "a") == bytes_of("contents"));
+      BOOST_TEST(prisoner.mount().unmount().ok(), prisoner.mount().log());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(code_in_an_ordinary_users_daemon_gets_nowhere,
+                     *precondition(needs_fuse_for_nobody) * precondition(needs_plain_build)) {
+  Prisoner prisoner(nobody(), {"sandbox=require"});
+  for (const std::string& way : ways_out(prisoner.escape())) BOOST_ERROR(way);
+  BOOST_CHECK(read_file(prisoner.outside("secret")) == bytes_of("secret"));
+  BOOST_TEST(prisoner.mount().unmount().ok(), prisoner.mount().log());
+}
+
+/// Else it would say nothing that the ways of the cases above are closed.
+BOOST_AUTO_TEST_CASE(without_the_sandbox_the_same_code_gets_out,
+                     *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
+  Prisoner prisoner(0, {"sandbox=off", "ro"});
+  const auto ways = ways_out(prisoner.escape());
+  for (const char* way :
+       {"read_absolute", "read_passwd",     "climb",          "symlink",         "write",
+        "truncate",      "execute",         "fork",           "trace",           "kill",
+        "mount",         "unmount",         "unshare",        "change_root",     "device",
+        "internet",      "netlink",         "map_executable", "make_executable", "memory_file",
+        "root_of_other", "memory_of_other", "kernel_setting", "open_tree",       "dumpable"})
+    BOOST_TEST(ways.contains(way), way);
+}
+
+BOOST_AUTO_TEST_CASE(every_layer_is_in_place, *precondition(needs_fuse_as_root)) {
+  std::map<std::string, unsigned long> capabilities;
+  for (const char* mode : {"rw", "ro"}) BOOST_TEST_CONTEXT(mode) {
+      const Place place;
+      MountSettings settings;
+      settings.options = {"sandbox=require", mode};
+      Mount mount(place.frame, settings);
+      BOOST_CHECK(read_file(mount / "a") == bytes_of("contents"));
+      BOOST_CHECK(mount_points_of(mount.pid()) == (std::set<std::string>{"/", "/proc", "/source"}));
+      BOOST_TEST(status_field(mount.pid(), "NoNewPrivs") == "1");
+      BOOST_TEST(status_field(mount.pid(), "Seccomp") == (kSanitized ? "0" : "2"));
+      capabilities[mode] = std::stoul(status_field(mount.pid(), "CapPrm"), nullptr, 16);
+      BOOST_TEST(capabilities[mode] ==
+                 std::stoul(status_field(mount.pid(), "CapBnd"), nullptr, 16));
+      BOOST_TEST(mount.log() == "");
+      BOOST_TEST(mount.unmount().ok(), mount.log());
+    }
+  BOOST_TEST((capabilities["ro"] & ~capabilities["rw"]) == 0u);
+  BOOST_TEST(std::popcount(capabilities["ro"]) == 3);
+  BOOST_TEST(std::popcount(capabilities["rw"]) == 10);
+}
+
+/// Which, once a mount is cut off, nobody else would unmount.
+BOOST_AUTO_TEST_CASE(a_daemon_that_is_killed_leaves_no_mount, *precondition(needs_fuse)) {
+  for (const bool is_background : {false, true}) BOOST_TEST_CONTEXT(is_background) {
+      const Place place;
+      std::optional<Child> foreground;
+      if (is_background)
+        BOOST_TEST_REQUIRE(place.bloscfs({}).ok());
+      else
+        foreground.emplace(Arguments{bloscfs_program(), "-f", place.frame, place.point},
+                           (place.home / "log").string());
+      BOOST_TEST_REQUIRE(comes_true([&] { return fs_std::exists(place.point / "a"); }));
+      const pid_t daemon = daemon_of(place.point);
+      BOOST_TEST_REQUIRE(daemon > 0);
+      BOOST_TEST(::kill(daemon, SIGKILL) == 0);
+      BOOST_TEST(comes_true([&] { return !is_mounted(place.point); }));
+      BOOST_TEST(fs_std::exists(place.point));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(an_ordinary_users_daemon_that_is_killed_leaves_no_mount,
+                     *precondition(needs_fuse_for_nobody)) {
+  const TempDir home, source;
+  for (const TempDir* directory : {&home, &source})
+    fs_std::permissions(directory->path(), fs_std::perms(0755));
+  MountSettings settings;
+  settings.uid = nobody();
+  settings.program = copy_for_all(bloscfs_program().c_str(), home);
+  for (const int number : {SIGKILL, SIGTERM, SIGINT}) BOOST_TEST_CONTEXT(number) {
+      Mount mount(source.path(), settings);
+      mount.signal(number);
+      BOOST_TEST(comes_true([&] { return !is_mounted(mount.path()); }));
+      BOOST_TEST(mount.wait(Seconds(10)));
+      BOOST_TEST(mount.result().status == (number == SIGKILL ? -1 : 0), mount.log());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_somebody_mounted_there_later_stays, *precondition(needs_fuse_as_root)) {
+  const Place place;
+  for (const int number : {SIGKILL, SIGTERM}) BOOST_TEST_CONTEXT(number) {
+      Mount mount(place.frame);
+      mount.signal(SIGSTOP);  // it does not learn of its end
+      BOOST_TEST_REQUIRE(umount2(mount.path().c_str(), MNT_DETACH) == 0);
+      BOOST_TEST_REQUIRE(::mount("none", mount.path().c_str(), "tmpfs", 0, nullptr) == 0);
+      mount.signal(number);
+      mount.signal(SIGCONT);
+      BOOST_TEST(mount.wait(Seconds(10)));
+      BOOST_TEST(comes_true([&] { return janitor_of(mount.path()) < 0; }));
+      BOOST_TEST(is_mounted(mount.path()));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_janitor_keeps_nothing_and_outlives_what_ends_a_service,
+                     *precondition(needs_fuse)) {
+  const Place place;
+  Mount mount(place.frame);
+  const pid_t janitor = janitor_of(mount.path());
+  BOOST_TEST_REQUIRE(janitor > 0);
+  const fs_std::path process = "/proc/" + std::to_string(janitor);
+  std::set<std::string> open_files;
+  for (const auto& entry : fs_std::directory_iterator(process / "fd"))
+    open_files.insert(fs_std::read_symlink(entry.path()).string().substr(0, 7));
+  BOOST_CHECK(open_files == (std::set<std::string>{"/dev/nu", "socket:"}));
+  BOOST_TEST(fs_std::read_symlink(process / "cwd") == "/");
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT})
+    BOOST_TEST(::kill(janitor, number) == 0);
+  mount.signal(SIGKILL);
+  BOOST_TEST(comes_true([&] { return !is_mounted(mount.path()); }));
+  BOOST_TEST(comes_true([&] { return janitor_of(mount.path()) < 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(a_sandbox_is_asked_for_by_three_words) {
+  const Place place;
+  for (const char* option : {"sandbox", "sandbox=", "sandbox=on", "sandbox=auto,sandbox=Off"})
+    BOOST_TEST(place.bloscfs({"-o", option}).status == 2, option);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
