@@ -6,6 +6,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/contents.hpp"
