@@ -365,12 +365,15 @@ BOOST_AUTO_TEST_CASE(keeping_a_file_costs_what_was_written_and_not_its_size,
   BOOST_CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
   const fs_std::path kept = *one.mount / conflict_of(one.source.path(), "a").stem();
   BOOST_TEST(fs_std::file_size(kept) == static_cast<std::uintmax_t>(kSize));
-  const Fd there(open(kept.c_str(), O_RDONLY | O_CLOEXEC));
-  ByteVector bytes(written().size());
-  BOOST_TEST(errno_of(static_cast<int>(pread(there.get(), bytes.data(), bytes.size(), kEnd))) == 0);
-  BOOST_CHECK(bytes == written());
-  BOOST_TEST(pread(there.get(), bytes.data(), 100, 0) == 100);
-  BOOST_TEST(std::count(bytes.begin(), bytes.begin() + 100, 0) == 100);
+  {
+    const Fd there(open(kept.c_str(), O_RDONLY | O_CLOEXEC));
+    ByteVector bytes(written().size());
+    BOOST_TEST(errno_of(static_cast<int>(pread(there.get(), bytes.data(), bytes.size(), kEnd))) ==
+               0);
+    BOOST_CHECK(bytes == written());
+    BOOST_TEST(pread(there.get(), bytes.data(), 100, 0) == 100);
+    BOOST_TEST(std::count(bytes.begin(), bytes.begin() + 100, 0) == 100);
+  }
   one.end();
 }
 
