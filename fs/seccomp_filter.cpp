@@ -112,7 +112,7 @@ void allow_needed_calls() {
   const auto self = static_cast<std::uint64_t>(::getpid());
   for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)}) filter.allow(call, {equals(0, self)});
   for (const int call : {SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr)})
-    filter.allow(call, {equals(0, 0)});  // of the thread itself
+    filter.allow(call, {equals(0, 0)});                             // of the thread itself
   filter.allow(SCMP_SYS(prlimit64), {equals(0, 0), equals(2, 0)});  // limits are asked for
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});
