@@ -190,8 +190,8 @@ class Tree {
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
   std::optional<SourceEntry> look(const SourcePath& path);
-  /// The same of what is at hand, with what is known of it.
-  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry known);
+  /// The same of what is at hand, with what the classifier says of it.
+  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry);
   /// The same; throws where what it is could not be found out.
   std::optional<SourceEntry> look_whole(const SourcePath& path);
   enum class Own { leading, any };
