@@ -61,6 +61,7 @@ class FuseChannel {
   std::uint64_t send(std::uint32_t opcode, std::uint64_t node, const Parts& parts, uid_t user);
   Reply receive(std::uint64_t unique);
 
+  fs::Turns turns_{1};
   fs::MountState state_;
   int kernel_ = -1;  ///< the end that requests are sent from
   fuse_buf buffer_{};

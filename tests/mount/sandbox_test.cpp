@@ -17,7 +17,6 @@
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
-#include "tests/support/sanitizers.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -166,7 +165,8 @@ BOOST_AUTO_TEST_CASE(without_the_sandbox_the_same_code_gets_out,
     BOOST_TEST(ways.contains(way), way);
 }
 
-BOOST_AUTO_TEST_CASE(every_layer_is_in_place, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(every_layer_is_in_place,
+                     *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
   std::map<std::string, unsigned long> capabilities;
   for (const char* mode : {"rw", "ro"}) BOOST_TEST_CONTEXT(mode) {
       const Place place;
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(every_layer_is_in_place, *precondition(needs_fuse_as_root))
       BOOST_CHECK(read_file(mount / "a") == bytes_of("contents"));
       BOOST_CHECK(mount_points_of(mount.pid()) == (std::set<std::string>{"/", "/proc", "/source"}));
       BOOST_TEST(status_field(mount.pid(), "NoNewPrivs") == "1");
-      BOOST_TEST(status_field(mount.pid(), "Seccomp") == (kSanitized ? "0" : "2"));
+      BOOST_TEST(status_field(mount.pid(), "Seccomp") == "2");
       capabilities[mode] = std::stoul(status_field(mount.pid(), "CapPrm"), nullptr, 16);
       BOOST_TEST(capabilities[mode] ==
                  std::stoul(status_field(mount.pid(), "CapBnd"), nullptr, 16));
@@ -189,7 +189,8 @@ BOOST_AUTO_TEST_CASE(every_layer_is_in_place, *precondition(needs_fuse_as_root))
 }
 
 /// Which, once a mount is cut off, nobody else would unmount.
-BOOST_AUTO_TEST_CASE(a_daemon_that_is_killed_leaves_no_mount, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(a_daemon_that_is_killed_leaves_no_mount,
+                     *precondition(needs_fuse_unsanitized)) {
   for (const bool is_background : {false, true}) BOOST_TEST_CONTEXT(is_background) {
       const Place place;
       std::optional<Child> foreground;
@@ -208,7 +209,7 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_is_killed_leaves_no_mount, *precondition(need
 }
 
 BOOST_AUTO_TEST_CASE(an_ordinary_users_daemon_that_is_killed_leaves_no_mount,
-                     *precondition(needs_fuse_for_nobody)) {
+                     *precondition(needs_fuse_for_nobody) * precondition(needs_plain_build)) {
   const TempDir home, source;
   for (const TempDir* directory : {&home, &source})
     fs_std::permissions(directory->path(), fs_std::perms(0755));
@@ -224,7 +225,8 @@ BOOST_AUTO_TEST_CASE(an_ordinary_users_daemon_that_is_killed_leaves_no_mount,
     }
 }
 
-BOOST_AUTO_TEST_CASE(what_somebody_mounted_there_later_stays, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(what_somebody_mounted_there_later_stays,
+                     *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
   const Place place;
   for (const int number : {SIGKILL, SIGTERM}) BOOST_TEST_CONTEXT(number) {
       Mount mount(place.frame);
@@ -240,7 +242,7 @@ BOOST_AUTO_TEST_CASE(what_somebody_mounted_there_later_stays, *precondition(need
 }
 
 BOOST_AUTO_TEST_CASE(the_janitor_keeps_nothing_and_outlives_what_ends_a_service,
-                     *precondition(needs_fuse)) {
+                     *precondition(needs_fuse_unsanitized)) {
   const Place place;
   Mount mount(place.frame);
   const pid_t janitor = janitor_of(mount.path());
