@@ -184,6 +184,10 @@ class Filesystem {
   Namespace names_;  ///< before whatever holds a content
   DirectoryListings listings_;
   FairShare descriptors_;
+  const WriteOptions write_options_;
+  const bool writable_;
+  std::atomic<std::uint64_t> next_content_id_{1};
+  DirtyBudget budget_;  ///< before whatever holds a content, as what stands above
   HandleTable<FileHandle> handles_;
   HandleTable<DirectoryHandle> directories_;
   ReadaheadBudget readahead_budget_;
@@ -191,11 +195,7 @@ class Filesystem {
   std::unordered_set<std::size_t> logged_ GUARDED_BY(log_mutex_);  ///< hashes of messages
   std::atomic<std::chrono::steady_clock::rep> last_release_;
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
-  const WriteOptions write_options_;
-  const bool writable_;
-  std::atomic<std::uint64_t> next_content_id_{1};
-  DirtyBudget budget_;
-  WorkerPool pool_;  ///< its tasks use everything above
+  WorkerPool pool_;                     ///< its tasks use everything above
   Committer committer_;
   FileContents contents_;
   KeyedMutex plain_files_;  ///< nobody opens one for writing while it becomes a frame
