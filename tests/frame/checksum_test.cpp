@@ -71,8 +71,8 @@ BOOST_AUTO_TEST_CASE(are_kept_no_more_without_their_layer) {
   BOOST_CHECK(!transaction->commit()->recorded_checksum(0, decoder));
 }
 
-/// Changes a frame with that layer; true if it keeps checksums then.
-bool keeps_layer(const Buffer& layer) {
+/// A frame that had that layer when its first chunk was changed.
+std::shared_ptr<const Snapshot> changed_frame(const Buffer& layer) {
   FrameBuilder frame = simple_frame(pattern(4 * 4096, 1), 4096, 512);
   frame.vlmetalayers = {{"bloscfs.xxh3", layer}, {"other", make_memcpy_chunk(pattern(16, 1), 8)}};
   const auto disk = MemoryDisk::make();
@@ -80,7 +80,11 @@ bool keeps_layer(const Buffer& layer) {
   const auto writer = open_writer(disk, "f");
   const auto transaction = writer->begin();
   put_content(*transaction, 0, pattern(4096, 2));
-  const auto snapshot = transaction->commit();
+  return transaction->commit();
+}
+
+bool keeps_layer(const Buffer& layer) {
+  const auto snapshot = changed_frame(layer);
   codec::BlockDecoder decoder;
   return snapshot->vlmetalayers().size() == 2 && snapshot->recorded_checksum(0, decoder);
 }
@@ -113,14 +117,7 @@ BOOST_AUTO_TEST_CASE(of_a_frame_of_zeros_take_no_space) {
 }
 
 BOOST_AUTO_TEST_CASE(that_other_programs_left_behind_are_not_taken_for_those_of_new_chunks) {
-  FrameBuilder frame = simple_frame(pattern(4 * 4096, 1), 4096, 512);
-  frame.vlmetalayers = {{"bloscfs.xxh3", make_memcpy_chunk(pattern(16, 1), 8)}};
-  const auto disk = MemoryDisk::make();
-  disk->put("f", frame.build());
-  const auto writer = open_writer(disk, "f");
-  const auto transaction = writer->begin();
-  put_content(*transaction, 0, pattern(4096, 2));
-  const auto snapshot = transaction->commit();
+  const auto snapshot = changed_frame(make_memcpy_chunk(pattern(16, 1), 8));
   codec::BlockDecoder decoder;
   BOOST_TEST(*snapshot->recorded_checksum(0, decoder) != 0u);
   BOOST_TEST(*snapshot->recorded_checksum(3, decoder) == 0u);
