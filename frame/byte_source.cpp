@@ -23,6 +23,12 @@ FileStamp stamp_of(const struct stat& st) {
           static_cast<std::int64_t>(st.st_mtim.tv_nsec)};
 }
 
+struct stat status_of(int fd) {
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
+  return st;
+}
+
 void ByteSource::read_exactly_at(std::uint64_t offset, MutableBytes out, const char* what) const {
   const std::size_t got = read_at(offset, out);
   if (got != out.size())
@@ -55,11 +61,6 @@ std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
   return done;
 }
 
-FileStamp FileSource::stamp() const {
-  struct stat st {};
-  if (::fstat(fd_.get(), &st) != 0)
-    throw std::system_error(errno, std::generic_category(), "fstat");
-  return stamp_of(st);
-}
+FileStamp FileSource::stamp() const { return stamp_of(status_of(fd_.get())); }
 
 }  // namespace bloscfs::frame

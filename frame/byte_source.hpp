@@ -47,6 +47,9 @@ struct FileStamp {
 };
 FileStamp stamp_of(const struct stat& st);
 
+/// fstat. Throws std::system_error.
+struct stat status_of(int fd);
+
 /// Which file or directory something is.
 struct FileId {
   std::uint64_t device = 0;

@@ -41,12 +41,6 @@ off_t checked_offset(std::uint64_t offset) {
   return static_cast<off_t>(offset);
 }
 
-struct stat status_of(int fd) {
-  struct stat st {};
-  check(::fstat(fd, &st), "fstat");
-  return st;
-}
-
 std::vector<std::string> extended_names(int fd) {
   const ssize_t size = ::flistxattr(fd, nullptr, 0);
   if (size <= 0) return {};

@@ -31,12 +31,6 @@ Found judge(const std::optional<struct stat>& st) {
   return st->st_uid == ::geteuid() ? Found::own_file : Found::file_of_another;
 }
 
-struct stat file_status(const frame::UniqueFd& file) {
-  struct stat st {};
-  if (::fstat(file.get(), &st) != 0) frame::throw_errno(errno, "fstat");
-  return st;
-}
-
 /// True where SOURCE has no room for a file, or none that we may make.
 bool is_refusal(int error) {
   constexpr std::array<int, 6> kRefusals = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENAMETOOLONG};
@@ -58,7 +52,7 @@ frame::UniqueFd open_again(const SourceDirectory& directory, const std::string& 
                            const struct stat& found) {
   try {
     frame::UniqueFd file = frame::open_regular_at(directory.descriptor(), name, O_RDWR);
-    if (file && identity_of(file_status(file)) != identity_of(found)) file.reset();
+    if (file && identity_of(frame::status_of(file.get())) != identity_of(found)) file.reset();
     return file;
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::permission_denied) throw;
@@ -70,7 +64,7 @@ frame::UniqueFd open_again(const SourceDirectory& directory, const std::string& 
 
 bool LockFile::is_named(const frame::UniqueFd& file, const std::string& name) const {
   const auto st = directory_.stat(name);
-  return st && identity_of(*st) == identity_of(file_status(file));
+  return st && identity_of(*st) == identity_of(frame::status_of(file.get()));
 }
 
 LockFile::Attempt LockFile::try_take() {
@@ -111,7 +105,7 @@ LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   const auto lock = frame::try_ofd_lock(file.get());
   if (lock == frame::OfdLock::impossible) return Attempt::impossible;
   if (lock != frame::OfdLock::taken || !is_named(file, name_)) return Attempt::busy;
-  if (!was_made && judge(file_status(file)) != Found::own_file) return Attempt::busy;
+  if (!was_made && judge(frame::status_of(file.get())) != Found::own_file) return Attempt::busy;
   locked_ = std::move(file);
   return Attempt::taken;
 }

@@ -43,12 +43,6 @@ void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted,
   if (wanted.mode) object.set_mode((*wanted.mode & kPermissions) | extra);
 }
 
-struct stat status_of_open(const frame::UniqueFd& file) {
-  struct stat st {};
-  if (::fstat(file.get(), &st) != 0) throw_errno(errno, "new file");
-  return st;
-}
-
 /// A file that the frame has for a chunk, and nothing that somebody has put in its place.
 bool is_chunk_file(const std::string& name, const struct stat& st, const struct stat& index) {
   return frame::chunk_file_number(name) && S_ISREG(st.st_mode) && st.st_nlink == 1 &&
@@ -133,7 +127,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
       const OnBehalfOf behalf(&caller);
       file = in.make_file(temporary, mode & kPermissions);
     }
-    const struct stat st = status_of_open(file);
+    const struct stat st = frame::status_of(file.get());
     const NodeId made = names.entered_pending(directory, temporary, full_name, st);
     try {
       keeper.created(made, home(made), st);
