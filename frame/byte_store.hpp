@@ -61,8 +61,8 @@ class StoreFile : public ByteSource {
   virtual void set_attributes(const FileAttributes& attributes) = 0;
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
   /// Excludes the others that call this of the same file, in any process, as long as the result
-  /// lives; waits for them, up to 30 s: then ETIMEDOUT. Null where that is not possible, as where
-  /// somebody has locked it for reading.
+  /// lives; waits for them, up to 30 s: then LockedByOthers. Null where that is not possible, as
+  /// where somebody has locked it for reading.
   virtual std::shared_ptr<void> lock() { return nullptr; }
   /// True if no other open file description, in any process, refers to the file. False when that
   /// cannot be told.

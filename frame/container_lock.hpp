@@ -15,7 +15,7 @@ struct ContainerLock {
 };
 
 /// Locks the container whose header is in `file`, and its sidecar where there is one. `create`:
-/// makes one then. Throws std::system_error, ETIMEDOUT when another program keeps it locked.
+/// makes one then. Throws std::system_error, LockedByOthers when another program keeps it locked.
 ContainerLock lock_container(StoreFile& file, StoreDirectory& directory, const std::string& sidecar,
                              bool create);
 

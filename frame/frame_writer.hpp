@@ -55,7 +55,7 @@ class FrameWriter {
 
   /// Begins a transaction on that state. The writer outlives it. Where a lock sidecar exists other
   /// programs are locked out until it ends. Throws std::system_error: ESTALE when somebody else has
-  /// changed the container, ETIMEDOUT when somebody else holds its lock.
+  /// changed the container, LockedByOthers when somebody else holds its lock.
   virtual std::unique_ptr<Transaction> begin() = 0;
 
   /// True after a commit that failed when the new state was in place already: begin() gives EIO

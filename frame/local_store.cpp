@@ -23,7 +23,6 @@
 namespace bloscfs::frame {
 namespace {
 
-constexpr std::chrono::seconds kLockPatience{30};
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 8;
 constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
@@ -140,7 +139,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     // A lock for reading is nobody's of ours, and not waited for: who may only read a file must not
     // keep others from writing to it.
     auto state = OfdLock::held;
-    lock_until(std::chrono::steady_clock::now() + kLockPatience, "lock", [&] {
+    lock_until(LockPatience::end_of(kLockPatience), "another program's lock", [&] {
       state = try_ofd_lock(fd());
       return state != OfdLock::held;
     });

@@ -20,8 +20,8 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::uint64_t kGenerationAt = 8;
-/// How long a writer waits, and a reader.
-constexpr std::chrono::seconds kPatience{30}, kReaderPatience{10};
+/// How long a reader waits.
+constexpr std::chrono::seconds kReaderPatience{10};
 /// Readers of this process that may wait so long at once. The others give up early: they would keep
 /// the threads that serve other files.
 constexpr int kPatientReaders = 2;
@@ -56,10 +56,6 @@ using Deadline = std::chrono::steady_clock::time_point;
 
 constexpr const char* kLockName = "another program's .b2lock";
 
-[[noreturn]] void throw_timed_out() {
-  throw std::system_error(ETIMEDOUT, std::generic_category(), kLockName);
-}
-
 bool try_flock(int fd, int operation) {
   while (::flock(fd, operation | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
@@ -72,8 +68,8 @@ bool try_flock(int fd, int operation) {
 class WaitingReader {
  public:
   WaitingReader()
-      : deadline_(std::chrono::steady_clock::now() +
-                  (++count <= kPatientReaders ? kReaderPatience : kShortPatience)) {}
+      : deadline_(
+            LockPatience::end_of(++count <= kPatientReaders ? kReaderPatience : kShortPatience)) {}
   ~WaitingReader() { --count; }
   WaitingReader(const WaitingReader&) = delete;
   WaitingReader& operator=(const WaitingReader&) = delete;
@@ -134,7 +130,7 @@ void PeerLock::acquire() {
   if (try_acquire()) return;
   const WaitingReader waiting;
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
-    if (waiting.must_give_up()) throw_timed_out();
+    if (waiting.must_give_up()) throw LockedByOthers(kLockName);
     changed_.wait_for(guard, pause);
   }
 }
@@ -149,16 +145,18 @@ void PeerLock::release() noexcept {
 // The descriptor has one lock. Turning a shared one into an exclusive one would give it up for a
 // moment, so the readers of this process are let finish first, and again before it is released.
 void PeerLock::acquire_exclusive() {
-  const Deadline deadline = std::chrono::steady_clock::now() + kPatience;
+  const Deadline deadline = std::chrono::steady_clock::now() + kLockPatience;
   std::unique_lock guard(mutex_);
   if (!changed_.wait_until(guard, deadline, [&] { return writer_ == Writer::none; }))
-    throw_timed_out();
+    throw LockedByOthers(kLockName);
   writer_ = Writer::waiting;
   try {
-    if (!changed_.wait_until(guard, deadline, [&] { return readers_ == 0; })) throw_timed_out();
+    if (!changed_.wait_until(guard, deadline, [&] { return readers_ == 0; }))
+      throw LockedByOthers(kLockName);
     ::flock(fd_.get(), LOCK_UN);
     guard.unlock();
-    lock_until(deadline, kLockName, [this] { return try_flock(fd_.get(), LOCK_EX); });
+    lock_until(std::min(deadline, LockPatience::end_of(kLockPatience)), kLockName,
+               [this] { return try_flock(fd_.get(), LOCK_EX); });
     guard.lock();
     writer_ = Writer::active;
   } catch (...) {

@@ -29,7 +29,7 @@ class PeerLock {
    public:
     Shared() = default;
     /// Waits for a writer, up to 10 s, or half a second where others wait already, for whatever
-    /// sidecar: then throws std::system_error(ETIMEDOUT). `lock` may be null.
+    /// sidecar: then throws LockedByOthers. `lock` may be null.
     explicit Shared(std::shared_ptr<PeerLock> lock);
     Shared(Shared&&) noexcept = default;
     Shared& operator=(Shared&&) = delete;
@@ -45,7 +45,7 @@ class PeerLock {
    public:
     Exclusive() = default;
     /// Waits for other programs and for readers that have begun, up to 30 s: then throws
-    /// std::system_error(ETIMEDOUT). `lock` may be null.
+    /// LockedByOthers. `lock` may be null.
     explicit Exclusive(std::shared_ptr<PeerLock> lock);
     Exclusive(Exclusive&&) noexcept = default;
     Exclusive& operator=(Exclusive&& other) noexcept;

@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "codec/error.hpp"
+#include "frame/lock_patience.hpp"
 #include "fs/content_commit.hpp"
 #include "fs/log.hpp"
 #include "fs/request_user.hpp"
@@ -16,41 +16,11 @@ namespace {
 /// A closed file is committed after this time at the latest; others may join until then.
 constexpr std::chrono::seconds kGroupDelay{4};
 constexpr std::chrono::milliseconds kPoll{500};
-/// Files that share their flushes, and are open meanwhile.
-constexpr std::size_t kBatch = 256;
-/// From this many files on one flush of the whole filesystem costs less than one each.
-constexpr std::size_t kSharedFlush = 4;
-
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
-
-std::error_code code_of(const std::exception& error) {
-  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
-    if (system->code().category() == std::generic_category() ||
-        system->code().category() == std::system_category())
-      return system->code();
-    const std::error_condition told = system->code().default_error_condition();
-    if (told.category() == std::generic_category()) return {told.value(), told.category()};
-  }
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return std::make_error_code(std::errc::not_enough_memory);
-  return std::make_error_code(std::errc::io_error);
-}
-
-bool asks_again(const CommitFailure& failure) {
-  return failure.code == std::errc::resource_unavailable_try_again;
-}
-
-/// What a commit failed with; nothing where its file was removed meanwhile, which asks for none.
-CommitFailure failure_of(const Content& content, const std::exception& error) {
-  if (content.is_orphan()) return {};
-  CommitFailure failure{code_of(error), error.what()};
-  failure.is_long = dynamic_cast<const LongCommit*>(&error) != nullptr;
-  return failure;
-}
 
 }  // namespace
 
@@ -73,7 +43,7 @@ void Committer::stop() {
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
-  if (is_new) entry->second = {content, std::move(owner), std::nullopt, {}};
+  if (is_new) entry->second = {content, std::move(owner), {}, {}, {}, {}};
 }
 
 void Committer::queue(const std::shared_ptr<Content>& content, bool at_once) {
@@ -132,20 +102,17 @@ CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
   const bool was_orphan = content->is_orphan();
   const std::uint64_t epoch = content->epoch();
   CommitFailure failure;
-  {
+  try {
     ContentCommit commit(content, CommitKind::staged);
-    if (commit.empty()) return {};
-    try {
-      commit.stage();
-      return {};
-    } catch (const std::exception& error) {
-      failure = {code_of(error), error.what()};
-    }
+    if (!commit.empty()) commit.stage();
+    return {};
+  } catch (const std::exception& error) {
+    failure = failure_of(error);
   }
   // Removed in the midst of it: the writer who wants the memory asks again.
   if (content->is_orphan() != was_orphan || follow(content, epoch, failure, IfBeingWritten::fail))
     return {};
-  if (!failure.passes) content->remember_error(failure.code);
+  note_failure(*content, failure);
   return failure;
 }
 
@@ -157,6 +124,7 @@ Committer::Contents Committer::all_contents() {
 }
 
 void Committer::work() {
+  const frame::LockPatience none(std::chrono::seconds(0));
   while (true) {
     Pressure pressure = Pressure::none;
     {
@@ -180,6 +148,7 @@ void Committer::set_aside(const std::shared_ptr<Content>& content) {
 }
 
 void Committer::work_at_long_ones() {
+  const frame::LockPatience none(std::chrono::seconds(0));
   for (;;) {
     std::shared_ptr<Content> content;
     {
@@ -196,19 +165,39 @@ void Committer::work_at_long_ones() {
   }
 }
 
+void Committer::note_failure(Content& content, CommitFailure& failure) {
+  if (failure.obstacle == Obstacle::locked && is_locked_for_long(content))
+    failure.obstacle = Obstacle::none;
+  if (failure.code && failure.obstacle == Obstacle::none) content.remember_error(failure.code);
+}
+
+bool Committer::is_locked_for_long(const Content& content) {
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(&content);
+  if (entry == dirty_.end()) return false;
+  std::optional<Clock::time_point>& since = entry->second.locked_since;
+  if (!since) since = Clock::now();
+  return Clock::now() - *since >= frame::kLockPatience;
+}
+
 void Committer::settle(const std::shared_ptr<Content>& content, const CommitFailure& failure) {
   const std::error_code error = failure.code;
-  ++(error ? stats_.commit_failures : stats_.commits);
+  const bool is_told = failure.obstacle != Obstacle::locked;
+  if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
   {
     Entry done;  // destroyed after the lock is released
     const MutexLock lock(mutex_);
     const auto entry = dirty_.find(content.get());
-    const std::error_code told =
-        entry == dirty_.end() ? std::error_code() : std::exchange(entry->second.told, error);
+    const std::error_code told = entry == dirty_.end() || !is_told
+                                     ? std::error_code()
+                                     : std::exchange(entry->second.told, error);
     // It is tried again every few seconds.
     const RequestUser on_whose_account(content->user());
-    if (error && told != error) log::error(fmt::format("a commit failed: {}", failure.text));
+    if (error && is_told && told != error)
+      log::error(fmt::format("a commit failed: {}", failure.text));
     if (entry != dirty_.end()) {
+      entry->second.failure = error;
+      if (is_told) entry->second.locked_since.reset();
       if (error)
         entry->second.due = Clock::now() + kGroupDelay;
       else if (!content->needs_commit()) {
@@ -222,7 +211,7 @@ void Committer::settle(const std::shared_ptr<Content>& content, const CommitFail
       }
     }
   }
-  if (services_.ended) services_.ended(content->user(), error);
+  if (is_told && services_.ended) services_.ended(content->user(), error);
 }
 
 bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
@@ -230,99 +219,8 @@ bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t ep
   try {
     return services_.follow(content, unfinished) || content->epoch() != epoch;
   } catch (const std::exception& error) {
-    failure = {code_of(error), error.what(), dynamic_cast<const BeingWritten*>(&error) != nullptr};
+    failure = failure_of(error);
     return false;
-  }
-}
-
-/// May commit other files, so that nothing of these may be held.
-CommitFailure Committer::announce(Content& content) {
-  try {
-    content.announce_change();
-    return {};
-  } catch (const std::exception& error) {
-    return failure_of(content, error);
-  }
-}
-
-std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_ones) {
-  std::vector<CommitFailure> failures;
-  for (const auto& content : contents) failures.push_back(announce(*content));
-  const MutexLock batch_lock(batch_mutex_);
-  Batch batch;
-  batch.sets_aside = long_ones == LongOnes::set_aside;
-  for (std::size_t i = 0; i < contents.size(); i++) {
-    const auto& content = contents[i];
-    auto commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
-    if (failures[i].code) {
-      give_up(batch, commit, failures[i]);
-    } else if (!commit->empty()) {
-      batch.commits.push_back(std::move(commit));
-    } else {
-      commit.reset();
-      settle(content, {});
-    }
-  }
-  run(batch, &ContentCommit::write);
-  flush(batch);
-  run(batch, &ContentCommit::publish);
-  flush(batch);
-  run(batch, &ContentCommit::finish);
-  for (auto& commit : batch.commits) {
-    if (!commit) continue;
-    const std::shared_ptr<Content> content = commit->content();
-    const std::uint64_t epoch = commit->epoch();
-    commit.reset();
-    conclude(content, epoch, {}, batch);
-  }
-  for (const auto& content : batch.again) {
-    const std::error_code error = commit_now(content, IfBeingWritten::fail);
-    if (error && !batch.first_error) batch.first_error = error;
-  }
-  return batch.first_error;
-}
-
-void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
-  for (auto& commit : batch.commits) {
-    if (!commit) continue;
-    try {
-      ((*commit).*step)();
-    } catch (const std::exception& error) {
-      give_up(batch, commit, failure_of(*commit->content(), error));
-    }
-  }
-}
-
-void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
-                        const CommitFailure& failure) {
-  const std::shared_ptr<Content> content = commit->content();
-  const std::uint64_t epoch = commit->epoch();
-  commit.reset();
-  if (failure.is_long && batch.sets_aside)
-    set_aside(content);
-  else if (asks_again(failure))
-    batch.again.push_back(content);
-  else
-    conclude(content, epoch, failure, batch);
-}
-
-/// A commit that has ended, well or not.
-void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch,
-                         CommitFailure failure, Batch& batch) {
-  if (follow(content, epoch, failure, IfBeingWritten::fail)) return batch.again.push_back(content);
-  if (failure.code && !failure.passes) content->remember_error(failure.code);
-  settle(content, failure);
-  if (!batch.first_error) batch.first_error = failure.code;
-}
-
-void Committer::flush(Batch& batch) {
-  if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
-  try {
-    services_.sync_all();
-    run(batch, &ContentCommit::flushed);
-  } catch (const std::system_error& error) {
-    for (auto& commit : batch.commits)
-      if (commit) give_up(batch, commit, {error.code(), error.what()});
   }
 }
 
@@ -344,15 +242,16 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
     goes_on = asks_again(failure) ||
               (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
   }
+  if (unfinished == IfBeingWritten::fail) note_failure(*content, failure);
   settle(content, failure);
   return failure.code;
 }
 
 bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure) {
-  ContentCommit commit(content, CommitKind::alone);
-  if (commit.empty()) return false;
-  if (failure.code) return true;
   try {
+    ContentCommit commit(content, CommitKind::alone);
+    if (commit.empty()) return false;
+    if (failure.code) return true;
     commit.write();
     commit.flush();
     commit.publish();
@@ -365,6 +264,7 @@ bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailur
 }
 
 void Committer::commit_all() {
+  const frame::LockPatience for_all(frame::kLockPatience);
   commit_in_batches(all_contents(), LongOnes::wait);
   // What has failed, and files that were handed the attributes of others meanwhile.
   std::error_code first_error;
@@ -379,19 +279,8 @@ std::vector<Committer::Uncommitted> Committer::uncommitted() {
   const MutexLock lock(mutex_);
   std::vector<Uncommitted> left;
   for (const auto& [content, entry] : dirty_)
-    if (content->needs_commit()) left.push_back({entry.content, entry.told});
+    if (content->needs_commit()) left.push_back({entry.content, entry.failure});
   return left;
-}
-
-std::error_code Committer::commit_in_batches(const Contents& contents, LongOnes long_ones) {
-  std::error_code first_error;
-  for (std::size_t begin = 0; begin < contents.size(); begin += kBatch) {
-    const auto first = contents.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, contents.size() - begin));
-    const std::error_code error = commit_batch({first, first + count}, long_ones);
-    if (error && !first_error) first_error = error;
-  }
-  return first_error;
 }
 
 }  // namespace bloscfs::fs

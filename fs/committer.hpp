@@ -13,6 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "fs/commit_failure.hpp"
 #include "fs/content.hpp"
 #include "fs/sync.hpp"
 
@@ -20,14 +21,8 @@ namespace bloscfs::fs {
 
 class ContentCommit;
 
-struct CommitFailure {
-  std::error_code code;  ///< none: it went well
-  std::string text;
-  bool passes = false;   ///< nobody need know of it: another program is writing the file
-  bool is_long = false;  ///< it is to be committed alone
-};
-
-/// Thread-safe.
+/// Thread-safe. One file's trouble is that file's: what commits files of all waits for no lock of
+/// another program, but sets such a file aside for a few seconds. Only who asks for a commit waits.
 class Committer {
  public:
   explicit Committer(Stats& stats) : stats_(stats) {}
@@ -80,8 +75,10 @@ class Committer {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
     std::optional<Clock::time_point> due;
-    std::error_code told;   ///< the failure that the log has
-    bool is_aside = false;  ///< for the thread that makes long commits
+    std::error_code failure;                        ///< of the last try
+    std::error_code told;                           ///< the failure that the log has
+    std::optional<Clock::time_point> locked_since;  ///< while nothing but locks is in the way
+    bool is_aside = false;                          ///< for the thread that makes long commits
   };
 
   void work();
@@ -94,7 +91,7 @@ class Committer {
   struct Batch {
     std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
     std::error_code first_error;
-    Contents again;           ///< renamed meanwhile, or taking long
+    Contents again;           ///< renamed meanwhile, or not to be waited for with the others
     bool sets_aside = false;  ///< what takes long is another thread's
   };
   enum class LongOnes { wait, set_aside };
@@ -104,9 +101,14 @@ class Committer {
   void work_at_long_ones() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   CommitFailure announce(Content& content);
+  void commit_together(Batch& batch, const Contents& contents) EXCLUDES(batch_mutex_);
+  void begin(Batch& batch, const std::shared_ptr<Content>& content,
+             const CommitFailure& announcing);
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
+  void set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                const CommitFailure& failure);
   void conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure failure,
                 Batch& batch);
   /// False if there was nothing to commit.
@@ -115,6 +117,10 @@ class Committer {
   /// it may be committed again. What keeps it from that takes the failure's place.
   bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure,
               IfBeingWritten unfinished);
+  /// A commit has failed, or not, that nobody waits for: who uses the file is told later, and of
+  /// locks when they have lasted.
+  void note_failure(Content& content, CommitFailure& failure) EXCLUDES(mutex_);
+  bool is_locked_for_long(const Content& content) EXCLUDES(mutex_);
   void settle(const std::shared_ptr<Content>& content, const CommitFailure& failure);
 
   Stats& stats_;

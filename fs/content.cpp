@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "frame/throw_errno.hpp"
+#include "fs/patient_lock.hpp"
 #include "fs/timestamps.hpp"
 #include "fs/turns.hpp"
 
@@ -320,7 +321,7 @@ bool Content::changes_values() const {
 void Content::announce_change() {
   std::shared_ptr<ContentHome> home;
   {
-    const MutexLock commit_lock(commit_mutex_);
+    const PatientLock commit_lock(commit_mutex_);
     const ReadLock lock(mutex_);
     if (is_orphan_ || !changes_values()) return;
     home = home_;

@@ -35,9 +35,8 @@ constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 }  // namespace
 
 ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
-    : content_(std::move(content)), kind_(kind) {
+    : content_(std::move(content)), commit_lock_(content_->commit_mutex_), kind_(kind) {
   Content& c = *content_;
-  c.commit_mutex_.lock();
   const WriteLock lock(c.mutex_);
   look_for_array_ =
       kind_ != CommitKind::staged && c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
@@ -84,7 +83,6 @@ ContentCommit::~ContentCommit() {
     c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
     c.account_anew();
   }
-  c.commit_mutex_.unlock();
 }
 
 /// A temporary that may have got its name already keeps the state that it was given it for.

@@ -13,6 +13,7 @@
 
 #include "fs/chunk_recoder.hpp"
 #include "fs/content.hpp"
+#include "fs/patient_lock.hpp"
 
 namespace bloscfs::fs {
 
@@ -38,7 +39,8 @@ class LongCommit : public std::system_error {
 /// All calls on one thread.
 class ContentCommit {
  public:
-  /// Waits for another commit of the content, and takes what has been written until now.
+  /// Waits for another commit of the content, and takes what has been written until now. Throws
+  /// frame::LockedByOthers where the thread waits for nothing.
   explicit ContentCommit(std::shared_ptr<Content> content, CommitKind kind);
   ~ContentCommit();
   ContentCommit(const ContentCommit&) = delete;
@@ -121,6 +123,7 @@ class ContentCommit {
   void put(std::span<const RecodedChunk> run);
 
   std::shared_ptr<Content> content_;
+  const PatientLock commit_lock_;
   const CommitKind kind_;
   // What is below the changes. Only a commit replaces it, so this one reads it without a lock.
   const FileView* view_ = nullptr;

@@ -10,6 +10,7 @@
 
 #include "fs/content.hpp"
 #include "fs/log.hpp"
+#include "fs/patient_lock.hpp"
 #include "fs/plain_to_frame.hpp"
 
 namespace bloscfs::fs {
@@ -87,7 +88,7 @@ bool Content::is_file_current() const {
 }
 
 bool Content::follow_source() {
-  const MutexLock commit_lock(commit_mutex_);
+  const PatientLock commit_lock(commit_mutex_);
   if (!home_ || is_orphan() || is_current()) return false;
   home_->require_finished();
   const bool had_contents = has_contents_to_keep();

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 
 #include "codec/error.hpp"
+#include "frame/lock_patience.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/filesystem.hpp"
 #include "fs/log.hpp"
@@ -225,6 +226,7 @@ void Filesystem::commit_written() {
 }
 
 void Filesystem::commit_all() {
+  const frame::LockPatience for_all(frame::kLockPatience);
   sweep_.reset();
   committer_.stop();
   try {

@@ -2,12 +2,16 @@
 
 #include <cerrno>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,40 +131,82 @@ BOOST_AUTO_TEST_CASE(of_the_log_are_left_to_others, *precondition(needs_fuse_as_
   BOOST_TEST(count_of("theirs", log) == 1u);
 }
 
-/// A frame that needs a lock for every change, and another program that holds that.
+/// Frames of one user's that have changes to commit, and a program that holds the lock of each.
+struct LockedFrames {
+  explicit LockedFrames(int count) {
+    for (int i = 0; i < count; i++) {
+      write_file(frame(i), flat_frame(std::string("contents")));
+      write_file(frame(i).string() + ".b2lock", std::string(16, '\0'));
+      for (const fs_std::path& path : {frame(i), fs_std::path(frame(i).string() + ".b2lock")})
+        BOOST_REQUIRE(::chown(path.c_str(), kUser, kUser) == 0);
+    }
+    before = read_file(frame(0));
+    users.mounted();
+    const auto changed =
+        users.run_as(kUser, "for f in l*; do printf C | dd of=$f conv=notrunc status=none; done");
+    BOOST_REQUIRE_MESSAGE(changed.ok(), changed.description());
+    for (int i = 0; i < count; i++) {
+      locks.emplace_back(::open((frame(i).string() + ".b2lock").c_str(), O_RDWR | O_CLOEXEC));
+      BOOST_REQUIRE(::flock(locks.back().get(), LOCK_EX | LOCK_NB) == 0);
+    }
+    BOOST_REQUIRE(read_file(frame(count - 1)) == before);
+  }
+  fs_std::path frame(int i) const {
+    return users.source / "a" / ("l" + std::to_string(i) + ".b2frame");
+  }
+
+  static MountSettings settings() {
+    MountSettings with_locks;
+    with_locks.options = {"locking", "dirty_limit=1M", "cache_size=16M"};
+    return with_locks;
+  }
+
+  TwoUsers users{settings()};
+  ByteVector before;  ///< all are the same
+  std::vector<Fd> locks;
+};
+
 BOOST_AUTO_TEST_CASE(of_commits_are_left_to_others, *precondition(needs_fuse_as_root)) {
-  MountSettings settings;
-  settings.options = {"locking", "dirty_limit=1M", "cache_size=16M"};
-  TwoUsers users(settings);
-  const fs_std::path locked = users.source / "a" / "locked.b2frame";
-  write_file(locked, flat_frame(make_contents("noise", 1, 1 << 20, 1)));
-  write_file(locked.string() + ".b2lock", std::string(16, '\0'));
-  for (const fs_std::path& path : {locked, fs_std::path(locked.string() + ".b2lock")})
-    BOOST_REQUIRE(::chown(path.c_str(), kUser, kUser) == 0);
-  users.mounted();
-  const Fd mine(open((users.mounted() / "a" / "locked").c_str(), O_RDWR | O_CLOEXEC));
-  BOOST_REQUIRE(mine);
+  LockedFrames locked(20);
   const TempDir logs;
-  Child holder({"flock", "--no-fork", locked.string() + ".b2lock", "sleep", "100"}, logs / "log");
   ProcessSettings as_user;
   as_user.uid = kUser;
-  const Child writer({"sh", "-c",
-                      "cd '" + (users.mounted() / "a").string() +
-                          "' && exec dd if=/dev/urandom of=locked bs=64k count=16 conv=notrunc"},
-                     logs / "writer", as_user);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const fs_std::path waited_for = locked.users.mounted() / "a" / "l7";
+  const Child waiting({"sync", waited_for.string()}, logs / "log", as_user);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 3; i++) {
     const auto result =
-        users.run_as(kOther, "head -c 3000000 /dev/urandom > f" + std::to_string(i));
+        locked.users.run_as(kOther, "head -c 3000000 /dev/urandom > f" + std::to_string(i));
     BOOST_TEST(result.ok(), result.description());
   }
   BOOST_TEST(comes_true([&] {
-    return is_stored(users.source / "b" / "f0.b2frame", std::string(2900000, ' ')) &&
-           is_stored(users.source / "b" / "f2.b2frame", std::string(2900000, ' '));
+    return is_stored(locked.users.source / "b" / "f0.b2frame", std::string(2900000, ' ')) &&
+           is_stored(locked.users.source / "b" / "f2.b2frame", std::string(2900000, ' '));
   }));
-  // 5 s, and the time that three files take on a slow machine.
-  BOOST_TEST(Seconds(std::chrono::steady_clock::now() - begin).count() < 15.0);
+  // What waits for one lock after the other takes minutes.
+  BOOST_TEST(Seconds(std::chrono::steady_clock::now() - begin).count() < 30.0);
+  BOOST_TEST((read_file(locked.frame(3)) == locked.before));
+  locked.locks.clear();
+  BOOST_TEST(comes_true([&] {
+    for (int i = 0; i < 20; i++)
+      if (read_file(locked.frame(i)) == locked.before) return false;
+    return true;
+  }));
+}
+
+BOOST_AUTO_TEST_CASE(of_locks_keep_no_mount_from_ending, *precondition(needs_fuse_as_root)) {
+  LockedFrames locked(6);
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_REQUIRE(force_unmount(locked.users.mounted().path()));
+  BOOST_TEST(locked.users.mounted().wait(Seconds(200)));
+  // Half a minute for all together.
+  BOOST_TEST(Seconds(std::chrono::steady_clock::now() - begin).count() < 55.0);
+  const std::string log = locked.users.mounted().log();
+  for (int i = 0; i < 6; i++) {
+    const std::string said =
+        "a/l" + std::to_string(i) + ".b2frame: not committed (Connection timed out): kept as ";
+    BOOST_TEST(count_of(said, log) >= 1u, log);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(of_time_are_left_to_others_by_damaged_checksums,
