@@ -140,11 +140,12 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     // keep others from writing to it.
     auto state = OfdLock::held;
     lock_until(LockPatience::end_of(kLockPatience), "another program's lock", [&] {
-      state = try_ofd_lock(fd());
+      state = try_ofd_lock(fd(), OfdLocked::frame);
       return state != OfdLock::held;
     });
     if (state != OfdLock::taken) return nullptr;
-    return {this, [file = shared_from_this()](void*) { release_ofd_lock(file->fd()); }};
+    return {this,
+            [file = shared_from_this()](void*) { release_ofd_lock(file->fd(), OfdLocked::frame); }};
   }
 
   bool is_sole_user() const override {

@@ -11,10 +11,14 @@ enum class OfdLock {
   impossible,        ///< the file or its filesystem has no such locks
 };
 
+/// What is locked by that. Each has a byte of its own: whoever renames files may make a frame of
+/// the file that a mount has locked, and the mount's lock must not keep it from its own frame.
+enum class OfdLocked { frame, source };
+
 /// Takes it, for the description alone, if nobody has it. `fd` is open for writing.
-OfdLock try_ofd_lock(int fd);
-void release_ofd_lock(int fd);
+OfdLock try_ofd_lock(int fd, OfdLocked what);
+void release_ofd_lock(int fd, OfdLocked what);
 /// True if another description has it to exclude others; `fd` may be open for reading only.
-bool is_ofd_locked(int fd);
+bool is_ofd_locked(int fd, OfdLocked what);
 
 }  // namespace bloscfs::frame

@@ -102,7 +102,7 @@ LockFile::Attempt LockFile::make() {
 /// Who had it before may have removed it since it was opened, or changed what it is.
 LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   if (!file) return Attempt::busy;
-  const auto lock = frame::try_ofd_lock(file.get());
+  const auto lock = frame::try_ofd_lock(file.get(), frame::OfdLocked::source);
   if (lock == frame::OfdLock::impossible) return Attempt::impossible;
   if (lock != frame::OfdLock::taken || !is_named(file, name_)) return Attempt::busy;
   if (!was_made && judge(frame::status_of(file.get())) != Found::own_file) return Attempt::busy;
@@ -112,7 +112,8 @@ LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
 
 LockFile::Attempt LockFile::take_over(const struct stat& found) {
   const frame::UniqueFd file = open_again(directory_, name_, found);
-  if (!file || frame::try_ofd_lock(file.get()) != frame::OfdLock::taken) return Attempt::busy;
+  if (!file || frame::try_ofd_lock(file.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
+    return Attempt::busy;
   return replace(found);
 }
 
@@ -128,7 +129,8 @@ LockFile::Attempt LockFile::replace(const struct stat& found) {
   const std::string aside = frame::name_aside(identity.value());
   directory_.rename(fresh, directory_, aside);
   try {
-    if (frame::try_ofd_lock(own.get()) != frame::OfdLock::taken) frame::throw_errno(ENOLCK, name_);
+    if (frame::try_ofd_lock(own.get(), frame::OfdLocked::source) != frame::OfdLock::taken)
+      frame::throw_errno(ENOLCK, name_);
     directory_.exchange(aside, directory_, name_);
   } catch (const std::system_error& error) {
     directory_.remove_file(aside);

@@ -52,7 +52,7 @@ bool has_exclusive_flock(const std::string& path) {
 bool is_held(const std::filesystem::path& lock_file, const std::string& source) {
   try {
     const auto file = frame::open_regular_at(AT_FDCWD, lock_file, O_RDONLY);
-    return file && frame::is_ofd_locked(file.get());
+    return file && frame::is_ofd_locked(file.get(), frame::OfdLocked::source);
   } catch (const std::system_error& error) {
     // One that cannot be asked, or made: then SOURCE itself is locked, if nobody was before.
     const bool is_unknown = error.code() == std::errc::permission_denied ||

@@ -14,6 +14,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include "frame/lock_patience.hpp"
+#include "frame/ofd_lock.hpp"
 #include "frame/open.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/random_edit.hpp"
@@ -165,6 +167,15 @@ BOOST_AUTO_TEST_CASE(survives_being_opened_while_it_asks) {
   for (int i = 0; i < 2000; ++i) file->is_sole_user();
   done = true;
   opener.join();
+}
+
+BOOST_AUTO_TEST_CASE(lock_of_a_source_keeps_no_frame_locked) {
+  const ScratchDirectory directory;
+  const auto file = store_at(directory)->create("a", 0600);
+  const UniqueFd mount(::open((directory / "a").c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_REQUIRE((try_ofd_lock(mount.get(), OfdLocked::source) == OfdLock::taken));
+  const LockPatience none(std::chrono::seconds(0));
+  BOOST_TEST((file->lock() != nullptr));
 }
 
 BOOST_AUTO_TEST_CASE(writers_of_a_file_exclude_each_other) {
