@@ -220,6 +220,8 @@ void Filesystem::release(std::uint64_t number) {
   handles_.remove(number);
   if (closed->direct) direct_handles_--;
   end_writing(*closed);
+  if (closed->writes && closed->file->content)
+    tree_.keep_last_size(closed->node, closed->file->content->attributes().size);
   last_release_ = std::chrono::steady_clock::now().time_since_epoch().count();
 }
 

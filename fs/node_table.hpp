@@ -56,6 +56,8 @@ struct Node {
     std::uint32_t plain_writers = 0;
     std::optional<std::string> link_text;         ///< of a symlink in the node's state, as stored
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name
+    /// Of a container without a name: what is shown while nobody has it open.
+    std::int64_t last_size = 0;
     std::shared_ptr<void> at_end;                 ///< destroyed with the node
     bool operator==(const Rare&) const = default;
   };

@@ -37,7 +37,8 @@ Tree::Known Tree::known(NodeId id) const {
           node.is_sframe,
           node.rare().wanted_name.has_value(),
           node.open_file.lock(),
-          node.rare().remains};
+          node.rare().remains,
+          node.rare().last_size};
 }
 
 SourcePath Tree::path(NodeId id) const {
@@ -213,6 +214,7 @@ SourceEntry Tree::entry_of_remains(const Known& known) {
   entry.shown = known.is_container ? ShownAs::flat : ShownAs::itself;
   entry.source = entry.entry = known.remains->stat();
   entry.entry.st_ino = known.identity.inode;
+  entry.shown_size = known.last_size;
   if (!known.open_file) return entry;
   entry.shown_size = known.open_file->attributes.st_size;
   entry.stored_size = known.open_file->attributes.st_blocks * kStatBlock;

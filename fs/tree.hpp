@@ -164,6 +164,8 @@ class Tree {
   void end_plain_writing(NodeId id);
   bool has_plain_writers(NodeId id) const;
   bool is_last_plain_writer(NodeId id) const;
+  /// A container was closed: it is shown so large from now on, if it has no name any more.
+  void keep_last_size(NodeId id, std::int64_t size);
 
  private:
   friend class TreeChanges;
@@ -180,6 +182,7 @@ class Tree {
     bool is_pending = false;
     std::shared_ptr<const OpenFile> open_file;
     std::shared_ptr<const SourceObject> remains;
+    std::int64_t last_size = 0;
   };
   Known known(NodeId id) const;
 

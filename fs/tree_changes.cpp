@@ -265,6 +265,8 @@ void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
 bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
   tree_.listed_.note_change(object.directory);
   if (object.node == 0) return false;
+  const auto open = tree_.file_with_content(object.node);
+  const std::int64_t size = open ? open->content->attributes().size : object.entry.shown_size;
   NodeTable::Dropped parents, unused;
   const MutexLock lock(tree_.mutex_);
   NodeTable& nodes = tree_.nodes_;
@@ -274,6 +276,7 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
   parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
   const bool is_last = !node.has_name();
   if (is_last) {
+    node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
     // Another object may get the inode's number.
     if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept)) nodes.retire(node);

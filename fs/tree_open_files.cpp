@@ -81,6 +81,12 @@ void Tree::end_plain_writing(NodeId id) {
   node.trim_rare();
 }
 
+void Tree::keep_last_size(NodeId id, std::int64_t size) {
+  const MutexLock lock(mutex_);
+  Node& node = nodes_.node(id);
+  if (!node.has_name()) node.make_rare().last_size = size;
+}
+
 bool Tree::is_last_plain_writer(NodeId id) const {
   const MutexLock lock(mutex_);
   return nodes_.node(id).rare().plain_writers == 1;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -270,6 +271,29 @@ BOOST_AUTO_TEST_CASE(file_stays_what_it_is_when_a_new_one_takes_one_of_its_names
   BOOST_TEST(errno_of(linkat(AT_FDCWD, path.c_str(), AT_FDCWD, (mount / "c").c_str(),
                              AT_SYMLINK_FOLLOW)) == 0);
   BOOST_TEST(shown(mount.path()).at("c") == "file " + flat_text());
+}
+
+/// As fstat tells who has it by O_PATH, which the daemon knows nothing of.
+BOOST_AUTO_TEST_CASE(removed_file_keeps_its_size, *precondition(needs_fuse)) {
+  const TempDir source;
+  Maker(source.path()).flat("a.b2frame");
+  Maker(source.path()).flat("b.b2frame");
+  Mount mount(source.path());
+  const auto size_of = [](const Fd& fd) {
+    struct stat st {};
+    return ::fstat(fd.get(), &st) == 0 ? st.st_size : -errno;
+  };
+  const Fd read(open((mount / "a").c_str(), O_PATH | O_CLOEXEC));
+  BOOST_REQUIRE(::unlink((mount / "a").c_str()) == 0);
+  const Fd written(open((mount / "b").c_str(), O_PATH | O_CLOEXEC));
+  {
+    const Fd writer(open((mount / "b").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    BOOST_REQUIRE(::unlink((mount / "b").c_str()) == 0);
+    BOOST_REQUIRE(::write(writer.get(), "text", 4) == 4);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(1100));  // attributes are kept for a second
+  BOOST_TEST(size_of(read) == static_cast<off_t>(flat_text().size()));
+  BOOST_TEST(size_of(written) == static_cast<off_t>(flat_text().size() + 4));
 }
 
 BOOST_AUTO_TEST_CASE(directory_goes_behind_the_sparse_frame_that_was_in_it,
