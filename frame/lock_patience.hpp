@@ -16,6 +16,21 @@ class LockedByOthers : public std::system_error {
   explicit LockedByOthers(const char* what);
 };
 
+/// Somebody who has to wait and is not alone in that: but few in this process may wait long, since
+/// the others would keep the threads that serve other files.
+class CountedPatience {
+ public:
+  CountedPatience();
+  ~CountedPatience();
+  CountedPatience(const CountedPatience&) = delete;
+  CountedPatience& operator=(const CountedPatience&) = delete;
+  /// 10 s, or half a second.
+  std::chrono::milliseconds time() const { return time_; }
+
+ private:
+  std::chrono::milliseconds time_;
+};
+
 /// While one lives, its thread waits so long for all such locks together. One within another can
 /// only make that less.
 class LockPatience {

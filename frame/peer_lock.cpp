@@ -20,12 +20,6 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::uint64_t kGenerationAt = 8;
-/// How long a reader waits.
-constexpr std::chrono::seconds kReaderPatience{10};
-/// Readers of this process that may wait so long at once. The others give up early: they would keep
-/// the threads that serve other files.
-constexpr int kPatientReaders = 2;
-constexpr std::chrono::milliseconds kShortPatience{500};
 
 using LockedFile = std::pair<dev_t, ino_t>;
 
@@ -63,22 +57,6 @@ bool try_flock(int fd, int operation) {
   }
   return true;
 }
-
-/// A reader that has to wait.
-class WaitingReader {
- public:
-  WaitingReader()
-      : deadline_(
-            LockPatience::end_of(++count <= kPatientReaders ? kReaderPatience : kShortPatience)) {}
-  ~WaitingReader() { --count; }
-  WaitingReader(const WaitingReader&) = delete;
-  WaitingReader& operator=(const WaitingReader&) = delete;
-  bool must_give_up() const { return std::chrono::steady_clock::now() >= deadline_; }
-
- private:
-  static inline std::atomic<int> count{0};
-  Deadline deadline_;
-};
 
 }  // namespace
 
@@ -128,9 +106,10 @@ bool PeerLock::try_acquire() {
 void PeerLock::acquire() {
   std::unique_lock guard(mutex_);
   if (try_acquire()) return;
-  const WaitingReader waiting;
+  const CountedPatience waiting;
+  const Deadline deadline = LockPatience::end_of(waiting.time());
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
-    if (waiting.must_give_up()) throw LockedByOthers(kLockName);
+    if (LockPatience::Clock::now() >= deadline) throw LockedByOthers(kLockName);
     changed_.wait_for(guard, pause);
   }
 }

@@ -22,6 +22,25 @@ constexpr int kMaxFollowed = 10;
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
+/// Between tries to get what others have locked.
+class LockWait {
+ public:
+  /// False once the thread's patience has ended.
+  bool pause() {
+    if (Clock::now() >= end_) return false;
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, kLongestPause);
+    return true;
+  }
+
+ private:
+  using Clock = frame::LockPatience::Clock;
+  static constexpr std::chrono::milliseconds kLongestPause{50};
+
+  const Clock::time_point end_ = frame::LockPatience::end_of(frame::kLockPatience);
+  std::chrono::milliseconds pause_{1};
+};
+
 }  // namespace
 
 void Committer::start(Services services) {
@@ -235,12 +254,22 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
                                       IfBeingWritten unfinished) {
   CommitFailure failure;
   bool goes_on = true;
+  LockWait wait;
   for (int tries = 0; goes_on; tries++) {
     const std::uint64_t epoch = content->epoch();
-    failure = announce(*content);
-    if (!try_commit(content, failure)) return {};
-    goes_on = asks_again(failure) ||
-              (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
+    {
+      // Nothing is held while somebody's lock is waited for.
+      const frame::LockPatience none(std::chrono::seconds(0));
+      failure = announce(*content);
+      if (!try_commit(content, failure)) return {};
+    }
+    if (failure.obstacle == Obstacle::locked) {
+      goes_on = wait.pause();
+      tries--;
+    } else {
+      goes_on = asks_again(failure) ||
+                (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
+    }
   }
   if (unfinished == IfBeingWritten::fail) note_failure(*content, failure);
   settle(content, failure);

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <utility>
 
+#include "frame/lock_patience.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/content.hpp"
+#include "fs/patient_lock.hpp"
 #include "fs/request_user.hpp"
 #include "fs/size_limit.hpp"
 #include "fs/stale_indexes.hpp"
@@ -22,7 +25,7 @@ constexpr int kPlaceTries = 5;
 }  // namespace
 
 void Content::make_writable(std::shared_ptr<ContentHome> home) {
-  const MutexLock commit_lock(commit_mutex_);
+  const PatientLock commit_lock(commit_mutex_);
   {
     // The old one lets go of its node, under a lock that others take before this one.
     const WriteLock lock(mutex_);
@@ -85,7 +88,17 @@ std::unique_ptr<frame::FrameWriter> Content::open_writer(
 }
 
 void Content::wait_for_peers() const {
-  if (const auto known = snapshot()) known->unchanged();
+  const auto known = snapshot();
+  if (!known) return;
+  try {
+    const frame::LockPatience none(std::chrono::seconds(0));
+    known->unchanged();
+    return;
+  } catch (const frame::LockedByOthers&) {
+    if (frame::LockPatience::has_ended()) throw;
+  }
+  TurnAtNeed::need();
+  known->unchanged();
 }
 
 void Content::need_writer(const StoredPlace& place) {
@@ -190,7 +203,7 @@ void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
   });
   if (!is_same) return;
   // There may be nothing to commit but the time.
-  const MutexLock commit_lock(commit_mutex_);
+  const PatientLock commit_lock(commit_mutex_);
   store_times();
 }
 
@@ -212,7 +225,7 @@ void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
     touch();
   });
   if (grows) return;
-  const MutexLock commit_lock(commit_mutex_);
+  const PatientLock commit_lock(commit_mutex_);
   store_times();
 }
 
@@ -249,7 +262,7 @@ LayerChanges Content::uncommitted_metalayers() const {
 }
 
 bool Content::set_times(const timespec& accessed, const timespec& modified) {
-  const MutexLock commit_lock(commit_mutex_);
+  const PatientLock commit_lock(commit_mutex_);
   if (!home_ && !is_orphan()) return false;
   {
     const WriteLock lock(mutex_);

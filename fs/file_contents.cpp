@@ -12,6 +12,7 @@
 
 #include "frame/cframe_format.hpp"
 #include "frame/frame_limits.hpp"
+#include "frame/lock_patience.hpp"
 #include "frame/metalayer_writer.hpp"
 #include "fs/lock_breaks.hpp"
 #include "fs/log.hpp"
@@ -216,6 +217,12 @@ void FileContents::commit(const std::vector<NodeId>& nodes) {
   for (const NodeId node : nodes)
     if (const auto file = tree_.opened(node); file && file->content->needs_commit())
       contents.push_back(file->content);
+  commit_briefly(contents);
+}
+
+void FileContents::commit_briefly(const Committer::Contents& contents) {
+  const frame::CountedPatience counted;
+  const frame::LockPatience patience(counted.time());
   committer_.commit(contents);
 }
 
@@ -227,7 +234,7 @@ std::shared_ptr<void> FileContents::hold_flat(NodeId node, std::shared_ptr<Conte
     if (file->content->needs_commit()) changed(file);
   });
   committer_.note(file->content, file);
-  committer_.commit({file->content});
+  commit_briefly({file->content});
   return held;
 }
 
@@ -303,7 +310,7 @@ void FileContents::change_metalayers(
          wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))
       put_metalayer(*content, layer, value, 0);
   });
-  if (content->needs_commit()) committer_.commit({content});
+  if (content->needs_commit()) commit_briefly({content});
 }
 
 void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChange content,

@@ -68,6 +68,9 @@ class FileContents final : public Contents {
 
   Tree& tree_;
   Classifier& classifier_;
+  /// For a request that has no turn.
+  void commit_briefly(const Committer::Contents& contents);
+
   Committer& committer_;
   const ContentServices services_;
   std::atomic<int> waiting_{0};  ///< for what is being written

@@ -2,17 +2,19 @@
 
 #include "frame/lock_patience.hpp"
 #include "fs/sync.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 
-/// A MutexLock where whoever has the mutex may be waiting for another program: throws
-/// frame::LockedByOthers at once in a thread whose patience has ended.
+/// A MutexLock where whoever has the mutex may have much to do: a request waits for that in its
+/// turn (fs/turns.hpp), and a thread that waits for nothing throws frame::LockedByOthers.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) PatientLock {
  public:
   explicit PatientLock(Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
       : mutex_(mutex) {
     if (mutex_.try_lock()) return;
     if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
+    TurnAtNeed::need();
     mutex_.lock();
   }
   ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }

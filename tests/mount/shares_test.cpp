@@ -1,5 +1,6 @@
 // A mount for all: what one user asks for does not take from the others what they need.
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -192,6 +193,37 @@ BOOST_AUTO_TEST_CASE(of_commits_are_left_to_others, *precondition(needs_fuse_as_
       if (read_file(locked.frame(i)) == locked.before) return false;
     return true;
   }));
+}
+
+/// An fsync waits for the lock, and whoever opens the file meanwhile for the fsync.
+BOOST_AUTO_TEST_CASE(of_threads_are_left_to_others_by_opens_of_a_locked_frame,
+                     *precondition(needs_fuse_as_root)) {
+  LockedFrames locked(1);
+  locked.locks.clear();
+  Fd frame(::open(locked.frame(0).c_str(), O_RDWR | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  BOOST_REQUIRE(::fcntl(frame.get(), F_OFD_SETLK, &whole) == 0);
+  const std::string shown = (locked.users.mounted() / "a" / "l0").string();
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> openers;
+  for (int i = 0; i < 16; i++)
+    openers.emplace_back([&, i] {
+      while (!is_over) {
+        const Fd file(::open(shown.c_str(), O_RDWR | O_CLOEXEC));
+        if (i == 0 && file && ::write(file.get(), "x", 1) == 1) ::fsync(file.get());
+      }
+    });
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  const auto begin = std::chrono::steady_clock::now();
+  const auto result = locked.users.run_as(
+      kOther, "for i in 1 2 3 4 5 6 7 8 9 10; do echo text > f$i && cat f$i >/dev/null; done");
+  const Seconds taken = std::chrono::steady_clock::now() - begin;
+  is_over = true;
+  frame = Fd();
+  for (std::thread& opener : openers) opener.join();
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(taken.count() < 15.0);
 }
 
 BOOST_AUTO_TEST_CASE(of_locks_keep_no_mount_from_ending, *precondition(needs_fuse_as_root)) {
