@@ -135,6 +135,43 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(private_chunk_file_is_of_its_owners_frames_alone, 
   own.check_untouched();
 }
 
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(open_file_does_not_go_on_from_one_that_permits_less, By, Mounters) {
+  Shared shared(By::user());
+  const fs_std::path p = shared.source / "p";
+  give(p, kStranger, 0777);
+  const ByteVector treasure = flat_frame(std::string("treasure"));
+  for (const char* name : {"a", "b"})
+    make_file(p / (name + std::string(".b2frame")), flat_frame(std::string("mine")), kStranger,
+              0666);
+  for (const char* name : {"v", "w"})
+    make_file(p / (name + std::string(".b2frame")), treasure, shared.victim(), 0600);
+  const auto result = shared.run_stranger("p", R"(python3 -c "
+import os
+def attempt(work, *arguments):
+  try: print(work(*arguments))
+  except OSError as error: print(error)
+a, b = os.open('a', os.O_RDWR), os.open('b', os.O_RDWR)
+os.pwrite(a, b'X', 0)
+os.setxattr('b', 'user.blosc2.vlmeta.added', b'1')
+for old, new in ('v', 'a'), ('w', 'b'):
+  os.rename('$S/%s.b2frame' % old, '$S/%s.b2frame' % new)
+for file in a, b, a, b:
+  attempt(os.fsync, file)
+  attempt(os.pread, file, 100, 0)
+  attempt(os.pwrite, file, b'Y', 0)
+  attempt(os.setxattr, file, 'user.blosc2.vlmeta.more', b'1')
+  attempt(os.fsync, file)
+")");
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.out.find("treasure") == std::string::npos, result.out);
+  shared.mount->unmount();
+  for (const char* name : {"a.b2frame", "b.b2frame"}) {
+    BOOST_CHECK(read_file(p / name) == treasure);
+    BOOST_TEST(lstat_of(p / name).st_mode == (S_IFREG | 0600u));
+  }
+}
+
 // What it has made for somebody is its own user's, and may have that name afterwards.
 BOOST_AUTO_TEST_CASE(frame_that_takes_the_lock_files_name_tells_nothing,
                      *precondition(needs_fuse_for_others)) {

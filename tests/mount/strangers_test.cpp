@@ -300,6 +300,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_mounted_below_source_is_left_out, By, Moun
       const std::string source = shared.source.path();
       BOOST_REQUIRE(bind(source, source) && run({"mount", "--make-shared", source}).ok());
       BOOST_REQUIRE(bind(other.path(), p / "before"));
+      // It serves, and so has its own mounts, by then.
+      BOOST_REQUIRE(run({"ls", shared.mounted().path()}).ok());
       BOOST_REQUIRE(bind(shared.mounted().path(), p / "own"));
       BOOST_REQUIRE(bind(other.path(), p / "other"));
       const Mount stopped(other.path());
