@@ -63,4 +63,9 @@ std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
 
 FileStamp FileSource::stamp() const { return stamp_of(status_of(fd_.get())); }
 
+std::optional<FileReaders> FileSource::readers() const {
+  const struct stat st = status_of(fd_.get());
+  return FileReaders{st.st_uid, (st.st_mode & (S_IRGRP | S_IROTH)) != 0};
+}
+
 }  // namespace bloscfs::frame

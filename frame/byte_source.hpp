@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -58,6 +59,12 @@ struct FileId {
 };
 inline FileId id_of(const FileStamp& stamp) { return {stamp.device, stamp.inode}; }
 
+/// Who may read a file, as far as its mode says.
+struct FileReaders {
+  uid_t owner = 0;
+  bool has_others = false;  ///< beside the owner
+};
+
 /// Counts reads of all sources of a mount.
 struct SourceCounters {
   std::atomic<std::uint64_t> reads{0};
@@ -71,6 +78,8 @@ class ByteSource {
   /// Fills `out` from `offset` on; returns less than out.size() only at the end of the source.
   virtual std::size_t read_at(std::uint64_t offset, MutableBytes out) const = 0;
   virtual FileStamp stamp() const = 0;
+  /// Nothing where it is no file.
+  virtual std::optional<FileReaders> readers() const { return std::nullopt; }
 
   /// Throws codec::Error (malformed) when the source ends before `out` is full.
   void read_exactly_at(std::uint64_t offset, MutableBytes out, const char* what) const;
@@ -83,6 +92,7 @@ class FileSource final : public ByteSource {
   FileSource(UniqueFd fd, SourceCounters* counters, std::uint64_t limit = 0);
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   FileStamp stamp() const override;
+  std::optional<FileReaders> readers() const override;
   int fd() const { return fd_.get(); }
 
  private:

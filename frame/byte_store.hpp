@@ -57,7 +57,8 @@ class StoreFile : public ByteSource {
   virtual std::uint64_t link_count() const = 0;
   virtual FileAttributes attributes() const = 0;
   /// Owner and group are set where that is permitted, extended attributes where they are supported,
-  /// and set-user-ID and set-group-ID bits where both are as wanted then.
+  /// and set-user-ID and set-group-ID bits where both are as wanted then. Where the group is not,
+  /// its members get what others have, or nothing where there is an access list, which goes.
   virtual void set_attributes(const FileAttributes& attributes) = 0;
   virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
   /// Excludes the others that call this of the same file, in any process, as long as the result

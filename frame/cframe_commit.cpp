@@ -264,7 +264,12 @@ void CframeCommit::flush() {
 FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   published_ = true;
   const auto set_times = [&] {
-    if (times) state_.file->set_times(times->accessed, times->modified);
+    try {
+      if (times) state_.file->set_times(times->accessed, times->modified);
+    } catch (const std::system_error& error) {
+      // Only an owner sets times: a file of somebody else's keeps that of this commit.
+      if (error.code() != std::errc::operation_not_permitted) throw;
+    }
   };
   if (!state_.current) {
     set_times();

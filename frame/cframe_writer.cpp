@@ -61,7 +61,12 @@ class CframeWriter final : public FrameWriter {
     // Another program's change must not be taken for what the times make of the stamp.
     if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
     state_.expected->begin_writing();
-    state_.file->set_times(accessed, modified);
+    try {
+      state_.file->set_times(accessed, modified);
+    } catch (const std::system_error&) {
+      state_.expected->settle(*state_.file);
+      throw;
+    }
     state_.expected->settle(*state_.file);
   }
 

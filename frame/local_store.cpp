@@ -26,6 +26,7 @@ namespace {
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 8;
 constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
+constexpr const char* kAccessList = "system.posix_acl_access";
 
 /// Fifos do not block: a directory may hold anything.
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -53,6 +54,17 @@ std::vector<std::string> extended_names(int fd) {
   return names;
 }
 
+/// What is left of a mode where the file has another group: its members get what others have. An
+/// access list says of them what it said of the old one, so that it goes, and with it all rights
+/// that it may have denied.
+mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended>& attributes) {
+  const bool has_list =
+      std::any_of(attributes.begin(), attributes.end(),
+                  [](const auto& attribute) { return attribute.name == kAccessList; });
+  if (has_list) return mode & ~mode_t{S_IRWXG | S_IRWXO};
+  return (mode & ~mode_t{S_IRWXG}) | ((mode & S_IRWXO) << 3);
+}
+
 /// True for errors that say "not here" or "not you" rather than "it went wrong".
 bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
 
@@ -65,6 +77,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     return source_.read_at(offset, out);
   }
   FileStamp stamp() const override { return source_.stamp(); }
+  std::optional<FileReaders> readers() const override { return source_.readers(); }
 
   void write_at(std::uint64_t offset, Bytes bytes) override {
     while (!bytes.empty()) {
@@ -112,17 +125,22 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   void set_attributes(const FileAttributes& wanted) override {
-    if (::fchown(fd(), wanted.owner, wanted.group) != 0 && errno != EPERM)
-      throw_errno(errno, "fchown");
+    set_owner(wanted.owner, wanted.group);
     const struct stat now = status_of(fd());
-    const bool is_theirs = now.st_uid == wanted.owner && now.st_gid == wanted.group;
-    check(::fchmod(fd(), is_theirs ? wanted.mode : wanted.mode & ~kPrivileges), "fchmod");
+    const bool has_group = now.st_gid == wanted.group;
+    const bool is_theirs = now.st_uid == wanted.owner && has_group;
+    mode_t mode = is_theirs ? wanted.mode : wanted.mode & ~kPrivileges;
+    if (!has_group) mode = for_another_group(mode, wanted.extended);
+    check(::fchmod(fd(), mode), "fchmod");
+    const auto is_kept = [&](const std::string& name) { return has_group || name != kAccessList; };
     for (const std::string& name : extended_names(fd())) {
-      const bool stays = std::any_of(wanted.extended.begin(), wanted.extended.end(),
+      const bool stays = is_kept(name) &&
+                         std::any_of(wanted.extended.begin(), wanted.extended.end(),
                                      [&](const auto& attribute) { return attribute.name == name; });
       if (!stays) ::fremovexattr(fd(), name.c_str());  // one that cannot go was given by the system
     }
     for (const FileAttributes::Extended& attribute : wanted.extended) {
+      if (!is_kept(attribute.name)) continue;
       const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
                                      attribute.value.size(), 0);
       if (result != 0 && !is_refusal(errno)) throw_errno(errno, "fsetxattr " + attribute.name);
@@ -159,6 +177,13 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
 
  private:
   int fd() const { return source_.fd(); }
+
+  /// The group alone where the owner may not be given away.
+  void set_owner(uid_t owner, gid_t group) const {
+    if (::fchown(fd(), owner, group) == 0) return;
+    if (errno == EPERM && ::fchown(fd(), static_cast<uid_t>(-1), group) == 0) return;
+    if (errno != EPERM) throw_errno(errno, "fchown");
+  }
 
   FileSource source_;
   Syncing syncing_;

@@ -1,6 +1,7 @@
 #include "frame/peer_lock.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -20,6 +21,7 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::uint64_t kGenerationAt = 8;
+constexpr std::size_t kSidecarSize = 16;
 
 using LockedFile = std::pair<dev_t, ino_t>;
 
@@ -44,6 +46,15 @@ UniqueFd open_sidecar(int directory, const std::string& name) {
       if (error.code() == refusal) return {};
     throw;
   }
+}
+
+/// At most 16 bytes, of which the first eight are zeros.
+bool is_sidecar(const ByteSource& file) {
+  std::array<std::uint8_t, kSidecarSize + 1> bytes{};
+  const std::size_t size = file.read_at(0, bytes);
+  const auto end = bytes.begin() + kGenerationAt;
+  return size <= kSidecarSize &&
+         std::find_if(bytes.begin(), end, [](auto byte) { return byte != 0; }) == end;
 }
 
 using Deadline = std::chrono::steady_clock::time_point;
@@ -172,6 +183,7 @@ std::uint64_t PeerLock::foreign_changes() const {
 }
 
 void PeerLock::announce_change(StoreFile& sidecar) {
+  if (!is_sidecar(sidecar)) return;
   const std::lock_guard guard(mutex_);
   const std::uint64_t next = generation() + 1;
   std::uint8_t bytes[sizeof(next)];

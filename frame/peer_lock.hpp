@@ -63,6 +63,7 @@ class PeerLock {
   /// of this process aside. Only differences mean something.
   std::uint64_t foreign_changes() const;
   /// Raises the counter, as a writer does that has just locked the sidecar, the file `sidecar`.
+  /// Whoever may make files may have put any file there: what cannot be a sidecar is left alone.
   void announce_change(StoreFile& sidecar);
 
  private:

@@ -1,6 +1,7 @@
 #include "frame/sframe.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <system_error>
 
 #include <fmt/core.h>
@@ -10,6 +11,15 @@
 
 namespace bloscfs::frame {
 namespace {
+
+/// True for a chunk file that is its owner's alone, who has not made the frame: who has made that
+/// may have put anybody's files into its directory.
+bool is_private_of_another(const ByteSource& chunk, const ByteSource& index) {
+  const auto of_chunk = chunk.readers();
+  if (!of_chunk || of_chunk->has_others) return false;
+  const auto of_index = index.readers();
+  return of_index && of_index->owner != of_chunk->owner;
+}
 
 class StoredFiles final : public SframeFiles {
  public:
@@ -23,6 +33,9 @@ class StoredFiles final : public SframeFiles {
     const std::string name = chunk_file_name(number);
     auto source = directory_->open_source(name);
     if (!source) codec::throw_malformed(fmt::format("chunk file {} is missing", name));
+    if (is_private_of_another(*source, *index_))
+      throw std::system_error(EACCES, std::generic_category(),
+                              fmt::format("chunk file {} of another user", name));
     return source;
   }
 

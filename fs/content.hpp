@@ -170,8 +170,9 @@ class Content {
   void set_metalayer(const LayerName& name, LayerChange value);
   /// What was done to metalayers and is not committed yet.
   LayerChanges uncommitted_metalayers() const;
-  /// Times as utimensat sets them; they are the file's now and after every later commit. False for
-  /// what was not made writable: then only the source file has times.
+  /// Times as utimensat sets them, UTIME_NOW too; they are the file's now and after every later
+  /// commit. False for what was not made writable: then only the source file has times. EPERM, and
+  /// all stays as it was, where only the owner of SOURCE's file may set them.
   bool set_times(const timespec& accessed, const timespec& modified);
 
   /// Something else of the file was changed just now: its attributes, or its names.
@@ -282,8 +283,9 @@ class Content {
   void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
   void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
   void touch() REQUIRES(mutex_);
-  /// Gives the file the times that are shown, if it was committed.
-  void store_times() REQUIRES(commit_mutex_);
+  /// Gives the file the times that are shown, if it was committed. Who may write to a file of
+  /// somebody else's may set it to the present, and to nothing else.
+  void store_times(bool are_present) REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
   std::size_t memory_of_bytes(const ByteOverlay& bytes) const REQUIRES_SHARED(mutex_);
   /// The same where metalayers have changed other than by one more.

@@ -88,7 +88,8 @@ class ContentHome {
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
-    bool is_no_frame = false;           ///< the name leads to something else, or to what is damaged
+    bool is_no_frame = false;  ///< the name leads to something else, to what is damaged, or
+                               ///< to what not all might open who have this open
     std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
     std::shared_ptr<ContentHome> heir_home;
   };

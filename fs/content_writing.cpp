@@ -22,6 +22,8 @@ using frame::throw_errno;
 /// How often a file may get another place while it is opened there.
 constexpr int kPlaceTries = 5;
 
+bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
+
 }  // namespace
 
 void Content::make_writable(std::shared_ptr<ContentHome> home) {
@@ -204,7 +206,7 @@ void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
   if (!is_same) return;
   // There may be nothing to commit but the time.
   const PatientLock commit_lock(commit_mutex_);
-  store_times();
+  store_times(true);
 }
 
 void Content::require_storable(std::int64_t size) const {
@@ -226,7 +228,7 @@ void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
   });
   if (grows) return;
   const PatientLock commit_lock(commit_mutex_);
-  store_times();
+  store_times(true);
 }
 
 void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::uint64_t> epoch) {
@@ -264,13 +266,25 @@ LayerChanges Content::uncommitted_metalayers() const {
 bool Content::set_times(const timespec& accessed, const timespec& modified) {
   const PatientLock commit_lock(commit_mutex_);
   if (!home_ && !is_orphan()) return false;
+  const timespec present = now();
+  const auto resolved = [&](const timespec& time) { return is_present(time) ? present : time; };
+  LogicalAttributes before;
   {
     const WriteLock lock(mutex_);
-    accessed_ = accessed;
-    modified_ = modified;
-    changed_ = now();
+    before = {size_, accessed_, modified_, changed_};
+    accessed_ = resolved(accessed);
+    modified_ = resolved(modified);
+    changed_ = present;
   }
-  store_times();
+  try {
+    store_times(is_present(accessed) && is_present(modified));
+  } catch (const std::system_error&) {
+    const WriteLock lock(mutex_);
+    accessed_ = before.accessed;
+    modified_ = before.modified;
+    changed_ = before.changed;
+    throw;
+  }
   return true;
 }
 
@@ -279,7 +293,7 @@ void Content::note_change() {
   changed_ = now();
 }
 
-void Content::store_times() {
+void Content::store_times(bool are_present) {
   if (!writer_ && (!snapshot() || is_orphan())) return;
   const LogicalAttributes times = attributes();
   if (!writer_) wait_for_peers();
@@ -287,8 +301,13 @@ void Content::store_times() {
   if (!writer_) return;
   // Locked before the file changes: else it would be taken for somebody else's change.
   const auto name_lock = home_->lock_name();
-  writer_->set_times(times.accessed.value_or(kUnchangedTime),
-                     times.modified.value_or(kUnchangedTime));
+  try {
+    writer_->set_times(times.accessed.value_or(kUnchangedTime),
+                       times.modified.value_or(kUnchangedTime));
+  } catch (const std::system_error& error) {
+    if (!are_present || error.code() != std::errc::operation_not_permitted) throw;
+    writer_->set_times(kPresentTime, kPresentTime);
+  }
   name_lock->refresh(snapshot()->stamp());
 }
 

@@ -49,7 +49,7 @@ class Contents {
   virtual void resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) = 0;
 
   /// False if nothing is open of the file, or nothing that could be written: the times are then the
-  /// source file's alone.
+  /// source file's alone. UTIME_NOW as in utimensat(2).
   virtual bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
                          const timespec& modified) = 0;
 

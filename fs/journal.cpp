@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 
+#include "frame/frame_header.hpp"
 #include "frame/local_store.hpp"
 
 namespace bloscfs::fs {
@@ -98,6 +99,7 @@ void Journal::read() {
   is_too_long_ = end_ > kMaxJournal;
   std::string text(std::min(end_, kMaxJournal), '\0');
   text.resize(file_->read_at(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
+  if (frame::has_frame_magic(bytes_of(text))) text.clear();
   has_torn_end_ = !text.empty() && text.back() != '\n';
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {

@@ -23,8 +23,9 @@ struct KeptFile {
 /// Lines `maker SECRET` (frame/temporary_name.hpp) and `kept TEMPORARY PATH`, in which bytes other
 /// than letters, digits and "._-/" are written %XX. The file is changed in place, since it is
 /// locked: lines are added at the end, and those that are done with get a "-" as their first byte,
-/// or are cut off. What is no such line, or has no end, says nothing. Errors are std::system_error.
-/// Thread-safe.
+/// or are cut off. What is no such line, or has no end, says nothing, and neither does a frame:
+/// that an ordinary user's mount makes for others is his, too, and may be given the name by them.
+/// Errors are std::system_error. Thread-safe.
 class Journal {
  public:
   /// Of a file that is locked, and only its owner can have written.

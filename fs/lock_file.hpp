@@ -14,9 +14,10 @@ namespace bloscfs::fs {
 /// ".bloscfs-lock" in a directory that is a SOURCE, ".NAME.bloscfs-lock" beside a single frame.
 /// Others may have put anything there, so that these rules hold:
 /// - It is a regular file of one name with mode 0600. Whoever holds its OFD lock, and finds it
-/// still
-///   under its name, has SOURCE to himself. The file is only ever removed by who holds the lock.
-/// - What the daemon's own user has made is trusted: nobody else can have written to it.
+///   still under its name, has SOURCE to himself. The file is only ever removed by who holds the
+///   lock.
+/// - What the daemon's own user has made is trusted: nobody else can have written to it, unless it
+///   is a frame of a mount for others (fs/journal.hpp).
 /// - The lock on a file of another user counts, too, but not what is in it. Only root can open it;
 ///   others find SOURCE busy as long as it is there.
 /// - Anything else of that name (a symlink, a fifo, a directory, a hard link, a file with other

@@ -33,8 +33,6 @@ constexpr mode_t kPermissions = 07777;
 /// How often others may undo what a rename or a link needs before it gives up.
 constexpr int kRenameTries = 5;
 
-timespec resolved(const timespec& wanted) { return wanted.tv_nsec == UTIME_NOW ? now() : wanted; }
-
 /// `extra` are bits that the mode gets beside those that are asked for.
 void set_owner_and_mode(const SourceObject& object, const NewAttributes& wanted, mode_t extra) {
   if (wanted.owner || wanted.group)
@@ -291,8 +289,8 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
 bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
   if (contents_ == nullptr || node == kRootId || !tree_.opened(node)) return false;
   const struct stat now = tree_.attributes(node);
-  return contents_->set_times(node, home(node), resolved(wanted.accessed.value_or(now.st_atim)),
-                              resolved(wanted.modified.value_or(now.st_mtim)));
+  return contents_->set_times(node, home(node), wanted.accessed.value_or(now.st_atim),
+                              wanted.modified.value_or(now.st_mtim));
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {

@@ -34,6 +34,15 @@ mode_t permitted(const SourceObject& file) {
   return file.stat().st_mode & (has_list ? S_IRWXU : mode_t{0777});
 }
 
+/// True if whoever could open a file with the attributes `before` could open this one. Another
+/// program may have put anybody's file under the name.
+bool permits_as_much(const struct stat& now, const struct stat& before) {
+  const mode_t wanted = before.st_mode & mode_t{0777};
+  if (now.st_uid == before.st_uid && now.st_gid == before.st_gid)
+    return (wanted & ~now.st_mode) == 0;
+  return ((wanted >> 6 | wanted >> 3 | wanted) & 07 & ~now.st_mode) == 0;
+}
+
 class NodeRefuge : public Refuge {
  public:
   NodeRefuge(NameServices& services, NodeId node, ShownAs shown) : services_(services) {
@@ -152,7 +161,10 @@ ContentHome::Following NodeHome::follow() {
     if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path().text());
     auto seen = finished_successor(*name);
     Following following;
-    following.is_no_frame = seen && (!seen->is_container || seen->is_bloscpack);
+    const auto file = services_.tree.opened(node_);
+    following.is_no_frame =
+        seen && (!seen->is_container || seen->is_bloscpack ||
+                 (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
     if (following.is_no_frame) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     TreeChanges names(services_.tree);

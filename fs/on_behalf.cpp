@@ -135,6 +135,20 @@ AsCaller::~AsCaller() {
   errno = error;
 }
 
+mode_t AsCaller::mode_of_new(mode_t wanted) const {
+  return has_daemons_rights() ? wanted & ~mode_t{S_ISUID | S_ISGID} : wanted;
+}
+
+bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {
+  if ((directory.st_mode & S_ISVTX) == 0) return true;
+  return acts_for->user == directory.st_uid || acts_for->user == entry.st_uid;
+}
+
+bool AsCaller::has_daemons_rights() const {
+  return acts_for != nullptr && acts_for->user != 0 && acts_for->user != ::geteuid() &&
+         !may_act_as_others();
+}
+
 void give_up_reserves() {
   const Capabilities own(::cap_get_proc());
   if (!own) return;

@@ -6,6 +6,7 @@
 // What the daemon reads to find out what a file is, and what it commits, it does as itself: who may
 // execute a file, or write to it, need not be permitted to read it.
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "fs/caller.hpp"
@@ -36,6 +37,15 @@ class AsCaller {
   ~AsCaller();
   AsCaller(const AsCaller&) = delete;
   AsCaller& operator=(const AsCaller&) = delete;
+
+  /// True where the daemon acts as itself for a user who may have less rights. Then the kernel has
+  /// permitted the request by what it knew, and cannot say it once more by what is there:
+  bool has_daemons_rights() const;
+  /// - What is made is the daemon's, so that it has no set-user-ID and set-group-ID bits: who has
+  ///   written it would get the daemon's rights.
+  mode_t mode_of_new(mode_t wanted) const;
+  /// - What a sticky directory does not let that user remove stays.
+  bool may_remove(const struct stat& directory, const struct stat& entry) const;
 
  private:
   bool is_first_ = false;  ///< of those that are nested

@@ -42,8 +42,8 @@ SourceObject SourceDirectory::object(const std::string& name) const {
 
 frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode) const {
   const AsCaller as;
-  frame::UniqueFd fd(
-      ::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  frame::UniqueFd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                              as.mode_of_new(mode)));
   if (!fd) fail(name);
   return fd;
 }
@@ -60,7 +60,7 @@ void SourceDirectory::make_symlink(const std::string& name, const std::string& t
 
 void SourceDirectory::make_special(const std::string& name, mode_t mode, dev_t device) const {
   const AsCaller as;
-  if (::mknodat(directory_.get(), name.c_str(), mode, device) != 0) fail(name);
+  if (::mknodat(directory_.get(), name.c_str(), as.mode_of_new(mode), device) != 0) fail(name);
 }
 
 void SourceDirectory::make_link(const std::string& name, const SourceDirectory& from,
@@ -70,19 +70,32 @@ void SourceDirectory::make_link(const std::string& name, const SourceDirectory& 
     fail(name);
 }
 
+/// EPERM where it may not be; what is not there is found out later.
+void SourceDirectory::require_removable(const AsCaller& as, const std::string& name) const {
+  if (!as.has_daemons_rights()) return;
+  const auto entry = stat(name);
+  if (!entry || as.may_remove(stat(), *entry)) return;
+  errno = EPERM;
+  fail(name);
+}
+
 void SourceDirectory::remove_file(const std::string& name) const {
   const AsCaller as;
+  require_removable(as, name);
   if (::unlinkat(directory_.get(), name.c_str(), 0) != 0) fail(name);
 }
 
 void SourceDirectory::remove_directory(const std::string& name) const {
   const AsCaller as;
+  require_removable(as, name);
   if (::unlinkat(directory_.get(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
 }
 
 void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
                              const std::string& new_name) const {
   const AsCaller as;
+  require_removable(as, name);
+  to.require_removable(as, new_name);
   if (::renameat(directory_.get(), name.c_str(), to.descriptor(), new_name.c_str()) != 0)
     fail(name);
 }
@@ -90,6 +103,7 @@ void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
 void SourceDirectory::rename_to_free(const std::string& name, const SourceDirectory& to,
                                      const std::string& new_name) const {
   const AsCaller as;
+  require_removable(as, name);
   if (::renameat2(directory_.get(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
     return;
@@ -101,6 +115,8 @@ void SourceDirectory::rename_to_free(const std::string& name, const SourceDirect
 void SourceDirectory::exchange(const std::string& name, const SourceDirectory& with,
                                const std::string& other_name) const {
   const AsCaller as;
+  require_removable(as, name);
+  with.require_removable(as, other_name);
   if (::renameat2(directory_.get(), name.c_str(), with.descriptor(), other_name.c_str(),
                   RENAME_EXCHANGE) != 0)
     fail(name);

@@ -11,6 +11,8 @@
 
 namespace bloscfs::fs {
 
+class AsCaller;
+
 /// Names are single components, and symlinks are never followed. Errors are std::system_error with
 /// the errno. Thread-safe.
 class SourceDirectory {
@@ -60,6 +62,7 @@ class SourceDirectory {
 
  private:
   [[noreturn]] void fail(const std::string& name) const;
+  void require_removable(const AsCaller& as, const std::string& name) const;
 
   frame::UniqueFd directory_;
   std::string path_;

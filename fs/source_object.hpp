@@ -13,6 +13,8 @@ namespace bloscfs::fs {
 
 /// For set_times(): the time stays as it is.
 inline constexpr timespec kUnchangedTime{0, UTIME_OMIT};
+/// The same: it becomes the present.
+inline constexpr timespec kPresentTime{0, UTIME_NOW};
 
 /// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Errors are
 /// std::system_error with the errno. Thread-safe.

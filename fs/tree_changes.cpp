@@ -101,13 +101,20 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
-  if (object.node != id) return std::nullopt;
+  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.entry)))
+    return std::nullopt;
   return object;
 }
 
 bool TreeChanges::is_unlinked(NodeId node) const {
   const MutexLock lock(tree_.mutex_);
   return node != kRootId && !tree_.nodes_.node(node).has_name();
+}
+
+/// Another file may have a temporary's name, which is then none of the node's.
+bool TreeChanges::stands_for(NodeId node, const struct stat& object) const {
+  const MutexLock lock(tree_.mutex_);
+  return tree_.nodes_.node(node).identity == identity_of(object);
 }
 
 bool TreeChanges::is_known(const struct stat& object) const {

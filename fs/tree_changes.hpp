@@ -130,6 +130,7 @@ class TreeChanges {
   std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
                                           bool any_state, bool is_own);
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
+  bool stands_for(NodeId node, const struct stat& object) const;
   bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
       REQUIRES(tree_.mutex_);
   void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tests/frame/frame_builder.hpp"
+#include "tests/mount/shared_source.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
@@ -31,21 +32,17 @@ using boost::unit_test::precondition;
 
 constexpr uid_t kUser = 70001, kOther = 70002;
 
-/// A SOURCE with a directory of each user's, "a" of one and "b" of the other.
+/// A SOURCE with a directory of each user's, "a" of one and "b" of the other. The daemon of a third
+/// may write there as everybody may.
 struct TwoUsers {
-  explicit TwoUsers(MountSettings settings = {}) : mount_settings(std::move(settings)) {
-    mount_settings.options.push_back("allow_other");
-    fs_std::permissions(source.path(), fs_std::perms(0755));
-    fs_std::create_directory(source / "a");
-    fs_std::create_directory(source / "b");
-    BOOST_REQUIRE(::chown((source / "a").c_str(), kUser, kUser) == 0);
-    BOOST_REQUIRE(::chown((source / "b").c_str(), kOther, kOther) == 0);
+  explicit TwoUsers(uid_t mounter = 0, MountSettings settings = {})
+      : mount_settings(for_all(mounter, std::move(settings))) {
+    give(source.path(), mounter, 0755);
+    make_directory(source / "a", kUser, 0777);
+    make_directory(source / "b", kOther, 0777);
   }
   Mount& mounted() {
-    if (!mount) {
-      mount.emplace(source.path(), mount_settings);
-      fs_std::permissions(mount->path().parent_path(), fs_std::perms(0755));
-    }
+    if (!mount) mount.emplace(source.path(), mount_settings);
     return *mount;
   }
   /// A script of a user's, in his directory of the mount.
@@ -80,14 +77,16 @@ bool is_stored(const fs_std::path& file, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(shares)
 
-BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others, *precondition(needs_fuse_as_root)) {
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(of_descriptors_are_left_to_others, By, Mounters) {
   const TempDir programs;
   const fs_std::path program = programs / "bloscfs";
   write_file(program, "#!/bin/sh\nulimit -n 1024\nexec '" + bloscfs_program() + "' \"$@\"\n");
-  fs_std::permissions(program, fs_std::perms(0755));
+  for (const auto& path : {programs.path(), program})
+    fs_std::permissions(path, fs_std::perms(0755));
   MountSettings settings;
   settings.program = program;
-  TwoUsers users(settings);
+  TwoUsers users(By::user(), settings);
   for (const char* in : {"a", "b"})
     for (int i = 0; i < 1000; i++)
       write_file(users.source / in / std::to_string(i), std::string("text"));
@@ -114,8 +113,9 @@ BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others, *precondition(needs_fuse
   BOOST_TEST(count_of("user 70001 has too many files open", users.mounted().log()) == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(of_the_log_are_left_to_others, *precondition(needs_fuse_as_root)) {
-  TwoUsers users;
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(of_the_log_are_left_to_others, By, Mounters) {
+  TwoUsers users(By::user());
   const ByteVector frame = flat_frame(std::string("contents"));
   const ByteVector damaged(frame.begin(), frame.begin() + 100);
   for (int i = 0; i < 3000; i++)
@@ -134,12 +134,12 @@ BOOST_AUTO_TEST_CASE(of_the_log_are_left_to_others, *precondition(needs_fuse_as_
 
 /// Frames of one user's that have changes to commit, and a program that holds the lock of each.
 struct LockedFrames {
-  explicit LockedFrames(int count) {
+  explicit LockedFrames(int count, uid_t mounter = 0) : users(mounter, settings()) {
     for (int i = 0; i < count; i++) {
       write_file(frame(i), flat_frame(std::string("contents")));
       write_file(frame(i).string() + ".b2lock", std::string(16, '\0'));
       for (const fs_std::path& path : {frame(i), fs_std::path(frame(i).string() + ".b2lock")})
-        BOOST_REQUIRE(::chown(path.c_str(), kUser, kUser) == 0);
+        give(path, kUser, 0666);
     }
     before = read_file(frame(0));
     users.mounted();
@@ -162,13 +162,14 @@ struct LockedFrames {
     return with_locks;
   }
 
-  TwoUsers users{settings()};
+  TwoUsers users;
   ByteVector before;  ///< all are the same
   std::vector<Fd> locks;
 };
 
-BOOST_AUTO_TEST_CASE(of_commits_are_left_to_others, *precondition(needs_fuse_as_root)) {
-  LockedFrames locked(20);
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(of_commits_are_left_to_others, By, Mounters) {
+  LockedFrames locked(20, By::user());
   const TempDir logs;
   ProcessSettings as_user;
   as_user.uid = kUser;

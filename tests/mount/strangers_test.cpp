@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "tests/mount/foreign_changes.hpp"
+#include "tests/mount/shared_source.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -25,71 +27,19 @@ namespace {
 
 using boost::unit_test::precondition;
 
-constexpr uid_t kVictim = 70001, kStranger = 70002;
-constexpr gid_t kShared = 70010;
-
-struct stat status_of(const fs_std::path& path) {
-  struct stat st {};
-  if (::lstat(path.c_str(), &st) != 0)
-    throw std::system_error(errno, std::generic_category(), path);
-  return st;
-}
-
-void give(const fs_std::path& path, uid_t owner, mode_t mode) {
-  BOOST_REQUIRE(::lchown(path.c_str(), owner, static_cast<gid_t>(owner)) == 0);
-  BOOST_REQUIRE(::chmod(path.c_str(), mode) == 0);
-}
-
-void make_directory(const fs_std::path& path, uid_t owner, mode_t mode) {
-  fs_std::create_directory(path);
-  give(path, owner, mode);
-}
-
-ProcessResult run_as(uid_t user, const std::string& script) {
-  ProcessSettings settings;
-  settings.uid = user;
-  return run({"sh", "-c", script}, settings);
-}
-
-/// A directory of the stranger's, p, in a SOURCE that everybody may enter.
-struct Shared {
-  explicit Shared(MountSettings settings = {}) {
-    give(source.path(), 0, 0755);
-    make_directory(source / "p", kStranger, 0755);
-    settings.options.push_back("allow_other");
-    mount_settings = std::move(settings);
-  }
-  Mount& mounted() {
-    if (!mount) {
-      mount.emplace(source.path(), mount_settings);
-      fs_std::permissions(mount->path().parent_path(), fs_std::perms(0755));
-    }
-    return *mount;
-  }
-  /// A script that begins in the directory `in` of the mount, where $S is SOURCE's p.
-  ProcessResult run_stranger(const std::string& in, const std::string& script) {
-    return run_as(kStranger, "S='" + (source / "p").string() + "'; cd '" +
-                                 (mounted() / in).string() + "' && { " + script + "; }");
-  }
-
-  TempDir source;
-  MountSettings mount_settings;
-  std::optional<Mount> mount;
-};
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(strangers)
 
-BOOST_AUTO_TEST_CASE(directory_that_another_has_taken_the_name_of_is_not_entered,
-                     *precondition(needs_fuse_as_root)) {
-  Shared shared;
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(directory_that_another_has_taken_the_name_of_is_not_entered, By,
+                              Mounters) {
+  Shared shared(By::user());
   const fs_std::path p = shared.source / "p";
-  make_directory(p / "x", kStranger, 0755);
-  make_directory(p / "v", kVictim, 0700);
-  write_file(p / "v" / "secret", "treasure");
-  write_file(p / "v" / "hoard.b2frame", flat_frame(std::string("treasure")));
-  for (const char* name : {"secret", "hoard.b2frame"}) give(p / "v" / name, kVictim, 0666);
+  make_directory(p / "x", kStranger, 0777);
+  make_directory(p / "v", shared.victim(), 0700);
+  make_file(p / "v" / "secret", bytes_of("treasure"), shared.victim(), 0666);
+  make_file(p / "v" / "hoard.b2frame", flat_frame(std::string("treasure")), shared.victim(), 0666);
   const auto result = shared.run_stranger(
       "p/x",
       "ls >/dev/null; mv $S/x $S/y; mv $S/v $S/x; ls; cat secret hoard; echo mine >secret; "
@@ -97,23 +47,22 @@ BOOST_AUTO_TEST_CASE(directory_that_another_has_taken_the_name_of_is_not_entered
   BOOST_TEST(result.out.find("treasure") == std::string::npos, result.out);
   BOOST_TEST(result.out.find("secret") == std::string::npos, result.out);
   BOOST_TEST(shared.mount->unmount().ok());
-  BOOST_TEST(status_of(p / "x").st_mode == (S_IFDIR | 0700u));
+  BOOST_TEST(lstat_of(p / "x").st_mode == (S_IFDIR | 0700u));
   BOOST_TEST(std::distance(fs_std::directory_iterator(p / "x"), {}) == 2);
   BOOST_CHECK(read_file(p / "x" / "secret") == bytes_of("treasure"));
   BOOST_CHECK(stored_contents(p / "x" / "hoard.b2frame") == bytes_of("treasure"));
 }
 
 // The name of a plain file falls to the frame that is called after it once that is gone.
-BOOST_AUTO_TEST_CASE(sticky_directory_keeps_what_a_freed_name_falls_to,
-                     *precondition(needs_fuse_as_root)) {
-  Shared shared;
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(sticky_directory_keeps_what_a_freed_name_falls_to, By, Mounters) {
+  Shared shared(By::user());
   const fs_std::path p = shared.source / "p";
-  give(p, 0, 01777);
+  give(p, shared.mounter, 01777);
   for (const char* name : {"f", "g"}) {
-    write_file(p / name, "mine");
-    give(p / name, kStranger, 0644);
-    write_file(p / (name + std::string(".b2frame")), flat_frame(std::string("theirs")));
-    give(p / (name + std::string(".b2frame")), kVictim, 0644);
+    make_file(p / name, bytes_of("mine"), kStranger, 0644);
+    make_file(p / (name + std::string(".b2frame")), flat_frame(std::string("theirs")), kVictim,
+              0644);
   }
   shared.run_stranger("p", "cat f g; rm $S/f $S/g; rm -f f; mv g h; true");
   BOOST_TEST(shared.mount->unmount().ok());
@@ -121,17 +70,15 @@ BOOST_AUTO_TEST_CASE(sticky_directory_keeps_what_a_freed_name_falls_to,
     BOOST_CHECK(stored_contents(p / name) == bytes_of("theirs"));
 }
 
-BOOST_AUTO_TEST_CASE(lock_sidecar_of_another_stays_in_a_sticky_directory,
-                     *precondition(needs_fuse_as_root)) {
-  Shared shared;
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(lock_sidecar_of_another_stays_in_a_sticky_directory, By, Mounters) {
+  Shared shared(By::user());
   const fs_std::path p = shared.source / "p";
-  give(p, 0, 01777);
+  give(p, shared.mounter, 01777);
   for (const char* name : {"f", "g", "h"}) {
     const std::string stored = name + std::string(".b2frame");
-    write_file(p / stored, flat_frame(std::string(name)));
-    give(p / stored, kStranger, 0644);
-    write_file(p / (stored + ".b2lock"), ByteVector());
-    give(p / (stored + ".b2lock"), kVictim, 0666);
+    make_file(p / stored, flat_frame(std::string(name)), kStranger, 0644);
+    make_file(p / (stored + ".b2lock"), ByteVector(), kVictim, 0666);
   }
   const auto result = shared.run_stranger("p", "mv f x && rm g && mv h x && cat x && rm x");
   BOOST_TEST(result.ok(), result.description());
@@ -163,12 +110,12 @@ BOOST_AUTO_TEST_CASE(attributes_of_a_sparse_frame_are_those_of_its_own_chunks,
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(::chown((shared.mounted() / "p" / "s").c_str(), kVictim, kVictim) == 0);
   for (const char* name : {"00000001.chunk", "no chunk"}) {
-    BOOST_TEST(status_of(frame / name).st_mode == (S_IFREG | 0600u));
-    BOOST_TEST(status_of(frame / name).st_uid == 0u);
+    BOOST_TEST(lstat_of(frame / name).st_mode == (S_IFREG | 0600u));
+    BOOST_TEST(lstat_of(frame / name).st_uid == 0u);
   }
-  BOOST_TEST(status_of(frame / "00000000.chunk").st_mode == (S_IFREG | 0755u));
-  BOOST_TEST(status_of(frame / "00000000.chunk").st_uid == kVictim);
-  BOOST_TEST(status_of(frame / "chunks.b2frame").st_uid == kVictim);
+  BOOST_TEST(lstat_of(frame / "00000000.chunk").st_mode == (S_IFREG | 0755u));
+  BOOST_TEST(lstat_of(frame / "00000000.chunk").st_uid == kVictim);
+  BOOST_TEST(lstat_of(frame / "chunks.b2frame").st_uid == kVictim);
   BOOST_TEST(shared.mount->unmount().ok());
 }
 
@@ -268,14 +215,12 @@ BOOST_AUTO_TEST_CASE(kernel_decides_as_in_source, *precondition(needs_programs("
   BOOST_TEST(shared.mount->unmount().ok());
 }
 
-BOOST_AUTO_TEST_CASE(access_lists_are_enforced_and_kept,
-                     *precondition(needs_programs("setfacl")) * precondition(needs_fuse_as_root)) {
-  Shared shared;
+BOOST_TEST_DECORATOR(*precondition(needs_programs("setfacl")) * precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(access_lists_are_enforced_and_kept, By, Mounters) {
+  Shared shared(By::user());
   const fs_std::path p = shared.source / "p";
-  for (const char* name : {"closed.b2frame", "opened.b2frame"}) {
-    write_file(p / name, flat_frame(std::string(100, 'x')));
-    give(p / name, kVictim, 0644);
-  }
+  for (const char* name : {"closed.b2frame", "opened.b2frame"})
+    make_file(p / name, flat_frame(std::string(100, 'x')), shared.victim(), 0644);
   const auto set = run({"sh", "-c",
                         "cd '" + (shared.mounted() / "p").string() +
                             "' && setfacl -m u:70002:--- closed && chmod 600 opened && "
@@ -288,8 +233,8 @@ BOOST_AUTO_TEST_CASE(access_lists_are_enforced_and_kept,
                           "echo written");
   BOOST_TEST(result.out == "written\n");
   // Also of a file that takes the old one's place.
-  const auto other = run_as(kVictim, "cd '" + (shared.mounted() / "p").string() +
-                                         "' && setfattr -n user.blosc2.meta.m -v 1 opened");
+  const auto other =
+      shared.run_user(shared.victim(), "p", "setfattr -n user.blosc2.meta.m -v 1 opened");
   BOOST_TEST(other.ok(), other.description());
   BOOST_TEST(shared.mount->unmount().ok());
   const auto list = run({"getfacl", "-cn", (p / "opened.b2frame").string()});
@@ -319,7 +264,7 @@ BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
   fs_std::permissions(program, fs_std::perms(0755));
   MountSettings settings;
   settings.program = program;
-  Shared shared(settings);
+  Shared shared(0, settings);
   const fs_std::path p = shared.source / "p";
   BOOST_REQUIRE(::chown(p.c_str(), kVictim, kShared) == 0);
   give(p, kVictim, 0770);
@@ -330,19 +275,18 @@ BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
                "' && mkdir d && echo t >f && mv f g && rmdir d"});
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(shared.mount->unmount().ok());
-  BOOST_TEST(status_of(p / "g.b2frame").st_uid == kStranger);
+  BOOST_TEST(lstat_of(p / "g.b2frame").st_uid == kStranger);
 }
 
 // The daemon would wait for itself, and for whoever serves what is mounted there.
-BOOST_AUTO_TEST_CASE(what_is_mounted_below_source_is_left_out,
-                     *precondition(needs_programs("unshare mount umount")) *
-                         precondition(needs_fuse_as_root)) {
+BOOST_TEST_DECORATOR(*precondition(needs_programs("mount umount")) * precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(what_is_mounted_below_source_is_left_out, By, Mounters) {
   for (const bool crosses : {false, true}) BOOST_TEST_CONTEXT(crosses) {
       MountSettings settings;
       if (crosses) settings.options = {"cross_mounts"};
-      Shared shared(settings);
+      Shared shared(By::user(), settings);
       const fs_std::path p = shared.source / "p";
-      for (const char* name : {"before", "own", "other", "plain"})
+      for (const char* name : {"before", "own", "other", "plain", "stopped"})
         fs_std::create_directory(p / name);
       write_file(p / "plain" / "f", "text");
       write_file(p / "before" / "covered", "text");
@@ -350,21 +294,30 @@ BOOST_AUTO_TEST_CASE(what_is_mounted_below_source_is_left_out,
         return run({"mount", "--bind", what.string(), where.string()}).ok();
       };
       const TempDir other;
+      give(other.path(), 0, 0755);
       write_file(other / "f", "text");
       // As systemd has it everywhere: else the daemon would not see what is mounted later.
       const std::string source = shared.source.path();
       BOOST_REQUIRE(bind(source, source) && run({"mount", "--make-shared", source}).ok());
       BOOST_REQUIRE(bind(other.path(), p / "before"));
+      // It serves, and so has its own mounts, by then.
+      BOOST_REQUIRE(run({"ls", shared.mounted().path()}).ok());
       BOOST_REQUIRE(bind(shared.mounted().path(), p / "own"));
       BOOST_REQUIRE(bind(other.path(), p / "other"));
+      const Mount stopped(other.path());
+      if (!crosses) {
+        BOOST_REQUIRE(bind(stopped.path(), p / "stopped"));
+        stopped.signal(SIGSTOP);
+      }
       const auto result = run({"sh", "-c",
                                "cd '" + (shared.mounted() / "p").string() +
                                    "' && timeout 10 find . | sort; "
                                    "timeout 10 stat own/p; true"});
       BOOST_TEST(result.out == (crosses ? ".\n./before\n./before/f\n./other\n./other/f\n"
-                                          "./plain\n./plain/f\n"
+                                          "./plain\n./plain/f\n./stopped\n"
                                         : ".\n./plain\n./plain/f\n"));
-      for (const char* name : {"before", "own", "other"})
+      stopped.signal(SIGCONT);
+      for (const char* name : {"before", "own", "other", "stopped"})
         run({"umount", "-l", (p / name).string()});
       BOOST_TEST(run({"umount", "-l", source}).ok());
       BOOST_TEST(shared.mount->unmount().ok());

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "tests/mount/dear_array.hpp"
+#include "tests/mount/shared_source.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
@@ -25,20 +26,20 @@ constexpr int kRounds = 6;
 /// A turn of others, where a whole request of theirs takes longer; without turns they all do.
 const Seconds kSoon(4);
 
-/// What two users share.
+/// What two users share: the stranger and us.
 struct SharedMount {
-  SharedMount() {
-    fs_std::permissions(source.path(), fs_std::perms(0755));
+  explicit SharedMount(uid_t mounter = 0) {
+    give(source.path(), mounter, 0755);
     write_file(source / "dear.b2nd", dear_array());
     for (int i = 0; i <= kRounds; i++)
       write_file(source / ("good" + std::to_string(i) + ".b2frame"), flat_frame(contents));
-    mount.emplace(source.path(), MountSettings{{"allow_other"}, {}, Seconds(20), {}, {}});
+    mount.emplace(source.path(), for_all(mounter));
   }
 
   /// Of a user who is not us, at different places of the dear file.
   std::vector<Child> begin_dear_reads(const std::string& flag) {
     ProcessSettings settings;
-    settings.uid = nobody();
+    settings.uid = kStranger;
     std::vector<Child> readers;
     for (int i = 0; i < kReaders; i++)
       readers.emplace_back(
@@ -89,10 +90,10 @@ void use_mount(const SharedMount& shared) {
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(turns, SharedMount)
+BOOST_AUTO_TEST_SUITE(turns)
 
-BOOST_AUTO_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting,
-                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+BOOST_FIXTURE_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting, SharedMount,
+                        *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   BOOST_TEST(read_file(*mount / "good0") == contents);
   std::vector<Child> readers = begin_dear_reads("direct");
   use_mount(*this);
@@ -102,21 +103,23 @@ BOOST_AUTO_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting,
   }
 }
 
-BOOST_AUTO_TEST_CASE(dear_reads_through_the_page_cache_keep_no_other_waiting,
-                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
-  BOOST_TEST(read_file(*mount / "good0") == contents);
-  std::vector<Child> readers = begin_dear_reads("fullblock");
-  use_mount(*this);
+BOOST_TEST_DECORATOR(*precondition(needs_fuse_unsanitized) * precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(dear_reads_through_the_page_cache_keep_no_other_waiting, By,
+                              Mounters) {
+  SharedMount shared(By::user());
+  BOOST_TEST(read_file(*shared.mount / "good0") == shared.contents);
+  std::vector<Child> readers = shared.begin_dear_reads("fullblock");
+  use_mount(shared);
   for (const Child& reader : readers) reader.signal(SIGKILL);
   for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(10)));
 }
 
-BOOST_AUTO_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting,
-                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+BOOST_FIXTURE_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting, SharedMount,
+                        *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   fs_std::permissions(*mount / "dear.npy", fs_std::perms(0666));
   std::vector<Child> readers = begin_dear_reads("direct");
   ProcessSettings settings;
-  settings.uid = nobody();
+  settings.uid = kStranger;
   Child writer({"dd", "if=/dev/zero", "of=" + (*mount / "dear.npy").string(), "bs=4096", "count=1",
                 "seek=9", "conv=notrunc"},
                (logs / "writer").string(), settings);
@@ -128,8 +131,8 @@ BOOST_AUTO_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting,
   BOOST_TEST(mount->wait(Seconds(10)));
 }
 
-BOOST_AUTO_TEST_CASE(readers_that_wait_for_their_turns_can_be_killed,
-                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+BOOST_FIXTURE_TEST_CASE(readers_that_wait_for_their_turns_can_be_killed, SharedMount,
+                        *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   std::vector<Child> readers = begin_dear_reads("direct");
   ends_soon("kill", [&] {
     for (const Child& reader : readers) reader.signal(SIGKILL);

@@ -71,18 +71,44 @@ void leave_mounts_of_others() {
   for (const std::string& point : points) umount2(point.c_str(), MNT_DETACH);
 }
 
-/// Many machines keep /dev/fuse to root. From here on this process sees one that is open to all,
-/// in a mount namespace of its own.
+/// From here on this process has a mount namespace of its own; false where that cannot be.
+bool have_own_mounts() {
+  static const bool has_own = [] {
+    if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
+      return false;
+    leave_mounts_of_others();
+    return true;
+  }();
+  return has_own;
+}
+
+/// Many machines keep /dev/fuse to root. From here on this process sees one that is open to all.
 void open_fuse_to_all() {
   struct stat st {};
-  if (stat("/dev/fuse", &st) != 0 || unshare(CLONE_NEWNS) != 0 ||
-      mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0)
-    return;
-  leave_mounts_of_others();
+  if (stat("/dev/fuse", &st) != 0 || !have_own_mounts()) return;
   const TempDir place;
   const std::string node = (place / "fuse").string();
   if (mknod(node.c_str(), S_IFCHR | 0666, st.st_rdev) == 0 && chmod(node.c_str(), 0666) == 0)
     mount(node.c_str(), "/dev/fuse", nullptr, MS_BIND, nullptr);
+}
+
+constexpr const char* kFuseSettings = "/etc/fuse.conf";
+constexpr const char* kSharing = "user_allow_other";
+
+bool users_may_share() {
+  std::ifstream file(kFuseSettings);
+  for (std::string line; std::getline(file, line);)
+    if (line == kSharing) return true;
+  return false;
+}
+
+/// From here on this process, and fusermount3 for it, sees settings that let users share mounts.
+void let_users_share() {
+  if (!have_own_mounts()) return;
+  const TempDir place;
+  const std::string settings = (place / "fuse.conf").string();
+  write_file(settings, kSharing + std::string("\n"));
+  mount(settings.c_str(), kFuseSettings, nullptr, MS_BIND, nullptr);
 }
 
 std::string why_not_for_nobody() {
@@ -91,6 +117,11 @@ std::string why_not_for_nobody() {
   if (!helper.empty()) return helper;
   if (!nobody_opens_fuse()) open_fuse_to_all();
   return nobody_opens_fuse() ? "" : "the user nobody may not open /dev/fuse";
+}
+
+std::string why_not_for_others() {
+  if (!users_may_share()) let_users_share();
+  return users_may_share() ? "" : std::string(kFuseSettings) + " has no " + kSharing;
 }
 
 Precondition verdict(const std::string& reason) {
@@ -127,6 +158,13 @@ Precondition needs_fuse_as_root(boost::unit_test::test_unit_id id) {
 Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id id) {
   static const std::string reason = why_not_for_nobody();
   return reason.empty() ? needs_fuse(id) : skip(reason);
+}
+
+Precondition needs_fuse_for_others(boost::unit_test::test_unit_id id) {
+  const Precondition for_nobody = needs_fuse_for_nobody(id);
+  if (!for_nobody) return for_nobody;
+  static const std::string reason = why_not_for_others();
+  return verdict(reason);
 }
 
 Precondition needs_plain_build(boost::unit_test::test_unit_id) {

@@ -16,7 +16,9 @@ Precondition needs_fuse(boost::unit_test::test_unit_id);
 Precondition needs_fuse_as_root(boost::unit_test::test_unit_id);
 /// The same, and the user nobody may mount through fusermount3.
 Precondition needs_fuse_for_nobody(boost::unit_test::test_unit_id);
-/// The same, and neither ASan nor TSan, which change time and memory.
+/// The same, we are root, and that user may let others into his mount.
+Precondition needs_fuse_for_others(boost::unit_test::test_unit_id);
+/// needs_fuse, and neither ASan nor TSan, which change time and memory.
 Precondition needs_fuse_unsanitized(boost::unit_test::test_unit_id);
 
 /// We are root.
