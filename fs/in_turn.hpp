@@ -29,6 +29,7 @@ void in_turn(fuse_req_t request, const char* operation, const Body& body) noexce
   const uid_t user = fuse_req_ctx(request)->uid;
   bool has_turn = false, must_wait = false;
   {
+    const RequestUser on_whose_account(user);
     const TurnAtNeed turn(turns, user);
     try {
       body();

@@ -2,11 +2,13 @@
 
 #include <cerrno>
 #include <climits>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
 #include <sys/stat.h>
 
+#include "fs/in_turn.hpp"
 #include "fs/kernel_channel.hpp"
 #include "fs/reply.hpp"
 
@@ -97,18 +99,20 @@ NewAttributes new_attributes(const struct stat& st, int set) {
 
 void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
                 fuse_file_info* info) {
-  guarded(request, "setattr", [&] {
+  const bool drops_privileges = request_drops_privileges();
+  const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
+  in_turn(request, "setattr", [=, given = *given] {
     Filesystem& fs = filesystem(request);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
-      if (info != nullptr)
-        fs.truncate(*fs.handle(info->fh), given->st_size);
+      if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
+      if (handle)
+        fs.truncate(*fs.handle(*handle), given.st_size);
       else
-        fs.resize(inode, given->st_size);
+        fs.resize(inode, given.st_size);
     }
-    fs.set_attributes(inode, new_attributes(*given, set), caller_of(request));
+    fs.set_attributes(inode, new_attributes(given, set), caller_of(request));
     const struct stat attributes =
-        info != nullptr ? fs.handle_attributes(info->fh) : fs.tree().attributes(inode);
+        handle ? fs.handle_attributes(*handle) : fs.tree().attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
