@@ -62,19 +62,37 @@ void Committer::stop() {
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
-  if (is_new) entry->second = {content, std::move(owner), {}, {}, {}, {}};
+  if (is_new) entry->second = {content, std::move(owner), {}, {}, {}, {}, false, {}};
 }
 
-void Committer::queue(const std::shared_ptr<Content>& content, bool at_once) {
+void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
+                      FairShare::Part descriptors) {
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
   if (entry == dirty_.end()) return;
+  // Not those of a mere reader in place of a writer's.
+  if (descriptors.amount() >= entry->second.descriptors.amount())
+    entry->second.descriptors = std::move(descriptors);
   if (at_once) {
     entry->second.due = Clock::now();
     wake_.notify_all();
   } else if (!entry->second.due) {
     entry->second.due = Clock::now() + kGroupDelay;
   }
+}
+
+bool Committer::hurry(uid_t user) {
+  const MutexLock lock(mutex_);
+  const auto now = Clock::now();
+  bool is_waited_for = false;
+  for (auto& [content, entry] : dirty_) {
+    if (!entry.descriptors || entry.descriptors.user() != user || !entry.due || entry.failure)
+      continue;
+    entry.due = std::min(*entry.due, now);
+    is_waited_for = true;
+  }
+  if (is_waited_for) wake_.notify_all();
+  return is_waited_for;
 }
 
 void Committer::press(bool all) {

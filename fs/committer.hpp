@@ -15,6 +15,7 @@
 
 #include "fs/commit_failure.hpp"
 #include "fs/content.hpp"
+#include "fs/fair_share.hpp"
 #include "fs/sync.hpp"
 
 namespace bloscfs::fs {
@@ -41,6 +42,8 @@ class Committer {
     /// that is gone.
     std::function<bool(const std::shared_ptr<Content>&, IfBeingWritten)> follow =
         [](const auto&, IfBeingWritten) { return false; };
+    /// Files that are committed together, at most.
+    std::size_t batch = 256;
   };
   /// Starts the thread that commits in the background.
   void start(Services services);
@@ -48,8 +51,13 @@ class Committer {
 
   /// The content has something to commit, and `owner` lives until that is done.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
-  /// Its file was closed: it is committed within a few seconds, or `at_once`.
-  void queue(const std::shared_ptr<Content>& content, bool at_once);
+  /// Its file was closed: it is committed within a few seconds, or `at_once`. `descriptors`, of who
+  /// has closed it, are given back when it has nothing to commit any more.
+  void queue(const std::shared_ptr<Content>& content, bool at_once,
+             FairShare::Part descriptors = {});
+  /// Commits what that user has closed as soon as possible. False if none of it waits but files
+  /// whose commit has failed.
+  bool hurry(uid_t user) EXCLUDES(mutex_);
   /// Makes room in memory as soon as possible: new files that are being written are staged, and if
   /// `all`, everything else is committed.
   void press(bool all);
@@ -79,6 +87,7 @@ class Committer {
     std::error_code told;                           ///< the failure that the log has
     std::optional<Clock::time_point> locked_since;  ///< while nothing but locks is in the way
     bool is_aside = false;                          ///< for the thread that makes long commits
+    FairShare::Part descriptors;                    ///< of a file that was closed
   };
 
   void work();
@@ -96,7 +105,8 @@ class Committer {
   };
   enum class LongOnes { wait, set_aside };
   std::error_code commit_batch(const Contents& contents, LongOnes long_ones);
-  std::error_code commit_in_batches(const Contents& contents, LongOnes long_ones);
+  /// Each batch is closed before the next one, unless others have it open.
+  std::error_code commit_in_batches(Contents contents, LongOnes long_ones);
   void set_aside(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   void work_at_long_ones() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);

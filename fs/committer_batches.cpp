@@ -1,6 +1,7 @@
 // Files that are committed together, so that they share their flushes.
 
 #include <algorithm>
+#include <iterator>
 
 #include "frame/lock_patience.hpp"
 #include "fs/committer.hpp"
@@ -9,8 +10,6 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Files that share their flushes, and are open meanwhile.
-constexpr std::size_t kBatch = 256;
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 4;
 
@@ -127,12 +126,14 @@ void Committer::flush(Batch& batch) {
   }
 }
 
-std::error_code Committer::commit_in_batches(const Contents& contents, LongOnes long_ones) {
+std::error_code Committer::commit_in_batches(Contents contents, LongOnes long_ones) {
   std::error_code first_error;
-  for (std::size_t begin = 0; begin < contents.size(); begin += kBatch) {
-    const auto first = contents.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto count = static_cast<std::ptrdiff_t>(std::min(kBatch, contents.size() - begin));
-    const std::error_code error = commit_batch({first, first + count}, long_ones);
+  while (!contents.empty()) {
+    const std::size_t count = std::min(services_.batch, contents.size());
+    const auto first = contents.end() - static_cast<std::ptrdiff_t>(count);
+    const Contents batch(std::make_move_iterator(first), std::make_move_iterator(contents.end()));
+    contents.resize(contents.size() - count);
+    const std::error_code error = commit_batch(batch, long_ones);
     if (error && !first_error) first_error = error;
   }
   return first_error;

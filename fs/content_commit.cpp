@@ -383,6 +383,7 @@ void ContentCommit::finish() {
   const bool is_ours = snapshot->is_as_taken();
   transaction_.reset();
   if (new_writer_) c.writer_ = std::move(new_writer_);
+  std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
@@ -399,6 +400,8 @@ void ContentCommit::finish() {
   c.is_unsettled_ = false;
   c.account_anew();
   if (kind_ != CommitKind::staged) c.is_new_ = false;
+  // Who only reads has no share of its descriptors.
+  if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
   finished_ = true;
 }
 

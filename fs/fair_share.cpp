@@ -4,13 +4,35 @@
 
 namespace bloscfs::fs {
 
-FairShare::Part FairShare::take(std::size_t amount) { return take(amount, false); }
+namespace {
 
-FairShare::Part FairShare::take_one(std::size_t amount) { return take(amount, true); }
+uid_t current_user() { return RequestUser::current().value_or(0); }
 
-FairShare::Part FairShare::take(std::size_t amount, bool first_is_free) {
-  const uid_t user = RequestUser::current().value_or(0);
+}  // namespace
+
+FairShare::Part FairShare::take(std::size_t amount) {
   const MutexLock lock(mutex_);
+  return take_locked(current_user(), amount, false);
+}
+
+FairShare::Part FairShare::take_one(std::size_t amount) {
+  const MutexLock lock(mutex_);
+  return take_locked(current_user(), amount, true);
+}
+
+FairShare::Part FairShare::take(std::size_t amount, std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + patience;
+  const MutexLock lock(mutex_);
+  for (;;) {
+    if (Part part = take_locked(current_user(), amount, false)) return part;
+    const auto now = Clock::now();
+    if (now >= end) return {};
+    given_back_.wait_for(mutex_, end - now);
+  }
+}
+
+FairShare::Part FairShare::take_locked(uid_t user, std::size_t amount, bool first_is_free) {
   const auto known = by_user_.find(user);
   const std::size_t mine = known == by_user_.end() ? 0 : known->second;
   const std::size_t others = taken_ - mine;
@@ -28,6 +50,7 @@ void FairShare::give_back(uid_t user, std::size_t amount) {
   taken_ -= amount;
   const auto known = by_user_.find(user);
   if ((known->second -= amount) == 0) by_user_.erase(known);
+  given_back_.notify_all();
 }
 
 }  // namespace bloscfs::fs

@@ -98,9 +98,11 @@ std::shared_ptr<const OpenFile> FileContents::open_for_writing(NodeId node,
   return file;
 }
 
-void FileContents::changed(const std::shared_ptr<const OpenFile>& file) {
+void FileContents::changed(const std::shared_ptr<const OpenFile>& file,
+                           FairShare::Part descriptors) {
   committer_.note(file->content, file);
-  if (!file->content->has_writers()) committer_.queue(file->content, services_.options.strict);
+  if (!file->content->has_writers())
+    committer_.queue(file->content, services_.options.strict, std::move(descriptors));
 }
 
 void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,
@@ -198,13 +200,13 @@ std::string FileContents::keep_for_recovery(const std::vector<Committer::Uncommi
 
 template <typename Change>
 void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
-                          const Change& change) {
+                          FairShare::Part descriptors, const Change& change) {
   for (int tries = 1;; tries++) {
     const auto file = open_for_writing(node, home);
     const std::uint64_t epoch = file->content->epoch();
     try {
       change(file);
-      return changed(file);
+      return changed(file, std::move(descriptors));
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
       if (!has_gone_on(file->content, epoch)) throw;
@@ -249,9 +251,14 @@ void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
   const SourceEntry entry = tree_.entry(node);
   const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
   if (entry.is_bloscpack || (!file && fits)) return;
+  auto descriptors = descriptors_.take_at_once(DescriptorShares::kOfWriter);
+  const bool is_beyond_share = !descriptors;
   file = open_for_writing(node, std::move(home));
   file->content->look_again();
-  if (file->content->needs_commit()) changed(file);
+  if (!file->content->needs_commit()) return;
+  changed(file, std::move(descriptors));
+  // The name is there already, so that there is nothing to refuse.
+  if (is_beyond_share && !file->content->has_writers()) committer_.queue(file->content, true);
 }
 
 void FileContents::removed(NodeId node) {
@@ -262,7 +269,7 @@ void FileContents::removed(NodeId node) {
 }
 
 void FileContents::resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) {
-  change(node, home,
+  change(node, home, descriptors_.take(DescriptorShares::kOfWriter),
          [&](const std::shared_ptr<const OpenFile>& file) { file->content->resize(size); });
 }
 
@@ -294,7 +301,8 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   // A header is written anew by a new file, which would leave other names behind.
   if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
     fail(EOPNOTSUPP, name.name);
-  change(node, home, [&](const std::shared_ptr<const OpenFile>& file) {
+  auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
+  change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenFile>& file) {
     if (content) file->content->wait_for_room();
     put_metalayer(*file->content, name, content, flags);
   });
@@ -304,7 +312,8 @@ void FileContents::change_metalayers(
     NodeId node, std::shared_ptr<ContentHome> home,
     const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) {
   std::shared_ptr<Content> content;
-  change(node, home, [&](const std::shared_ptr<const OpenFile>& file) {
+  // Committed below, perhaps by who commits for others, and waits for nobody's share.
+  change(node, home, {}, [&](const std::shared_ptr<const OpenFile>& file) {
     content = file->content;
     for (auto& [layer, value] :
          wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))

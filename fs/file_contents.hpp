@@ -10,6 +10,7 @@
 
 #include "fs/committer.hpp"
 #include "fs/contents.hpp"
+#include "fs/descriptor_shares.hpp"
 #include "fs/open_file.hpp"
 #include "fs/tree.hpp"
 
@@ -19,8 +20,13 @@ namespace bloscfs::fs {
 class FileContents final : public Contents {
  public:
   /// All outlive this object.
-  FileContents(Tree& tree, Classifier& classifier, Committer& committer, ContentServices services)
-      : tree_(tree), classifier_(classifier), committer_(committer), services_(services) {}
+  FileContents(Tree& tree, Classifier& classifier, Committer& committer,
+               DescriptorShares& descriptors, ContentServices services)
+      : tree_(tree),
+        classifier_(classifier),
+        committer_(committer),
+        descriptors_(descriptors),
+        services_(services) {}
 
   /// The content of a container, opened if it is not yet: then ESTALE tells that its file is being
   /// replaced.
@@ -41,8 +47,9 @@ class FileContents final : public Contents {
   /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
   /// nothing if none had contents to lose.
   std::string keep_for_recovery(const std::vector<Committer::Uncommitted>& left);
-  /// It has changed, and is committed soon if nobody has it open for writing.
-  void changed(const std::shared_ptr<const OpenFile>& file);
+  /// It has changed, and is committed soon if nobody has it open for writing: until then it has
+  /// the `descriptors` of who has closed it.
+  void changed(const std::shared_ptr<const OpenFile>& file, FairShare::Part descriptors = {});
 
   void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
   void commit(const std::vector<NodeId>& nodes) override;
@@ -63,7 +70,8 @@ class FileContents final : public Contents {
   bool go_on_at_once(const std::shared_ptr<Content>& content);
   /// Runs `change` on the content opened for it, again where that finds another program's change.
   template <typename Change>
-  void change(NodeId node, const std::shared_ptr<ContentHome>& home, const Change& change);
+  void change(NodeId node, const std::shared_ptr<ContentHome>& home, FairShare::Part descriptors,
+              const Change& change);
   void put_metalayer(Content& file, const LayerName& name, LayerChange content, int flags);
 
   Tree& tree_;
@@ -72,6 +80,7 @@ class FileContents final : public Contents {
   void commit_briefly(const Committer::Contents& contents);
 
   Committer& committer_;
+  DescriptorShares& descriptors_;
   const ContentServices services_;
   std::atomic<int> waiting_{0};  ///< for what is being written
   Mutex told_mutex_;

@@ -10,14 +10,12 @@
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <malloc.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include "frame/open.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/log.hpp"
 #include "fs/request_limits.hpp"
-#include "fs/request_user.hpp"
 #include "fs/spare_memory.hpp"
 
 namespace bloscfs::fs {
@@ -54,15 +52,9 @@ std::size_t dirty_limit(const MountOptions& options) {
   return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / 4;
 }
 
-/// Of the daemon: threads, directories, commits, and what is looked at for a moment.
-constexpr rlim_t kOtherDescriptors = 256;
-/// Of one handle: a frame and its writer's file, or a plain file, its pages' and the node's.
-constexpr std::size_t kDescriptorsOfReader = 1, kDescriptorsOfWriter = 3;
-
-std::size_t descriptors_for_files() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) throw_last_error();
-  return static_cast<std::size_t>(limit.rlim_cur - std::min(limit.rlim_cur / 2, kOtherDescriptors));
+std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
+  return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
+         (entry.is_sframe ? DescriptorShares::kSparseMore : 0);
 }
 
 constexpr int kStaleTries = 20;
@@ -114,7 +106,9 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       listings_(cache_),
-      descriptors_(descriptors_for_files()),
+      descriptors_(
+          DescriptorLimits::of_process().for_files, committer_,
+          [this](uid_t user) { log_once(fmt::format("user {} has too many files open", user)); }),
       write_options_(options.write),
       writable_(!options.read_only),
       budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
@@ -122,7 +116,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       pool_(workers),
       committer_(stats_),
-      contents_(tree_, classifier_, committer_,
+      contents_(tree_, classifier_, committer_, descriptors_,
                 {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
                  next_content_id_}) {
   names_.set_contents(&contents_);
@@ -133,7 +127,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
        [this] { root_.sync_all(); },
        [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
          return contents_.go_on(content, unfinished);
-       }});
+       },
+       DescriptorLimits::of_process().batch});
   if (surroundings_.is_below_another_mount()) return;
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
@@ -146,28 +141,30 @@ std::shared_ptr<const OpenFile> Filesystem::make_open_file(NodeId node, const So
   return tree_.share_opened(node, std::move(file), entry);
 }
 
-Filesystem::Opened Filesystem::open(NodeId node, int flags) {
+void Filesystem::give_descriptors(NodeId node, FairShare::Part descriptors) {
+  if (const auto file = tree_.opened(node); file && file->content)
+    contents_.changed(file, std::move(descriptors));
+}
+
+Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
   if (writes && !writable_) throw_errno(EROFS, "open");
-  auto descriptors = descriptors_.take(writes ? kDescriptorsOfWriter : kDescriptorsOfReader);
-  if (!descriptors) {
-    log_once(fmt::format("user {} has too many files open", RequestUser::current().value_or(0)));
-    throw_errno(EMFILE, "open");
-  }
   return retrying_stale([&]() -> Opened {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
     auto handle = std::make_shared<FileHandle>();
     handle->node = node;
     handle->direct = (flags & O_DIRECT) != 0;
+    if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
+    handle->descriptors = std::move(descriptors);
     try {
       open_into(*handle, entry, flags);
       const bool changed = tree_.take_change(node, entry);
-      handle->descriptors = std::move(descriptors);
       const std::uint64_t number = handles_.add(handle);
       if (handle->direct) direct_handles_++;
       return {number, changed};
     } catch (...) {
+      descriptors = std::move(handle->descriptors);  // for the next try
       end_writing(*handle);
       throw;
     }
@@ -202,9 +199,12 @@ void Filesystem::end_writing(FileHandle& handle) {
     const auto& content = handle.file->content;
     content->remove_writer();
     if (content->needs_commit())
-      contents_.changed(handle.file);
+      contents_.changed(handle.file, std::move(handle.descriptors));
     else if (content->is_orphan() && !content->has_writers())
       committer_.drop(*content);
+  } else if (handle.descriptors.amount() >= DescriptorShares::kOfWriter && handle.file &&
+             handle.file->content && handle.file->content->needs_commit()) {
+    contents_.changed(handle.file, std::move(handle.descriptors));  // made by open(2) for reading
   }
   if (handle.plain) close_plain(handle.node);
 }

@@ -13,8 +13,8 @@
 #include "fs/attribute_cache.hpp"
 #include "fs/caller.hpp"
 #include "fs/classifier.hpp"
+#include "fs/descriptor_shares.hpp"
 #include "fs/directory_listings.hpp"
-#include "fs/fair_share.hpp"
 #include "fs/file_contents.hpp"
 #include "fs/handle_table.hpp"
 #include "fs/keyed_mutex.hpp"
@@ -75,7 +75,12 @@ class Filesystem {
     std::uint64_t handle = 0;
     bool changed = false;  ///< the kernel's pages and attributes of the file are out of date
   };
-  Opened open(NodeId node, int flags);
+  /// `descriptors`: what take_descriptors() has given for it.
+  Opened open(NodeId node, int flags, FairShare::Part descriptors = {});
+  /// For a new file, before it is made. Errors as DescriptorShares::take's.
+  FairShare::Part take_descriptors() { return descriptors_.take(DescriptorShares::kOfWriter); }
+  /// A new file that nobody opens has them until its commit.
+  void give_descriptors(NodeId node, FairShare::Part descriptors);
   std::shared_ptr<FileHandle> handle(std::uint64_t number) const;
   void release(std::uint64_t number);
   /// Attributes of what a handle has open, also when another state has taken its name.
@@ -183,7 +188,7 @@ class Filesystem {
   Tree tree_;
   Namespace names_;  ///< before whatever holds a content
   DirectoryListings listings_;
-  FairShare descriptors_;
+  DescriptorShares descriptors_;  ///< before whatever has a part
   const WriteOptions write_options_;
   const bool writable_;
   std::atomic<std::uint64_t> next_content_id_{1};

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fs/attributes.hpp"
+#include "fs/in_turn.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_limits.hpp"
 
@@ -46,14 +47,14 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
 
 void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
                  std::size_t size, int flags) {
-  guarded(request, "setxattr", [&] {
-    filesystem(request).set_attribute(inode, name, {value, size}, flags, caller_of(request));
+  in_turn(request, "setxattr", [=, name = std::string(name), value = std::string(value, size)] {
+    filesystem(request).set_attribute(inode, name, value, flags, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
-  guarded(request, "removexattr", [&] {
+  in_turn(request, "removexattr", [=, name = std::string(name)] {
     filesystem(request).remove_attribute(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });

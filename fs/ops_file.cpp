@@ -45,22 +45,23 @@ void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_
   });
 }
 
-void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* asked) {
-  in_turn(request, "open", [request, inode, given = *asked, drops = request_drops_privileges()] {
+void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
+  const bool drops_privileges = request_drops_privileges();
+  in_turn(request, "open", [=, info = *given] {
+    fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
-    fuse_file_info info = given;
-    if (drops) fs.drop_privileges(inode, caller_of(request));
+    if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
     const Filesystem::Opened opened = fs.open(inode, info.flags);
-    info.fh = opened.handle;
+    reply.fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
-    info.keep_cache = opened.changed ? 0 : 1;
+    reply.keep_cache = opened.changed ? 0 : 1;
     // A reader's close has nothing to report.
-    info.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
+    reply.noflush = (info.flags & O_ACCMODE) == O_RDONLY ? 1 : 0;
     // The kernel, which writes no pages while it waits for a truncating open, knows the size then.
     if (opened.changed && (info.flags & O_TRUNC) == 0)
-      reply_open_when_told(request, inode, info);
+      reply_open_when_told(request, inode, reply);
     else
-      reply_open(request, info);
+      reply_open(request, reply);
   });
 }
 

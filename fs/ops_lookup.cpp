@@ -99,18 +99,18 @@ NewAttributes new_attributes(const struct stat& st, int set) {
 
 void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
                 fuse_file_info* info) {
+  const bool drops_privileges = request_drops_privileges();
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
-  const bool drops = request_drops_privileges();
-  in_turn(request, "setattr", [=, wanted = *given] {
+  in_turn(request, "setattr", [=, given = *given] {
     Filesystem& fs = filesystem(request);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
-      if (drops) fs.drop_privileges(inode, caller_of(request));
+      if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
       if (handle)
-        fs.truncate(*fs.handle(*handle), wanted.st_size);
+        fs.truncate(*fs.handle(*handle), given.st_size);
       else
-        fs.resize(inode, wanted.st_size);
+        fs.resize(inode, given.st_size);
     }
-    fs.set_attributes(inode, new_attributes(wanted, set), caller_of(request));
+    fs.set_attributes(inode, new_attributes(given, set), caller_of(request));
     const struct stat attributes =
         handle ? fs.handle_attributes(*handle) : fs.tree().attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);

@@ -2,7 +2,12 @@
 
 #include <cerrno>
 #include <memory>
+#include <string>
+#include <utility>
 
+#include <sys/stat.h>
+
+#include "fs/in_turn.hpp"
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
@@ -14,9 +19,13 @@ void reply_found(fuse_req_t request, const Tree::Found& found) {
 }
 
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
-  guarded(request, "mknod", [&] {
-    Namespace& names = filesystem(request).names();
-    reply_found(request, names.make_special(parent, name, mode, device, caller_of(request)));
+  in_turn(request, "mknod", [=, name = std::string(name)] {
+    Filesystem& fs = filesystem(request);
+    FairShare::Part descriptors;
+    if (S_ISREG(mode)) descriptors = fs.take_descriptors();
+    const auto found = fs.names().make_special(parent, name, mode, device, caller_of(request));
+    if (descriptors) fs.give_descriptors(found.id, std::move(descriptors));
+    reply_found(request, found);
   });
 }
 
@@ -81,19 +90,21 @@ class Reference {
 };
 
 void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
-               fuse_file_info* info) {
-  guarded(request, "create", [&] {
+               fuse_file_info* given) {
+  in_turn(request, "create", [=, name = std::string(name), info = *given] {
+    fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
+    auto descriptors = fs.take_descriptors();
     const Tree::Found found = fs.names().create_file(parent, name, mode, caller_of(request));
     Reference reference(fs.tree(), found.id);
     // There is nothing to truncate, which would count as a change.
-    info->fh = fs.open(found.id, info->flags & ~O_TRUNC).handle;
-    info->keep_cache = 1;
+    reply.fh = fs.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
+    reply.keep_cache = 1;
     const fuse_entry_param entry = entry_param(found);
-    if (fuse_reply_create(request, &entry, info) == 0)
+    if (fuse_reply_create(request, &entry, &reply) == 0)
       reference.keep();
     else
-      fs.release(info->fh);
+      fs.release(reply.fh);
   });
 }
 

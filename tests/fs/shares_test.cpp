@@ -1,11 +1,15 @@
 // What one user may have of what there is for all.
 
+#include <chrono>
+#include <optional>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
 
+#include "fs/descriptor_shares.hpp"
 #include "fs/dirty_budget.hpp"
 #include "fs/fair_share.hpp"
 #include "fs/log_allowance.hpp"
@@ -110,6 +114,25 @@ BOOST_AUTO_TEST_CASE(of_what_is_uncommitted_are_no_trouble_of_others) {
   committer.join();
   budget.change(1, 760, 0);
   BOOST_CHECK_NO_THROW(budget.wait_for_room(1));
+}
+
+BOOST_AUTO_TEST_CASE(of_descriptors_leave_some_for_commits) {
+  for (const std::size_t limit : {8u, 64u, 256u, 1024u, 4096u, 1u << 20}) {
+    const DescriptorLimits limits(limit);
+    BOOST_TEST(limits.for_files >= limit / 2);
+    BOOST_TEST(limits.batch >= 1u);
+    BOOST_TEST(limits.batch * 4 <= limit - limits.for_files);
+  }
+  BOOST_TEST(DescriptorLimits(1 << 20).batch == 256u);
+}
+
+BOOST_AUTO_TEST_CASE(are_waited_for_until_they_are_given_back) {
+  FairShare share(10);
+  std::optional<FairShare::Part> all(share.take(5));
+  BOOST_TEST(!share.take(1, std::chrono::milliseconds(1)));
+  std::thread other([&] { all.reset(); });
+  BOOST_TEST(!!share.take(5, std::chrono::seconds(20)));
+  other.join();
 }
 
 BOOST_AUTO_TEST_SUITE_END()

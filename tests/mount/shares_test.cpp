@@ -77,16 +77,24 @@ bool is_stored(const fs_std::path& file, const std::string& text) {
 
 BOOST_AUTO_TEST_SUITE(shares)
 
+/// A daemon that may have so many descriptors.
+struct FewDescriptors {
+  explicit FewDescriptors(int limit) {
+    settings.program = programs / "bloscfs";
+    write_file(settings.program, "#!/bin/sh\nulimit -n " + std::to_string(limit) + "\nexec '" +
+                                     bloscfs_program() + "' \"$@\"\n");
+    for (const fs_std::path& path : {programs.path(), fs_std::path(settings.program)})
+      fs_std::permissions(path, fs_std::perms(0755));
+  }
+
+  TempDir programs;
+  MountSettings settings;
+};
+
 BOOST_TEST_DECORATOR(*precondition(needs_mounter))
 BOOST_AUTO_TEST_CASE_TEMPLATE(of_descriptors_are_left_to_others, By, Mounters) {
-  const TempDir programs;
-  const fs_std::path program = programs / "bloscfs";
-  write_file(program, "#!/bin/sh\nulimit -n 1024\nexec '" + bloscfs_program() + "' \"$@\"\n");
-  for (const auto& path : {programs.path(), program})
-    fs_std::permissions(path, fs_std::perms(0755));
-  MountSettings settings;
-  settings.program = program;
-  TwoUsers users(By::user(), settings);
+  const FewDescriptors few(1024);
+  TwoUsers users(By::user(), few.settings);
   for (const char* in : {"a", "b"})
     for (int i = 0; i < 1000; i++)
       write_file(users.source / in / std::to_string(i), std::string("text"));
@@ -111,6 +119,42 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_descriptors_are_left_to_others, By, Mounters) {
   const auto result = users.run_as(kOther, "for i in 1 2 3 4 5; do cat $i; done");
   BOOST_TEST(result.out == "texttexttexttexttext", result.description());
   BOOST_TEST(count_of("user 70001 has too many files open", users.mounted().log()) == 1u);
+}
+
+// Files that wait for their commit have descriptors, too, and commits need some.
+BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others_by_closed_files,
+                     *precondition(needs_fuse_as_root)) {
+  constexpr int kFiles = 3000;
+  const FewDescriptors few(512);
+  TwoUsers users(0, few.settings);
+  users.mounted();
+  // Twice: what was committed before is open while it waits again.
+  const std::string change_many =
+      "exec python3 -c \"\nimport os\nfor i in range(" + std::to_string(2 * kFiles) +
+      "):\n  with open(str(i % " + std::to_string(kFiles) +
+      "), 'r+' if i >= " + std::to_string(kFiles) + " else 'w') as f: f.write(str(i))\n\"";
+  const TempDir logs;
+  ProcessSettings as_user;
+  as_user.uid = kUser;
+  Child many({"sh", "-c", "cd '" + (users.mounted() / "a").string() + "' && " + change_many},
+             logs / "log", as_user);
+  const auto other = users.run_as(
+      kOther,
+      "exec python3 -c \"\nimport os, time\nfor i in range(60):\n  with open(str(i), 'w') as f: "
+      "f.write('theirs'); f.flush(); os.fsync(f)\n  os.listdir('.'); os.stat(str(i)); "
+      "open(str(i)).close(); time.sleep(0.02)\n\"");
+  BOOST_TEST(other.ok(), other.description());
+  BOOST_TEST(many.wait(Seconds(60)));
+  const auto said = read_file(logs / "log");
+  BOOST_TEST(said.empty(), std::string(said.begin(), said.end()));
+  const auto ended = users.mounted().unmount();
+  BOOST_TEST(ended.ok(), ended.description());
+  BOOST_TEST(count_of("commit failed", users.mounted().log()) == 0u, users.mounted().log());
+  int stored = 0, left = 0;
+  for (const auto& entry : fs_std::directory_iterator(users.source / "a"))
+    ++(entry.path().extension() == ".b2frame" ? stored : left);
+  BOOST_TEST(stored == kFiles);
+  BOOST_TEST(left == 0);
 }
 
 BOOST_TEST_DECORATOR(*precondition(needs_mounter))
