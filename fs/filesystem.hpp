@@ -116,6 +116,8 @@ class Filesystem {
   /// As fallocate(2), for the modes that punch, zero and set sizes. Contents take no space before
   /// they are written, but none is promised where SOURCE has not as much: ENOSPC.
   void allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size);
+  /// False where sync() returns at once.
+  bool has_to_store(const FileHandle& handle) const;
   /// What was written is durable when it returns.
   void sync(FileHandle& handle);
   /// At each close of a descriptor: reports errors of commits in the background.
@@ -134,6 +136,9 @@ class Filesystem {
   void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
                      const Caller& caller);
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller);
+
+  /// The user who owns the node's object in SOURCE, whatever is shown.
+  uid_t owner(NodeId node);
 
   /// Time since the last file handle was released; zero while one is open.
   std::chrono::steady_clock::duration idle_time() const;

@@ -3,14 +3,18 @@
 #include <chrono>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/mount/dear_array.hpp"
 #include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
@@ -25,6 +29,9 @@ constexpr int kRounds = 6;
 /// A turn of others, where a whole request of theirs takes longer; without turns they all do.
 const Seconds kSoon(4);
 
+/// One turn of theirs, which is two seconds of a processor that they share, and not all that wait.
+const Seconds kOneTurn(10);
+
 /// What two users share.
 struct SharedMount {
   SharedMount() {
@@ -35,16 +42,21 @@ struct SharedMount {
     mount.emplace(source.path(), MountSettings{{"allow_other"}, {}, Seconds(20), {}, {}});
   }
 
-  /// Of a user who is not us, at different places of the dear file.
-  std::vector<Child> begin_dear_reads(const std::string& flag) {
+  /// A process of a user who is not us.
+  Child begin_as_nobody(const Arguments& command, const std::string& log) {
     ProcessSettings settings;
     settings.uid = nobody();
+    return Child(command, (logs / log).string(), settings);
+  }
+
+  /// Of a user who is not us, at different places of the dear file.
+  std::vector<Child> begin_dear_reads(const std::string& flag) {
     std::vector<Child> readers;
     for (int i = 0; i < kReaders; i++)
-      readers.emplace_back(
-          Arguments{"dd", "if=" + (*mount / "dear.npy").string(), "of=/dev/null", "bs=4096",
-                    "skip=" + std::to_string(1000 * (i + 1)), "count=64", "iflag=" + flag},
-          (logs / std::to_string(i)).string(), settings);
+      readers.push_back(
+          begin_as_nobody({"dd", "if=" + (*mount / "dear.npy").string(), "of=/dev/null", "bs=4096",
+                           "skip=" + std::to_string(1000 * (i + 1)), "count=64", "iflag=" + flag},
+                          std::to_string(i)));
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return readers;
   }
@@ -59,14 +71,14 @@ struct SharedMount {
   std::optional<Mount> mount;
 };
 
-/// Runs `operation`, which ends soon.
+/// Runs `operation`, which ends in time.
 template <typename Operation>
-void ends_soon(const std::string& name, Operation operation) {
+void ends_soon(const std::string& name, Operation operation, Seconds limit = kSoon) {
   const auto begin = std::chrono::steady_clock::now();
   operation();
   const Seconds took = std::chrono::steady_clock::now() - begin;
   BOOST_TEST_MESSAGE(name << " took " << took.count() << " s");
-  BOOST_TEST(took.count() < kSoon.count(), name << " took " << took.count() << " s");
+  BOOST_TEST(took.count() < limit.count(), name << " took " << took.count() << " s");
 }
 
 /// Everything that another user may do meanwhile.
@@ -115,17 +127,44 @@ BOOST_AUTO_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting,
                      *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   fs_std::permissions(*mount / "dear.npy", fs_std::perms(0666));
   std::vector<Child> readers = begin_dear_reads("direct");
-  ProcessSettings settings;
-  settings.uid = nobody();
-  Child writer({"dd", "if=/dev/zero", "of=" + (*mount / "dear.npy").string(), "bs=4096", "count=1",
-                "seek=9", "conv=notrunc"},
-               (logs / "writer").string(), settings);
+  Child writer = begin_as_nobody({"dd", "if=/dev/zero", "of=" + (*mount / "dear.npy").string(),
+                                  "bs=4096", "count=1", "seek=9", "conv=notrunc"},
+                                 "writer");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   for (int i = 0; i < kRounds; i++)
     ends_soon("ls", [&] { BOOST_TEST(run({"ls", "-l", mount->path().string()}).ok()); });
   for (const Child& reader : readers) reader.signal(SIGKILL);
   mount->signal(SIGKILL);  // else it would commit what was written, for minutes
   BOOST_TEST(mount->wait(Seconds(10)));
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_for_a_turn_keeps_no_owner_from_a_file,
+                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+  BOOST_TEST_REQUIRE(::chown((source / "dear.b2nd").c_str(), nobody(), nobody()) == 0);
+  std::vector<Child> readers = begin_dear_reads("direct");
+  for (Child& more : begin_dear_reads("direct")) readers.push_back(std::move(more));
+  const std::string read = (*mount / "good1").string(), flushed = (*mount / "good2").string(),
+                    searched = (*mount / "good3").string();
+  // The kernel locks what these wait for.
+  readers.push_back(
+      begin_as_nobody({"dd", "if=" + read, "of=/dev/null", "bs=4096", "count=1"}, "reader"));
+  readers.push_back(begin_as_nobody({"sync", flushed}, "flusher"));
+  readers.push_back(begin_as_nobody(
+      {"python3", "-c", "import os; os.lseek(os.open('" + searched + "', 0), 0, os.SEEK_HOLE)"},
+      "searcher"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ends_soon(
+      "read", [&] { BOOST_TEST(read_file(read) == contents); }, kOneTurn);
+  for (const std::string& file : {flushed, searched})
+    ends_soon(
+        "write of " + file,
+        [&] {
+          const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+          BOOST_TEST(::pwrite(fd.get(), "x", 1, 0) == 1);
+        },
+        kOneTurn);
+  for (const Child& reader : readers) reader.signal(SIGKILL);
+  for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(20)));
 }
 
 BOOST_AUTO_TEST_CASE(readers_that_wait_for_their_turns_can_be_killed,
