@@ -128,6 +128,8 @@ class Filesystem {
   /// that is possible; the exception names each file and what has become of it.
   void commit_all();
 
+  // NoTurn where these have to decode, or to change a container's own attributes.
+
   std::vector<std::string> list_attributes(NodeId node);
   /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
   std::string read_attribute(NodeId node, const std::string& name);

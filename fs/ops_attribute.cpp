@@ -4,6 +4,7 @@
 #include <string>
 
 #include "fs/attributes.hpp"
+#include "fs/in_turn.hpp"
 #include "fs/reply.hpp"
 #include "fs/request_limits.hpp"
 
@@ -26,14 +27,14 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
     fuse_reply_err(request, EOPNOTSUPP);
     return;
   }
-  guarded(request, "getxattr", [&] {
+  in_turn(request, inode, "getxattr", [=, name = std::string(name)] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     reply_sized(request, filesystem(request).read_attribute(inode, name), size);
   });
 }
 
 void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
-  guarded(request, "listxattr", [&] {
+  in_turn(request, inode, "listxattr", [=] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
     for (const std::string& name : filesystem(request).list_attributes(inode)) {
@@ -44,16 +45,27 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   });
 }
 
+/// A change of an attribute: those that are a container's own may have to be compared or stored.
+template <typename Body>
+void change(fuse_req_t request, fuse_ino_t inode, const std::string& name, const char* operation,
+            const Body& body) {
+  if (name.starts_with(kAttributePrefix))
+    in_turn(request, inode, operation, body);
+  else
+    guarded(request, operation, body);
+}
+
 void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
                  std::size_t size, int flags) {
-  guarded(request, "setxattr", [&] {
-    filesystem(request).set_attribute(inode, name, {value, size}, flags, caller_of(request));
-    fuse_reply_err(request, 0);
-  });
+  change(request, inode, name, "setxattr",
+         [=, name = std::string(name), value = std::string(value, size)] {
+           filesystem(request).set_attribute(inode, name, value, flags, caller_of(request));
+           fuse_reply_err(request, 0);
+         });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
-  guarded(request, "removexattr", [&] {
+  change(request, inode, name, "removexattr", [=, name = std::string(name)] {
     filesystem(request).remove_attribute(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });

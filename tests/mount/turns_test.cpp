@@ -61,8 +61,8 @@ struct SharedMount {
     return readers;
   }
 
-  std::string log_of(int reader) const {
-    const ByteVector text = read_file(logs / std::to_string(reader));
+  std::string log_of(const std::string& process) const {
+    const ByteVector text = read_file(logs / process);
     return {text.begin(), text.end()};
   }
 
@@ -110,7 +110,8 @@ BOOST_AUTO_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting,
   use_mount(*this);
   for (int i = 0; i < kReaders; i++) {
     BOOST_TEST(readers[static_cast<std::size_t>(i)].wait(Seconds(200)));
-    BOOST_TEST(log_of(i).find("File too large") != std::string::npos, log_of(i));
+    const std::string log = log_of(std::to_string(i));
+    BOOST_TEST(log.find("File too large") != std::string::npos, log);
   }
 }
 
@@ -165,6 +166,27 @@ BOOST_AUTO_TEST_CASE(who_waits_for_a_turn_keeps_no_owner_from_a_file,
         kOneTurn);
   for (const Child& reader : readers) reader.signal(SIGKILL);
   for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(20)));
+}
+
+BOOST_AUTO_TEST_CASE(attributes_that_are_not_known_are_read_in_turns,
+                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+  const auto read_attribute = [&](const std::string& file) {
+    return begin_as_nobody(
+        {"python3", "-c",
+         "import os; os.getxattr('" + (*mount / file).string() + "', 'user.blosc2.typesize')"},
+        file);
+  };
+  BOOST_TEST(read_attribute("good1").wait(Seconds(20)));
+  std::vector<Child> readers = begin_dear_reads("direct");
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  Child unknown = read_attribute("good2");
+  ends_soon("attribute that is known",
+            [&] { BOOST_TEST(read_attribute("good1").wait(Seconds(20))); });
+  BOOST_TEST(unknown.running());
+  for (const Child& reader : readers) reader.signal(SIGKILL);
+  for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(20)));
+  BOOST_TEST(unknown.wait(Seconds(20)));
+  BOOST_TEST(unknown.result().ok(), log_of("good2"));
 }
 
 BOOST_AUTO_TEST_CASE(readers_that_wait_for_their_turns_can_be_killed,
