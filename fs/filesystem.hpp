@@ -80,9 +80,14 @@ class Filesystem {
   void release(std::uint64_t number);
   /// Attributes of what a handle has open, also when another state has taken its name.
   struct stat handle_attributes(std::uint64_t number);
-  std::uint64_t open_directory(NodeId node);
-  /// What the directory holds since it was last read from its start.
-  std::shared_ptr<const DirectoryListing> directory_entries(std::uint64_t number, bool from_start);
+  /// For the `begun` of what lists directories: a directory is shown as it is then, or later.
+  std::uint64_t listings_begun() const { return listings_.begun(); }
+  /// NoTurn where the directory is large, or its files have to be read.
+  std::uint64_t open_directory(NodeId node, std::uint64_t begun);
+  /// What the directory holds since it was last read from its start. NoTurn as open_directory().
+  std::shared_ptr<const DirectoryListing> directory_entries(std::uint64_t number, bool from_start,
+                                                            std::uint64_t begun);
+  /// NoTurn where it was large.
   void release_directory(std::uint64_t number);
 
   /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
@@ -152,6 +157,7 @@ class Filesystem {
   void rest();
 
  private:
+  std::shared_ptr<const DirectoryListing> list(NodeId directory, std::uint64_t begun);
   void open_into(FileHandle& handle, const SourceEntry& entry, int flags);
   void end_writing(FileHandle& handle);
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);

@@ -105,6 +105,8 @@ TurnAtNeed::TurnAtNeed(Turns& turns, uid_t user) : turns_(turns), user_(user) { 
 
 TurnAtNeed::~TurnAtNeed() { current = nullptr; }
 
+void TurnAtNeed::need_no_more() { current = nullptr; }
+
 void TurnAtNeed::need() {
   if (current == nullptr || current->has_begun_) return;
   if (!current->turns_.begin(current->user_)) throw NoTurn();

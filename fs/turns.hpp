@@ -93,6 +93,8 @@ class TurnAtNeed {
   /// To be called before whatever may take long, or waits for what others do. Begins the turn of
   /// the thread's request, if that has none yet; throws NoTurn.
   static void need();
+  /// The rest of the thread's request changes something, and goes on without a turn.
+  static void need_no_more();
 
  private:
   Turns& turns_;

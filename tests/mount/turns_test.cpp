@@ -1,6 +1,7 @@
 // One user's dear requests leave the mount to the others.
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/proc.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -187,6 +189,27 @@ BOOST_AUTO_TEST_CASE(attributes_that_are_not_known_are_read_in_turns,
   for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(20)));
   BOOST_TEST(unknown.wait(Seconds(20)));
   BOOST_TEST(unknown.result().ok(), log_of("good2"));
+}
+
+BOOST_AUTO_TEST_CASE(listings_of_one_user_keep_no_other_waiting,
+                     *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+  constexpr int kFiles = 100'000;
+  constexpr std::uint64_t kMemory = std::uint64_t{200} << 20;  // of one such listing, and others
+  fs_std::create_directory(source / "large");
+  for (int i = 0; i < kFiles; i++) write_file(source / "large" / std::to_string(i), ByteVector());
+  BOOST_TEST(read_file(*mount / "good0") == contents);
+  std::vector<Child> listers;
+  for (int i = 0; i < kReaders; i++)
+    listers.push_back(begin_as_nobody(
+        {"python3", "-c",
+         "import os\nwhile True: os.close(os.open('" + (*mount / "large").string() + "', 0))"},
+        std::to_string(i)));
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  use_mount(*this);
+  for (const Child& lister : listers) lister.signal(SIGKILL);
+  for (Child& lister : listers) BOOST_TEST(lister.wait(Seconds(20)));
+  const std::uint64_t most = process_memory(mount->pid(), "VmHWM");
+  BOOST_TEST(most <= kMemory, (most >> 20) << " MiB");
 }
 
 BOOST_AUTO_TEST_CASE(readers_that_wait_for_their_turns_can_be_killed,
