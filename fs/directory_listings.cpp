@@ -1,8 +1,14 @@
 #include "fs/directory_listings.hpp"
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 #include <utility>
+
+#include <malloc.h>
+
+#include "fs/request_user.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -18,6 +24,11 @@ std::size_t memory_of(const std::vector<Tree::DirectoryEntry>& entries) {
     bytes += memory_of(entry.shown_name) + memory_of(entry.full_name);
   return bytes;
 }
+
+/// Thrown through a listing that need not go on. No std::exception, for it is no failure.
+struct ListedMeanwhile {
+  std::shared_ptr<const DirectoryListing> listing;
+};
 
 }  // namespace
 
@@ -41,23 +52,47 @@ struct DirectoryListings::Kept : DirectoryListing {
   const FairShare::Part part;
 };
 
-std::shared_ptr<const DirectoryListing> DirectoryListings::keep(
-    NodeId node, std::vector<Tree::DirectoryEntry> entries) {
-  std::shared_ptr<const DirectoryListing> known;
-  {
-    const MutexLock lock(mutex_);
-    if (const auto found = last_.find(node); found != last_.end()) known = found->second.lock();
+std::shared_ptr<const DirectoryListing> DirectoryListings::make(NodeId node, std::uint64_t begun,
+                                                                const List& list) {
+  const std::uint64_t number = ++begun_;
+  std::optional<KeyedMutex::Lock> large;
+  try {
+    auto listing = keep(node, number, list([&] {
+                          if (large) return;
+                          TurnAtNeed::need();
+                          large.emplace(large_, RequestUser::current().value_or(0));
+                          const Last known = last(node);
+                          if (auto listed = known.listing.lock(); listed && known.number > begun)
+                            throw ListedMeanwhile{std::move(listed)};
+                        }));
+    // What making it took lies between what is kept of it, in this thread's part of the heap.
+    if (large) ::malloc_trim(0);
+    return listing;
+  } catch (const ListedMeanwhile& other) {
+    return other.listing;
   }
-  if (known && known->entries == entries) return known;
-  known = std::make_shared<const Kept>(*this, std::move(entries));
+}
+
+DirectoryListings::Last DirectoryListings::last(NodeId node) {
+  const MutexLock lock(mutex_);
+  const auto found = last_.find(node);
+  return found == last_.end() ? Last() : found->second;
+}
+
+std::shared_ptr<const DirectoryListing> DirectoryListings::keep(
+    NodeId node, std::uint64_t number, std::vector<Tree::DirectoryEntry> entries) {
+  std::shared_ptr<const DirectoryListing> listing = last(node).listing.lock();
+  if (!listing || listing->entries != entries)
+    listing = std::make_shared<const Kept>(*this, std::move(entries));
   const MutexLock lock(mutex_);
   if (last_.size() >= to_look_through_) forget_unused();
-  last_[node] = known;
-  return known;
+  Last& last = last_[node];
+  if (number > last.number || last.listing.expired()) last = {listing, number};
+  return listing;
 }
 
 void DirectoryListings::forget_unused() {
-  std::erase_if(last_, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(last_, [](const auto& entry) { return entry.second.listing.expired(); });
   to_look_through_ = 64 + 2 * last_.size();
 }
 

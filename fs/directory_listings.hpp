@@ -1,14 +1,20 @@
 #pragma once
 // What open directories hold, as long as somebody reads them. Their memory is part of the one
-// budget, and each user may have a share of what there is for all listings.
+// budget, and each user may have a share of what there is for all listings. Making one takes long,
+// and several times that memory: a user makes one large listing at a time, in a turn, and who has
+// waited for that takes what somebody else has listed meanwhile.
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <unordered_map>
 #include <vector>
 
 #include "fs/block_cache.hpp"
 #include "fs/fair_share.hpp"
+#include "fs/keyed_mutex.hpp"
 #include "fs/sync.hpp"
 #include "fs/tree.hpp"
 
@@ -26,21 +32,37 @@ class DirectoryListings {
   explicit DirectoryListings(BlockCache& budget)
       : budget_(budget), share_(budget.capacity() / 2 + (std::size_t{16} << 20)) {}
 
-  /// Keeps what a directory was found to hold; if somebody keeps the same of it already, that.
-  /// Throws std::system_error(ENOMEM) where the user whose request this is would have too much.
-  std::shared_ptr<const DirectoryListing> keep(NodeId node,
-                                               std::vector<Tree::DirectoryEntry> entries)
+  /// How many listings have begun: what begins later shows what was there when this was called.
+  std::uint64_t begun() const { return begun_; }
+
+  /// `if_many` as for Tree::list().
+  using List =
+      std::function<std::vector<Tree::DirectoryEntry>(const std::function<void()>& if_many)>;
+  /// What a directory holds now, or has held since `begun` was asked for. If somebody keeps the
+  /// same of it already, that. Throws std::system_error(ENOMEM) where the user whose request this
+  /// is would have too much; NoTurn.
+  std::shared_ptr<const DirectoryListing> make(NodeId node, std::uint64_t begun, const List& list)
       EXCLUDES(mutex_);
 
  private:
   struct Kept;
+  struct Last {
+    std::weak_ptr<const DirectoryListing> listing;
+    std::uint64_t number = 0;
+  };
+  std::shared_ptr<const DirectoryListing> keep(NodeId node, std::uint64_t number,
+                                               std::vector<Tree::DirectoryEntry> entries)
+      EXCLUDES(mutex_);
+  Last last(NodeId node) EXCLUDES(mutex_);
   void forget_unused() REQUIRES(mutex_);
 
   BlockCache& budget_;
   FairShare share_;
   Mutex mutex_;
+  std::atomic<std::uint64_t> begun_{0};
+  KeyedMutex large_;  ///< by user
   /// The last one of each directory.
-  std::unordered_map<NodeId, std::weak_ptr<const DirectoryListing>> last_ GUARDED_BY(mutex_);
+  std::unordered_map<NodeId, Last> last_ GUARDED_BY(mutex_);
   std::size_t to_look_through_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -17,6 +17,7 @@
 #include "fs/log.hpp"
 #include "fs/request_limits.hpp"
 #include "fs/spare_memory.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -239,6 +240,8 @@ struct stat Filesystem::handle_attributes(std::uint64_t number) {
   }
 }
 
+uid_t Filesystem::owner(NodeId node) { return tree_.object(node)->stat().st_uid; }
+
 std::chrono::steady_clock::duration Filesystem::idle_time() const {
   using Clock = std::chrono::steady_clock;
   if (handles_.size() != 0) return Clock::duration::zero();
@@ -251,25 +254,32 @@ void Filesystem::rest() {
   ::malloc_trim(0);
 }
 
-std::uint64_t Filesystem::open_directory(NodeId node) {
+std::shared_ptr<const DirectoryListing> Filesystem::list(NodeId directory, std::uint64_t begun) {
+  return listings_.make(directory, begun, [&](const std::function<void()>& if_many) {
+    return tree_.list(directory, if_many);
+  });
+}
+
+std::uint64_t Filesystem::open_directory(NodeId node, std::uint64_t begun) {
   auto handle = std::make_shared<DirectoryHandle>();
   handle->node = node;
   {
     const MutexLock lock(handle->mutex);
-    handle->listing = listings_.keep(node, tree_.list(node));
+    handle->listing = list(node, begun);
   }
   return directories_.add(std::move(handle));
 }
 
 std::shared_ptr<const DirectoryListing> Filesystem::directory_entries(std::uint64_t number,
-                                                                      bool from_start) {
+                                                                      bool from_start,
+                                                                      std::uint64_t begun) {
   const auto handle = directories_.find(number);
   if (!handle) throw_errno(EBADF, "directory handle");
   const MutexLock lock(handle->mutex);
   // The first reading takes what opening has found.
   if (from_start && handle->was_read) {
     handle->listing.reset();
-    handle->listing = listings_.keep(handle->node, tree_.list(handle->node));
+    handle->listing = list(handle->node, begun);
   }
   handle->was_read = true;
   if (!handle->listing) throw_errno(ENOMEM, "directory handle");
@@ -278,12 +288,12 @@ std::shared_ptr<const DirectoryListing> Filesystem::directory_entries(std::uint6
 
 void Filesystem::release_directory(std::uint64_t number) {
   auto handle = directories_.find(number);
-  directories_.remove(number);
-  if (!handle) return;
-  const bool was_large = [&] {
+  const bool was_large = handle && [&] {
     const MutexLock lock(handle->mutex);
     return handle->listing && handle->listing->entries.size() >= kLargeDirectory;
   }();
+  if (was_large) TurnAtNeed::need();
+  directories_.remove(number);
   handle.reset();
   // What listing it took lies between what is kept of its files.
   if (was_large) ::malloc_trim(0);

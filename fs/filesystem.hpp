@@ -85,9 +85,14 @@ class Filesystem {
   void release(std::uint64_t number);
   /// Attributes of what a handle has open, also when another state has taken its name.
   struct stat handle_attributes(std::uint64_t number);
-  std::uint64_t open_directory(NodeId node);
-  /// What the directory holds since it was last read from its start.
-  std::shared_ptr<const DirectoryListing> directory_entries(std::uint64_t number, bool from_start);
+  /// For the `begun` of what lists directories: a directory is shown as it is then, or later.
+  std::uint64_t listings_begun() const { return listings_.begun(); }
+  /// NoTurn where the directory is large, or its files have to be read.
+  std::uint64_t open_directory(NodeId node, std::uint64_t begun);
+  /// What the directory holds since it was last read from its start. NoTurn as open_directory().
+  std::shared_ptr<const DirectoryListing> directory_entries(std::uint64_t number, bool from_start,
+                                                            std::uint64_t begun);
+  /// NoTurn where it was large.
   void release_directory(std::uint64_t number);
 
   /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
@@ -121,6 +126,8 @@ class Filesystem {
   /// As fallocate(2), for the modes that punch, zero and set sizes. Contents take no space before
   /// they are written, but none is promised where SOURCE has not as much: ENOSPC.
   void allocate(FileHandle& handle, int mode, std::int64_t offset, std::int64_t size);
+  /// False where sync() returns at once.
+  bool has_to_store(const FileHandle& handle) const;
   /// What was written is durable when it returns.
   void sync(FileHandle& handle);
   /// At each close of a descriptor: reports errors of commits in the background.
@@ -131,6 +138,8 @@ class Filesystem {
   /// that is possible; the exception names each file and what has become of it.
   void commit_all();
 
+  // NoTurn where these have to decode, or to change a container's own attributes.
+
   std::vector<std::string> list_attributes(NodeId node);
   /// Throws ENODATA where there is none, EOPNOTSUPP for other name spaces.
   std::string read_attribute(NodeId node, const std::string& name);
@@ -139,6 +148,9 @@ class Filesystem {
   void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
                      const Caller& caller);
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller);
+
+  /// The user who owns the node's object in SOURCE, whatever is shown.
+  uid_t owner(NodeId node);
 
   /// Time since the last file handle was released; zero while one is open.
   std::chrono::steady_clock::duration idle_time() const;
@@ -150,6 +162,7 @@ class Filesystem {
   void rest();
 
  private:
+  std::shared_ptr<const DirectoryListing> list(NodeId directory, std::uint64_t begun);
   void open_into(FileHandle& handle, const SourceEntry& entry, int flags);
   void end_writing(FileHandle& handle);
   std::shared_ptr<const OpenFile> make_open_file(NodeId node, const SourceEntry& entry);

@@ -10,6 +10,7 @@
 #include "frame/throw_errno.hpp"
 #include "fs/attributes.hpp"
 #include "fs/filesystem.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -40,6 +41,7 @@ std::shared_ptr<const FrameAttributes> Filesystem::look_at_frame(NodeId node,
   const bool is_changed = file && file->leads();
   if (is_changed) key = {{}, file->content->numbered_snapshot().second};
   if (auto known = attributes_.find(key)) return known;
+  TurnAtNeed::need();
   file = container(node);
   const auto [snapshot, number] = file->content->numbered_snapshot();
   if (!snapshot) return nullptr;
@@ -83,6 +85,7 @@ std::optional<std::vector<std::uint8_t>> Filesystem::read_metalayer(NodeId node,
   if (layer == nullptr || name.name.empty()) return std::nullopt;
   if (layer->is_too_large) throw_errno(E2BIG, name.name);
   if (layer->content) return *layer->content;
+  TurnAtNeed::need();
   return read_layer(*container(node)->content->snapshot(), name, thread_decoder());
 }
 
@@ -136,6 +139,7 @@ void Filesystem::set_attribute(NodeId node, const std::string& name, const std::
   const auto layer = layer_of(name);
   if (!layer && !is_computed(name)) throw_errno(EINVAL, name);
   if (!layer || !is_free(*layer)) return set_fixed_attribute(node, entry, name, value, flags);
+  TurnAtNeed::need();  // not once something has changed
   std::vector<std::uint8_t> content(value.begin(), value.end());
   if (name.starts_with(kJsonPrefix)) content = layer_from_json(value);
   contents_.set_metalayer(node, names_.home(node), *layer,
@@ -158,8 +162,10 @@ void Filesystem::remove_attribute(NodeId node, const std::string& name, const Ca
     return names_.change(node, caller,
                          [&](const SourceObject& object) { object.remove_attribute(name); });
   const auto layer = layer_of(name);
-  if (layer && is_free(*layer))
+  if (layer && is_free(*layer)) {
+    TurnAtNeed::need();
     return contents_.set_metalayer(node, names_.home(node), *layer, nullptr, 0);
+  }
   throw_errno(frame_attribute(node, entry, name) ? EPERM : ENODATA, name);
 }
 

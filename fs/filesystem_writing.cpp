@@ -204,6 +204,10 @@ void Filesystem::require_space(std::int64_t size) const {
     throw_errno(ENOSPC, "fallocate");
 }
 
+bool Filesystem::has_to_store(const FileHandle& handle) const {
+  return !handle.file->content || handle.file->content->needs_commit();
+}
+
 void Filesystem::sync(FileHandle& handle) {
   const auto& content = handle.file->content;
   if (!content) return sync_plain(handle.plain ? handle.plain->fd() : handle.file->plain.get());

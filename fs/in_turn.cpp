@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <system_error>
 
 namespace bloscfs::fs {
 namespace {
@@ -11,9 +12,18 @@ void end_waiting(fuse_req_t request, void* turns) {
   if (static_cast<Turns*>(turns)->leave(request)) fuse_reply_err(request, EINTR);
 }
 
+/// Of what is gone nobody but `user` waits for a lock.
+uid_t owner_of(Filesystem& fs, NodeId node, uid_t user) {
+  try {
+    return fs.owner(node);
+  } catch (const std::system_error&) {
+    return user;
+  }
+}
+
 }  // namespace
 
-bool wait_for_turn(fuse_req_t request, std::function<void()> work) noexcept {
+bool wait_for_turn(fuse_req_t request, NodeId node, std::function<void()> work) noexcept {
   MountState& state = mount_state(request);
   const uid_t user = fuse_req_ctx(request)->uid;
   try {
@@ -26,7 +36,8 @@ bool wait_for_turn(fuse_req_t request, std::function<void()> work) noexcept {
     // Before somebody else may have answered the request.
     fuse_req_interrupt_func(request, end_waiting, state.turns);
     const auto is_over = [request] { return fuse_req_interrupted(request) != 0; };
-    switch (state.turns->begin_or_wait(user, waiting, is_over)) {
+    const uid_t owner = owner_of(*state.filesystem, node, user);
+    switch (state.turns->begin_or_wait(user, owner, waiting, is_over)) {
       case Turns::Answer::waits:
         return false;
       case Turns::Answer::is_over:

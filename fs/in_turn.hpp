@@ -13,19 +13,20 @@
 
 namespace bloscfs::fs {
 
-/// Keeps a request until its user has a turn: `work` is called then, or at once where there is one
-/// by now. A request that is interrupted meanwhile is answered EINTR, at the end of the session
-/// ENOTCONN, as by the kernel what nobody has read. True if this thread has a turn of the user now.
-bool wait_for_turn(fuse_req_t request, std::function<void()> work) noexcept;
+/// Keeps a request for `node` until its user has a turn: `work` is called then, or at once where
+/// there is one by now. A request that is interrupted meanwhile is answered EINTR, at the end of
+/// the session ENOTCONN, as by the kernel what nobody has read. True if this thread has a turn of
+/// the user now.
+bool wait_for_turn(fuse_req_t request, NodeId node, std::function<void()> work) noexcept;
 
 /// Ends the turn of this thread, and serves those that wait for it.
 void end_turn(Turns& turns, uid_t user) noexcept;
 
-/// As guarded(), for a body that calls TurnAtNeed::need() before it takes long. Where there is no
-/// turn to be had then it is called once more, perhaps by another thread: so it must not have
-/// changed anything by then, and a copy of it must know all it needs.
+/// As guarded(), for a request for `node` and a body that calls TurnAtNeed::need() before it takes
+/// long. Where there is no turn to be had then it is called once more, perhaps by another thread:
+/// so it must not have changed anything by then, and a copy of it must know all it needs.
 template <typename Body>
-void in_turn(fuse_req_t request, const char* operation, const Body& body) noexcept {
+void in_turn(fuse_req_t request, NodeId node, const char* operation, const Body& body) noexcept {
   Turns& turns = *mount_state(request).turns;
   const uid_t user = fuse_req_ctx(request)->uid;
   bool has_turn = false, must_wait = false;
@@ -41,7 +42,8 @@ void in_turn(fuse_req_t request, const char* operation, const Body& body) noexce
     }
     has_turn = turn.has_begun();
   }
-  if (must_wait) has_turn = wait_for_turn(request, [=] { guarded(request, operation, body); });
+  if (must_wait)
+    has_turn = wait_for_turn(request, node, [=] { guarded(request, operation, body); });
   if (has_turn) end_turn(turns, user);
 }
 

@@ -27,14 +27,14 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
     fuse_reply_err(request, EOPNOTSUPP);
     return;
   }
-  guarded(request, "getxattr", [&] {
+  in_turn(request, inode, "getxattr", [=, name = std::string(name)] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     reply_sized(request, filesystem(request).read_attribute(inode, name), size);
   });
 }
 
 void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
-  guarded(request, "listxattr", [&] {
+  in_turn(request, inode, "listxattr", [=] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
     for (const std::string& name : filesystem(request).list_attributes(inode)) {
@@ -47,14 +47,15 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
 
 void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const char* value,
                  std::size_t size, int flags) {
-  in_turn(request, "setxattr", [=, name = std::string(name), value = std::string(value, size)] {
-    filesystem(request).set_attribute(inode, name, value, flags, caller_of(request));
-    fuse_reply_err(request, 0);
-  });
+  in_turn(request, inode, "setxattr",
+          [=, name = std::string(name), value = std::string(value, size)] {
+            filesystem(request).set_attribute(inode, name, value, flags, caller_of(request));
+            fuse_reply_err(request, 0);
+          });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
-  in_turn(request, "removexattr", [=, name = std::string(name)] {
+  in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
     filesystem(request).remove_attribute(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });

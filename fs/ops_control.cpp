@@ -12,7 +12,7 @@ namespace {
 
 void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fuse_file_info*,
               unsigned, const void*, std::size_t, std::size_t) {
-  in_turn(request, "ioctl", [=] {
+  in_turn(request, inode, "ioctl", [=] {
     if (command != kCommitRequest || inode != kRootId) {
       fuse_reply_err(request, ENOTTY);
       return;

@@ -1,11 +1,13 @@
 // FUSE operations on directories.
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <system_error>
 
+#include "fs/in_turn.hpp"
 #include "fs/reply.hpp"
 
 namespace bloscfs::fs {
@@ -86,9 +88,10 @@ bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
 }
 
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
-                    const fuse_file_info* info, bool plus) {
+                    std::uint64_t handle, std::uint64_t begun, bool plus) {
   Filesystem& fs = filesystem(request);
-  const auto listing = fs.directory_entries(info->fh, offset == 0);
+  const auto listing = fs.directory_entries(handle, offset == 0, begun);
+  TurnAtNeed::need_no_more();
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
@@ -103,27 +106,35 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
 }
 
 void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  guarded(request, "opendir", [&] {
+  const std::uint64_t begun = filesystem(request).listings_begun();
+  in_turn(request, inode, "opendir", [=, given = *info] {
     Filesystem& fs = filesystem(request);
-    info->fh = fs.open_directory(inode);
-    if (fuse_reply_open(request, info) != 0) fs.release_directory(info->fh);
+    fuse_file_info reply = given;
+    reply.fh = fs.open_directory(inode, begun);
+    TurnAtNeed::need_no_more();
+    if (fuse_reply_open(request, &reply) != 0) fs.release_directory(reply.fh);
   });
 }
 
 void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  guarded(request, "readdir", [&] { read_directory(request, inode, size, offset, info, false); });
+  const std::uint64_t begun = filesystem(request).listings_begun();
+  in_turn(request, inode, "readdir", [=, handle = info->fh] {
+    read_directory(request, inode, size, offset, handle, begun, false);
+  });
 }
 
 void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     fuse_file_info* info) {
-  guarded(request, "readdirplus",
-          [&] { read_directory(request, inode, size, offset, info, true); });
+  const std::uint64_t begun = filesystem(request).listings_begun();
+  in_turn(request, inode, "readdirplus", [=, handle = info->fh] {
+    read_directory(request, inode, size, offset, handle, begun, true);
+  });
 }
 
-void op_releasedir(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  guarded(request, "releasedir", [&] {
-    filesystem(request).release_directory(info->fh);
+void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  in_turn(request, inode, "releasedir", [request, handle = info->fh] {
+    filesystem(request).release_directory(handle);
     fuse_reply_err(request, 0);
   });
 }

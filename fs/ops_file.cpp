@@ -47,7 +47,7 @@ void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_
 
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
   const bool drops_privileges = request_drops_privileges();
-  in_turn(request, "open", [=, info = *given] {
+  in_turn(request, inode, "open", [=, info = *given] {
     fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
     if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
@@ -90,7 +90,8 @@ void read_container(fuse_req_t request, Filesystem::FileHandle& handle, std::siz
   prepare_memory();
 }
 
-void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fuse_file_info* info) {
+void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+             fuse_file_info* info) {
   guarded(request, "read", [&] {
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(info->fh);
@@ -101,7 +102,7 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
     }
     const uid_t user = fuse_req_ctx(request)->uid;
     fs.expect_more(*handle, offset, static_cast<std::int64_t>(size), user);
-    in_turn(request, "read", [=] { read_container(request, *handle, size, offset); });
+    in_turn(request, inode, "read", [=] { read_container(request, *handle, size, offset); });
   });
 }
 
@@ -132,7 +133,7 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
   guarded(request, "lseek", [&] {
     const auto handle = filesystem(request).handle(info->fh);
     const auto reply = [=] { reply_lseek(request, *handle, offset, whence); };
-    if (!filesystem(request).has_writers(*handle)) return in_turn(request, "lseek", reply);
+    if (!filesystem(request).has_writers(*handle)) return in_turn(request, inode, "lseek", reply);
     // That thread is none for requests, and must not go on with those of others.
     mount_state(request).kernel_flush->before(inode, [=] { guarded(request, "lseek", reply); });
   });
@@ -189,17 +190,19 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
   });
 }
 
-void op_fsync(fuse_req_t request, fuse_ino_t, int, fuse_file_info* info) {
-  in_turn(request, "fsync", [request, number = info->fh] {
-    TurnAtNeed::need();
+void op_fsync(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info* info) {
+  in_turn(request, inode, "fsync", [request, number = info->fh] {
     Filesystem& fs = filesystem(request);
-    fs.sync(*fs.handle(number));
+    const auto handle = fs.handle(number);
+    // The kernel keeps the file locked meanwhile, also for who only reads it.
+    if (fs.has_to_store(*handle)) TurnAtNeed::need();
+    fs.sync(*handle);
     fuse_reply_err(request, 0);
   });
 }
 
-void op_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  in_turn(request, "flush", [request, number = info->fh] {
+void op_flush(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  in_turn(request, inode, "flush", [request, number = info->fh] {
     Filesystem& fs = filesystem(request);
     const auto handle = fs.handle(number);
     // With sync=strict it commits.

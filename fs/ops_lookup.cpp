@@ -101,7 +101,7 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
                 fuse_file_info* info) {
   const bool drops_privileges = request_drops_privileges();
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
-  in_turn(request, "setattr", [=, given = *given] {
+  in_turn(request, inode, "setattr", [=, given = *given] {
     Filesystem& fs = filesystem(request);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
       if (drops_privileges) fs.drop_privileges(inode, caller_of(request));

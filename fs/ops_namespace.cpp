@@ -19,7 +19,7 @@ void reply_found(fuse_req_t request, const Tree::Found& found) {
 }
 
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
-  in_turn(request, "mknod", [=, name = std::string(name)] {
+  in_turn(request, parent, "mknod", [=, name = std::string(name)] {
     Filesystem& fs = filesystem(request);
     FairShare::Part descriptors;
     if (S_ISREG(mode)) descriptors = fs.take_descriptors();
@@ -91,7 +91,7 @@ class Reference {
 
 void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
                fuse_file_info* given) {
-  in_turn(request, "create", [=, name = std::string(name), info = *given] {
+  in_turn(request, parent, "create", [=, name = std::string(name), info = *given] {
     fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
     auto descriptors = fs.take_descriptors();

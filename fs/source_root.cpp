@@ -167,7 +167,8 @@ SourceDirectory SourceRoot::directory(const SourcePath& path) const {
   return {open(path, O_PATH | O_DIRECTORY), path.text()};
 }
 
-std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path) const {
+std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
+                                                const std::function<void()>& if_many) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
   if (!directory) throw_errno(errno, path.text());
@@ -178,6 +179,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path) const {
     const dirent* entry = ::readdir(directory.get());
     if (entry == nullptr) break;
     if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    if (if_many && entries.size() == kMany) if_many();
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
   if (errno != 0) throw_errno(errno, path.text());

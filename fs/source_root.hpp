@@ -1,6 +1,7 @@
 #pragma once
 // Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -64,8 +65,11 @@ class SourceRoot {
     unsigned char type;  ///< DT_*
     ino_t inode;
   };
-  /// Entries of a directory without "." and "..".
-  std::vector<Entry> list(const SourcePath& path) const;
+  /// More entries of a directory take long, and much memory.
+  static constexpr std::size_t kMany = 256;
+  /// Entries of a directory without "." and "..". Where there are more than kMany of them `if_many`
+  /// is called before the others are read.
+  std::vector<Entry> list(const SourcePath& path, const std::function<void()>& if_many = {}) const;
 
  private:
   /// These set errno where they fail, with nullopt or -1.

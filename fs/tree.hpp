@@ -90,7 +90,9 @@ class Tree {
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;
 
-  std::vector<DirectoryEntry> list(NodeId directory);
+  /// `if_many` as in SourceRoot::list(), and perhaps more than once. NoTurn where files have to be
+  /// read.
+  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
 
   /// Microseconds that names were locked at the longest.
   std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
@@ -230,7 +232,8 @@ class Tree {
   };
   static Sight sight_of(const SourceEntry& entry);
   void read_all(std::vector<UnreadName>& unread, Sights& seen);
-  std::vector<std::string> names_in(NodeId directory, const SourcePath& path);
+  std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
+                                    const std::function<void()>& if_many);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                Sights& seen);
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,

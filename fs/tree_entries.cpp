@@ -6,6 +6,7 @@
 
 #include "fs/lock_breaks.hpp"
 #include "fs/tree.hpp"
+#include "fs/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -153,12 +154,13 @@ Tree::Sight Tree::sight_of(const SourceEntry& entry) {
 }
 
 /// A file is there once, under the name that it has when this ends.
-std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory) {
+std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
+                                             const std::function<void()>& if_many) {
   const ListedDirectories::Listing listing(listed_, directory);
   Sights seen;
   for (int tries = 1;; tries++) {
     const std::uint64_t before = changes_of(listing);
-    std::vector<std::string> present = names_in(directory, path(directory));
+    std::vector<std::string> present = names_in(directory, path(directory), if_many);
     if (present.size() <= kListBatch) seen.clear();
     for (std::size_t done = 0; done < present.size(); done += kListBatch)
       Attempts::run([&] {
@@ -194,6 +196,7 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
 }
 
 void Tree::read_all(std::vector<UnreadName>& unread, Sights& seen) {
+  TurnAtNeed::need();
   for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
   const ReadNames names(names_);
   for (UnreadName& file : unread)
@@ -219,10 +222,12 @@ std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> pres
   return entries;
 }
 
-std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path) {
+std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path,
+                                        const std::function<void()>& if_many) {
   if (is_virtual(directory)) return {single().value()};
   std::vector<std::string> present;
-  for (SourceRoot::Entry& entry : root_.list(path)) present.push_back(std::move(entry.name));
+  for (SourceRoot::Entry& entry : root_.list(path, if_many))
+    present.push_back(std::move(entry.name));
   {
     const MutexLock lock(mutex_);
     for (const Node* node : nodes_.pending_in(directory))

@@ -35,15 +35,18 @@ bool Turns::begin(uid_t user) {
   return has_begun;
 }
 
-Turns::Answer Turns::begin_or_wait(uid_t user, Waiting& waiting,
+Turns::Answer Turns::begin_or_wait(uid_t user, uid_t owner, Waiting& waiting,
                                    const std::function<bool()>& is_over) {
   const MutexLock lock(mutex_);
   if (is_over()) return Answer::is_over;
   const auto found = users_.try_emplace(user).first;
   if (begin_locked(found->second)) return Answer::has_begun;
+  auto& queues = found->second.waiting;
   try {
-    found->second.waiting.push_back(std::move(waiting));
+    queues[owner].push_back(std::move(waiting));
   } catch (...) {
+    if (const auto queue = queues.find(owner); queue != queues.end() && queue->second.empty())
+      queues.erase(queue);
     forget_idle(found);
     throw;
   }
@@ -52,17 +55,29 @@ Turns::Answer Turns::begin_or_wait(uid_t user, Waiting& waiting,
 
 std::optional<Turns::Waiting> Turns::leave(const void* name) {
   const MutexLock lock(mutex_);
-  for (auto user = users_.begin(); user != users_.end(); ++user) {
-    auto& waiting = user->second.waiting;
-    const auto found = std::find_if(waiting.begin(), waiting.end(),
-                                    [name](const Waiting& one) { return one.name == name; });
-    if (found == waiting.end()) continue;
-    std::optional<Waiting> left(std::move(*found));
-    waiting.erase(found);
-    forget_idle(user);
-    return left;
-  }
+  for (auto user = users_.begin(); user != users_.end(); ++user)
+    for (auto queue = user->second.waiting.begin(); queue != user->second.waiting.end(); ++queue) {
+      auto& waiting = queue->second;
+      const auto found = std::find_if(waiting.begin(), waiting.end(),
+                                      [name](const Waiting& one) { return one.name == name; });
+      if (found == waiting.end()) continue;
+      std::optional<Waiting> left(std::move(*found));
+      waiting.erase(found);
+      if (waiting.empty()) user->second.waiting.erase(queue);
+      forget_idle(user);
+      return left;
+    }
   return std::nullopt;
+}
+
+Turns::Waiting Turns::take_next(User& user) {
+  auto queue = user.waiting.upper_bound(user.last_owner);
+  if (queue == user.waiting.end()) queue = user.waiting.begin();
+  user.last_owner = queue->first;
+  Waiting next = std::move(queue->second.front());
+  queue->second.pop_front();
+  if (queue->second.empty()) user.waiting.erase(queue);
+  return next;
 }
 
 std::optional<Turns::Turn> Turns::end(uid_t user) {
@@ -80,8 +95,7 @@ std::optional<Turns::Turn> Turns::end(uid_t user) {
   std::optional<Turn> turn;
   if (next != users_.end()) {
     begin_locked(next->second);
-    turn.emplace(Turn{next->first, std::move(next->second.waiting.front().work)});
-    next->second.waiting.pop_front();
+    turn.emplace(Turn{next->first, take_next(next->second).work});
   }
   forget_idle(ended);
   return turn;
@@ -90,6 +104,8 @@ std::optional<Turns::Turn> Turns::end(uid_t user) {
 TurnAtNeed::TurnAtNeed(Turns& turns, uid_t user) : turns_(turns), user_(user) { current = this; }
 
 TurnAtNeed::~TurnAtNeed() { current = nullptr; }
+
+void TurnAtNeed::need_no_more() { current = nullptr; }
 
 void TurnAtNeed::need() {
   if (current == nullptr || current->has_begun_) return;

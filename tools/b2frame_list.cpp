@@ -31,7 +31,7 @@ class Lister {
 
   /// Prints what is below a directory that is shown as `prefix`, sorted by name.
   void print(fs::NodeId directory, const std::string& prefix) {
-    auto entries = tree_.list(directory);
+    auto entries = tree_.list(directory, [] {});
     std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a.shown_name < b.shown_name; });
     for (const auto& entry : entries) {

@@ -15,8 +15,12 @@ struct Log {
   explicit Log(unsigned most_of_one) : turns(most_of_one) {}
 
   Turns::Answer ask(uid_t user, const std::string& name, bool is_over = false) {
+    return ask_for_file_of(user, user, name, is_over);
+  }
+  Turns::Answer ask_for_file_of(uid_t owner, uid_t user, const std::string& name,
+                                bool is_over = false) {
     Turns::Waiting waiting{&names.emplace_back(name), [this, name] { done += name; }};
-    return turns.begin_or_wait(user, waiting, [is_over] { return is_over; });
+    return turns.begin_or_wait(user, owner, waiting, [is_over] { return is_over; });
   }
   /// Ends a turn of that user; who has the next one.
   uid_t end(uid_t user) {
@@ -67,6 +71,30 @@ BOOST_AUTO_TEST_CASE(users_who_wait_take_turns) {
   BOOST_TEST(log.end(kA) == kA);
   BOOST_TEST(log.end(kA) == 0u);
   BOOST_TEST(log.done == "c1 a1 b1 c2 a2 a3 ");
+}
+
+BOOST_AUTO_TEST_CASE(requests_for_files_of_different_owners_take_turns) {
+  Log log(1);
+  BOOST_TEST(log.turns.begin(kA));
+  for (const char* const name : {"a1 ", "a2 ", "a3 "})
+    BOOST_TEST((log.ask(kA, name) == Turns::Answer::waits));
+  for (const char* const name : {"b1 ", "b2 "})
+    BOOST_TEST((log.ask_for_file_of(kB, kA, name) == Turns::Answer::waits));
+  BOOST_TEST((log.ask_for_file_of(kC, kA, "c1 ") == Turns::Answer::waits));
+  for (int i = 0; i < 6; i++) BOOST_TEST(log.end(kA) == kA);
+  BOOST_TEST(log.end(kA) == 0u);
+  BOOST_TEST(log.done == "a1 b1 c1 a2 b2 a3 ");
+}
+
+BOOST_AUTO_TEST_CASE(last_one_who_leaves_a_queue_ends_it) {
+  Log log(1);
+  BOOST_TEST(log.turns.begin(kA));
+  BOOST_TEST((log.ask_for_file_of(kB, kA, "left") == Turns::Answer::waits));
+  BOOST_TEST((log.ask(kA, "a1 ") == Turns::Answer::waits));
+  BOOST_TEST(log.turns.leave(&log.names.front()).has_value());
+  BOOST_TEST(log.end(kA) == kA);
+  BOOST_TEST(log.end(kA) == 0u);
+  BOOST_TEST(log.done == "a1 ");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_over_does_not_wait) {

@@ -1,20 +1,26 @@
 // One user's dear requests leave the mount to the others.
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "tests/mount/dear_array.hpp"
 #include "tests/mount/shared_source.hpp"
 #include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/proc.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -26,6 +32,9 @@ constexpr int kRounds = 6;
 /// A turn of others, where a whole request of theirs takes longer; without turns they all do.
 const Seconds kSoon(4);
 
+/// One turn of theirs, which is two seconds of a processor that they share, and not all that wait.
+const Seconds kOneTurn(10);
+
 /// What two users share: the stranger and us.
 struct SharedMount {
   explicit SharedMount(uid_t mounter = 0) {
@@ -36,22 +45,27 @@ struct SharedMount {
     mount.emplace(source.path(), for_all(mounter));
   }
 
-  /// Of a user who is not us, at different places of the dear file.
-  std::vector<Child> begin_dear_reads(const std::string& flag) {
+  /// A process of the stranger.
+  Child begin_as_stranger(const Arguments& command, const std::string& log) {
     ProcessSettings settings;
     settings.uid = kStranger;
+    return Child(command, (logs / log).string(), settings);
+  }
+
+  /// Of a user who is not us, at different places of the dear file.
+  std::vector<Child> begin_dear_reads(const std::string& flag) {
     std::vector<Child> readers;
     for (int i = 0; i < kReaders; i++)
-      readers.emplace_back(
-          Arguments{"dd", "if=" + (*mount / "dear.npy").string(), "of=/dev/null", "bs=4096",
-                    "skip=" + std::to_string(1000 * (i + 1)), "count=64", "iflag=" + flag},
-          (logs / std::to_string(i)).string(), settings);
+      readers.push_back(begin_as_stranger(
+          {"dd", "if=" + (*mount / "dear.npy").string(), "of=/dev/null", "bs=4096",
+           "skip=" + std::to_string(1000 * (i + 1)), "count=64", "iflag=" + flag},
+          std::to_string(i)));
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     return readers;
   }
 
-  std::string log_of(int reader) const {
-    const ByteVector text = read_file(logs / std::to_string(reader));
+  std::string log_of(const std::string& process) const {
+    const ByteVector text = read_file(logs / process);
     return {text.begin(), text.end()};
   }
 
@@ -60,14 +74,14 @@ struct SharedMount {
   std::optional<Mount> mount;
 };
 
-/// Runs `operation`, which ends soon.
+/// Runs `operation`, which ends in time.
 template <typename Operation>
-void ends_soon(const std::string& name, Operation operation) {
+void ends_soon(const std::string& name, Operation operation, Seconds limit = kSoon) {
   const auto begin = std::chrono::steady_clock::now();
   operation();
   const Seconds took = std::chrono::steady_clock::now() - begin;
   BOOST_TEST_MESSAGE(name << " took " << took.count() << " s");
-  BOOST_TEST(took.count() < kSoon.count(), name << " took " << took.count() << " s");
+  BOOST_TEST(took.count() < limit.count(), name << " took " << took.count() << " s");
 }
 
 /// Everything that another user may do meanwhile.
@@ -99,7 +113,8 @@ BOOST_FIXTURE_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting, SharedMoun
   use_mount(*this);
   for (int i = 0; i < kReaders; i++) {
     BOOST_TEST(readers[static_cast<std::size_t>(i)].wait(Seconds(200)));
-    BOOST_TEST(log_of(i).find("File too large") != std::string::npos, log_of(i));
+    const std::string log = log_of(std::to_string(i));
+    BOOST_TEST(log.find("File too large") != std::string::npos, log);
   }
 }
 
@@ -118,17 +133,86 @@ BOOST_FIXTURE_TEST_CASE(write_that_meets_dear_reads_keeps_no_look_waiting, Share
                         *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
   fs_std::permissions(*mount / "dear.npy", fs_std::perms(0666));
   std::vector<Child> readers = begin_dear_reads("direct");
-  ProcessSettings settings;
-  settings.uid = kStranger;
-  Child writer({"dd", "if=/dev/zero", "of=" + (*mount / "dear.npy").string(), "bs=4096", "count=1",
-                "seek=9", "conv=notrunc"},
-               (logs / "writer").string(), settings);
+  Child writer = begin_as_stranger({"dd", "if=/dev/zero", "of=" + (*mount / "dear.npy").string(),
+                                    "bs=4096", "count=1", "seek=9", "conv=notrunc"},
+                                   "writer");
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   for (int i = 0; i < kRounds; i++)
     ends_soon("ls", [&] { BOOST_TEST(run({"ls", "-l", mount->path().string()}).ok()); });
   for (const Child& reader : readers) reader.signal(SIGKILL);
   mount->signal(SIGKILL);  // else it would commit what was written, for minutes
   BOOST_TEST(mount->wait(Seconds(10)));
+}
+
+BOOST_FIXTURE_TEST_CASE(who_waits_for_a_turn_keeps_no_owner_from_a_file, SharedMount,
+                        *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+  BOOST_TEST_REQUIRE(::chown((source / "dear.b2nd").c_str(), kStranger, kStranger) == 0);
+  std::vector<Child> readers = begin_dear_reads("direct");
+  for (Child& more : begin_dear_reads("direct")) readers.push_back(std::move(more));
+  const std::string read = (*mount / "good1").string(), flushed = (*mount / "good2").string(),
+                    searched = (*mount / "good3").string();
+  // The kernel locks what these wait for.
+  readers.push_back(
+      begin_as_stranger({"dd", "if=" + read, "of=/dev/null", "bs=4096", "count=1"}, "reader"));
+  readers.push_back(begin_as_stranger({"sync", flushed}, "flusher"));
+  readers.push_back(begin_as_stranger(
+      {"python3", "-c", "import os; os.lseek(os.open('" + searched + "', 0), 0, os.SEEK_HOLE)"},
+      "searcher"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  ends_soon(
+      "read", [&] { BOOST_TEST(read_file(read) == contents); }, kOneTurn);
+  for (const std::string& file : {flushed, searched})
+    ends_soon(
+        "write of " + file,
+        [&] {
+          const Fd fd(::open(file.c_str(), O_WRONLY | O_CLOEXEC));
+          BOOST_TEST(::pwrite(fd.get(), "x", 1, 0) == 1);
+        },
+        kOneTurn);
+  for (const Child& reader : readers) reader.signal(SIGKILL);
+  for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(20)));
+}
+
+BOOST_FIXTURE_TEST_CASE(attributes_that_are_not_known_are_read_in_turns, SharedMount,
+                        *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+  const auto read_attribute = [&](const std::string& file) {
+    return begin_as_stranger(
+        {"python3", "-c",
+         "import os; os.getxattr('" + (*mount / file).string() + "', 'user.blosc2.typesize')"},
+        file);
+  };
+  BOOST_TEST(read_attribute("good1").wait(Seconds(20)));
+  std::vector<Child> readers = begin_dear_reads("direct");
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  Child unknown = read_attribute("good2");
+  ends_soon("attribute that is known",
+            [&] { BOOST_TEST(read_attribute("good1").wait(Seconds(20))); });
+  BOOST_TEST(unknown.running());
+  for (const Child& reader : readers) reader.signal(SIGKILL);
+  for (Child& reader : readers) BOOST_TEST(reader.wait(Seconds(20)));
+  BOOST_TEST(unknown.wait(Seconds(20)));
+  BOOST_TEST(unknown.result().ok(), log_of("good2"));
+}
+
+BOOST_FIXTURE_TEST_CASE(listings_of_one_user_keep_no_other_waiting, SharedMount,
+                        *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {
+  constexpr int kFiles = 100'000;
+  constexpr std::uint64_t kMemory = std::uint64_t{200} << 20;  // of one such listing, and others
+  fs_std::create_directory(source / "large");
+  for (int i = 0; i < kFiles; i++) write_file(source / "large" / std::to_string(i), ByteVector());
+  BOOST_TEST(read_file(*mount / "good0") == contents);
+  std::vector<Child> listers;
+  for (int i = 0; i < kReaders; i++)
+    listers.push_back(begin_as_stranger(
+        {"python3", "-c",
+         "import os\nwhile True: os.close(os.open('" + (*mount / "large").string() + "', 0))"},
+        std::to_string(i)));
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  use_mount(*this);
+  for (const Child& lister : listers) lister.signal(SIGKILL);
+  for (Child& lister : listers) BOOST_TEST(lister.wait(Seconds(20)));
+  const std::uint64_t most = process_memory(mount->pid(), "VmHWM");
+  BOOST_TEST(most <= kMemory, (most >> 20) << " MiB");
 }
 
 BOOST_FIXTURE_TEST_CASE(readers_that_wait_for_their_turns_can_be_killed, SharedMount,
