@@ -1,8 +1,8 @@
+#include "frame/array_geometry.hpp"
+
 #include <algorithm>
 #include <cassert>
 #include <utility>
-
-#include "frame/b2nd.hpp"
 
 namespace bloscfs::frame {
 namespace {

@@ -3,7 +3,8 @@
 
 #include <memory>
 
-#include "frame/open.hpp"
+#include "frame/open_settings.hpp"
+#include "frame/snapshot.hpp"
 
 namespace bloscfs::frame {
 

@@ -4,7 +4,8 @@
 #include <memory>
 
 #include "frame/frame_snapshot.hpp"
-#include "frame/open.hpp"
+#include "frame/open_settings.hpp"
+#include "frame/snapshot.hpp"
 
 namespace bloscfs::frame {
 

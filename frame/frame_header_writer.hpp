@@ -7,14 +7,9 @@
 
 #include "codec/bytes.hpp"
 #include "frame/frame_info.hpp"
+#include "frame/metalayer.hpp"
 
 namespace bloscfs::frame {
-
-/// A fixed metalayer of a new frame.
-struct Metalayer {
-  std::string name;  ///< 1 to 31 bytes without NUL
-  std::vector<std::uint8_t> content;
-};
 
 /// The whole header of a new fixed-size frame, as `info` says but for header_len.
 /// Throws std::system_error(EINVAL) for metalayers that a header cannot hold.

@@ -11,8 +11,8 @@
 #include <sys/types.h>
 
 #include "frame/byte_store.hpp"
-#include "frame/frame_header_writer.hpp"
 #include "frame/frame_info.hpp"
+#include "frame/metalayer.hpp"
 #include "frame/transaction.hpp"
 
 namespace bloscfs::frame {

@@ -5,7 +5,8 @@
 
 #include "frame/byte_store.hpp"
 #include "frame/frame_snapshot.hpp"
-#include "frame/open.hpp"
+#include "frame/open_settings.hpp"
+#include "frame/snapshot.hpp"
 #include "frame/peer_lock.hpp"
 
 namespace bloscfs::frame {

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "frame/cframe_format.hpp"
 
 namespace bloscfs::frame {
 namespace {

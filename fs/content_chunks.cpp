@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
-#include "frame/b2nd.hpp"
+#include "frame/array_geometry.hpp"
 #include "fs/content_commit.hpp"
 #include "fs/new_frame.hpp"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "frame/array_geometry.hpp"
 #include "fs/npy.hpp"
 #include "fs/stored_contents.hpp"
 

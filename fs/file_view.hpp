@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "frame/b2nd.hpp"
+#include "frame/array_geometry.hpp"
 #include "fs/frame_reader.hpp"
 
 namespace bloscfs::fs {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "fs/owner_override.hpp"
 #include "fs/sandbox_policy.hpp"
-#include "fs/tree.hpp"
 #include "fs/write_options.hpp"
 
 namespace bloscfs::fs {

@@ -29,18 +29,13 @@
 #include "fs/names_lock.hpp"
 #include "fs/node_table.hpp"
 #include "fs/open_file.hpp"
+#include "fs/owner_override.hpp"
 #include "fs/sync.hpp"
 
 namespace bloscfs::fs {
 
 /// The unit of st_blocks.
 inline constexpr std::int64_t kStatBlock = 512;
-
-/// Overrides that mount options ask for.
-struct OwnerOverride {
-  std::optional<uid_t> uid;
-  std::optional<gid_t> gid;
-};
 
 /// Thread-safe. Errors are std::system_error: ENOENT, ESTALE where the node's object is gone or
 /// another state of it has taken its place (the kernel then looks it up again).

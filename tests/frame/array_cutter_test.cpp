@@ -7,6 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "frame/array_geometry.hpp"
 #include "frame/b2nd.hpp"
 
 using namespace bloscfs::frame;

@@ -7,7 +7,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/b2nd.hpp"
+#include "frame/array_geometry.hpp"
 
 using bloscfs::frame::ArrayGeometry;
 using bloscfs::frame::ArrayInfo;

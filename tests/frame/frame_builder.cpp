@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "codec/error.hpp"
-#include "frame/b2nd.hpp"
+#include "frame/array_geometry.hpp"
 #include "frame/cframe.hpp"
 
 namespace bloscfs::frame::test {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "frame/array_geometry.hpp"
 #include "frame/b2nd.hpp"
 #include "tests/fuzz/frame_walk.hpp"
 

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bloscfs::frame {
+
+/// A fixed metalayer of a new frame.
+struct Metalayer {
+  std::string name;  ///< 1 to 31 bytes without NUL
+  std::vector<std::uint8_t> content;
+};
+
+}  // namespace bloscfs::frame
