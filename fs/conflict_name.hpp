@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fs/node_home.hpp"
+#include "fs/name_choice.hpp"
 
 namespace bloscfs::fs {
 

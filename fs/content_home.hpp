@@ -36,11 +36,7 @@ struct RepresentationNames {
   std::string flat, array;
 };
 
-/// A complete frame under a temporary name, and the writer that has made it.
-struct StoredFrame {
-  std::string name;
-  std::unique_ptr<frame::FrameWriter> writer;
-};
+struct StoredFrame;
 
 /// Where a frame is made of contents that cannot be stored in their own place.
 class Refuge {

@@ -17,10 +17,6 @@
 
 namespace bloscfs::fs {
 
-/// Contents of a vlmetalayer as it is now; none if there is none.
-using ReadVlmetalayer =
-    std::function<std::optional<std::vector<std::uint8_t>>(const std::string& name)>;
-
 /// Thread-safe. Called without any lock of the tree but by created(); errors are those of the
 /// commits that calls need. Nodes exist as long as a call lasts, and as long as somebody has their
 /// home.

@@ -8,7 +8,7 @@
 
 #include "fs/leftovers.hpp"
 #include "fs/lock_file.hpp"
-#include "fs/node_home.hpp"
+#include "fs/name_services.hpp"
 
 namespace bloscfs::fs {
 

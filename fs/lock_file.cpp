@@ -15,7 +15,7 @@
 #include "frame/temporary_name.hpp"
 #include "frame/throw_errno.hpp"
 #include "fs/directory_times.hpp"
-#include "fs/node_table.hpp"
+#include "fs/source_path.hpp"
 
 namespace bloscfs::fs {
 namespace {

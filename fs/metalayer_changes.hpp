@@ -3,6 +3,7 @@
 // stores them.
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,10 @@ struct LayerName {
 /// What a metalayer is to hold; null: it is to be removed.
 using LayerChange = std::shared_ptr<const std::vector<std::uint8_t>>;
 using LayerChanges = std::map<LayerName, LayerChange>;
+
+/// Contents of a vlmetalayer as it is now; none if there is none.
+using ReadVlmetalayer =
+    std::function<std::optional<std::vector<std::uint8_t>>(const std::string& name)>;
 
 /// Bytes that changes take until they are committed, with what a commit makes of each.
 std::size_t memory_of(const LayerChanges::value_type& change);

@@ -20,9 +20,9 @@
 #include "fs/on_behalf.hpp"
 #include "fs/removal.hpp"
 #include "fs/renaming.hpp"
-#include "fs/stale_indexes.hpp"
 #include "fs/succession.hpp"
 #include "fs/timestamps.hpp"
+#include "fs/value_dependents.hpp"
 
 namespace bloscfs::fs {
 namespace {

@@ -10,6 +10,7 @@
 #include "fs/conflict_name.hpp"
 #include "fs/log.hpp"
 #include "fs/node_home.hpp"
+#include "fs/plain_to_frame.hpp"
 
 namespace bloscfs::fs {
 namespace {

@@ -12,10 +12,11 @@
 #include "frame/temporary_name.hpp"
 #include "fs/directory_times.hpp"
 #include "fs/lock_breaks.hpp"
+#include "fs/name_choice.hpp"
 #include "fs/removal.hpp"
-#include "fs/stale_indexes.hpp"
 #include "fs/succession.hpp"
 #include "fs/target_name.hpp"
+#include "fs/value_dependents.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -31,15 +32,6 @@ bool leads_to(const SourceDirectory& directory, const std::string& name, const I
 }
 
 }  // namespace
-
-std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
-                        ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::Ahead& ahead) {
-  const std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
-  for (std::string& name : container_names(shown_name, shown, previous, suffix))
-    if (names.fits(directory, shown_name, name, shown, ahead)) return std::move(name);
-  return {};
-}
 
 class NodeHome::Lock final : public ContentHome::NameLock {
  public:

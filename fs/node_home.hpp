@@ -1,49 +1,15 @@
 #pragma once
 // The ContentHome of a node of the tree.
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "fs/content_home.hpp"
-#include "fs/contents.hpp"
-#include "fs/doomed_frames.hpp"
-#include "fs/freed_names.hpp"
-#include "fs/mount_lock.hpp"
-#include "fs/source_root.hpp"
-#include "fs/surroundings.hpp"
-#include "fs/tree.hpp"
+#include "fs/name_services.hpp"
 #include "fs/tree_changes.hpp"
 
 namespace bloscfs::fs {
-
-/// How full names are chosen.
-struct NamingPolicy {
-  bool raw = false;    ///< arrays are no NPY files
-  std::string suffix;  ///< of new flat files
-};
-
-/// What all changes of names of a mount share.
-struct NameServices {
-  const SourceRoot& root;
-  const Surroundings& surroundings;
-  Tree& tree;
-  NamingPolicy policy;
-  MountLock* lock = nullptr;     ///< of a writable mount
-  Contents* contents = nullptr;  ///< of a writable mount
-  DoomedFrames doomed = {};
-  FreedNames freed{root};
-  /// As ContentHome's; attributes are forgotten, too.
-  std::function<void(NodeId, std::function<void()> done)> forget_pages =
-      [](NodeId, const std::function<void()>& done) { done(); };
-};
-
-/// The first full name under which a container would be shown as asked; `previous` is its full name
-/// until now, empty for a new one. Empty if there is none.
-std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
-                        ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::Ahead& ahead);
 
 class NodeHome final : public ContentHome {
  public:

@@ -6,7 +6,9 @@
 #include <string>
 
 #include "frame/byte_store.hpp"
-#include "fs/content.hpp"
+#include "frame/frame_writer.hpp"
+#include "fs/worker_pool.hpp"
+#include "fs/write_options.hpp"
 
 namespace bloscfs::fs {
 
@@ -37,10 +39,16 @@ class SourceBytes final : public FileBytes {
   const std::int64_t size_;
 };
 
+/// A complete frame under a temporary name, and the writer that has made it.
+struct StoredFrame {
+  std::string name;
+  std::unique_ptr<frame::FrameWriter> writer;
+};
+
 /// Makes a complete, durable frame of the file's bytes under a temporary name; only its owner may
 /// read it. Errors as Transaction's; then nothing is left behind.
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const ContentServices& services);
+                           const WriteOptions& options, WorkerPool& pool);
 
 }  // namespace bloscfs::fs

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/node_home.hpp"
+#include "fs/name_services.hpp"
 #include "fs/tree_changes.hpp"
 
 namespace bloscfs::fs {

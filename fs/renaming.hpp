@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "fs/node_home.hpp"
+#include "fs/name_services.hpp"
 #include "fs/removal.hpp"
 #include "fs/tree_changes.hpp"
 

@@ -19,8 +19,7 @@
 
 #include "frame/snapshot.hpp"
 #include "frame/transaction.hpp"
-#include "fs/contents.hpp"
-#include "fs/node_home.hpp"
+#include "fs/metalayer_changes.hpp"
 
 namespace bloscfs::fs {
 
@@ -45,34 +44,12 @@ void mark_array_indexes(const frame::Snapshot& array, frame::Transaction& transa
 /// array's place.
 bool tells_of_values(const std::string& vlmetalayer);
 
+/// What changes in the frame that describes a table when values of the column with that key, or, if
+/// it is empty, the rows that are there do; nothing where it describes no table.
+LayerChanges table_changes(const ReadVlmetalayer& read, const std::string& key);
 /// Why values in the table that the frame at `path` describes cannot change: of the column with
 /// that key, or, if it is empty, which of its rows are there. Empty if they can. Throws
 /// std::system_error where the frame cannot be read.
 std::string table_obstacle(const std::string& path, const std::string& key, bool is_mounted);
-
-/// The part of the rule that is about other files than the one whose values change. Called without
-/// any lock of the tree.
-class ValueDependents {
- public:
-  explicit ValueDependents(NameServices& services) : services_(services) {}
-
-  /// Throws EROFS, saying why, where mark() could not do its work for that file, or for a new one
-  /// of that full name.
-  void require_markable(NodeId node);
-  void require_markable(NodeId directory, const std::string& full_name);
-  /// Makes it durable that what tells of the file's values is stale.
-  void mark(NodeId node);
-
- private:
-  struct Place;
-  struct Table;
-  std::optional<Place> place_of(NodeId node);
-  std::optional<Table> table_of(const Place& place) const;
-  void require_markable(const Place& place) const;
-  void mark_table(const Place& place, const Table& table);
-  void remove_results(const Place& place);
-
-  NameServices& services_;
-};
 
 }  // namespace bloscfs::fs
