@@ -11,8 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "fs/log.hpp"
-#include "fs/printable.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/metalayer_file.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/chunk_format.hpp"
-#include "fs/option_values.hpp"
+#include "fs/options/option_values.hpp"
 
 namespace bloscfs::tools {
 

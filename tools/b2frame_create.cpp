@@ -9,7 +9,7 @@
 
 #include "codec/error.hpp"
 #include "codec/filter/pipeline.hpp"
-#include "frame/array_cutter.hpp"
+#include "frame/array/array_cutter.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_pipeline.hpp"
 #include "tools/create_plan.hpp"

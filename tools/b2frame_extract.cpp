@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "codec/error.hpp"
-#include "fs/file_view.hpp"
+#include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"

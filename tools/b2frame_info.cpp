@@ -8,8 +8,8 @@
 
 #include "codec/error.hpp"
 #include "codec/names.hpp"
-#include "frame/msgpack_json.hpp"
-#include "fs/stored_contents.hpp"
+#include "frame/header/msgpack_json.hpp"
+#include "fs/view/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
 #include "tools/input.hpp"

@@ -7,12 +7,12 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
-#include "fs/classifier.hpp"
-#include "fs/ended_mounts.hpp"
-#include "fs/filesystem.hpp"
-#include "fs/source_root.hpp"
-#include "fs/stored_contents.hpp"
-#include "fs/tree.hpp"
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/filesystem.hpp"
+#include "fs/source/source_root.hpp"
+#include "fs/tree/classifier.hpp"
+#include "fs/tree/tree.hpp"
+#include "fs/view/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 

@@ -5,10 +5,10 @@
 
 #include <fmt/core.h>
 
-#include "fs/mount_lock.hpp"
-#include "fs/printable.hpp"
-#include "fs/recovery.hpp"
-#include "fs/wait_notice.hpp"
+#include "fs/mount/recovery.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "fs/source/mount_lock.hpp"
+#include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 

@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "fs/stored_contents.hpp"
+#include "fs/view/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/progress.hpp"

@@ -6,7 +6,7 @@
 
 #include <fcntl.h>
 
-#include "frame/stored_chunk.hpp"
+#include "frame/stored/stored_chunk.hpp"
 
 namespace bloscfs::tools {
 namespace {

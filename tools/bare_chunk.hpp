@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "frame/snapshot.hpp"
+#include "frame/container/snapshot.hpp"
 
 namespace bloscfs::tools {
 

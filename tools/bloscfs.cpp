@@ -9,11 +9,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fs/file_error.hpp"
-#include "fs/options.hpp"
-#include "fs/printable.hpp"
-#include "fs/remount.hpp"
-#include "fs/session.hpp"
+#include "fs/fuse/remount.hpp"
+#include "fs/fuse/session.hpp"
+#include "fs/options/options.hpp"
+#include "fs/support/file_error.hpp"
+#include "fs/support/printable.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
-#include "fs/cell_memory.hpp"
-#include "fs/chunk_recoder.hpp"
-#include "fs/worker_pool.hpp"
+#include "fs/encoding/chunk_recoder.hpp"
+#include "fs/support/cell_memory.hpp"
+#include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::tools {
 

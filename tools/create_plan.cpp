@@ -8,9 +8,9 @@
 
 #include "codec/block_size.hpp"
 #include "codec/error.hpp"
-#include "frame/array_shapes.hpp"
-#include "frame/b2nd.hpp"
-#include "fs/new_frame.hpp"
+#include "frame/array/array_shapes.hpp"
+#include "frame/header/b2nd.hpp"
+#include "fs/encoding/new_frame.hpp"
 
 namespace bloscfs::tools {
 namespace {

@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "codec/encode_settings.hpp"
-#include "frame/frame_writer.hpp"
-#include "fs/npy.hpp"
+#include "frame/container/frame_writer.hpp"
+#include "fs/numpy/npy.hpp"
 #include "tools/b2frame_commands.hpp"
 
 namespace bloscfs::tools {

@@ -5,11 +5,11 @@
 #include <system_error>
 
 #include "codec/error.hpp"
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
-#include "fs/ended_mounts.hpp"
-#include "fs/mount_lock.hpp"
-#include "fs/wait_notice.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "fs/source/mount_lock.hpp"
 #include "tools/output_file.hpp"
 
 namespace bloscfs::tools {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "frame/frame_writer.hpp"
+#include "frame/container/frame_writer.hpp"
 
 namespace bloscfs::tools {
 

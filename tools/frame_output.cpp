@@ -11,12 +11,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
-#include "frame/sframe_format.hpp"
-#include "frame/temporary_name.hpp"
-#include "frame/throw_errno.hpp"
-#include "fs/wait_notice.hpp"
+#include "frame/header/sframe_format.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/mount/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"

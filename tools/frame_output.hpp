@@ -9,8 +9,8 @@
 
 #include <sys/types.h>
 
-#include "frame/frame_writer.hpp"
-#include "fs/mount_lock.hpp"
+#include "frame/container/frame_writer.hpp"
+#include "fs/source/mount_lock.hpp"
 
 namespace bloscfs::tools {
 

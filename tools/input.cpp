@@ -6,9 +6,9 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
-#include "frame/open.hpp"
-#include "fs/ended_mounts.hpp"
-#include "fs/printable.hpp"
+#include "frame/open/open.hpp"
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
 #include "tools/interrupt.hpp"

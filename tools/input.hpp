@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "frame/snapshot.hpp"
-#include "fs/file_error.hpp"
-#include "fs/frame_reader.hpp"
+#include "frame/container/snapshot.hpp"
+#include "fs/support/file_error.hpp"
+#include "fs/view/frame_reader.hpp"
 
 namespace bloscfs::tools {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/bytes.hpp"
-#include "frame/byte_source.hpp"
+#include "frame/store/byte_source.hpp"
 #include "tools/raw_input.hpp"
 
 namespace bloscfs::tools {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <system_error>
 
-#include "frame/msgpack_json.hpp"
+#include "frame/header/msgpack_json.hpp"
 #include "tools/input.hpp"
 #include "tools/raw_input.hpp"
 

@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/temporary_name.hpp"
-#include "frame/throw_errno.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {

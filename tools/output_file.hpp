@@ -5,7 +5,7 @@
 #include <string>
 
 #include "codec/bytes.hpp"
-#include "frame/byte_source.hpp"
+#include "frame/store/byte_source.hpp"
 
 namespace bloscfs::tools {
 

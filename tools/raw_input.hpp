@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "codec/bytes.hpp"
-#include "frame/byte_source.hpp"
+#include "frame/store/byte_source.hpp"
 
 namespace bloscfs::tools {
 

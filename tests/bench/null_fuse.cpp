@@ -18,8 +18,8 @@
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
 
-#include "fs/kernel_channel.hpp"
-#include "fs/request_cells.hpp"
+#include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/request_cells.hpp"
 
 namespace {
 

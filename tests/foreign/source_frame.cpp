@@ -5,10 +5,10 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "codec/error.hpp"
-#include "frame/frame_writer.hpp"
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
-#include "fs/file_view.hpp"
+#include "frame/container/frame_writer.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
+#include "fs/view/file_view.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 

@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "frame/open.hpp"
+#include "frame/open/open.hpp"
 #include "tests/foreign/campaign.hpp"
 #include "tests/peer/request.hpp"
 #include "tests/support/peer.hpp"

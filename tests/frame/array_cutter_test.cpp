@@ -1,14 +1,14 @@
 // ArrayCutter against ArrayGeometry, which says where each byte of an array lies.
 
-#include "frame/array_cutter.hpp"
+#include "frame/array/array_cutter.hpp"
 
 #include <numeric>
 #include <random>
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/array_geometry.hpp"
-#include "frame/b2nd.hpp"
+#include "frame/array/array_geometry.hpp"
+#include "frame/header/b2nd.hpp"
 
 using namespace bloscfs::frame;
 using bloscfs::codec::Bytes;

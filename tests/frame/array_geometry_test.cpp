@@ -1,13 +1,13 @@
 // ArrayGeometry against the plain definition of where each item lies (formats/b2nd.md 2).
 
+#include "frame/array/array_geometry.hpp"
+
 #include <algorithm>
 #include <numeric>
 #include <random>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
-
-#include "frame/array_geometry.hpp"
 
 using bloscfs::frame::ArrayGeometry;
 using bloscfs::frame::ArrayInfo;

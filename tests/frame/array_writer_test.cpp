@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/b2nd.hpp"
+#include "frame/header/b2nd.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/writing.hpp"
 

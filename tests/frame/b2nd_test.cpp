@@ -1,6 +1,6 @@
 // The b2nd metalayer: what it says, what it must not say.
 
-#include "frame/b2nd.hpp"
+#include "frame/header/b2nd.hpp"
 
 #include <functional>
 #include <string>

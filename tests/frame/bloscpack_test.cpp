@@ -1,4 +1,4 @@
-#include "frame/bloscpack.hpp"
+#include "frame/bloscpack/bloscpack.hpp"
 
 #include <chrono>
 

@@ -4,7 +4,7 @@
 
 #include <zlib.h>
 
-#include "frame/bloscpack.hpp"
+#include "frame/bloscpack/bloscpack.hpp"
 
 namespace bloscfs::frame::test {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "frame/digest.hpp"
+#include "frame/bloscpack/digest.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 namespace bloscfs::frame::test {

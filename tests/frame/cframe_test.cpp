@@ -1,6 +1,6 @@
 // Contiguous frames: round trips through frames that were put together byte by byte.
 
-#include "frame/cframe.hpp"
+#include "frame/cframe/cframe.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -12,6 +12,7 @@
 #include <xxhash.h>
 
 #include "codec/error.hpp"
+#include "frame/open/open.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 using namespace bloscfs::frame;

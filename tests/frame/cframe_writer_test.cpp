@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/frame_snapshot.hpp"
+#include "frame/reading/frame_snapshot.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/writing.hpp"
 #include "tests/support/needs.hpp"

@@ -4,7 +4,7 @@
 #include <xxhash.h>
 
 #include "codec/chunk_encoder.hpp"
-#include "frame/frame_snapshot.hpp"
+#include "frame/reading/frame_snapshot.hpp"
 #include "tests/frame/random_edit.hpp"
 
 using namespace bloscfs;

@@ -9,7 +9,7 @@
 #include <openssl/evp.h>
 
 #include "codec/error.hpp"
-#include "frame/open.hpp"
+#include "frame/open/open.hpp"
 #include "tests/frame/frame_builder.hpp"
 #include "tests/support/sanitizers.hpp"
 

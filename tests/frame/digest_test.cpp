@@ -1,4 +1,4 @@
-#include "frame/digest.hpp"
+#include "frame/bloscpack/digest.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/format.h>

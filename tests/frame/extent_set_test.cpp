@@ -1,6 +1,6 @@
 // Sets of byte ranges, compared with a set of single bytes.
 
-#include "frame/extent_set.hpp"
+#include "frame/editing/extent_set.hpp"
 
 #include <random>
 #include <vector>

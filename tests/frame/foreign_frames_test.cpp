@@ -8,8 +8,8 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/scratch_directory.hpp"

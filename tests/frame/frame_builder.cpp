@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "codec/error.hpp"
-#include "frame/array_geometry.hpp"
-#include "frame/cframe.hpp"
+#include "frame/array/array_geometry.hpp"
+#include "frame/cframe/cframe.hpp"
 
 namespace bloscfs::frame::test {
 namespace {

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "frame/sframe.hpp"
-#include "frame/snapshot.hpp"
+#include "frame/container/snapshot.hpp"
+#include "frame/sframe/sframe.hpp"
 
 namespace bloscfs::frame::test {
 

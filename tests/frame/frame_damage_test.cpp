@@ -5,7 +5,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
-#include "frame/cframe.hpp"
+#include "frame/cframe/cframe.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 using namespace bloscfs::frame;

@@ -1,6 +1,6 @@
 // Files and directories of the local system, and writers that work on them.
 
-#include "frame/local_store.hpp"
+#include "frame/store/local_store.hpp"
 
 #include <atomic>
 #include <cerrno>
@@ -14,9 +14,9 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#include "frame/lock_patience.hpp"
-#include "frame/ofd_lock.hpp"
-#include "frame/open.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/lock_patience.hpp"
+#include "frame/store/ofd_lock.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/scratch_directory.hpp"

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "frame/byte_store.hpp"
+#include "frame/store/byte_store.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 namespace bloscfs::frame::test {

@@ -1,4 +1,4 @@
-#include "frame/msgpack_json.hpp"
+#include "frame/header/msgpack_json.hpp"
 
 #include <string>
 #include <vector>

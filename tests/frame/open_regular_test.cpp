@@ -1,6 +1,6 @@
 // Fifos and devices are looked at but never opened.
 
-#include "frame/open_regular.hpp"
+#include "frame/store/open_regular.hpp"
 
 #include <cerrno>
 #include <chrono>
@@ -12,8 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "frame/open.hpp"
-#include "frame/peer_lock.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/peer_lock.hpp"
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;

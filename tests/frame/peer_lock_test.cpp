@@ -1,6 +1,6 @@
 // The lock sidecar that is shared with other Blosc2 programs.
 
-#include "frame/peer_lock.hpp"
+#include "frame/store/peer_lock.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -12,7 +12,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "frame/open.hpp"
+#include "frame/open/open.hpp"
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;

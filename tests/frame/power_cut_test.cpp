@@ -4,7 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/temporary_name.hpp"
+#include "frame/store/temporary_name.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/volatile_disk.hpp"
 #include "tests/support/sanitizers.hpp"

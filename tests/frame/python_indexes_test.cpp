@@ -1,4 +1,4 @@
-#include "frame/python_indexes.hpp"
+#include "frame/python/python_indexes.hpp"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "frame/python_literal.hpp"
+#include "frame/python/python_literal.hpp"
 
 #include <boost/test/unit_test.hpp>
 

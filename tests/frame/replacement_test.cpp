@@ -1,11 +1,11 @@
-#include "frame/replacement.hpp"
+#include "frame/editing/replacement.hpp"
 
 #include <functional>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 
-#include "frame/local_store.hpp"
+#include "frame/store/local_store.hpp"
 #include "tests/frame/scratch_directory.hpp"
 
 using namespace bloscfs::frame;

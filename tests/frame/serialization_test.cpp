@@ -3,13 +3,13 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "frame/b2nd.hpp"
-#include "frame/cframe_format.hpp"
-#include "frame/frame_header.hpp"
-#include "frame/frame_header_writer.hpp"
-#include "frame/frame_tail.hpp"
-#include "frame/metalayer_writer.hpp"
-#include "frame/new_frame.hpp"
+#include "frame/editing/frame_tail.hpp"
+#include "frame/editing/new_frame.hpp"
+#include "frame/header/b2nd.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_header.hpp"
+#include "frame/header/frame_header_writer.hpp"
+#include "frame/header/metalayer_writer.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 using namespace bloscfs;

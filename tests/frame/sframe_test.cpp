@@ -1,6 +1,6 @@
 // Sparse frames: a directory with one file per chunk.
 
-#include "frame/sframe.hpp"
+#include "frame/sframe/sframe.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 // Tables of integers: written, read back, and edited block by block.
 
-#include "frame/table_writer.hpp"
+#include "frame/stored/table_writer.hpp"
 
 #include <cerrno>
 

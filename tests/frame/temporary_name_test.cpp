@@ -1,11 +1,11 @@
-#include "frame/temporary_name.hpp"
+#include "frame/store/temporary_name.hpp"
 
 #include <set>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 
-#include "frame/byte_source.hpp"
+#include "frame/store/byte_source.hpp"
 #include "tests/support/temp_dir.hpp"
 
 using namespace bloscfs::frame;

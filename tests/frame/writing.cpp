@@ -4,8 +4,8 @@
 #include <ostream>
 
 #include "codec/chunk_encoder.hpp"
-#include "frame/cframe.hpp"
-#include "frame/sframe.hpp"
+#include "frame/cframe/cframe.hpp"
+#include "frame/sframe/sframe.hpp"
 
 namespace bloscfs::frame::test {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "frame/frame_writer.hpp"
+#include "frame/container/frame_writer.hpp"
 #include "tests/frame/memory_store.hpp"
 
 namespace bloscfs::frame::test {

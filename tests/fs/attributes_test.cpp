@@ -1,4 +1,4 @@
-#include "fs/attributes.hpp"
+#include "fs/view/attributes.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -6,7 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
-#include "fs/attribute_cache.hpp"
+#include "fs/mount/attribute_cache.hpp"
 #include "tests/frame/blp_builder.hpp"
 #include "tests/frame/frame_builder.hpp"
 

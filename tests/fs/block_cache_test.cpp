@@ -1,4 +1,4 @@
-#include "fs/block_cache.hpp"
+#include "fs/view/block_cache.hpp"
 
 #include <chrono>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "fs/byte_overlay.hpp"
+#include "fs/content/byte_overlay.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "fs/caller.hpp"
+#include "fs/source/caller.hpp"
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 // Contents of files in a real directory: what is written is read, before and after each commit.
 
-#include "fs/content.hpp"
+#include "fs/content/content.hpp"
 
 #include <cstring>
 #include <functional>
@@ -10,12 +10,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
-#include "frame/temporary_name.hpp"
-#include "fs/committer.hpp"
-#include "fs/npy.hpp"
-#include "fs/timestamps.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "fs/commit/committer.hpp"
+#include "fs/numpy/npy.hpp"
+#include "fs/support/timestamps.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::fs {

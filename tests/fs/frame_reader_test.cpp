@@ -1,6 +1,6 @@
 // What reading costs, with files that make it dear.
 
-#include "fs/frame_reader.hpp"
+#include "fs/view/frame_reader.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -10,8 +10,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
-#include "frame/cframe.hpp"
-#include "fs/file_view.hpp"
+#include "frame/cframe/cframe.hpp"
+#include "fs/view/file_view.hpp"
 #include "tests/frame/blp_builder.hpp"
 #include "tests/frame/frame_builder.hpp"
 

@@ -1,4 +1,4 @@
-#include "fs/journal.hpp"
+#include "fs/source/journal.hpp"
 
 #include <algorithm>
 #include <random>

@@ -1,4 +1,4 @@
-#include "fs/log.hpp"
+#include "fs/support/log.hpp"
 
 #include <boost/test/unit_test.hpp>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "fs/naming.hpp"
+#include "fs/source/naming.hpp"
 
 #include <algorithm>
 #include <map>

@@ -4,8 +4,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include "codec/error.hpp"
-#include "frame/open.hpp"
-#include "fs/npy.hpp"
+#include "frame/open/open.hpp"
+#include "fs/numpy/npy.hpp"
 #include "tests/frame/frame_builder.hpp"
 #include "tests/support/digest.hpp"
 #include "tests/support/manifest.hpp"

@@ -1,4 +1,4 @@
-#include "fs/npy.hpp"
+#include "fs/numpy/npy.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "fs/numpy_dtype.hpp"
+#include "fs/numpy/numpy_dtype.hpp"
 
 #include <tuple>
 

@@ -1,4 +1,4 @@
-#include "fs/option_values.hpp"
+#include "fs/options/option_values.hpp"
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,4 +1,4 @@
-#include "fs/options.hpp"
+#include "fs/options/options.hpp"
 
 #include <stdexcept>
 

@@ -1,4 +1,4 @@
-#include "fs/printable.hpp"
+#include "fs/support/printable.hpp"
 
 #include <boost/test/unit_test.hpp>
 

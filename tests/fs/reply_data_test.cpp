@@ -1,4 +1,4 @@
-#include "fs/reply_data.hpp"
+#include "fs/view/reply_data.hpp"
 
 #include <climits>
 

@@ -9,11 +9,11 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "fs/descriptor_shares.hpp"
-#include "fs/dirty_budget.hpp"
-#include "fs/fair_share.hpp"
-#include "fs/log_allowance.hpp"
-#include "fs/request_user.hpp"
+#include "fs/content/dirty_budget.hpp"
+#include "fs/mount/descriptor_shares.hpp"
+#include "fs/support/fair_share.hpp"
+#include "fs/support/log_allowance.hpp"
+#include "fs/support/request_user.hpp"
 
 namespace bloscfs::fs {
 namespace {

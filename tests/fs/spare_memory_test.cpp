@@ -1,4 +1,4 @@
-#include "fs/spare_memory.hpp"
+#include "fs/support/spare_memory.hpp"
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-#include "fs/target_name.hpp"
+#include "fs/source/target_name.hpp"
 
 #include <map>
 #include <random>

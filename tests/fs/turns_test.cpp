@@ -1,4 +1,4 @@
-#include "fs/turns.hpp"
+#include "fs/support/turns.hpp"
 
 #include <string>
 #include <vector>

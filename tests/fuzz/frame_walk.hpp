@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "codec/error.hpp"
-#include "frame/snapshot.hpp"
+#include "frame/container/snapshot.hpp"
 
 namespace bloscfs::frame::fuzz {
 

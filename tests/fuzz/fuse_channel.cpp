@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fs/kernel_channel.hpp"
+#include "fs/fuse/kernel_channel.hpp"
 
 namespace bloscfs::fuzz {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <linux/fuse.h>
 
-#include "fs/reply.hpp"
+#include "fs/fuse/reply.hpp"
 
 namespace bloscfs::fuzz {
 

@@ -7,8 +7,8 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "frame/array_geometry.hpp"
-#include "frame/b2nd.hpp"
+#include "frame/array/array_geometry.hpp"
+#include "frame/header/b2nd.hpp"
 #include "tests/fuzz/frame_walk.hpp"
 
 namespace {

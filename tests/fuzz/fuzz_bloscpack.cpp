@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "frame/bloscpack.hpp"
+#include "frame/bloscpack/bloscpack.hpp"
 #include "tests/fuzz/frame_walk.hpp"
 #include "tests/fuzz/memory_source.hpp"
 

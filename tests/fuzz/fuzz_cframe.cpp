@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "frame/cframe.hpp"
+#include "frame/cframe/cframe.hpp"
 #include "tests/fuzz/frame_walk.hpp"
 #include "tests/fuzz/memory_source.hpp"
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "fs/mount_lock.hpp"
+#include "fs/source/mount_lock.hpp"
 #include "tests/fuzz/fuse_channel.hpp"
 
 namespace bloscfs::fuzz {

@@ -1,6 +1,6 @@
 // Metalayers as `b2frame info` shows them: any bytes decode to JSON, text or hexadecimal digits.
 
-#include "frame/msgpack_json.hpp"
+#include "frame/header/msgpack_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const auto shown = bloscfs::frame::metalayer_to_json({data, size});

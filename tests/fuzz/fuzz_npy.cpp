@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "codec/error.hpp"
-#include "fs/npy.hpp"
+#include "fs/numpy/npy.hpp"
 
 using namespace bloscfs;
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "codec/error.hpp"
-#include "frame/python_indexes.hpp"
+#include "frame/python/python_indexes.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "codec/error.hpp"
-#include "frame/sframe.hpp"
+#include "frame/sframe/sframe.hpp"
 #include "tests/fuzz/frame_walk.hpp"
 #include "tests/fuzz/memory_source.hpp"
 

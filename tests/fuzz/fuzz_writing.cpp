@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "fs/log.hpp"
+#include "fs/support/log.hpp"
 #include "tests/fuzz/fuzz_mount.hpp"
 #include "tests/fuzz/request_player.hpp"
 #include "tests/fuzz/shown_tree.hpp"

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/byte_source.hpp"
+#include "frame/store/byte_source.hpp"
 
 namespace bloscfs::fuzz {
 namespace {

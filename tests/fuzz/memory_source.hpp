@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "frame/byte_source.hpp"
+#include "frame/store/byte_source.hpp"
 
 namespace bloscfs::frame::fuzz {
 

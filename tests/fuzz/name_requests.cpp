@@ -7,7 +7,7 @@
 #include <fcntl.h>
 #include <linux/fs.h>
 
-#include "fs/remount.hpp"
+#include "fs/fuse/remount.hpp"
 #include "tests/fuzz/request_player.hpp"
 
 namespace bloscfs::fuzz {

@@ -21,7 +21,7 @@ inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What tells the process that unmounts (fs/janitor.hpp) from its daemon.
+/// What tells the process that unmounts (fs/sandbox/janitor.hpp) from its daemon.
 inline const std::string kJanitorName = "bloscfs-janitor";
 
 /// A process whose command line names `point`: the daemon, or the janitor. Daemons in the

@@ -10,10 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
-#include "frame/frame_writer.hpp"
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
-#include "fs/frame_reader.hpp"
+#include "frame/container/frame_writer.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
+#include "fs/view/frame_reader.hpp"
 #include "tests/mount/errno_of.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/manifest.hpp"

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/frame_limits.hpp"
+#include "frame/header/frame_limits.hpp"
 #include "tests/mount/errno_of.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"

@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "frame/cframe.hpp"
-#include "frame/sframe.hpp"
-#include "fs/file_view.hpp"
-#include "fs/naming.hpp"
+#include "frame/cframe/cframe.hpp"
+#include "frame/sframe/sframe.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/view/file_view.hpp"
 #include "tests/frame/frame_builder.hpp"
 
 namespace bloscfs::test {

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "frame/snapshot.hpp"
+#include "frame/container/snapshot.hpp"
 #include "tests/frame/memory_store.hpp"
 #include "tests/support/temp_dir.hpp"
 

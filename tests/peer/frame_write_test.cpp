@@ -5,8 +5,8 @@
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 
-#include "frame/local_store.hpp"
-#include "frame/open.hpp"
+#include "frame/open/open.hpp"
+#include "frame/store/local_store.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/peer/frame_request.hpp"
 #include "tests/support/hex.hpp"

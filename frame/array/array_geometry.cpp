@@ -1,0 +1,260 @@
+#include "frame/array/array_geometry.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <utility>
+
+namespace bloscfs::frame {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+/// Extents of an array along each dimension, as ArrayGeometry keeps them.
+struct Grid {
+  const Extents& shape;
+  const Extents& chunk;
+  const Extents& block;
+  const Extents& chunks_along;
+  const Extents& blocks_along;
+  const Extents& strides;  ///< bytes between neighbours along each dimension
+};
+
+Extents unravel(std::int64_t offset, const Extents& strides) {
+  Extents index(strides.size());
+  for (std::size_t d = 0; d < strides.size(); ++d) {
+    index[d] = offset / strides[d];
+    offset %= strides[d];
+  }
+  return index;
+}
+
+std::int64_t ravel(const Extents& index, const Extents& along) {
+  std::int64_t number = 0;
+  for (std::size_t d = 0; d < index.size(); ++d) number = number * along[d] + index[d];
+  return number;
+}
+
+/// Steps `index` through [lo, hi) in C order, dimensions [0, count); false at the end.
+bool step(Extents& index, const Extents& lo, const Extents& hi, std::size_t count) {
+  for (std::size_t d = count; d-- > 0;) {
+    if (++index[d] < hi[d]) return true;
+    index[d] = lo[d];
+  }
+  return false;
+}
+
+/// Visits, in C order of chunks and then of blocks, the blocks that hold a part of a box of the
+/// array.
+class BoxCursor {
+ public:
+  BoxCursor(const Grid& grid, Extents lo, Extents hi)
+      : grid_(grid), lo_(std::move(lo)), hi_(std::move(hi)), chunk_lo_(lo_), chunk_hi_(hi_) {
+    for (std::size_t d = 0; d < lo_.size(); ++d) {
+      chunk_lo_[d] = lo_[d] / grid_.chunk[d];
+      chunk_hi_[d] = (hi_[d] - 1) / grid_.chunk[d] + 1;
+    }
+    chunk_ = chunk_lo_;
+    block_lo_ = block_hi_ = lo_;
+    enter_chunk();
+  }
+
+  bool valid() const { return valid_; }
+  std::pair<std::int64_t, std::int64_t> at() const { return {chunk_number_, block_number_}; }
+
+  void advance() {
+    if (step(block_, block_lo_, block_hi_, block_.size()))
+      block_number_ = ravel(block_, grid_.blocks_along);
+    else if (step(chunk_, chunk_lo_, chunk_hi_, chunk_.size()))
+      enter_chunk();
+    else
+      valid_ = false;
+  }
+
+  /// How many bytes of the present block are the array's, and where in it the last of them ends.
+  std::pair<std::int64_t, std::int64_t> used() const {
+    std::int64_t size = 1, last = 0;
+    for (std::size_t d = 0; d < block_.size(); ++d) {
+      const std::int64_t in_chunk = block_[d] * grid_.block[d];
+      const std::int64_t end =
+          std::min(grid_.chunk[d], grid_.shape[d] - chunk_[d] * grid_.chunk[d]);
+      const std::int64_t extent = std::min(grid_.block[d], end - in_chunk);
+      size *= extent;
+      last = last * grid_.block[d] + extent - 1;
+    }
+    return {size, last + 1};
+  }
+
+  /// Adds the rows of the box that lie in the present block.
+  void append_runs(std::vector<ArrayGeometry::Run>& runs) const {
+    const std::size_t last = lo_.size() - 1;
+    Extents origin(lo_.size()), lo(lo_.size()), hi(lo_.size());
+    for (std::size_t d = 0; d <= last; ++d) {
+      const std::int64_t chunk_at = chunk_[d] * grid_.chunk[d];
+      origin[d] = chunk_at + block_[d] * grid_.block[d];
+      lo[d] = std::max(lo_[d], origin[d]);
+      hi[d] = std::min({hi_[d], origin[d] + grid_.block[d], chunk_at + grid_.chunk[d]});
+    }
+    // Rows that follow each other along the last but one dimension lie at equal distances.
+    const std::size_t inner = last == 0 ? 0 : last - 1;
+    const std::int64_t rows = last == 0 ? 1 : hi[inner] - lo[inner];
+    Extents row = lo;
+    do {
+      std::int64_t array_offset = 0, in_block = 0;
+      for (std::size_t d = 0; d <= last; ++d) {
+        array_offset += row[d] * grid_.strides[d];
+        in_block = in_block * grid_.block[d] + (row[d] - origin[d]);
+      }
+      for (std::int64_t i = 0; i < rows; ++i) {
+        append_run(runs, {array_offset, in_block, hi[last] - lo[last]});
+        array_offset += grid_.strides[inner];
+        in_block += grid_.block[last];
+      }
+    } while (step(row, lo, hi, inner));
+  }
+
+ private:
+  /// Rows that touch each other in both places are one run.
+  static void append_run(std::vector<ArrayGeometry::Run>& runs, const ArrayGeometry::Run& run) {
+    if (!runs.empty() && runs.back().array_offset + runs.back().length == run.array_offset &&
+        runs.back().in_block + runs.back().length == run.in_block)
+      runs.back().length += run.length;
+    else
+      runs.push_back(run);
+  }
+
+  void enter_chunk() {
+    for (std::size_t d = 0; d < lo_.size(); ++d) {
+      const std::int64_t origin = chunk_[d] * grid_.chunk[d];
+      const std::int64_t begin = std::max(lo_[d], origin) - origin;
+      const std::int64_t end = std::min(hi_[d], origin + grid_.chunk[d]) - origin;
+      block_lo_[d] = begin / grid_.block[d];
+      block_hi_[d] = (end - 1) / grid_.block[d] + 1;
+    }
+    block_ = block_lo_;
+    chunk_number_ = ravel(chunk_, grid_.chunks_along);
+    block_number_ = ravel(block_, grid_.blocks_along);
+  }
+
+  const Grid& grid_;
+  Extents lo_, hi_;
+  Extents chunk_lo_, chunk_hi_, chunk_;
+  Extents block_lo_, block_hi_, block_;
+  std::int64_t chunk_number_ = 0, block_number_ = 0;
+  bool valid_ = true;
+};
+
+/// Adds the box with `prefix`[0, d) fixed, [begin, end) along d and everything behind, if any.
+void add_box(std::vector<BoxCursor>& boxes, const Grid& grid, const Extents& prefix, std::size_t d,
+             std::int64_t begin, std::int64_t end) {
+  if (begin >= end) return;
+  Extents lo(prefix.begin(), prefix.end());
+  Extents hi = lo;
+  for (std::size_t i = 0; i < d; ++i) ++hi[i];
+  lo[d] = begin;
+  hi[d] = end;
+  for (std::size_t i = d + 1; i < lo.size(); ++i) {
+    lo[i] = 0;
+    hi[i] = grid.shape[i];
+  }
+  boxes.emplace_back(grid, std::move(lo), std::move(hi));
+}
+
+/// Cuts the bytes [offset, offset + length), length > 0, into boxes that ascend in the array: the
+/// rest of the first row, of its plane, and so on; whole slices; then the same downwards.
+std::vector<BoxCursor> boxes_of(const Grid& grid, std::int64_t offset, std::int64_t length) {
+  const Extents first = unravel(offset, grid.strides);
+  const Extents last = unravel(offset + length - 1, grid.strides);
+  const std::size_t end = first.size() - 1;
+  std::size_t split = 0;
+  while (split < end && first[split] == last[split]) ++split;
+  std::vector<BoxCursor> boxes;
+  if (split == end) {
+    add_box(boxes, grid, first, end, first[end], last[end] + 1);
+    return boxes;
+  }
+  for (std::size_t d = end; d > split; --d)
+    add_box(boxes, grid, first, d, first[d] + (d == end ? 0 : 1), grid.shape[d]);
+  add_box(boxes, grid, first, split, first[split] + 1, last[split]);
+  for (std::size_t d = split + 1; d <= end; ++d)
+    add_box(boxes, grid, last, d, 0, last[d] + (d == end ? 1 : 0));
+  return boxes;
+}
+
+}  // namespace
+
+ArrayGeometry::ArrayGeometry(const ArrayInfo& array, std::int32_t typesize)
+    : shape_(array.shape.begin(), array.shape.end()),
+      chunk_(array.chunkshape.begin(), array.chunkshape.end()),
+      block_(array.blockshape.begin(), array.blockshape.end()) {
+  if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return;
+  // Items become bytes along one more dimension, which then merges into the one before, like
+  // every last dimension that its chunk and its block span exactly.
+  for (Extents* extents : {&shape_, &chunk_, &block_}) extents->push_back(typesize);
+  while (shape_.size() > 1 && shape_.back() == chunk_.back() && chunk_.back() == block_.back()) {
+    for (Extents* extents : {&shape_, &chunk_, &block_}) {
+      const std::int64_t inner = extents->back();
+      extents->pop_back();
+      extents->back() *= inner;
+    }
+  }
+  nbytes_ = padded_chunk_size_ = block_size_ = 1;
+  strides_.resize(shape_.size());
+  for (std::size_t d = shape_.size(); d-- > 0;) {
+    strides_[d] = nbytes_;
+    nbytes_ *= shape_[d];
+    block_size_ *= block_[d];
+    padded_chunk_size_ *= codec::ceil_div(chunk_[d], block_[d]) * block_[d];
+  }
+  for (std::size_t d = 0; d < shape_.size(); ++d) {
+    chunks_along_.push_back(codec::ceil_div(shape_[d], chunk_[d]));
+    blocks_along_.push_back(codec::ceil_div(chunk_[d], block_[d]));
+  }
+}
+
+void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
+                                   const std::function<void(const BlockPart&)>& visit) const {
+  assert(offset >= 0 && length >= 0 && offset <= nbytes_ && length <= nbytes_ - offset);
+  if (length == 0) return;
+  const Grid grid{shape_, chunk_, block_, chunks_along_, blocks_along_, strides_};
+  std::vector<BoxCursor> boxes = boxes_of(grid, offset, length);
+  std::vector<Run> runs;
+  for (;;) {
+    const BoxCursor* next = nullptr;
+    for (const BoxCursor& box : boxes)
+      if (box.valid() && (next == nullptr || box.at() < next->at())) next = &box;
+    if (next == nullptr) return;
+    const auto at = next->at();
+    const auto [used_size, used_end] = next->used();
+    runs.clear();
+    for (BoxCursor& box : boxes) {
+      if (!box.valid() || box.at() != at) continue;
+      box.append_runs(runs);
+      box.advance();
+    }
+    visit({at.first, at.second * block_size_, block_size_, used_size, used_end, &runs});
+  }
+}
+
+ArrayGeometry::ChunkRun ArrayGeometry::chunk_run(std::int64_t offset) const {
+  assert(offset >= 0 && offset < nbytes_);
+  const Extents index = unravel(offset, strides_);
+  Extents chunk(index.size());
+  for (std::size_t d = 0; d < index.size(); ++d) chunk[d] = index[d] / chunk_[d];
+  // The run goes on over the dimensions at the end along which there is one chunk only.
+  std::size_t d = index.size() - 1;
+  while (d > 0 && chunks_along_[d] == 1) --d;
+  const std::int64_t slice = d == 0 ? 0 : offset / strides_[d - 1] * strides_[d - 1];
+  const std::int64_t chunk_end = std::min((chunk[d] + 1) * chunk_[d], shape_[d]);
+  return {ravel(chunk, chunks_along_), slice + chunk_end * strides_[d]};
+}
+
+ArrayGeometry::Slab ArrayGeometry::slab_at(std::int64_t offset) const {
+  assert(offset >= 0 && offset < nbytes_);
+  const std::int64_t row = offset / strides_[0] / chunk_[0];
+  std::int64_t chunks = 1;
+  for (std::size_t d = 1; d < chunks_along_.size(); ++d) chunks *= chunks_along_[d];
+  const std::int64_t end = std::min((row + 1) * chunk_[0], shape_[0]);
+  return {row * chunks, (row + 1) * chunks, row * chunk_[0] * strides_[0], end * strides_[0]};
+}
+
+}  // namespace bloscfs::frame

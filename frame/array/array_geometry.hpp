@@ -1,0 +1,65 @@
+#pragma once
+// Where the elements of an array lie in the chunks and blocks that it is stored in
+// (formats/b2nd.md 2). Pure.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "frame/container/frame_info.hpp"
+
+namespace bloscfs::frame {
+
+/// Maps byte ranges of the C-order array to where they lie in the padded, blocked storage.
+/// All extents are in bytes along the last dimension, in items along the others.
+class ArrayGeometry {
+ public:
+  ArrayGeometry(const ArrayInfo& array, std::int32_t typesize);
+
+  std::int64_t nbytes() const { return nbytes_; }  ///< of the array, without padding
+
+  /// A run of bytes, contiguous both in the array and in one stored block.
+  struct Run {
+    std::int64_t array_offset;
+    std::int64_t in_block;  ///< offset from the start of the block
+    std::int64_t length;
+  };
+  /// Part of the range that one block holds, as a strided set of runs.
+  struct BlockPart {
+    std::int64_t chunk;         ///< chunk number in C order
+    std::int64_t chunk_offset;  ///< of the block's first byte in the chunk's contents
+    std::int64_t block_size;    ///< bytes
+    std::int64_t used_size;     ///< bytes of the block that are the array's; the rest is padding
+    std::int64_t used_end;      ///< end of the last of them, from the start of the block
+    const std::vector<Run>* runs;
+  };
+  /// Calls `visit` once for every block that holds bytes of [offset, offset + length), which must
+  /// lie inside the array, in an order that ascends by chunk row, chunk and block.
+  void for_each_block(std::int64_t offset, std::int64_t length,
+                      const std::function<void(const BlockPart&)>& visit) const;
+
+  /// The chunk that holds array byte `offset`, and the end of the run of array bytes from there
+  /// that the same chunk holds.
+  struct ChunkRun {
+    std::int64_t chunk;
+    std::int64_t end;
+  };
+  ChunkRun chunk_run(std::int64_t offset) const;
+
+  /// Chunks [first, last) that cover one slab: all chunks with the same first chunk index, and the
+  /// array byte range [begin, end) of that slab. For skipping over empty slabs.
+  struct Slab {
+    std::int64_t first_chunk, last_chunk;
+    std::int64_t begin, end;
+  };
+  Slab slab_at(std::int64_t offset) const;
+
+ private:
+  std::vector<std::int64_t> shape_, chunk_, block_;  ///< last dimension in bytes
+  std::vector<std::int64_t> chunks_along_, blocks_along_, strides_;
+  std::int64_t nbytes_ = 0;
+  std::int64_t padded_chunk_size_ = 0;
+  std::int64_t block_size_ = 0;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,19 @@
+#pragma once
+// Bloscpack files (.blp) of format versions 1 to 3 as snapshots (formats: Bloscpack).
+
+#include <memory>
+
+#include "frame/container/open_settings.hpp"
+#include "frame/container/snapshot.hpp"
+
+namespace bloscfs::frame {
+
+/// True if a file that starts with these bytes (at least 4 of them) may be a Bloscpack file.
+bool has_bloscpack_magic(Bytes first_bytes);
+
+/// Reads header and metadata, and the two ends of the offset table; all chunk headers only where
+/// nothing else tells the number of chunks and their sizes. Throws Error, std::system_error.
+std::unique_ptr<Snapshot> open_bloscpack(std::shared_ptr<const ByteSource> source,
+                                         const OpenSettings& settings);
+
+}  // namespace bloscfs::frame

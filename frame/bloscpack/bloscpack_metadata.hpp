@@ -1,0 +1,21 @@
+#pragma once
+// The metadata section of a Bloscpack file (formats: Bloscpack, section 3).
+
+#include <cstdint>
+#include <optional>
+
+#include "frame/container/frame_info.hpp"
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+struct BloscpackMetadata {
+  std::uint64_t section_size = 0;  ///< bytes, digest included
+  std::optional<ArrayInfo> array;  ///< where the JSON text describes a NumPy array
+};
+
+/// Reads the section at `offset` and checks digest, size and syntax. Throws Error.
+BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_t offset,
+                                          std::uint64_t file_size);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,35 @@
+#include "frame/cframe/cframe.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+class CframeSnapshot final : public FrameSnapshot {
+ public:
+  CframeSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
+                 std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
+                 std::shared_ptr<PeerLock> lock)
+      : FrameSnapshot(std::move(parts), std::move(source), stamp, frame_offset, std::move(expected),
+                      std::move(lock)) {}
+
+ protected:
+  ChunkFile chunk_file(const ChunkPlace& place) const override {
+    return {contents(), {place.stored_offset, place.stored_limit}, {}};
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
+                                           const OpenSettings& settings,
+                                           std::shared_ptr<ExpectedState> expected) {
+  std::shared_ptr<PeerLock> lock;
+  if (!settings.name.empty()) lock = PeerLock::open(settings.directory, settings.name + ".b2lock");
+  const PeerLock::Shared shared(lock);
+  FileStamp stamp;
+  FrameParts parts = read_stable_parts(*source, settings.frame_offset, 0, stamp);
+  return std::make_unique<CframeSnapshot>(std::move(parts), std::move(source), stamp,
+                                          settings.frame_offset, std::move(expected),
+                                          std::move(lock));
+}
+
+}  // namespace bloscfs::frame

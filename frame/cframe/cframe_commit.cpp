@@ -1,0 +1,329 @@
+#include "frame/cframe/cframe_commit.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/editing/frame_tail.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_header_writer.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// What a disk writes in one piece.
+constexpr std::ptrdiff_t kSector = 512;
+
+/// Number of leading bytes that hold all differences.
+std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
+  std::ptrdiff_t changed = std::ssize(before);
+  while (changed > 0 && before[static_cast<std::size_t>(changed - 1)] ==
+                            after[static_cast<std::size_t>(changed - 1)])
+    --changed;
+  return changed;
+}
+
+/// How many chunks, from the first one on, lie one behind the other in memory.
+std::size_t adjacent(std::span<const NumberedChunk> chunks) {
+  const auto gap = std::adjacent_find(
+      chunks.begin(), chunks.end(), [](const NumberedChunk& chunk, const NumberedChunk& next) {
+        return chunk.stored.data() + chunk.stored.size() != next.stored.data();
+      });
+  return gap == chunks.end() ? chunks.size() : static_cast<std::size_t>(gap - chunks.begin()) + 1;
+}
+
+std::size_t size_of(std::span<const NumberedChunk> chunks) {
+  std::size_t size = 0;
+  for (const NumberedChunk& chunk : chunks) size += chunk.stored.size();
+  return size;
+}
+
+/// Where index and trailer of a state begin.
+std::uint64_t tail_start(const FrameSnapshot& frame) {
+  const FrameInfo& info = frame.info();
+  if (info.nbytes > 0) return frame.index_at().position;
+  return static_cast<std::uint64_t>(info.frame_len - info.trailer_len);
+}
+
+}  // namespace
+
+CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite)
+    : state_(state), lock_(std::move(lock)), rewrite_(rewrite) {
+  if (state_.current)
+    old_header_.assign(state_.current->header_bytes().begin(),
+                       state_.current->header_bytes().end());
+  state_.in_transaction = true;
+}
+
+CframeCommit::~CframeCommit() {
+  if (finished_) return;
+  take_back();
+  state_.in_transaction = false;
+}
+
+void CframeCommit::take_back() noexcept {
+  std::vector<Extent> taken{tail_};
+  for (const auto& [start, end] : chunks_.extents()) taken.push_back({start, end - start});
+  try {
+    if (rewritten_ && rewritten_->is_published()) state_.broken = true;
+    rewritten_.reset();
+    if (switching_) {
+      // Until another commit is durable, the disk may hold either header.
+      state_.space.distrust(taken);
+      // What another program has put over the new header since is not ours to undo.
+      if (!has_switched_ || state_.expected->matches(*state_.file, 0))
+        state_.expected->replace_header(old_header_,
+                                        [&] { state_.file->write_at(0, old_header_); });
+    } else {
+      for (const Extent& extent : taken) state_.space.give_back(extent);
+      // A new file for which there was no space must not keep others from theirs.
+      if (!state_.current && !published_) state_.file->truncate(state_.space.cut_end(1));
+    }
+    if (state_.expected) state_.expected->settle(*state_.file);
+  } catch (const std::exception&) {
+    state_.broken = true;
+  }
+}
+
+std::uint64_t CframeCommit::store(codec::Bytes bytes) {
+  const Extent extent{state_.space.take(bytes.size()), bytes.size()};
+  chunks_.add(extent);
+  try {
+    state_.file->write_at(extent.start, bytes);
+  } catch (const std::system_error&) {
+    give_back(extent);
+    throw;
+  }
+  return extent.start;
+}
+
+void CframeCommit::give_back(const Extent& extent) {
+  chunks_.remove(extent);
+  state_.space.give_back(extent);
+}
+
+std::vector<std::int64_t> CframeCommit::store_chunks(std::span<const NumberedChunk> chunks) {
+  std::vector<std::int64_t> entries;
+  std::vector<Extent> stored;
+  try {
+    while (!chunks.empty()) {
+      const std::size_t count = adjacent(chunks);
+      const std::size_t size = size_of(chunks.first(count));
+      std::uint64_t position = store({chunks.front().stored.data(), size});
+      stored.push_back({position, size});
+      for (const NumberedChunk& chunk : chunks.first(count)) {
+        entries.push_back(static_cast<std::int64_t>(position - state_.header_len));
+        position += chunk.stored.size();
+      }
+      chunks = chunks.subspan(count);
+    }
+  } catch (const std::system_error&) {
+    for (const Extent& extent : stored) give_back(extent);
+    throw;
+  }
+  return entries;
+}
+
+void CframeCommit::discard_chunk(const PutChunk& chunk) {
+  give_back({state_.header_len + static_cast<std::uint64_t>(chunk.entry),
+             static_cast<std::uint64_t>(chunk.cbytes)});
+}
+
+std::vector<std::uint8_t> CframeCommit::new_header(const FrameEdit& edit,
+                                                   bool has_vlmetalayers) const {
+  if (!edit.base()) return first_header(state_.planned, info_, has_vlmetalayers);
+  std::vector<std::uint8_t> header = old_header_;
+  update_frame_header(header, info_, has_vlmetalayers);
+  const auto layer = edit.base()->array_metalayer();
+  if (layer && info_.array &&
+      layer->stored_offset + 4 + 9 * info_.array->shape.size() <= header.size())
+    update_shape(header, static_cast<std::size_t>(layer->stored_offset), info_.array->shape);
+  return header;
+}
+
+bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
+  if (rewrite_) return true;
+  if (!edit.base()) return false;
+  if (edit.changes_metalayers()) return true;
+  if (edit.info().nchunks == 0 &&
+      (!edit.vlmetalayers().empty() || state_.reserve != plain_trailer(edit.keeps_checksums())))
+    return true;
+  if (!edit.info().array || edit.info().array->shape == edit.base()->info().array->shape)
+    return false;
+  const auto layer = edit.base()->array_metalayer();
+  const std::uint64_t end = layer->stored_offset + 4 + 9 * edit.info().array->shape.size();
+  return end > old_header_.size() || changed_bytes(old_header_, new_header(edit, false)) > kSector;
+}
+
+void CframeCommit::write(const FrameEdit& edit) {
+  info_ = edit.info();
+  rewritten_.reset();
+  state_.space.give_back(std::exchange(tail_, {}));
+  if (must_rewrite(edit)) {
+    rewritten_ = std::make_unique<CframeRewrite>(state_);
+    rewritten_->write(edit, decoder_);
+  } else {
+    write_in_place(edit);
+  }
+}
+
+void CframeCommit::write_in_place(const FrameEdit& edit) {
+  FrameTail tail(edit, decoder_);
+  superseded_ = superseded(edit);
+  if (info_.nchunks == 0)
+    write_empty_tail(edit, tail);
+  else
+    write_tail(edit, tail);
+  new_header_ = new_header(edit, tail.has_vlmetalayers());
+  if (edit.base()) return;
+  // Nothing is there yet that the header could spoil.
+  if (tail_.start != state_.header_len) state_.file->write_at(state_.header_len, state_.reserve);
+  state_.file->write_at(0, new_header_);
+}
+
+std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
+  std::vector<Extent> gone;
+  if (!edit.base()) return gone;
+  const FrameSnapshot& base = *edit.base();
+  const std::uint64_t tail = std::max(tail_start(base), state_.chunks_at());
+  const auto frame_len = static_cast<std::uint64_t>(base.info().frame_len);
+  if (tail < frame_len) gone.push_back({tail, frame_len - tail});
+  all_dropped_ = edit.kept() == 0;
+  if (all_dropped_ && tail > state_.chunks_at()) {
+    ExtentSet live = state_.space.live_between(state_.chunks_at(), tail);
+    for (const auto& [start, end] : chunks_.extents()) live.remove({start, end - start});
+    for (const auto& [start, end] : live.extents()) gone.push_back({start, end - start});
+    return gone;
+  }
+  edit.for_each_superseded(decoder_, [&](std::int64_t number, std::int64_t entry) {
+    if (entry < 0) return;
+    try {
+      const ChunkPlace place = base.place_of(entry, number);
+      const auto size = static_cast<std::uint64_t>(base.read_header(place).cbytes);
+      if (place.stored_offset >= state_.chunks_at()) gone.push_back({place.stored_offset, size});
+    } catch (const codec::Error&) {
+      // Nobody knows how long a chunk with a bad header is; its space stays unused.
+    }
+  });
+  return gone;
+}
+
+void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
+  EditedIndex entries(edit, decoder_);
+  ExtentSet gone;
+  for (const Extent& extent : superseded_)
+    if (all_dropped_ || !state_.space.is_doubtful(extent)) gone.add(extent);
+  const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
+  const Extent room = state_.space.find_tail(most, state_.space.live_end(gone));
+  if (!write_tail_at(room, entries, tail)) write_tail_at(state_.space.end_of_file(), entries, tail);
+}
+
+bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail) {
+  const std::uint64_t index_size = tail.write_index(entries, *state_.file, room.start);
+  const std::uint64_t end =
+      state_.lengths.next_unused(room.start + index_size + tail.trailer_len());
+  if (end > room.end()) return false;
+  tail.write_trailer(*state_.file, end - tail.trailer_len());
+  tail_ = {room.start, end - room.start};
+  state_.space.take_at(tail_);
+  info_.cbytes = static_cast<std::int64_t>(room.start - state_.header_len);
+  info_.frame_len = static_cast<std::int64_t>(end);
+  return true;
+}
+
+// Readers look for the trailer right behind the header, and for its length at the end.
+void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
+  const std::uint64_t size = tail.trailer_len();
+  std::uint64_t end = state_.header_len + size;
+  if (!edit.base()) {
+    tail.write_trailer(*state_.file, state_.header_len);
+    tail_ = {state_.header_len, size};
+  } else if (state_.lengths.next_unused(end) != end) {
+    Extent room = state_.space.find_tail(size, state_.chunks_at());
+    end = state_.lengths.next_unused(room.start + size);
+    if (end > room.end()) end = state_.lengths.next_unused(state_.space.end_of_file().start + size);
+    tail.write_trailer(*state_.file, end - size);
+    tail_ = {end - size, size};
+  }
+  state_.space.take_at(tail_);
+  info_.cbytes = 0;
+  info_.frame_len = static_cast<std::int64_t>(end);
+}
+
+void CframeCommit::begin_flush() { state_.file->begin_sync(); }
+
+void CframeCommit::flush() {
+  if (rewritten_)
+    rewritten_->flush();
+  else if (state_.current || !published_)
+    state_.file->sync();
+}
+
+FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
+  published_ = true;
+  const auto set_times = [&] {
+    try {
+      if (times) state_.file->set_times(times->accessed, times->modified);
+    } catch (const std::system_error& error) {
+      // Only an owner sets times: a file of somebody else's keeps that of this commit.
+      if (error.code() != std::errc::operation_not_permitted) throw;
+    }
+  };
+  if (!state_.current) {
+    set_times();
+    return state_.file->stamp();
+  }
+  if (!state_.expected->matches(*state_.file, 0))
+    throw std::system_error(ESTALE, std::generic_category(),
+                            state_.name + ": changed by another program");
+  if (rewritten_ && !state_.name.empty()) {
+    // A name that was removed must not come back.
+    const auto named = state_.directory->stamp(state_.name);
+    if (!named || named->inode != state_.file->stamp().inode)
+      throw std::system_error(ESTALE, std::generic_category(), state_.name + ": was removed");
+  }
+  if (rewritten_) return rewritten_->publish(times);
+  const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
+  // Even if it fails: somebody may have seen it.
+  state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+  state_.expected->replace_header(new_header_, [&] {
+    switching_ = true;
+    state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
+    set_times();
+  });
+  has_switched_ = true;
+  return state_.file->stamp();
+}
+
+std::shared_ptr<const Snapshot> CframeCommit::finish() {
+  finished_ = true;
+  state_.in_transaction = false;
+  try {
+    if (rewritten_) {
+      state_.expected->settle(*state_.file);
+      rewritten_->adopt();
+    } else {
+      if (!state_.current) {
+        state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+        state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), new_header_);
+      }
+      if (all_dropped_)
+        state_.space.supersede_all(superseded_);
+      else
+        state_.space.supersede(superseded_);
+      if (state_.expected) state_.expected->settle(*state_.file);
+      if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
+        state_.reserve.clear();
+      open_current(state_);
+    }
+  } catch (...) {
+    state_.broken = true;
+    throw;
+  }
+  lock_ = {};
+  return state_.current;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,60 @@
+#pragma once
+// Commits to a contiguous frame: new bytes go where no state reaches, then the header is switched
+// (formats/cframe.md 7); or, where that is not possible, a new file takes the old one's name.
+
+#include <memory>
+#include <vector>
+
+#include "frame/cframe/cframe_rewrite.hpp"
+#include "frame/cframe/cframe_state.hpp"
+#include "frame/editing/frame_tail.hpp"
+#include "frame/editing/frame_transaction.hpp"
+#include "frame/store/container_lock.hpp"
+
+namespace bloscfs::frame {
+
+class CframeCommit final : public CommitTarget {
+ public:
+  /// `state` is borrowed. `rewrite`: by a new file in any case.
+  CframeCommit(CframeState& state, ContainerLock lock, bool rewrite);
+  ~CframeCommit() override;
+
+  std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
+  void discard_chunk(const PutChunk& chunk) override;
+  void write(const FrameEdit& edit) override;
+  void begin_flush() override;
+  void flush() override;
+  FileStamp publish(const std::optional<FileTimes>& times) override;
+  std::shared_ptr<const Snapshot> finish() override;
+
+ private:
+  std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
+  bool must_rewrite(const FrameEdit& edit) const;
+  /// Returns where.
+  std::uint64_t store(codec::Bytes bytes);
+  void give_back(const Extent& extent);
+  void write_in_place(const FrameEdit& edit);
+  void write_tail(const FrameEdit& edit, FrameTail& tail);
+  bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);
+  void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
+  std::vector<Extent> superseded(const FrameEdit& edit);
+  void take_back() noexcept;
+
+  CframeState& state_;
+  ContainerLock lock_;
+  bool rewrite_;
+  std::unique_ptr<CframeRewrite> rewritten_;
+  codec::BlockDecoder decoder_;
+  ExtentSet chunks_;  ///< that this transaction has put
+  Extent tail_;       ///< index and trailer; empty before write()
+  FrameInfo info_;    ///< as it will be, once written
+  std::vector<Extent> superseded_;
+  bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
+  std::vector<std::uint8_t> old_header_, new_header_;
+  bool switching_ = false;     ///< the new header may be in the file
+  bool has_switched_ = false;  ///< it was
+  bool published_ = false;
+  bool finished_ = false;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,86 @@
+#include "frame/cframe/cframe_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/cframe/cframe.hpp"
+#include "frame/editing/frame_edit.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Extents in order, and what of the index has been seen of them.
+class SharedBytes {
+ public:
+  explicit SharedBytes(const std::vector<Extent>& extents) {
+    ExtentSet merged;
+    for (const Extent& extent : extents) merged.add(extent);
+    for (const auto& [start, end] : merged.extents()) claims_.push_back({{start, end - start}});
+  }
+
+  /// A chunk begins at `position`.
+  void see(std::uint64_t position) {
+    auto next = std::upper_bound(
+        claims_.begin(), claims_.end(), position,
+        [](std::uint64_t at, const Claim& claim) { return at < claim.extent.start; });
+    if (next != claims_.end()) next->before = std::max(next->before, position);
+    if (next != claims_.begin() && std::prev(next)->extent.end() > position)
+      std::prev(next)->shared = true;
+  }
+
+  /// Extents in which no chunk begins, and into which the last one before does not reach.
+  template <typename EndOf>
+  std::vector<Extent> unshared(const EndOf& end_of) {
+    std::vector<Extent> result;
+    std::uint64_t before = 0;
+    for (const Claim& claim : claims_) {
+      before = std::max(before, claim.before);
+      if (!claim.shared && (before == 0 || end_of(before) <= claim.extent.start))
+        result.push_back(claim.extent);
+    }
+    return result;
+  }
+
+ private:
+  struct Claim {
+    Extent extent;
+    std::uint64_t before = 0;  ///< where the last chunk before it begins; 0 for none
+    bool shared = false;
+  };
+  std::vector<Claim> claims_;
+};
+
+}  // namespace
+
+void open_current(CframeState& state) {
+  OpenSettings settings;
+  settings.name = state.name;
+  settings.directory = state.directory->descriptor();
+  state.current = open_cframe(state.file, settings, state.expected);
+  state.expected = state.current->expected();
+  state.space.watch(state.current);
+}
+
+void settle_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
+  if (state.space.doubtful().empty()) return;
+  const FrameSnapshot& frame = *state.current;
+  SharedBytes claims(state.space.doubtful());
+  const std::uint64_t chunks_at = state.header_len;
+  const auto table = frame.index();
+  try {
+    for (std::int64_t page = 0; table && page < table->page_count(); ++page)
+      for (const std::int64_t entry : table->read_page(page, decoder).entries)
+        if (entry >= 0) claims.see(chunks_at + static_cast<std::uint64_t>(entry));
+    state.space.settle_doubtful(claims.unshared([&](std::uint64_t position) {
+      const StoredAt at{position, static_cast<std::uint64_t>(INT32_MAX)};
+      return position +
+             static_cast<std::uint64_t>(read_chunk_header(*frame.source(), at, {}).cbytes);
+    }));
+  } catch (const codec::Error&) {
+    // What cannot be read cannot be told apart from what is needed.
+    state.space.settle_doubtful({});
+  }
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,203 @@
+#include <algorithm>
+#include <cerrno>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/cframe/cframe.hpp"
+#include "frame/cframe/cframe_commit.hpp"
+#include "frame/cframe/cframe_state.hpp"
+#include "frame/container/frame_writer.hpp"
+#include "frame/editing/frame_tail.hpp"
+#include "frame/editing/frame_transaction.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "frame/store/container_lock.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Free space is punched in passing once there is this much of it, and a quarter of what is in use.
+constexpr std::uint64_t kMuchFree = std::uint64_t{1} << 20;
+/// The file is cut in passing if it gets shorter by this much.
+constexpr std::uint64_t kMuchToCut = std::uint64_t{64} << 10;
+
+class CframeWriter final : public FrameWriter {
+ public:
+  explicit CframeWriter(CframeState state) : state_(std::move(state)) {}
+
+  std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
+
+  std::unique_ptr<Transaction> begin() override { return begin_transaction(false); }
+
+  bool is_broken() const override { return state_.broken; }
+
+  void tidy() override {
+    if (!state_.current) return;
+    const ContainerLock lock = lock_container();
+    state_.expected->begin_writing();
+    reclaim(true);
+    state_.expected->settle(*state_.file);
+  }
+
+  void compact() override {
+    if (!state_.current) throw std::logic_error("compacting a frame that does not exist yet");
+    begin_transaction(true)->commit();
+  }
+
+  void moved(std::shared_ptr<StoreDirectory> directory, std::string name) override {
+    state_.directory = std::move(directory);
+    state_.name = std::move(name);
+  }
+
+  void set_times(const timespec& accessed, const timespec& modified) override {
+    if (!state_.expected) return state_.file->set_times(accessed, modified);
+    // Another program's change must not be taken for what the times make of the stamp.
+    if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
+    state_.expected->begin_writing();
+    try {
+      state_.file->set_times(accessed, modified);
+    } catch (const std::system_error&) {
+      state_.expected->settle(*state_.file);
+      throw;
+    }
+    state_.expected->settle(*state_.file);
+  }
+
+  FileAttributes attributes() const override { return state_.file->attributes(); }
+
+  void set_attributes(const FileAttributes& attributes) override {
+    state_.file->set_attributes(attributes);
+  }
+
+  FileStamp stamp() const override { return state_.file->stamp(); }
+
+  bool has_name() const override { return state_.file->link_count() > 0; }
+
+ private:
+  std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite) {
+    ContainerLock lock = lock_container();
+    if (!state_.current)
+      return std::make_unique<FrameTransaction>(
+          FrameEdit(state_.planned.info, state_.planned.checksums),
+          std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
+    if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
+    state_.expected->begin_writing();
+    reclaim(false);
+    return std::make_unique<FrameTransaction>(
+        FrameEdit(state_.current),
+        std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
+  }
+
+  std::string sidecar() const { return state_.name + ".b2lock"; }
+
+  /// Keeps out other writers, and makes sure that nobody has changed the frame.
+  ContainerLock lock_container() {
+    if (state_.in_transaction) throw std::logic_error("two transactions on one container");
+    if (state_.broken)
+      throw std::system_error(EIO, std::generic_category(),
+                              state_.name + ": a commit failed half-way, open it again");
+    if (!state_.current) return {};
+    if (state_.name.empty()) {
+      if (!state_.current->unchanged()) throw_stale("removed frame");
+      return {};
+    }
+    ContainerLock lock =
+        frame::lock_container(*state_.file, *state_.directory, sidecar(), state_.settings.locking);
+    const auto named = state_.directory->stamp(state_.name);
+    const FileStamp own = state_.file->stamp();
+    if (!named || named->inode != own.inode || named->device != own.device ||
+        !state_.current->unchanged())
+      throw_stale(state_.name);
+    return lock;
+  }
+
+  /// Finds out what space is free now. Not being able to give it back is no reason to fail.
+  void reclaim(bool all) {
+    try {
+      const auto index_size = static_cast<std::uint64_t>(8 * state_.current->info().nchunks);
+      if (all || state_.space.doubtful_total() >= index_size) settle_doubtful(state_, decoder_);
+      state_.space.release([&] { return state_.file->is_sole_user(); });
+      const auto size = static_cast<std::uint64_t>(state_.file->stamp().size);
+      const std::uint64_t end = state_.space.cut_end(all ? 1 : kMuchToCut);
+      if (size > end) state_.file->truncate(end);
+      if (all || state_.space.unpunched() > std::max(kMuchFree, state_.space.live_size() / 4))
+        state_.space.punch(*state_.file);
+    } catch (const std::system_error&) {
+    }
+  }
+
+  CframeState state_;
+  codec::BlockDecoder decoder_;
+};
+
+/// The trailer behind the header that the frame would have without contents, if it is there.
+std::vector<std::uint8_t> find_reserve(const ByteSource& file, std::uint64_t header_len) {
+  for (const bool checksums : {false, true}) {
+    std::vector<std::uint8_t> wanted = plain_trailer(checksums);
+    std::vector<std::uint8_t> found(wanted.size());
+    if (file.read_at(header_len, found) == found.size() && found == wanted) return wanted;
+  }
+  return {};
+}
+
+std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Snapshot>& known) {
+  auto frame = std::dynamic_pointer_cast<const FrameSnapshot>(known);
+  if (known && !frame) throw std::invalid_argument("a snapshot that is no frame's");
+  return frame;
+}
+
+}  // namespace
+
+std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> directory,
+                                                const std::string& name,
+                                                const WriterSettings& settings,
+                                                const std::shared_ptr<const Snapshot>& known) {
+  const auto known_state = known_frame(known);
+  CframeState state;
+  state.directory = std::move(directory);
+  state.name = name;
+  state.settings = settings;
+  state.file = state.directory->open(name);
+  if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);
+  if (known_state) state.expected = known_state->expected();
+  open_current(state);
+  const FrameInfo& info = state.current->info();
+  if (state.current->header_bytes()[0] == kEarlyArray)
+    throw std::system_error(EOPNOTSUPP, std::generic_category(),
+                            name + ": the layout of before 2.0");
+  if (!state.current->unchanged()) throw_stale(name);
+  state.header_len = static_cast<std::uint64_t>(info.header_len);
+  state.reserve = find_reserve(*state.file, state.header_len);
+  const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
+  state.space = FrameSpace(frame_len, state.current->index_at().position, settings.grace);
+  state.space.watch(state.current);
+  if (known_state) state.space.watch(known_state);
+  // Without contents, the trailer stands behind the header and perhaps again at the end.
+  const auto trailer_len = static_cast<std::uint64_t>(info.trailer_len);
+  const std::uint64_t first = std::max(state.chunks_at(), state.header_len + trailer_len);
+  if (info.nbytes == 0 && frame_len - trailer_len > first)
+    state.space.give_back({first, frame_len - trailer_len - first});
+  state.lengths.add(frame_len);
+  return std::make_unique<CframeWriter>(std::move(state));
+}
+
+std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> directory,
+                                           const std::string& name, const FrameSettings& frame,
+                                           const WriterSettings& settings,
+                                           std::shared_ptr<StoreFile> empty_file) {
+  CframeState state;
+  state.directory = std::move(directory);
+  state.name = name;
+  state.settings = settings;
+  state.planned = plan_frame(frame, ContainerKind::cframe);
+  state.header_len = static_cast<std::uint64_t>(state.planned.info.header_len);
+  state.reserve = plain_trailer(frame.checksums);
+  state.space = FrameSpace(state.chunks_at(), 0, settings.grace);
+  state.file = empty_file ? std::move(empty_file) : state.directory->create(name, frame.mode);
+  return std::make_unique<CframeWriter>(std::move(state));
+}
+
+}  // namespace bloscfs::frame

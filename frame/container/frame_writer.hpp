@@ -1,0 +1,116 @@
+#pragma once
+// Writing to one container: its present state, and the space that earlier states have left.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "frame/container/frame_info.hpp"
+#include "frame/container/metalayer.hpp"
+#include "frame/container/transaction.hpp"
+#include "frame/store/byte_store.hpp"
+
+namespace bloscfs::frame {
+
+struct WriterSettings {
+  /// Makes the lock sidecar of other Blosc2 programs where there is none. One that is there is
+  /// always obeyed (formats/sframe.md 3).
+  bool locking = false;
+  /// How long superseded space waits for readers in other processes, unless it is known that there
+  /// are none.
+  std::chrono::milliseconds grace = std::chrono::seconds(10);
+  /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
+  std::optional<FileId> meant = std::nullopt;
+};
+
+/// What a new frame says of itself.
+struct FrameSettings {
+  std::int32_t typesize = 1;
+  std::int32_t chunksize = -1;  ///< bytes; -1: set later. Arrays: from the shapes
+  std::int32_t blocksize = 0;   ///< bytes, 0 automatic. Arrays: from the shapes
+  codec::CodecId codec = codec::CodecId::blosclz;
+  std::uint8_t codec_meta = 0;
+  int clevel = 5;
+  std::array<codec::FilterStep, codec::kFilterSlots> filters{};
+  int splitmode = 4;  ///< 1 always, 2 never, 3 auto, 4 forward-compat
+  bool use_dict = false;
+  std::vector<Metalayer> metalayers;  ///< without b2nd
+  std::optional<ArrayInfo> array;     ///< the first transaction begins with all its chunks zero
+  bool checksums = false;             ///< keep bloscfs.xxh3 from the start
+  mode_t mode = 0666;                 ///< of the file, before the umask
+};
+
+/// For one owner at a time; its snapshots are for any thread. At most one transaction is under way.
+class FrameWriter {
+ public:
+  virtual ~FrameWriter() = default;
+
+  /// The last committed state; null before the first commit to a new frame.
+  virtual std::shared_ptr<const Snapshot> snapshot() const = 0;
+
+  /// Begins a transaction on that state. The writer outlives it. Where a lock sidecar exists other
+  /// programs are locked out until it ends. Throws std::system_error: ESTALE when somebody else has
+  /// changed the container, LockedByOthers when somebody else holds its lock.
+  virtual std::unique_ptr<Transaction> begin() = 0;
+
+  /// True after a commit that failed when the new state was in place already: begin() gives EIO
+  /// then, and the container can be opened again.
+  virtual bool is_broken() const = 0;
+
+  /// Gives back the space of earlier states that nobody can be reading any more. begin() does the
+  /// same in passing, without spending much time on it.
+  virtual void tidy() = 0;
+
+  /// Rewrites the container without its dead space; chunks are copied as they are stored.
+  /// Throws as begin() and commit() do; EOPNOTSUPP for a file with several hard links.
+  virtual void compact() = 0;
+
+  /// The container has been renamed. An empty name: it was removed while it is open, and commits go
+  /// on in its file; `directory` is where a temporary may be made.
+  virtual void moved(std::shared_ptr<StoreDirectory> directory, std::string name) = 0;
+
+  /// Sets the times of the container's file, which snapshots would otherwise take for a change.
+  /// ESTALE when somebody else has changed the container.
+  virtual void set_times(const timespec& accessed, const timespec& modified) = 0;
+
+  /// Owner, mode and so on of the container's file, whatever has its name now.
+  virtual FileAttributes attributes() const = 0;
+  /// Sets them; not for a container that has a committed state.
+  virtual void set_attributes(const FileAttributes& attributes) = 0;
+  /// Of that file, which a sparse frame's index is.
+  virtual FileStamp stamp() const = 0;
+  /// True unless the container's file was removed: then it has a name, though perhaps another one.
+  virtual bool has_name() const = 0;
+};
+
+/// Opens a contiguous frame at the start of a file for writing. Snapshots that the writer makes
+/// share its open file; `known`, if not null, is a snapshot of the same state that is in use
+/// already, and is looked after like those. Throws Error if the frame cannot be trusted, and
+/// std::system_error: EOPNOTSUPP for the layout of before 2.0, ESTALE when `known` is outdated.
+std::unique_ptr<FrameWriter> open_cframe_writer(
+    std::shared_ptr<StoreDirectory> directory, const std::string& name,
+    const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);
+
+/// The same for a sparse frame, which is the directory `name` in `parent`.
+std::unique_ptr<FrameWriter> open_sframe_writer(
+    const std::shared_ptr<StoreDirectory>& parent, const std::string& name,
+    const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);
+
+/// Makes a frame, which exists once its first transaction is committed. `name` is new; a temporary
+/// name lets the caller rename the frame into place when it is complete: behind the flush that
+/// follows write(). An `empty_file` of that name that is there already may be given.
+/// Throws std::system_error: EEXIST, EINVAL for impossible settings.
+std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> directory,
+                                           const std::string& name, const FrameSettings& frame,
+                                           const WriterSettings& settings,
+                                           std::shared_ptr<StoreFile> empty_file = nullptr);
+std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>& parent,
+                                           const std::string& name, const FrameSettings& frame,
+                                           const WriterSettings& settings);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,27 @@
+#pragma once
+// Parts of a frame's file that is written anew from a committed state.
+
+#include <cstdint>
+#include <vector>
+
+#include "frame/editing/frame_space.hpp"
+#include "frame/editing/frame_tail.hpp"
+#include "frame/reading/frame_snapshot.hpp"
+
+namespace bloscfs::frame {
+
+/// Length of the header that a committed frame has after `edit`.
+std::int64_t header_len_after(const FrameEdit& edit);
+
+/// Writes that header to the start of `file`, with what `info` says, which has its length. Returns
+/// as much of it as snapshots keep.
+std::vector<std::uint8_t> write_header_after(const FrameEdit& edit, const FrameInfo& info,
+                                             bool has_vlmetalayers, StoreFile& file);
+
+/// Writes the trailer of a frame without contents behind a header of `header_len` bytes, where
+/// readers look for it, and again at the end where that is needed to get a new length
+/// (formats/cframe.md 3). Returns the frame's length.
+std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_t header_len,
+                                  const FrameLengths& lengths);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,139 @@
+#include "frame/editing/frame_space.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::uint64_t kPunchAlignment = 4096;
+constexpr std::uint64_t kMinPunch = std::uint64_t{64} << 10;
+/// Bound of the extents remembered; where there are more, new ones stay unused.
+constexpr std::size_t kMaxExtents = 65536;
+
+}  // namespace
+
+FrameSpace::FrameSpace(std::uint64_t end, std::uint64_t doubtful_end,
+                       std::chrono::milliseconds grace)
+    : end_(end), doubtful_end_(doubtful_end), quarantine_(grace) {}
+
+std::uint64_t FrameSpace::take(std::uint64_t size) {
+  const Extent extent = free_.first_fit(size).value_or(Extent{end_of_file().start, size});
+  take_at(extent);
+  return extent.start;
+}
+
+void FrameSpace::take_at(const Extent& extent) {
+  free_.remove(extent);
+  dead_.remove(extent);
+  unpunched_.remove(extent);
+  if (extent.start < doubtful_end_) renewed_.add(extent);
+  end_ = std::max(end_, extent.end());
+}
+
+void FrameSpace::free(const Extent& extent) {
+  if (free_.count() >= kMaxExtents) return;
+  free_.add(extent);
+  unpunched_.add(extent);
+}
+
+void FrameSpace::give_back(const Extent& extent) {
+  dead_.add(extent);
+  free(extent);
+}
+
+Extent FrameSpace::end_of_file() const {
+  // Free space that ends here continues behind the end.
+  const std::uint64_t start = free_.run_start(end_);
+  return {start, std::numeric_limits<std::int64_t>::max() - start};
+}
+
+Extent FrameSpace::find_tail(std::uint64_t size, std::uint64_t from) const {
+  const auto found = free_.first_fit(size, from);
+  if (!found) return end_of_file();
+  const std::uint64_t end = free_.run_end(found->start);
+  return end == end_ ? end_of_file() : Extent{found->start, end - found->start};
+}
+
+std::uint64_t FrameSpace::live_end(const ExtentSet& superseded) const {
+  for (std::uint64_t end = end_;;) {
+    const std::uint64_t start = superseded.run_start(dead_.run_start(end));
+    if (start == end) return end;
+    end = start;
+  }
+}
+
+ExtentSet FrameSpace::live_between(std::uint64_t first, std::uint64_t last) const {
+  ExtentSet live;
+  live.add({first, last - first});
+  for (const auto& [start, end] : dead_.extents()) live.remove({start, end - start});
+  return live;
+}
+
+void FrameSpace::quarantine(std::vector<Extent> extents) {
+  for (const Extent& extent : extents) dead_.add(extent);
+  quarantine_.add(std::move(extents));
+}
+
+void FrameSpace::supersede(const std::vector<Extent>& extents) {
+  quarantine_.begin_state();
+  std::vector<Extent> unshared = std::exchange(distrusted_, {});
+  for (const Extent& extent : extents)
+    (is_doubtful(extent) ? doubtful_ : unshared).push_back(extent);
+  quarantine(std::move(unshared));
+}
+
+void FrameSpace::supersede_all(const std::vector<Extent>& extents) {
+  doubtful_.clear();
+  doubtful_end_ = 0;
+  supersede(extents);
+}
+
+bool FrameSpace::is_doubtful(const Extent& extent) const {
+  return extent.start < doubtful_end_ && !renewed_.contains(extent);
+}
+
+void FrameSpace::distrust(const std::vector<Extent>& extents) {
+  for (const Extent& extent : extents) dead_.add(extent);
+  distrusted_.insert(distrusted_.end(), extents.begin(), extents.end());
+}
+
+std::uint64_t FrameSpace::doubtful_total() const {
+  std::uint64_t total = 0;
+  for (const Extent& extent : doubtful_) total += extent.size;
+  return total;
+}
+
+void FrameSpace::settle_doubtful(const std::vector<Extent>& unshared) {
+  doubtful_.clear();
+  for (const Extent& extent : unshared) renewed_.add(extent);
+  quarantine(unshared);
+}
+
+void FrameSpace::release(const std::function<bool()>& nobody_else) {
+  for (const Extent& extent : quarantine_.release(nobody_else)) free(extent);
+}
+
+std::uint64_t FrameSpace::cut_end(std::uint64_t least) {
+  const std::uint64_t start = free_.run_start(end_);
+  if (end_ - start < std::max<std::uint64_t>(least, 1)) return end_;
+  const Extent tail{start, end_ - start};
+  free_.remove(tail);
+  dead_.remove(tail);
+  unpunched_.remove(tail);
+  return end_ = start;
+}
+
+void FrameSpace::punch(StoreFile& file) {
+  const auto extents = unpunched_.extents();
+  for (const auto& [start, end] : extents) {
+    const std::uint64_t first = codec::ceil_div(start, kPunchAlignment) * kPunchAlignment;
+    const std::uint64_t last = end / kPunchAlignment * kPunchAlignment;
+    if (last < first || last - first < kMinPunch) continue;
+    file.punch(first, last - first);
+    unpunched_.remove({start, end - start});
+  }
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,65 @@
+#pragma once
+// What stands behind a frame's chunks: the index chunk and the trailer, of a state to be written
+// (formats/cframe.md 3 and 4).
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "frame/editing/frame_edit.hpp"
+#include "frame/header/metalayer_writer.hpp"
+#include "frame/store/store_writer.hpp"
+#include "frame/stored/table_writer.hpp"
+
+namespace bloscfs::frame {
+
+/// The index entries of the state that an edit leads to, where its chunks are now.
+class EditedIndex final : public TableContent {
+ public:
+  EditedIndex(const FrameEdit& edit, codec::BlockDecoder& decoder);
+  std::int64_t count() const override { return table_.count(); }
+  std::optional<std::int64_t> uniform_entry() const override { return table_.uniform_entry(); }
+  void read(std::int64_t first, std::span<std::int64_t> out) override { table_.read(first, out); }
+  std::optional<std::vector<std::uint8_t>> stored_block(const codec::ChunkHeader& header,
+                                                        std::int64_t first,
+                                                        std::int64_t last) override {
+    return table_.stored_block(header, first, last);
+  }
+
+ private:
+  EditedTable::Changes changes_;
+  EditedTable table_;
+};
+
+class FrameTail {
+ public:
+  /// References are borrowed. Leaves out checksums that turn out to be unreadable.
+  FrameTail(const FrameEdit& edit, codec::BlockDecoder& decoder);
+
+  /// Most stored bytes of the index, which is written only if there are chunks.
+  std::int64_t max_index_size() const;
+  /// Writes the index and returns its stored size.
+  std::uint64_t write_index(TableContent& entries, StoreFile& file, std::uint64_t position);
+
+  std::uint64_t trailer_len() const { return trailer_.trailer_len; }
+  bool has_vlmetalayers() const { return has_vlmetalayers_; }
+  void write_trailer(StoreFile& file, std::uint64_t position);
+
+ private:
+  void measure_checksums(codec::BlockDecoder& decoder);
+
+  const FrameEdit& edit_;
+  EditedTable::Changes checksum_changes_;
+  std::unique_ptr<TableContent> checksums_;  ///< null unless they are kept
+  std::uint64_t checksums_size_ = 0;
+  TrailerLayout trailer_;
+  bool has_vlmetalayers_ = false;
+};
+
+/// Writes a metalayer's content with its head.
+void append_layer(const FrameEdit::Layer& layer, StoreWriter& out);
+
+/// The trailer of a frame without contents and without vlmetalayers but, if wanted, checksums.
+std::vector<std::uint8_t> plain_trailer(bool checksums);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,71 @@
+#pragma once
+// A transaction on a frame of either kind: keeps the rules, and lets a commit target store things.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "codec/block_decoder.hpp"
+#include "frame/container/transaction.hpp"
+#include "frame/editing/frame_edit.hpp"
+
+namespace bloscfs::frame {
+
+/// Where a transaction's bytes go. Its destructor undoes what has not been finished.
+class CommitTarget {
+ public:
+  virtual ~CommitTarget() = default;
+  /// Stores chunks where no state reaches; returns their index entries.
+  virtual std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) = 0;
+  /// That chunk is not needed after all.
+  virtual void discard_chunk(const PutChunk& chunk) = 0;
+  // The steps of Transaction.
+  virtual void begin_flush() {}
+  virtual void write(const FrameEdit& edit) = 0;
+  virtual void flush() = 0;
+  /// Sets the times, if there are any, with the same step.
+  virtual FileStamp publish(const std::optional<FileTimes>& times) = 0;
+  virtual std::shared_ptr<const Snapshot> finish() = 0;
+};
+
+class FrameTransaction final : public Transaction {
+ public:
+  FrameTransaction(FrameEdit edit, std::unique_ptr<CommitTarget> target);
+
+  const FrameInfo& info() const override { return edit_.info(); }
+  void put_chunks(std::span<const NumberedChunk> chunks) override;
+  void put_special(std::int64_t number, codec::SpecialValue value) override;
+  void resize(std::int64_t nbytes) override;
+  void set_chunksize(std::int32_t chunksize, std::int32_t blocksize) override;
+  void set_shape(const std::vector<std::int64_t>& shape) override;
+  void set_vlmetalayer(const std::string& name, codec::Bytes content) override;
+  void copy_vlmetalayer(const Snapshot& from, const MetalayerEntry& entry) override;
+  bool remove_vlmetalayer(const std::string& name) override;
+  void set_metalayer(const std::string& name, codec::Bytes content) override;
+  bool remove_metalayer(const std::string& name) override;
+  void set_times(const FileTimes& times) override;
+  void begin_flush() override;
+  void write() override;
+  void flush() override;
+  void flushed() override;
+  FileStamp publish() override;
+  std::shared_ptr<const Snapshot> finish() override;
+
+ private:
+  enum class Step { changing, written, flushed, published, settled, finished, failed };
+
+  FrameEdit& changing();
+  void expect(Step step) const;
+  void discard(const std::vector<PutChunk>& chunks);
+  void put(std::int64_t number, const PutChunk& chunk);
+  void store_partial_zeros();
+
+  FrameEdit edit_;
+  std::unique_ptr<CommitTarget> target_;
+  std::optional<FileTimes> times_;
+  codec::BlockDecoder decoder_;
+  Step step_ = Step::changing;
+};
+
+}  // namespace bloscfs::frame

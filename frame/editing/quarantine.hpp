@@ -1,0 +1,72 @@
+#pragma once
+// Keeps what a commit superseded (parts of a file, chunk files) until no reader needs it.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "frame/container/snapshot.hpp"
+
+namespace bloscfs::frame {
+
+template <typename Item>
+class Quarantine {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Quarantine(Clock::duration grace) : grace_(grace) {}
+
+  /// Takes note of a reader of the present state.
+  void watch(std::weak_ptr<const Snapshot> snapshot) {
+    readers_.push_back({state_, std::move(snapshot)});
+  }
+
+  /// A commit is durable: from now on readers are watched that are of its state.
+  void begin_state() { ++state_; }
+  /// Keeps what only states before the present one reach.
+  void add(std::vector<Item> items) {
+    if (!items.empty()) batches_.push_back({state_, Clock::now(), std::move(items)});
+  }
+
+  bool empty() const { return batches_.empty(); }
+
+  /// Gives out what no snapshot of this process reaches, once either `nobody_else` says that no
+  /// other process has the container open, or the grace period has passed.
+  std::vector<Item> release(const std::function<bool()>& nobody_else) {
+    std::erase_if(readers_, [](const Reader& reader) { return reader.snapshot.expired(); });
+    const std::uint64_t oldest = readers_.empty() ? UINT64_MAX : readers_.front().state;
+    std::vector<Item> free;
+    if (batches_.empty() || batches_.front().state > oldest) return free;
+    const bool alone = nobody_else();
+    while (!batches_.empty() && batches_.front().state <= oldest &&
+           (alone || Clock::now() - batches_.front().since >= grace_)) {
+      std::vector<Item>& items = batches_.front().items;
+      free.insert(free.end(), items.begin(), items.end());
+      batches_.pop_front();
+    }
+    return free;
+  }
+
+ private:
+  struct Reader {
+    std::uint64_t state;
+    std::weak_ptr<const Snapshot> snapshot;
+  };
+  struct Batch {
+    std::uint64_t state;  ///< reached by states before it
+    Clock::time_point since;
+    std::vector<Item> items;
+  };
+
+  Clock::duration grace_;
+  std::uint64_t state_ = 0;  ///< commits so far
+  std::deque<Reader> readers_;
+  std::deque<Batch> batches_;
+};
+
+}  // namespace bloscfs::frame

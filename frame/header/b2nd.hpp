@@ -1,0 +1,35 @@
+#pragma once
+// The b2nd metalayer. Pure: no I/O.
+
+#include <cstdint>
+#include <vector>
+
+#include "codec/bytes.hpp"
+#include "frame/container/frame_info.hpp"
+
+namespace bloscfs::frame {
+
+/// What the metalayer can describe (formats/b2nd.md).
+inline constexpr std::size_t kMaxB2ndDimensions = 16;
+/// What every C-Blosc2 opens; new arrays have no more.
+inline constexpr std::size_t kMaxPortableDimensions = 8;
+
+/// Parses a `b2nd` (or `caterva`) metalayer and checks it against the frame that holds it:
+/// typesize, chunksize, blocksize and nbytes must be those that the shapes imply.
+/// Throws Error naming the field.
+ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame);
+
+/// What the shapes of an array imply for the frame that holds it.
+struct ArraySizes {
+  std::int64_t chunksize = 0;  ///< bytes of a chunk, its padding included
+  std::int64_t blocksize = 0;
+  std::int64_t nbytes = 0;  ///< of all chunks; 0 when a dimension is
+};
+
+/// Throws Error, naming the field, for shapes that contradict each other or are too large.
+ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize);
+
+/// The b2nd metalayer of an array (formats/b2nd.md 1).
+std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array);
+
+}  // namespace bloscfs::frame

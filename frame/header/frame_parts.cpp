@@ -1,0 +1,174 @@
+#include "frame/header/frame_parts.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <boost/endian/conversion.hpp>
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/header/b2nd.hpp"
+#include "frame/header/metalayers.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using codec::throw_malformed;
+
+/// No b2nd metalayer comes near; structured dtypes are the long part.
+constexpr std::uint32_t kMaxArrayMetalayer = 1u << 20;
+constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
+
+/// Most trailers are read at once.
+void load_end(WindowReader& reader, std::uint64_t frame_len) {
+  reader.load(frame_len - std::min<std::uint64_t>(frame_len, kHeaderBytesKept), kHeaderBytesKept);
+}
+
+/// A frame without contents has its trailer right behind the header, wherever it ends: that is
+/// where other readers look (formats/cframe.md 3).
+std::int64_t trailer_start(const FrameInfo& info, bool early) {
+  const std::int64_t start =
+      info.nbytes == 0 && !early ? info.header_len : info.frame_len - info.trailer_len;
+  if (start < info.header_len || start > info.frame_len - info.trailer_len)
+    throw_malformed(fmt::format("frame trailer: {} bytes do not fit behind the header of {}",
+                                info.trailer_len, info.header_len));
+  return start;
+}
+
+/// The early trailer: array, version, bin32 with one chunk.
+std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, std::uint64_t frame_offset,
+                                          const FrameInfo& info) {
+  constexpr std::uint32_t kHead = 7;
+  const auto start = static_cast<std::uint64_t>(trailer_start(info, true));
+  const Bytes head = reader.at(start, kHead, "frame trailer");
+  const std::uint32_t size = boost::endian::load_big_u32(head.data() + 3);
+  if (head[2] != kMsgpackBin32 ||
+      info.trailer_len < std::int64_t{kHead} + size + std::int64_t{sizeof(RawTrailerEnd)})
+    throw_malformed(fmt::format("frame trailer at {}: usermeta of {} bytes in {}", start, size,
+                                info.trailer_len));
+  if (size == 0) return {};
+  return {{"usermeta", frame_offset + start + kHead, size}};
+}
+
+std::vector<MetalayerEntry> read_layers(WindowReader& reader, std::uint64_t frame_offset,
+                                        const FrameInfo& info, bool early) {
+  if (early) return read_usermeta(reader, frame_offset, info);
+  const auto start = static_cast<std::uint64_t>(trailer_start(info, false));
+  if (reader.at(start, 2, "frame trailer")[0] != kMsgpackArray4)
+    throw_malformed(fmt::format("frame trailer at {}: no array(4)", start));
+  return read_metalayer_map(reader, {start, static_cast<std::uint64_t>(info.trailer_len), 2,
+                                     kMaxVlmetalayers, "frame trailer"});
+}
+
+class PartsReader {
+ public:
+  PartsReader(const ByteSource& source, std::uint64_t frame_offset, std::uint64_t file_size,
+              std::uint8_t frame_type)
+      : frame_offset_(frame_offset), reader_(source, frame_offset, 0) {
+    if (frame_offset > file_size)
+      throw_malformed(fmt::format("frame at {}: the file ends at {}", frame_offset, file_size));
+    reader_.set_size(file_size - frame_offset);
+    read_header(frame_type);
+    read_trailer();
+    locate_index();
+  }
+
+  FrameParts take() {
+    parts_.whole = reader_.take_whole();
+    return std::move(parts_);
+  }
+
+ private:
+  FrameInfo& info() { return parts_.header.info; }
+
+  void read_header(std::uint8_t frame_type) {
+    const auto available = reader_.size();
+    reader_.load(0, kHeaderBytesKept);
+    const auto first = std::min<std::uint64_t>(available, sizeof(RawFrameHeader));
+    parts_.header =
+        parse_frame_header(reader_.at(0, static_cast<std::size_t>(first), "frame header"));
+    if (parts_.header.frame_type != frame_type)
+      throw_malformed(fmt::format("frame header: frame type {} where {} is expected",
+                                  parts_.header.frame_type, frame_type));
+    if (static_cast<std::uint64_t>(info().frame_len) > available)
+      throw_malformed(
+          fmt::format("frame header: frame_len {} > {} bytes", info().frame_len, available));
+    reader_.set_size(static_cast<std::uint64_t>(info().frame_len));
+    const auto header_len = static_cast<std::uint64_t>(info().header_len);
+    const auto kept = std::min<std::uint64_t>(header_len, kHeaderBytesKept);
+    const Bytes bytes = reader_.at(0, static_cast<std::size_t>(kept), "frame header");
+    parts_.header_bytes.assign(bytes.begin(), bytes.end());
+    const auto map_at = static_cast<std::uint64_t>(parts_.header.metalayers_at);
+    if (parts_.header.early && header_len == map_at) return;
+    parts_.metalayers =
+        read_metalayer_map(reader_, {0, header_len, map_at, kMaxMetalayers, "frame header"});
+    read_array();
+  }
+
+  void read_trailer() {
+    const std::int64_t frame_len = info().frame_len;
+    load_end(reader_, static_cast<std::uint64_t>(frame_len));
+    RawTrailerEnd end;
+    const Bytes bytes = reader_.at(static_cast<std::uint64_t>(frame_len) - sizeof(end), sizeof(end),
+                                   "frame trailer");
+    std::memcpy(&end, bytes.data(), sizeof(end));
+    const std::int64_t length = end.trailer_len.value();
+    if (end.length_marker != kMsgpackUint32)
+      throw_malformed(
+          fmt::format("frame trailer: marker {:#04x} before its length", end.length_marker));
+    if (length < kMinTrailerLen || length > frame_len - parts_.header.metalayers_at)
+      throw_malformed(fmt::format("frame trailer: length {} in a frame of {}", length, frame_len));
+    info().trailer_len = length;
+    parts_.vlmetalayers = read_layers(reader_, frame_offset_, info(), parts_.header.early);
+  }
+
+  void locate_index() {
+    if (info().nbytes == 0) return;
+    const bool sparse = parts_.header.frame_type == 1;
+    const std::int64_t end = info().frame_len - info().trailer_len - info().header_len;
+    const std::int64_t before = sparse ? 0 : info().cbytes;
+    if (before > end || end - before < kMinStoredChunk || end - before > kMaxIndexRegion)
+      throw_malformed(
+          fmt::format("frame header: compressed_size {} leaves no place for the index in {} bytes",
+                      info().cbytes, end));
+    parts_.index_at = frame_offset_ + static_cast<std::uint64_t>(info().header_len + before);
+    parts_.index_limit = static_cast<std::uint64_t>(end - before);
+  }
+
+  void read_array() {
+    const auto named = [&](const char* name) {
+      return std::find_if(parts_.metalayers.begin(), parts_.metalayers.end(),
+                          [&](const MetalayerEntry& entry) { return entry.name == name; });
+    };
+    auto found = named("b2nd");
+    if (found == parts_.metalayers.end()) found = named("caterva");
+    if (found == parts_.metalayers.end()) return;
+    if (found->stored_size > kMaxArrayMetalayer)
+      throw_malformed(fmt::format("metalayer {}: {} bytes", found->name, found->stored_size));
+    info().array = parse_b2nd(
+        reader_.at(found->stored_offset - frame_offset_, found->stored_size, "b2nd metalayer"),
+        info());
+  }
+
+  std::uint64_t frame_offset_;
+  WindowReader reader_;
+  FrameParts parts_;
+};
+
+}  // namespace
+
+std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uint64_t frame_offset,
+                                              const FrameInfo& info, bool early) {
+  const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
+  WindowReader reader(source, frame_offset, frame_len);
+  load_end(reader, frame_len);
+  return read_layers(reader, frame_offset, info, early);
+}
+
+FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
+                            std::int64_t file_size, std::uint8_t frame_type) {
+  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, file_size));
+  return PartsReader(source, frame_offset, size, frame_type).take();
+}
+
+}  // namespace bloscfs::frame

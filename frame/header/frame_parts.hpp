@@ -1,0 +1,37 @@
+#pragma once
+// Reads a frame's header and trailer: all that opening a frame looks at.
+
+#include <cstdint>
+#include <vector>
+
+#include "frame/container/snapshot.hpp"
+#include "frame/header/frame_header.hpp"
+
+namespace bloscfs::frame {
+
+/// Header and trailer of a contiguous frame's file, or of a sparse frame's chunks.b2frame.
+struct FrameParts {
+  FrameHeader header;  ///< info is complete but for nchunks of variable-size frames
+  std::vector<MetalayerEntry> metalayers;
+  std::vector<MetalayerEntry> vlmetalayers;
+  std::vector<std::uint8_t> header_bytes;  ///< the first 4 KiB of the header, at most
+  std::vector<std::uint8_t> whole;         ///< all of the frame if that is small; else empty
+  std::uint64_t index_at = 0;              ///< file position of the index chunk
+  std::uint64_t index_limit = 0;           ///< most bytes that it may take; 0: no index
+};
+
+/// Bytes of the header that a snapshot remembers and compares.
+inline constexpr std::size_t kHeaderBytesKept = 4096;
+
+/// Reads the frame that starts at `frame_offset` of a file of `file_size` bytes. `frame_type` is
+/// what its header must say (0 contiguous, 1 sparse). Throws Error unless formats/cframe.md 8,
+/// points 1 to 3 and the positions of point 4 hold, and any b2nd metalayer fits the frame.
+FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
+                            std::int64_t file_size, std::uint8_t frame_type);
+
+/// Reads the map of the trailer again: a file may have thousands of vlmetalayers, so that a
+/// snapshot does not keep them. `info` and `early` are those of the frame's header. Throws Error.
+std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uint64_t frame_offset,
+                                              const FrameInfo& info, bool early);
+
+}  // namespace bloscfs::frame

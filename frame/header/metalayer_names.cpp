@@ -1,0 +1,26 @@
+#include "frame/header/metalayer_names.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "frame/header/cframe_format.hpp"
+#include "frame/python/python_indexes.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::array<std::string_view, 11> kKinds = {
+    "b2nd",       "caterva",   "b2embed", "b2dict",    "b2tree",      "vlarray",
+    "batcharray", "listarray", "b2o",     "LazyArray", "proxy-source"};
+
+}  // namespace
+
+bool says_what_it_is(std::string_view metalayer) {
+  return std::find(kKinds.begin(), kKinds.end(), metalayer) != kKinds.end();
+}
+
+bool holds_for_one_frame(std::string_view vlmetalayer) {
+  return vlmetalayer == kChecksumLayerName || vlmetalayer == kArrayIndexesLayer;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,148 @@
+#include "frame/header/msgpack_json.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace bloscfs::frame {
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+json hex_object(codec::Bytes bytes) {
+  return {{"hex", fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.end(), ""))}};
+}
+
+/// Builds the tree of one msgpack value and stops the parser, which recurses for each level and
+/// believes announced lengths, at the limits.
+class TreeBuilder : public nlohmann::json_sax<json> {
+ public:
+  json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t& value) override {
+    json shown = hex_object(value);
+    if (value.has_subtype()) shown["ext"] = static_cast<std::int8_t>(value.subtype());
+    return add(std::move(shown));
+  }
+  bool start_object(std::size_t /*size*/) override { return open(json::object()); }
+  bool start_array(std::size_t /*size*/) override { return open(json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& value) override {
+    keys_.back() = std::move(value);
+    return true;
+  }
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const nlohmann::detail::exception& /*error*/) override {
+    return false;
+  }
+
+ private:
+  json* place(json value) {
+    if (open_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    json& parent = *open_.back();
+    if (parent.is_object()) return &(parent[keys_.back()] = std::move(value));
+    parent.push_back(std::move(value));
+    return &parent.back();
+  }
+  bool add(json value) {
+    place(std::move(value));
+    return ++values_ <= kMaxMsgpackValues;
+  }
+  bool open(json empty) {
+    if (open_.size() >= kMaxMsgpackDepth) return false;
+    open_.push_back(place(std::move(empty)));
+    keys_.emplace_back();
+    return ++values_ <= kMaxMsgpackValues;
+  }
+  bool close() {
+    open_.pop_back();
+    keys_.pop_back();
+    return true;
+  }
+
+  json root_;
+  std::vector<json*> open_;  ///< parents of the next value; stable while their children grow
+  std::vector<std::string> keys_;
+  int values_ = 0;
+};
+
+/// True for what stands for a value that JSON does not have: hex_object(), with a type or without.
+bool is_mark(const ordered_json& value) {
+  const auto hex = value.find("hex");
+  if (hex == value.end() || !hex->is_string()) return false;
+  return value.size() == 1 || (value.size() == 2 && value.contains("ext"));
+}
+
+void check_says_what_it_is(const ordered_json& value) {
+  if (value.is_object() && is_mark(value))
+    throw std::runtime_error("an object of hex stands for bytes, which JSON does not have");
+  if (value.is_structured())
+    for (const ordered_json& inner : value) check_says_what_it_is(inner);
+}
+
+bool is_printable_text(codec::Bytes bytes) {
+  const auto is_control = [](std::uint8_t c) {
+    return (c < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+  };
+  if (std::any_of(bytes.begin(), bytes.end(), is_control)) return false;
+  try {
+    static_cast<void>(json(std::string(bytes.begin(), bytes.end())).dump());  // checks UTF-8
+    return true;
+  } catch (const json::type_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<json> msgpack_to_json(codec::Bytes bytes) {
+  TreeBuilder builder;
+  if (!json::sax_parse(bytes.begin(), bytes.end(), &builder, json::input_format_t::msgpack))
+    return std::nullopt;
+  return builder.take();
+}
+
+json metalayer_to_json(codec::Bytes bytes) {
+  if (auto decoded = msgpack_to_json(bytes)) return *std::move(decoded);
+  if (is_printable_text(bytes)) return std::string(bytes.begin(), bytes.end());
+  return hex_object(bytes);
+}
+
+std::vector<std::uint8_t> json_to_msgpack(codec::Bytes text) {
+  using Event = ordered_json::parse_event_t;
+  const auto check_depth = [](int depth, Event event, ordered_json&) {
+    const bool opens = event == Event::object_start || event == Event::array_start;
+    if (opens && depth >= kMaxMsgpackDepth) throw std::runtime_error("JSON is nested too deeply");
+    return true;
+  };
+  try {
+    const ordered_json value = ordered_json::parse(text.begin(), text.end(), check_depth);
+    check_says_what_it_is(value);
+    return ordered_json::to_msgpack(value);
+  } catch (const ordered_json::exception& error) {
+    const std::string_view message = error.what();  // "[json.exception.parse_error.101] parse ..."
+    throw std::runtime_error(std::string(message.substr(message.find("] ") + 2)));
+  }
+}
+
+std::string to_line(const json& value) {
+  return value.dump(-1, ' ', true, json::error_handler_t::replace);
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,67 @@
+#include "frame/open/open.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <system_error>
+
+#include <fcntl.h>
+
+#include "frame/bloscpack/bloscpack.hpp"
+#include "frame/cframe/cframe.hpp"
+#include "frame/header/frame_header.hpp"
+#include "frame/sframe/sframe.hpp"
+#include "frame/store/local_store.hpp"
+#include "frame/store/open_regular.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::size_t kMagicBytes = 16;
+
+}  // namespace
+
+std::optional<ContainerKind> recognise(Bytes first_bytes) {
+  if (has_frame_magic(first_bytes)) return ContainerKind::cframe;
+  if (has_bloscpack_magic(first_bytes)) return ContainerKind::bloscpack;
+  return std::nullopt;
+}
+
+std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
+  auto source = std::make_shared<FileSource>(std::move(fd), settings.counters, settings.read_limit);
+  std::array<std::uint8_t, kMagicBytes> first{};
+  const std::size_t got = source->read_at(settings.frame_offset, first);
+  const auto kind = recognise(Bytes(first).first(got));
+  if (!kind) return nullptr;
+  if (*kind == ContainerKind::bloscpack) return open_bloscpack(std::move(source), settings);
+  return open_cframe(std::move(source), settings);
+}
+
+std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings) {
+  auto files = open_sframe_files(make_local_store(std::move(directory), settings.counters));
+  if (!files) return nullptr;
+  std::array<std::uint8_t, offsetof(RawFrameStart, frame_type) + 1> first{};
+  const std::size_t got = files->index()->read_at(0, first);
+  if (got < first.size() || !has_frame_magic(first) || first.back() != 1) return nullptr;
+  return open_sframe(std::move(files));
+}
+
+std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings) {
+  const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat st {};
+  if (!place || ::fstat(place.get(), &st) != 0)
+    throw std::system_error(errno, std::generic_category());
+  if (S_ISDIR(st.st_mode)) {
+    UniqueFd directory(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory) throw std::system_error(errno, std::generic_category());
+    return open_directory(std::move(directory), settings);
+  }
+  UniqueFd fd = open_if_regular(place, O_RDONLY);
+  if (!fd) return nullptr;
+  OpenSettings named = settings;
+  named.name = path;
+  named.directory = AT_FDCWD;
+  return open_file(std::move(fd), named);
+}
+
+}  // namespace bloscfs::frame

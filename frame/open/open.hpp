@@ -1,0 +1,28 @@
+#pragma once
+// Recognises the kind of a container by its bytes and opens it; alone in knowing all kinds.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "frame/container/open_settings.hpp"
+#include "frame/container/snapshot.hpp"
+
+namespace bloscfs::frame {
+
+/// Kind of container that the first bytes of a regular file announce (its magic alone), if any.
+std::optional<ContainerKind> recognise(Bytes first_bytes);
+
+/// Opens a regular file whose first bytes announce a container. `fd` is open for reading.
+/// Returns null if they announce none. Throws Error if the container cannot be trusted.
+std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings);
+
+/// Opens a sparse frame. `directory` is an open directory. Returns null if it holds no
+/// chunks.b2frame with a frame header of type 1; throws Error if that frame cannot be trusted.
+std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings);
+
+/// Opens the container at a path, following symlinks; null if there is none there.
+/// Throws std::system_error, without the path, if it cannot be opened.
+std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings);
+
+}  // namespace bloscfs::frame

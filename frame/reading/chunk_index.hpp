@@ -1,0 +1,79 @@
+#pragma once
+// Index entries as places of chunks, for fixed-size and variable-size frames
+// (formats/cframe.md 4.1).
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "frame/container/frame_info.hpp"
+#include "frame/container/snapshot.hpp"
+#include "frame/stored/paged_table.hpp"
+
+namespace bloscfs::frame {
+
+/// What an entry's meaning depends on.
+struct IndexRules {
+  ContainerKind kind = ContainerKind::cframe;
+  std::uint64_t chunks_at = 0;   ///< file position that entries count from (cframe)
+  std::int64_t chunks_size = 0;  ///< bytes of the chunk area (cframe)
+  std::int64_t nbytes = 0;       ///< of the whole frame
+  std::int64_t nchunks = 0;
+  std::int32_t chunksize = 0;  ///< 0: variable
+};
+
+/// The special value that a negative entry stands for; none for entry >= 0.
+/// Throws Error for an entry that stands for nothing.
+codec::SpecialValue special_of_entry(std::int64_t entry);
+
+/// Place of the chunk that `entry` points at; its nbytes and content_offset are given.
+/// Throws Error(malformed) when it lies outside the chunk area.
+ChunkPlace place_of_entry(const IndexRules& rules, std::int64_t entry, std::int64_t number,
+                          std::int64_t content_offset, std::int32_t nbytes);
+
+/// Page of a fixed-size frame: sizes follow from the numbers.
+class FixedIndexPage final : public IndexPage {
+ public:
+  FixedIndexPage(const IndexRules& rules, TablePage page);
+  std::int64_t first_chunk() const override { return page_.first; }
+  std::int64_t chunk_count() const override {
+    return static_cast<std::int64_t>(page_.entries.size());
+  }
+  ChunkPlace place(std::int64_t chunk) const override;
+  std::int64_t chunk_at(std::int64_t content_offset) const override;
+  bool uniform_special() const override { return uniform_special_; }
+  std::optional<bool> uniform_hole() const override { return uniform_hole_; }
+  std::size_t memory() const override { return sizeof(*this) + page_.memory(); }
+
+ private:
+  IndexRules rules_;
+  TablePage page_;
+  bool uniform_special_;
+  std::optional<bool> uniform_hole_;
+};
+
+/// Page of a variable-size frame: where each of its chunks starts was read from the chunk headers.
+class VariableIndexPage final : public IndexPage {
+ public:
+  struct Entry {
+    std::int64_t value = 0;  ///< as in the index
+    std::int64_t content_offset = 0;
+    std::int32_t nbytes = 0;
+  };
+  VariableIndexPage(const IndexRules& rules, std::int64_t first, std::vector<Entry> entries);
+  std::int64_t first_chunk() const override { return first_; }
+  std::int64_t chunk_count() const override { return static_cast<std::int64_t>(entries_.size()); }
+  ChunkPlace place(std::int64_t chunk) const override;
+  std::int64_t chunk_at(std::int64_t content_offset) const override;
+  bool uniform_special() const override;
+  std::size_t memory() const override {
+    return sizeof(*this) + entries_.capacity() * sizeof(Entry);
+  }
+
+ private:
+  IndexRules rules_;
+  std::int64_t first_;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace bloscfs::frame

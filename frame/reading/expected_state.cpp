@@ -1,0 +1,74 @@
+#include "frame/reading/expected_state.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+namespace bloscfs::frame {
+namespace {
+
+/// A change within one tick of a coarse clock leaves the time of modification as it was.
+constexpr std::chrono::seconds kClockDoubt{2};
+
+bool is_recent(const FileStamp& stamp) {
+  const auto then = std::chrono::system_clock::now() - kClockDoubt;
+  return stamp.mtime_s >= std::chrono::system_clock::to_time_t(then);
+}
+
+}  // namespace
+
+void throw_stale(const std::string& name) {
+  throw std::system_error(ESTALE, std::generic_category(), name + ": changed by another program");
+}
+
+ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header)
+    : stamp_(stamp), header_(std::move(header)) {}
+
+bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset) const {
+  const std::lock_guard guard(mutex_);
+  if (overtaken_) return false;
+  if (!writing_) {
+    if (source.stamp() != stamp_) return false;
+    if (!is_recent(stamp_)) return true;
+  }
+  return has_header(source, frame_offset);
+}
+
+bool ExpectedState::has_header(const ByteSource& source, std::uint64_t frame_offset) const {
+  std::vector<std::uint8_t> now(header_.size());
+  return source.read_at(frame_offset, now) == now.size() && now == header_;
+}
+
+bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
+  const std::lock_guard guard(mutex_);
+  return stamp == stamp_;
+}
+
+void ExpectedState::begin_writing() {
+  const std::lock_guard guard(mutex_);
+  writing_ = true;
+}
+
+void ExpectedState::settle(const ByteSource& source) {
+  const std::lock_guard guard(mutex_);
+  stamp_ = source.stamp();
+  overtaken_ |= !has_header(source, 0);
+  writing_ = false;
+}
+
+void ExpectedState::replace_header(std::vector<std::uint8_t> header,
+                                   const std::function<void()>& replace) {
+  const std::lock_guard guard(mutex_);
+  replace();
+  header_ = std::move(header);
+}
+
+void ExpectedState::replace_file(std::vector<std::uint8_t> header,
+                                 const std::function<FileStamp()>& replace) {
+  const std::lock_guard guard(mutex_);
+  stamp_ = replace();
+  header_ = std::move(header);
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,52 @@
+#pragma once
+// The state that a frame is expected to be in. All snapshots of one writer share it: as long as
+// only that writer changes the frame, none of the states that they show has been overwritten.
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+/// Throws ESTALE.
+[[noreturn]] void throw_stale(const std::string& name);
+
+/// Thread-safe.
+class ExpectedState {
+ public:
+  /// `header` is the start of the file that holds the header.
+  ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header);
+
+  /// True if the file at `source` is as expected, as far as its stamp, or where that cannot tell,
+  /// its header says.
+  bool matches(const ByteSource& source, std::uint64_t frame_offset) const;
+  bool matches_stamp(const FileStamp& stamp) const;
+
+  // --- for the one writer
+
+  /// From now on until settle() only the header tells whether somebody else changed the file.
+  void begin_writing();
+  /// The file is as the writer has left it, and so is its stamp: unless its header tells that
+  /// somebody else has been at it meanwhile, which is then never forgotten.
+  void settle(const ByteSource& source);
+  /// Calls `replace`, which puts another header in place; nobody compares meanwhile. When it throws
+  /// the old one is still expected.
+  void replace_header(std::vector<std::uint8_t> header, const std::function<void()>& replace);
+  /// The same where a new file takes the old one's name; `replace` returns its stamp.
+  void replace_file(std::vector<std::uint8_t> header, const std::function<FileStamp()>& replace);
+
+ private:
+  bool has_header(const ByteSource& source, std::uint64_t frame_offset) const;
+
+  mutable std::mutex mutex_;
+  FileStamp stamp_;
+  std::vector<std::uint8_t> header_;
+  bool writing_ = false;
+  bool overtaken_ = false;  ///< somebody else has changed the file while it was written to
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,111 @@
+#pragma once
+// What contiguous and sparse frames have in common: the index, lazily opened chunks, checksums.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "frame/container/snapshot.hpp"
+#include "frame/header/frame_parts.hpp"
+#include "frame/reading/chunk_index.hpp"
+#include "frame/reading/expected_state.hpp"
+#include "frame/store/peer_lock.hpp"
+#include "frame/stored/paged_table.hpp"
+#include "frame/stored/stored_chunk.hpp"
+
+namespace bloscfs::frame {
+
+class FrameSnapshot : public Snapshot {
+ public:
+  bool unchanged() const final;
+  bool is_as_taken() const override;
+  std::vector<MetalayerEntry> vlmetalayers() const override;
+  bool has_chunk_map() const override { return info_.nchunks > 0; }
+  bool needs_chunk_map() const override { return info_.variable_chunks && info_.nchunks > 0; }
+  std::int64_t chunk_map_memory() const override;
+  std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
+                                                 codec::BlockDecoder& decoder) const override;
+  std::int64_t page_of_chunk(std::int64_t chunk, const ChunkMap* map) const override;
+  std::int64_t page_at(std::int64_t content_offset, const ChunkMap* map) const override;
+  std::int64_t page_memory(std::int64_t page, const ChunkMap* map) const override;
+  std::unique_ptr<const IndexPage> read_page(std::int64_t page, const ChunkMap* map,
+                                             codec::BlockDecoder& decoder) const override;
+  /// Throws Error when the index chunk's header is bad.
+  std::optional<codec::SpecialValue> all_chunks_special() const override;
+  OpenedChunk open_chunk(const ChunkPlace& place, std::size_t max_memory) const override;
+  void read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
+                   MutableBytes out) const override;
+  std::vector<std::uint64_t> recorded_checksums(std::int64_t first, std::int64_t count,
+                                                codec::BlockDecoder& decoder) const override;
+  std::size_t memory() const override;
+
+  /// Position of the frame in its file.
+  std::uint64_t frame_offset() const { return frame_offset_; }
+  /// The header, or its first 4 KiB, as it was at open.
+  Bytes header_bytes() const { return header_bytes_; }
+  /// The metalayer that makes the frame an array, if it is one.
+  std::optional<MetalayerEntry> array_metalayer() const;
+  /// The recorded checksums; null when the frame keeps none. Throws Error where they cannot be read
+  /// block by block in little memory.
+  std::shared_ptr<const PagedTable> checksums() const;
+  /// File position of the index chunk, and the most bytes that it may take; 0 when there is none.
+  StoredAt index_at() const { return {index_at_, index_limit_}; }
+  /// The index chunk; null when the frame has no contents. Throws Error.
+  std::shared_ptr<const PagedTable> index() const;
+  /// Place of the chunk that an index entry names. In a variable-size frame its nbytes and
+  /// content_offset are not known and 0. Throws Error(malformed).
+  ChunkPlace place_of(std::int64_t entry, std::int64_t number) const;
+  /// Header of a stored chunk. Throws Error.
+  codec::ChunkHeader read_header(const ChunkPlace& place) const;
+  /// What source() is, for what does not change while the frame has this state; may be in memory.
+  const std::shared_ptr<const ByteSource>& contents() const { return contents_; }
+  const std::shared_ptr<ExpectedState>& expected() const { return expected_; }
+
+ protected:
+  /// The file that holds a chunk.
+  struct ChunkFile {
+    std::shared_ptr<const ByteSource> source;
+    StoredAt at;
+    FileStamp stamp;  ///< empty unless the file holds this chunk alone
+  };
+
+  /// `expected` and `lock` may be null. The caller holds the lock since before it read `parts`.
+  FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
+                std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
+                std::shared_ptr<PeerLock> lock);
+  /// False if another program has said that it changes the frame.
+  bool is_left_alone() const {
+    return !peer_lock_ || peer_lock_->foreign_changes() == foreign_changes_;
+  }
+  PeerLock::Shared lock_shared() const { return PeerLock::Shared(peer_lock_); }
+
+  virtual ChunkFile chunk_file(const ChunkPlace& place) const = 0;
+
+ private:
+  IndexRules rules() const;
+  std::int64_t max_mapped_chunks() const;
+  /// The index chunk, the map's if there is one.
+  std::shared_ptr<const PagedTable> table_of(const ChunkMap* map) const;
+
+  std::uint64_t frame_offset_;
+  std::size_t copied_bytes_;
+  std::shared_ptr<const ByteSource> contents_;
+  std::uint64_t index_at_;
+  std::uint64_t index_limit_;
+  int entry_size_;
+  bool early_;              ///< the early layout
+  std::size_t first_read_;  ///< guess of what a chunk's header and block starts take
+  std::vector<std::uint8_t> header_bytes_;
+  std::shared_ptr<PeerLock> peer_lock_;
+  std::uint64_t foreign_changes_;
+  std::shared_ptr<ExpectedState> expected_;
+  std::optional<MetalayerEntry> checksum_layer_;
+};
+
+/// Reads the parts of a frame, again as long as its file changes meanwhile; after some attempts
+/// lets the error pass, or throws std::system_error(EIO). `stamp` is the state that was read.
+FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offset,
+                             std::uint8_t frame_type, FileStamp& stamp);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,108 @@
+#include "frame/sframe/sframe.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/header/sframe_format.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// True for a chunk file that is its owner's alone, who has not made the frame: who has made that
+/// may have put anybody's files into its directory.
+bool is_private_of_another(const ByteSource& chunk, const ByteSource& index) {
+  const auto of_chunk = chunk.readers();
+  if (!of_chunk || of_chunk->has_others) return false;
+  const auto of_index = index.readers();
+  return of_index && of_index->owner != of_chunk->owner;
+}
+
+class StoredFiles final : public SframeFiles {
+ public:
+  StoredFiles(std::shared_ptr<const StoreDirectory> directory,
+              std::shared_ptr<const ByteSource> index)
+      : directory_(std::move(directory)), index_(std::move(index)) {}
+
+  std::shared_ptr<const ByteSource> index() const override { return index_; }
+
+  std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const override {
+    const std::string name = chunk_file_name(number);
+    auto source = directory_->open_source(name);
+    if (!source) codec::throw_malformed(fmt::format("chunk file {} is missing", name));
+    if (is_private_of_another(*source, *index_))
+      throw std::system_error(EACCES, std::generic_category(),
+                              fmt::format("chunk file {} of another user", name));
+    return source;
+  }
+
+  std::optional<FileStamp> index_stamp() const override {
+    try {
+      return directory_->stamp(kSframeIndexName);
+    } catch (const std::system_error&) {
+      return std::nullopt;
+    }
+  }
+
+  std::shared_ptr<PeerLock> lock() const override {
+    return PeerLock::open(directory_->descriptor(), kSframeLockName);
+  }
+
+ private:
+  std::shared_ptr<const StoreDirectory> directory_;
+  std::shared_ptr<const ByteSource> index_;
+};
+
+class SframeSnapshot final : public FrameSnapshot {
+ public:
+  SframeSnapshot(FrameParts parts, std::shared_ptr<const SframeFiles> files, FileStamp stamp,
+                 std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock)
+      : FrameSnapshot(std::move(parts), files->index(), stamp, 0, std::move(expected),
+                      std::move(lock)),
+        files_(std::move(files)) {}
+
+  /// Numbers of chunk files are used again, so an index that somebody replaced makes what this one
+  /// says doubtful.
+  bool is_as_taken() const override {
+    if (!is_left_alone()) return false;
+    const auto named = files_->index_stamp();
+    if (!named || !expected()->matches_stamp(*named)) return false;
+    // A writer that shares `expected` replaces the file: that of an earlier state stays as it was.
+    return named->inode != stamp_.inode || expected()->matches(*source_, 0);
+  }
+
+ protected:
+  ChunkFile chunk_file(const ChunkPlace& place) const override {
+    auto source = files_->open_chunk(static_cast<std::uint32_t>(place.stored_offset));
+    const FileStamp stamp = source->stamp();
+    const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, stamp.size));
+    return {std::move(source), {0, std::min(place.stored_limit, size)}, stamp};
+  }
+
+ private:
+  std::shared_ptr<const SframeFiles> files_;
+};
+
+}  // namespace
+
+std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> files,
+                                           std::shared_ptr<ExpectedState> expected) {
+  std::shared_ptr<PeerLock> lock = files->lock();
+  const PeerLock::Shared shared(lock);
+  FileStamp stamp;
+  FrameParts parts = read_stable_parts(*files->index(), 0, 1, stamp);
+  return std::make_unique<SframeSnapshot>(std::move(parts), std::move(files), stamp,
+                                          std::move(expected), std::move(lock));
+}
+
+std::shared_ptr<const SframeFiles> open_sframe_files(
+    std::shared_ptr<const StoreDirectory> directory) {
+  auto index = directory->open_source(kSframeIndexName);
+  if (!index) return nullptr;
+  return std::make_shared<StoredFiles>(std::move(directory), std::move(index));
+}
+
+}  // namespace bloscfs::frame

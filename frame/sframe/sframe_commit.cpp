@@ -1,0 +1,230 @@
+#include "frame/sframe/sframe_commit.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/editing/frame_file.hpp"
+#include "frame/header/sframe_format.hpp"
+#include "frame/store/temporary_name.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Chunk files that are kept open until they are synced together.
+constexpr std::size_t kMaxUnsynced = 64;
+
+}  // namespace
+
+SframeCommit::SframeCommit(SframeState& state, ContainerLock lock)
+    : state_(state), lock_(std::move(lock)) {
+  if (state_.index) attributes_ = state_.index->attributes();
+  state_.in_transaction = true;
+}
+
+SframeCommit::~SframeCommit() {
+  if (finished_) return;
+  take_back();
+  state_.in_transaction = false;
+}
+
+void SframeCommit::remove_index_file() noexcept {
+  if (!index_) return;
+  index_.reset();
+  try {
+    state_.directory->unlink(index_name_);
+  } catch (const std::system_error&) {
+    // A temporary name stays behind, as after a crash.
+  }
+}
+
+void SframeCommit::take_back() noexcept {
+  if (published_) {
+    state_.broken = true;
+    return;
+  }
+  remove_index_file();
+  while (!files_.empty()) remove_chunk_file(*files_.begin());
+}
+
+std::shared_ptr<StoreFile> SframeCommit::create_chunk_file(std::uint32_t& number) {
+  for (;;) {
+    number = take_number(state_, decoder_);
+    try {
+      auto file =
+          state_.directory->create(chunk_file_name(number), state_.index ? 0600 : state_.mode);
+      files_.insert(number);
+      return file;
+    } catch (const std::system_error& error) {
+      if (error.code().value() != EEXIST) throw;
+    }
+  }
+}
+
+std::vector<std::int64_t> SframeCommit::store_chunks(std::span<const NumberedChunk> chunks) {
+  std::vector<std::int64_t> numbers;
+  try {
+    for (const NumberedChunk& chunk : chunks) numbers.push_back(store_chunk(chunk.stored));
+  } catch (const std::system_error&) {
+    for (const std::int64_t number : numbers) remove_chunk_file(static_cast<std::uint32_t>(number));
+    throw;
+  }
+  return numbers;
+}
+
+std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
+  std::uint32_t number = 0;
+  const auto file = create_chunk_file(number);
+  try {
+    file->write_at(0, stored);
+    if (state_.index) {
+      FileAttributes plain = attributes_;
+      plain.extended.clear();
+      plain.mode &= 0777;
+      file->set_attributes(plain);
+    }
+  } catch (const std::system_error&) {
+    remove_chunk_file(number);
+    throw;
+  }
+  unsynced_[number] = file;
+  bound_unsynced();
+  return number;
+}
+
+// So many files can be open at once. They go together: a flush for each would take longer than all
+// else where chunks are small.
+void SframeCommit::bound_unsynced() {
+  if (unsynced_.size() <= kMaxUnsynced) return;
+  try {
+    sync_chunk_files();
+  } catch (const std::system_error&) {
+    // They belong to earlier calls, so it is flush() that has to tell.
+    lost_chunks_ = true;
+  }
+}
+
+void SframeCommit::sync_chunk_files() {
+  std::vector<std::shared_ptr<StoreFile>> files;
+  for (auto& [number, file] : std::exchange(unsynced_, {})) files.push_back(std::move(file));
+  state_.directory->sync_files(files);
+}
+
+void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
+  unsynced_.erase(number);
+  files_.erase(number);
+  try {
+    state_.directory->unlink(chunk_file_name(number));
+  } catch (const std::system_error&) {
+    // A file without an entry does no harm.
+  }
+}
+
+void SframeCommit::discard_chunk(const PutChunk& chunk) {
+  remove_chunk_file(static_cast<std::uint32_t>(chunk.entry));
+}
+
+std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {
+  superseded_.clear();
+  std::int64_t size = 0;
+  edit.for_each_superseded(decoder_, [&](std::int64_t number, std::int64_t entry) {
+    if (entry < 0) return;
+    try {
+      const ChunkPlace place = edit.base()->place_of(entry, number);
+      superseded_.push_back(static_cast<std::uint32_t>(place.stored_offset));
+      size += edit.base()->read_header(place).cbytes;
+    } catch (const codec::Error&) {
+      // Of no file, or of one that is no chunk: it counts nothing.
+    }
+  });
+  return size;
+}
+
+void SframeCommit::write_index_file(const FrameEdit& edit) {
+  FrameTail tail(edit, decoder_);
+  if (edit.base()) info_.header_len = header_len_after(edit);
+  const auto index_at = static_cast<std::uint64_t>(info_.header_len);
+  std::uint64_t end = 0;
+  if (info_.nchunks > 0) {
+    EditedIndex entries(edit, decoder_);
+    end = index_at + tail.write_index(entries, *index_, index_at);
+    end = state_.lengths.next_unused(end + tail.trailer_len());
+    tail.write_trailer(*index_, end - tail.trailer_len());
+  } else {
+    end = write_empty_trailer(tail, *index_, index_at, state_.lengths);
+  }
+  info_.frame_len = static_cast<std::int64_t>(end);
+  if (edit.base()) {
+    header_ = write_header_after(edit, info_, tail.has_vlmetalayers(), *index_);
+  } else {
+    header_ = first_header(state_.planned, info_, tail.has_vlmetalayers());
+    index_->write_at(0, header_);
+  }
+}
+
+void SframeCommit::write(const FrameEdit& edit) {
+  remove_index_file();
+  info_ = edit.info();
+  std::int64_t cbytes = (edit.base() ? info_.cbytes : 0) - collect_superseded(edit);
+  for (const auto& [number, chunk] : edit.chunks()) cbytes += chunk.cbytes;
+  info_.cbytes = std::max<std::int64_t>(0, cbytes);
+  // While the frame is new there is no state that its final name would give away.
+  index_name_ = edit.base() ? temporary_name() : kSframeIndexName;
+  index_ = state_.directory->create(index_name_, edit.base() ? 0600 : state_.mode);
+  write_index_file(edit);
+  if (edit.base()) index_->set_attributes(attributes_);
+}
+
+void SframeCommit::flush() {
+  if (!published_) {
+    if (lost_chunks_) throw std::system_error(EIO, std::generic_category(), "sync of a chunk file");
+    sync_chunk_files();
+    index_->sync();
+  } else if (!state_.current) {
+    return;
+  }
+  state_.directory->sync();
+}
+
+FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
+  if (state_.current) {
+    if (!state_.current->unchanged())
+      throw std::system_error(ESTALE, std::generic_category(), "changed by another program");
+    // They may have been changed since this commit began.
+    const FileAttributes now = state_.index->attributes();
+    if (!now.same_but_times(attributes_)) index_->set_attributes(now);
+  }
+  if (times) index_->set_times(times->accessed, times->modified);
+  if (state_.current) {
+    state_.expected->replace_file(header_, [&] {
+      state_.directory->rename(index_name_, kSframeIndexName, RenameMode::replace);
+      published_ = true;
+      return index_->stamp();
+    });
+  }
+  published_ = true;
+  return index_->stamp();
+}
+
+std::shared_ptr<const Snapshot> SframeCommit::finish() {
+  finished_ = true;
+  state_.in_transaction = false;
+  state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+  state_.superseded.begin_state();
+  std::vector<std::uint32_t> own;
+  for (const std::uint32_t number : superseded_)
+    (state_.next_number && number >= state_.first_own ? own : state_.doubtful).push_back(number);
+  state_.superseded.add(std::move(own));
+  try {
+    open_current(state_);
+  } catch (...) {
+    state_.broken = true;
+    throw;
+  }
+  lock_ = {};
+  return state_.current;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,44 @@
+#pragma once
+// What a writer of a sparse frame knows of it between transactions.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "frame/container/frame_writer.hpp"
+#include "frame/editing/frame_space.hpp"
+#include "frame/editing/new_frame.hpp"
+#include "frame/editing/quarantine.hpp"
+#include "frame/reading/frame_snapshot.hpp"
+#include "frame/store/byte_store.hpp"
+
+namespace bloscfs::frame {
+
+struct SframeState {
+  explicit SframeState(const WriterSettings& writer_settings)
+      : settings(writer_settings), superseded(writer_settings.grace) {}
+
+  std::shared_ptr<StoreDirectory> directory;
+  WriterSettings settings;
+  std::shared_ptr<StoreFile> index;              ///< chunks.b2frame; null before the first commit
+  std::shared_ptr<const FrameSnapshot> current;  ///< null before the first commit
+  std::shared_ptr<ExpectedState> expected;       ///< null before the first commit
+  FrameLengths lengths;
+  Quarantine<std::uint32_t> superseded;  ///< numbers of chunk files
+  std::vector<std::uint32_t> doubtful;   ///< the same, where other entries may name the file, too
+  std::uint64_t first_own = 0;           ///< files from this number on are ours
+  std::optional<std::uint64_t> next_number;
+  NewFrame planned;  ///< a frame that does not exist yet
+  mode_t mode = 0666;
+  bool in_transaction = false;
+  bool broken = false;  ///< nobody knows which state is on disk
+};
+
+/// Opens chunks.b2frame as a snapshot of the writer and begins to watch it.
+void open_current(SframeState& state);
+
+/// A number that neither the index nor a file in the directory has.
+std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,285 @@
+#include "frame/store/local_store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <limits>
+#include <memory>
+#include <system_error>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "frame/store/ofd_lock.hpp"
+#include "frame/store/open_regular.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "frame/store/timed_lock.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// From this many files on one flush of the whole filesystem costs less than one each.
+constexpr std::size_t kSharedFlush = 8;
+constexpr mode_t kPrivileges = S_ISUID | S_ISGID;
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+/// Fifos do not block: a directory may hold anything.
+constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+
+void check(int result, const std::string& what) {
+  if (result != 0) throw_errno(errno, what);
+}
+
+off_t checked_offset(std::uint64_t offset) {
+  if (offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
+    throw std::system_error(EFBIG, std::generic_category(), "file offset");
+  return static_cast<off_t>(offset);
+}
+
+std::vector<std::string> extended_names(int fd) {
+  const ssize_t size = ::flistxattr(fd, nullptr, 0);
+  if (size <= 0) return {};
+  std::string list(static_cast<std::size_t>(size), '\0');
+  const ssize_t got = ::flistxattr(fd, list.data(), list.size());
+  if (got < 0) throw_errno(errno, "flistxattr");
+  list.resize(static_cast<std::size_t>(got));
+  std::vector<std::string> names;
+  for (std::size_t at = 0; at < list.size(); at += names.back().size() + 1)
+    names.emplace_back(list.c_str() + at);
+  return names;
+}
+
+/// What is left of a mode where the file has another group: its members get what others have. An
+/// access list says of them what it said of the old one, so that it goes, and with it all rights
+/// that it may have denied.
+mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended>& attributes) {
+  const bool has_list =
+      std::any_of(attributes.begin(), attributes.end(),
+                  [](const auto& attribute) { return attribute.name == kAccessList; });
+  if (has_list) return mode & ~mode_t{S_IRWXG | S_IRWXO};
+  return (mode & ~mode_t{S_IRWXG}) | ((mode & S_IRWXO) << 3);
+}
+
+/// True for errors that say "not here" or "not you" rather than "it went wrong".
+bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
+
+class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
+ public:
+  LocalFile(UniqueFd fd, SourceCounters* counters, Syncing syncing)
+      : source_(std::move(fd), counters), syncing_(syncing) {}
+
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
+    return source_.read_at(offset, out);
+  }
+  FileStamp stamp() const override { return source_.stamp(); }
+  std::optional<FileReaders> readers() const override { return source_.readers(); }
+
+  void write_at(std::uint64_t offset, Bytes bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t put = ::pwrite(fd(), bytes.data(), bytes.size(), checked_offset(offset));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0) throw_errno(errno, "pwrite");
+      offset += static_cast<std::uint64_t>(put);
+      bytes = bytes.subspan(static_cast<std::size_t>(put));
+    }
+  }
+
+  void truncate(std::uint64_t size) override {
+    check(::ftruncate(fd(), checked_offset(size)), "ftruncate");
+  }
+
+  void punch(std::uint64_t offset, std::uint64_t size) override {
+    const int result = ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                                   checked_offset(offset), checked_offset(size));
+    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno(errno, "fallocate");
+  }
+
+  void begin_sync() override {
+    if (syncing_ == Syncing::at_once) ::sync_file_range(fd(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  }
+
+  void sync() override {
+    if (syncing_ == Syncing::at_once) check(::fdatasync(fd()), "fdatasync");
+  }
+
+  std::uint64_t link_count() const override { return status_of(fd()).st_nlink; }
+
+  FileAttributes attributes() const override {
+    const struct stat st = status_of(fd());
+    FileAttributes result{st.st_uid,  st.st_gid,  st.st_mode & mode_t{07777},
+                          st.st_atim, st.st_mtim, {}};
+    for (const std::string& name : extended_names(fd())) {
+      std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
+      const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());
+      if (size < 0 && is_refusal(errno)) continue;
+      if (size < 0) throw_errno(errno, "fgetxattr " + name);
+      value.resize(static_cast<std::size_t>(size));
+      result.extended.push_back({name, std::move(value)});
+    }
+    return result;
+  }
+
+  void set_attributes(const FileAttributes& wanted) override {
+    set_owner(wanted.owner, wanted.group);
+    const struct stat now = status_of(fd());
+    const bool has_group = now.st_gid == wanted.group;
+    const bool is_theirs = now.st_uid == wanted.owner && has_group;
+    mode_t mode = is_theirs ? wanted.mode : wanted.mode & ~kPrivileges;
+    if (!has_group) mode = for_another_group(mode, wanted.extended);
+    check(::fchmod(fd(), mode), "fchmod");
+    const auto is_kept = [&](const std::string& name) { return has_group || name != kAccessList; };
+    for (const std::string& name : extended_names(fd())) {
+      const bool stays = is_kept(name) &&
+                         std::any_of(wanted.extended.begin(), wanted.extended.end(),
+                                     [&](const auto& attribute) { return attribute.name == name; });
+      if (!stays) ::fremovexattr(fd(), name.c_str());  // one that cannot go was given by the system
+    }
+    for (const FileAttributes::Extended& attribute : wanted.extended) {
+      if (!is_kept(attribute.name)) continue;
+      const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
+                                     attribute.value.size(), 0);
+      if (result != 0 && !is_refusal(errno)) throw_errno(errno, "fsetxattr " + attribute.name);
+    }
+    set_times(wanted.accessed, wanted.modified);
+  }
+
+  void set_times(const timespec& accessed, const timespec& modified) override {
+    const timespec times[2] = {accessed, modified};
+    check(::futimens(fd(), times), "futimens");
+  }
+
+  std::shared_ptr<void> lock() override {
+    // A lock for reading is nobody's of ours, and not waited for: who may only read a file must not
+    // keep others from writing to it.
+    auto state = OfdLock::held;
+    lock_until(LockPatience::end_of(kLockPatience), "another program's lock", [&] {
+      state = try_ofd_lock(fd(), OfdLocked::frame);
+      return state != OfdLock::held;
+    });
+    if (state != OfdLock::taken) return nullptr;
+    return {this,
+            [file = shared_from_this()](void*) { release_ofd_lock(file->fd(), OfdLocked::frame); }};
+  }
+
+  bool is_sole_user() const override {
+    // Who opens the file while the lease lasts makes the kernel send a signal, by default one that
+    // kills. This one is ignored unless handled.
+    if (::fcntl(fd(), F_SETSIG, SIGURG) != 0) return false;
+    if (::fcntl(fd(), F_SETLEASE, F_WRLCK) != 0) return false;
+    ::fcntl(fd(), F_SETLEASE, F_UNLCK);
+    return true;
+  }
+
+ private:
+  int fd() const { return source_.fd(); }
+
+  /// The group alone where the owner may not be given away.
+  void set_owner(uid_t owner, gid_t group) const {
+    if (::fchown(fd(), owner, group) == 0) return;
+    if (errno == EPERM && ::fchown(fd(), static_cast<uid_t>(-1), group) == 0) return;
+    if (errno != EPERM) throw_errno(errno, "fchown");
+  }
+
+  FileSource source_;
+  Syncing syncing_;
+};
+
+class LocalDirectory final : public StoreDirectory {
+ public:
+  LocalDirectory(UniqueFd fd, SourceCounters* counters, Syncing syncing)
+      : fd_(std::move(fd)), counters_(counters), syncing_(syncing) {}
+
+  std::shared_ptr<StoreFile> open(const std::string& name) override {
+    UniqueFd fd = open_regular_at(fd_.get(), name, O_RDWR);
+    if (!fd) throw std::system_error(stamp(name) ? EINVAL : ENOENT, std::generic_category(), name);
+    return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
+  }
+
+  std::shared_ptr<const ByteSource> open_source(const std::string& name) const override {
+    UniqueFd fd = open_regular_at(fd_.get(), name, O_RDONLY);
+    if (!fd) return nullptr;
+    return std::make_shared<FileSource>(std::move(fd), counters_);
+  }
+
+  std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
+    UniqueFd fd(::openat(fd_.get(), name.c_str(),
+                         O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags, mode));
+    if (!fd) throw_errno(errno, name);
+    return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
+  }
+
+  void rename(const std::string& from, const std::string& to, RenameMode mode) override {
+    const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE
+                           : mode == RenameMode::exchange ? RENAME_EXCHANGE
+                                                          : 0;
+    check(::renameat2(fd_.get(), from.c_str(), fd_.get(), to.c_str(), flags), from + " to " + to);
+  }
+
+  void unlink(const std::string& name) override {
+    check(::unlinkat(fd_.get(), name.c_str(), 0), name);
+  }
+
+  void make_directory(const std::string& name, mode_t mode) override {
+    check(::mkdirat(fd_.get(), name.c_str(), mode), name);
+  }
+
+  std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
+    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
+    if (!fd) throw_errno(errno, name);
+    return std::make_shared<LocalDirectory>(std::move(fd), counters_, syncing_);
+  }
+
+  std::optional<FileStamp> stamp(const std::string& name) const override {
+    struct stat st {};
+    if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
+    if (errno == ENOENT) return std::nullopt;
+    throw_errno(errno, name);
+  }
+
+  std::vector<std::string> names() const override {
+    // A description of its own: its position is not shared.
+    UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) throw_errno(errno, "open directory");
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
+    if (!stream) throw_errno(errno, "fdopendir");
+    fd.release();
+    std::vector<std::string> result;
+    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0)
+      result.emplace_back(entry->d_name);
+    if (errno != 0) throw_errno(errno, "readdir");
+    return result;
+  }
+
+  void sync() override {
+    if (syncing_ == Syncing::at_once) check(::fsync(fd_.get()), "fsync directory");
+  }
+  void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
+    if (syncing_ == Syncing::at_once && files.size() >= kSharedFlush)
+      return check(::syncfs(fd_.get()), "syncfs");
+    StoreDirectory::sync_files(files);
+  }
+  int descriptor() const override { return fd_.get(); }
+
+ private:
+  UniqueFd fd_;
+  SourceCounters* counters_;
+  Syncing syncing_;
+};
+
+}  // namespace
+
+std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
+                                                 Syncing syncing) {
+  return std::make_shared<LocalDirectory>(std::move(directory), counters, syncing);
+}
+
+std::shared_ptr<StoreFile> make_local_file(UniqueFd file) {
+  return std::make_shared<LocalFile>(std::move(file), nullptr, Syncing::at_once);
+}
+
+}  // namespace bloscfs::frame

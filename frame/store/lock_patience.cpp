@@ -1,0 +1,38 @@
+#include "frame/store/lock_patience.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+
+namespace bloscfs::frame {
+namespace {
+
+using Clock = LockPatience::Clock;
+
+constexpr int kPatientOnes = 2;
+constexpr std::chrono::seconds kLong{10};
+constexpr std::chrono::milliseconds kShort{500};
+
+std::atomic<int> waiting{0};
+
+thread_local Clock::time_point end = Clock::time_point::max();
+
+}  // namespace
+
+LockedByOthers::LockedByOthers(const char* what)
+    : std::system_error(ETIMEDOUT, std::generic_category(), what) {}
+
+CountedPatience::CountedPatience() : time_(++waiting <= kPatientOnes ? kLong : kShort) {}
+
+CountedPatience::~CountedPatience() { --waiting; }
+
+LockPatience::LockPatience(Clock::duration most) : outer_(end) { end = end_of(most); }
+
+LockPatience::~LockPatience() { end = outer_; }
+
+Clock::time_point LockPatience::end_of(Clock::duration most) {
+  const auto now = Clock::now();
+  return most < Clock::time_point::max() - now ? std::min(end, now + most) : end;
+}
+
+}  // namespace bloscfs::frame

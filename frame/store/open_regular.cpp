@@ -1,0 +1,35 @@
+#include "frame/store/open_regular.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+namespace bloscfs::frame {
+
+int open_quietly(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOATIME);
+  return fd < 0 && errno == EPERM ? ::open(path.c_str(), flags | O_CLOEXEC) : fd;
+}
+
+UniqueFd open_if_regular(const UniqueFd& place, int flags) {
+  struct stat st {};
+  if (::fstat(place.get(), &st) != 0)
+    throw std::system_error(errno, std::generic_category(), "fstat");
+  if (!S_ISREG(st.st_mode)) return {};
+  // Only so is it sure to be the file that was looked at.
+  const std::string path = "/proc/self/fd/" + std::to_string(place.get());
+  UniqueFd fd(open_quietly(path, flags));
+  if (!fd) throw std::system_error(errno, std::generic_category(), "open");
+  return fd;
+}
+
+UniqueFd open_regular_at(int directory, const std::string& name, int flags) {
+  const UniqueFd place(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (place) return open_if_regular(place, flags);
+  if (errno == ENOENT || errno == ENOTDIR) return {};
+  throw std::system_error(errno, std::generic_category(), name);
+}
+
+}  // namespace bloscfs::frame

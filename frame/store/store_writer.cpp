@@ -1,0 +1,60 @@
+#include "frame/store/store_writer.hpp"
+
+#include <algorithm>
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::size_t kBuffer = std::size_t{256} << 10;
+
+}  // namespace
+
+void StoreWriter::append(Bytes bytes) {
+  if (file_ == nullptr) {
+    position_ += bytes.size();
+    return;
+  }
+  if (buffer_.size() + bytes.size() > kBuffer) flush();
+  if (bytes.size() >= kBuffer) {
+    file_->write_at(position_, bytes);
+    position_ += bytes.size();
+    return;
+  }
+  buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
+}
+
+void StoreWriter::append_zeros(std::uint64_t count) {
+  const std::vector<std::uint8_t> zeros(
+      static_cast<std::size_t>(std::min<std::uint64_t>(count, kBuffer / 2)));
+  while (count > 0) {
+    const auto size = std::min<std::uint64_t>(count, zeros.size());
+    append(Bytes(zeros).first(static_cast<std::size_t>(size)));
+    count -= size;
+  }
+}
+
+void StoreWriter::copy(const ByteSource& source, std::uint64_t offset, std::uint64_t size) {
+  if (file_ == nullptr) {
+    position_ += size;
+    return;
+  }
+  std::vector<std::uint8_t> window(
+      static_cast<std::size_t>(std::min<std::uint64_t>(size, kBuffer)));
+  while (size > 0) {
+    const auto count = std::min<std::uint64_t>(size, window.size());
+    const MutableBytes part = MutableBytes(window).first(static_cast<std::size_t>(count));
+    source.read_exactly_at(offset, part, "copied bytes");
+    append(part);
+    offset += count;
+    size -= count;
+  }
+}
+
+void StoreWriter::flush() {
+  if (buffer_.empty()) return;
+  file_->write_at(position_, buffer_);
+  position_ += buffer_.size();
+  buffer_.clear();
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,31 @@
+#pragma once
+// Writes a stretch of a file from front to back in large pieces.
+
+#include <cstdint>
+#include <vector>
+
+#include "frame/store/byte_store.hpp"
+
+namespace bloscfs::frame {
+
+class StoreWriter {
+ public:
+  /// `file` is borrowed; null counts bytes only.
+  StoreWriter(StoreFile* file, std::uint64_t position) : file_(file), position_(position) {}
+
+  /// Where the next byte goes.
+  std::uint64_t position() const { return position_ + buffer_.size(); }
+  void append(Bytes bytes);
+  void append_zeros(std::uint64_t count);
+  /// Appends `size` bytes of a source. Throws Error(malformed) when that ends before.
+  void copy(const ByteSource& source, std::uint64_t offset, std::uint64_t size);
+  /// Writes what is buffered; without it nothing is promised to have been written.
+  void flush();
+
+ private:
+  StoreFile* file_;
+  std::uint64_t position_;
+  std::vector<std::uint8_t> buffer_;
+};
+
+}  // namespace bloscfs::frame

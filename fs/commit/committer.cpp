@@ -1,0 +1,333 @@
+#include "fs/commit/committer.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "frame/store/lock_patience.hpp"
+#include "fs/commit/content_commit.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/request_user.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// A closed file is committed after this time at the latest; others may join until then.
+constexpr std::chrono::seconds kGroupDelay{4};
+constexpr std::chrono::milliseconds kPoll{500};
+/// How often another program may change a file under the commits that one call asks for.
+constexpr int kMaxFollowed = 10;
+
+/// Dirty bytes of a file for which it pays to write another index behind them.
+constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
+
+/// Between tries to get what others have locked.
+class LockWait {
+ public:
+  /// False once the thread's patience has ended.
+  bool pause() {
+    if (Clock::now() >= end_) return false;
+    std::this_thread::sleep_for(pause_);
+    pause_ = std::min(2 * pause_, kLongestPause);
+    return true;
+  }
+
+ private:
+  using Clock = frame::LockPatience::Clock;
+  static constexpr std::chrono::milliseconds kLongestPause{50};
+
+  const Clock::time_point end_ = frame::LockPatience::end_of(frame::kLockPatience);
+  std::chrono::milliseconds pause_{1};
+};
+
+}  // namespace
+
+void Committer::start(Services services) {
+  services_ = std::move(services);
+  thread_ = std::thread([this] { work(); });
+  long_thread_ = std::thread([this] { work_at_long_ones(); });
+}
+
+void Committer::stop() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    wake_.notify_all();
+  }
+  if (thread_.joinable()) thread_.join();
+  if (long_thread_.joinable()) long_thread_.join();
+}
+
+void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
+  const MutexLock lock(mutex_);
+  const auto [entry, is_new] = dirty_.try_emplace(content.get());
+  if (is_new) entry->second = {content, std::move(owner), {}, {}, {}, {}, false, {}};
+}
+
+void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
+                      FairShare::Part descriptors) {
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(content.get());
+  if (entry == dirty_.end()) return;
+  // Not those of a mere reader in place of a writer's.
+  if (descriptors.amount() >= entry->second.descriptors.amount())
+    entry->second.descriptors = std::move(descriptors);
+  if (at_once) {
+    entry->second.due = Clock::now();
+    wake_.notify_all();
+  } else if (!entry->second.due) {
+    entry->second.due = Clock::now() + kGroupDelay;
+  }
+}
+
+bool Committer::hurry(uid_t user) {
+  const MutexLock lock(mutex_);
+  const auto now = Clock::now();
+  bool is_waited_for = false;
+  for (auto& [content, entry] : dirty_) {
+    if (!entry.descriptors || entry.descriptors.user() != user || !entry.due || entry.failure)
+      continue;
+    entry.due = std::min(*entry.due, now);
+    is_waited_for = true;
+  }
+  if (is_waited_for) wake_.notify_all();
+  return is_waited_for;
+}
+
+void Committer::press(bool all) {
+  const MutexLock lock(mutex_);
+  pressure_ = std::max(pressure_, all ? Pressure::all : Pressure::staging);
+  wake_.notify_all();
+}
+
+void Committer::drop(const Content& content) {
+  Entry dropped;  // destroyed after the lock is released
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(&content);
+  if (entry == dirty_.end()) return;
+  dropped = std::move(entry->second);
+  dirty_.erase(entry);
+}
+
+Committer::Contents Committer::due_contents(Pressure pressure) {
+  const MutexLock lock(mutex_);
+  const auto now = Clock::now();
+  Contents due;
+  for (const auto& [content, entry] : dirty_)
+    if (!entry.is_aside && ((entry.due && *entry.due <= now) ||
+                            (pressure == Pressure::all && !content->can_be_staged(0))))
+      due.push_back(entry.content);
+  return due;
+}
+
+bool Committer::stage(std::size_t least_dirty) {
+  bool goes_on = false;
+  for (const auto& content : all_contents()) {
+    if (!content->can_be_staged(least_dirty)) continue;
+    const CommitFailure failure = stage(content);
+    if (failure.code)
+      settle(content, failure);
+    else if (services_.ended)
+      services_.ended(content->user(), {});
+    goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
+  }
+  return goes_on;
+}
+
+CommitFailure Committer::stage(const std::shared_ptr<Content>& content) {
+  const bool was_orphan = content->is_orphan();
+  const std::uint64_t epoch = content->epoch();
+  CommitFailure failure;
+  try {
+    ContentCommit commit(content, CommitKind::staged);
+    if (!commit.empty()) commit.stage();
+    return {};
+  } catch (const std::exception& error) {
+    failure = failure_of(error);
+  }
+  // Removed in the midst of it: the writer who wants the memory asks again.
+  if (content->is_orphan() != was_orphan || follow(content, epoch, failure, IfBeingWritten::fail))
+    return {};
+  note_failure(*content, failure);
+  return failure;
+}
+
+Committer::Contents Committer::all_contents() {
+  const MutexLock lock(mutex_);
+  Contents all;
+  for (const auto& [content, entry] : dirty_) all.push_back(entry.content);
+  return all;
+}
+
+void Committer::work() {
+  const frame::LockPatience none(std::chrono::seconds(0));
+  while (true) {
+    Pressure pressure = Pressure::none;
+    {
+      const MutexLock lock(mutex_);
+      if (pressure_ == Pressure::none && !stopping_) wake_.wait_for(mutex_, kPoll);
+      if (stopping_) return;
+      pressure = std::exchange(pressure_, Pressure::none);
+    }
+    if (pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging))
+      press(false);
+    commit_in_batches(due_contents(pressure), LongOnes::set_aside);
+  }
+}
+
+void Committer::set_aside(const std::shared_ptr<Content>& content) {
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(content.get());
+  if (entry == dirty_.end() || std::exchange(entry->second.is_aside, true)) return;
+  long_ones_.push_back(content);
+  wake_.notify_all();
+}
+
+void Committer::work_at_long_ones() {
+  const frame::LockPatience none(std::chrono::seconds(0));
+  for (;;) {
+    std::shared_ptr<Content> content;
+    {
+      const MutexLock lock(mutex_);
+      while (long_ones_.empty() && !stopping_) wake_.wait(mutex_);
+      if (stopping_) return;
+      content = std::move(long_ones_.front());
+      long_ones_.pop_front();
+    }
+    commit_now(content, IfBeingWritten::fail);
+    const MutexLock lock(mutex_);
+    if (const auto entry = dirty_.find(content.get()); entry != dirty_.end())
+      entry->second.is_aside = false;
+  }
+}
+
+void Committer::note_failure(Content& content, CommitFailure& failure) {
+  if (failure.obstacle == Obstacle::locked && is_locked_for_long(content))
+    failure.obstacle = Obstacle::none;
+  if (failure.code && failure.obstacle == Obstacle::none) content.remember_error(failure.code);
+}
+
+bool Committer::is_locked_for_long(const Content& content) {
+  const MutexLock lock(mutex_);
+  const auto entry = dirty_.find(&content);
+  if (entry == dirty_.end()) return false;
+  std::optional<Clock::time_point>& since = entry->second.locked_since;
+  if (!since) since = Clock::now();
+  return Clock::now() - *since >= frame::kLockPatience;
+}
+
+void Committer::settle(const std::shared_ptr<Content>& content, const CommitFailure& failure) {
+  const std::error_code error = failure.code;
+  const bool is_told = failure.obstacle != Obstacle::locked;
+  if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
+  {
+    Entry done;  // destroyed after the lock is released
+    const MutexLock lock(mutex_);
+    const auto entry = dirty_.find(content.get());
+    const std::error_code told = entry == dirty_.end() || !is_told
+                                     ? std::error_code()
+                                     : std::exchange(entry->second.told, error);
+    // It is tried again every few seconds.
+    const RequestUser on_whose_account(content->user());
+    if (error && is_told && told != error)
+      log::error(fmt::format("a commit failed: {}", failure.text));
+    if (entry != dirty_.end()) {
+      entry->second.failure = error;
+      if (is_told) entry->second.locked_since.reset();
+      if (error)
+        entry->second.due = Clock::now() + kGroupDelay;
+      else if (!content->needs_commit()) {
+        done = std::move(entry->second);
+        dirty_.erase(entry);
+      } else if (content->has_writers()) {
+        entry->second.due.reset();
+      } else {
+        // Something happened to it meanwhile: nobody will close it again.
+        entry->second.due = Clock::now();
+      }
+    }
+  }
+  if (is_told && services_.ended) services_.ended(content->user(), error);
+}
+
+bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                       CommitFailure& failure, IfBeingWritten unfinished) {
+  try {
+    return services_.follow(content, unfinished) || content->epoch() != epoch;
+  } catch (const std::exception& error) {
+    failure = failure_of(error);
+    return false;
+  }
+}
+
+void Committer::commit(const Contents& contents) {
+  const std::error_code error = contents.size() == 1
+                                    ? commit_now(contents.front(), IfBeingWritten::wait)
+                                    : commit_in_batches(contents, LongOnes::wait);
+  if (error) throw std::system_error(error, "commit");
+}
+
+std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
+                                      IfBeingWritten unfinished) {
+  CommitFailure failure;
+  bool goes_on = true;
+  LockWait wait;
+  for (int tries = 0; goes_on; tries++) {
+    const std::uint64_t epoch = content->epoch();
+    {
+      // Nothing is held while somebody's lock is waited for.
+      const frame::LockPatience none(std::chrono::seconds(0));
+      failure = announce(*content);
+      if (!try_commit(content, failure)) return {};
+    }
+    if (failure.obstacle == Obstacle::locked) {
+      goes_on = wait.pause();
+      tries--;
+    } else {
+      goes_on = asks_again(failure) ||
+                (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
+    }
+  }
+  if (unfinished == IfBeingWritten::fail) note_failure(*content, failure);
+  settle(content, failure);
+  return failure.code;
+}
+
+bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure) {
+  try {
+    ContentCommit commit(content, CommitKind::alone);
+    if (commit.empty()) return false;
+    if (failure.code) return true;
+    commit.write();
+    commit.flush();
+    commit.publish();
+    commit.flush();
+    commit.finish();
+  } catch (const std::exception& error) {
+    failure = failure_of(*content, error);
+  }
+  return true;
+}
+
+void Committer::commit_all() {
+  const frame::LockPatience for_all(frame::kLockPatience);
+  commit_in_batches(all_contents(), LongOnes::wait);
+  // What has failed, and files that were handed the attributes of others meanwhile.
+  std::error_code first_error;
+  for (const auto& content : all_contents()) {
+    const std::error_code error = commit_now(content, IfBeingWritten::wait);
+    if (error && !first_error) first_error = error;
+  }
+  if (first_error) throw std::system_error(first_error, "commit");
+}
+
+std::vector<Committer::Uncommitted> Committer::uncommitted() {
+  const MutexLock lock(mutex_);
+  std::vector<Uncommitted> left;
+  for (const auto& [content, entry] : dirty_)
+    if (content->needs_commit()) left.push_back({entry.content, entry.failure});
+  return left;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,148 @@
+#pragma once
+// When changed files are committed: soon after they are closed, when someone asks for it, and when
+// too much is dirty.
+
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "fs/commit/commit_failure.hpp"
+#include "fs/content/content.hpp"
+#include "fs/support/fair_share.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+class ContentCommit;
+
+/// Thread-safe. One file's trouble is that file's: what commits files of all waits for no lock of
+/// another program, but sets such a file aside for a few seconds. Only who asks for a commit waits.
+class Committer {
+ public:
+  explicit Committer(Stats& stats) : stats_(stats) {}
+  /// Does not commit what is still dirty: see commit_all().
+  ~Committer() { stop(); }
+  Committer(const Committer&) = delete;
+  Committer& operator=(const Committer&) = delete;
+
+  struct Services {
+    /// Hears of the outcome of each commit of a file that counts to that user.
+    std::function<void(uid_t user, const std::error_code&)> ended;
+    /// Makes all of SOURCE's filesystem durable, where that is cheaper than file by file.
+    std::function<void()> sync_all;
+    /// Asked when a commit has failed, or has ended: true if another program had changed the file,
+    /// and the content has gone on from what is there now. A commit is never tried again on a state
+    /// that is gone.
+    std::function<bool(const std::shared_ptr<Content>&, IfBeingWritten)> follow =
+        [](const auto&, IfBeingWritten) { return false; };
+    /// Files that are committed together, at most.
+    std::size_t batch = 256;
+  };
+  /// Starts the thread that commits in the background.
+  void start(Services services);
+  void stop();
+
+  /// The content has something to commit, and `owner` lives until that is done.
+  void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
+  /// Its file was closed: it is committed within a few seconds, or `at_once`. `descriptors`, of who
+  /// has closed it, are given back when it has nothing to commit any more.
+  void queue(const std::shared_ptr<Content>& content, bool at_once,
+             FairShare::Part descriptors = {});
+  /// Commits what that user has closed as soon as possible. False if none of it waits but files
+  /// whose commit has failed.
+  bool hurry(uid_t user) EXCLUDES(mutex_);
+  /// Makes room in memory as soon as possible: new files that are being written are staged, and if
+  /// `all`, everything else is committed.
+  void press(bool all);
+  /// Forgets a content that nobody will ask for any more.
+  void drop(const Content& content);
+
+  using Contents = std::vector<std::shared_ptr<Content>>;
+
+  /// Commits now. Throws what went wrong; what is concerned is then still dirty.
+  void commit(const Contents& contents);
+  /// Commits all that is dirty. Throws the first error that stayed after trying all.
+  void commit_all();
+  struct Uncommitted {
+    std::shared_ptr<Content> content;
+    std::error_code failure;
+  };
+  /// What still is dirty, and what the last try failed with.
+  std::vector<Uncommitted> uncommitted() EXCLUDES(mutex_);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Entry {
+    std::shared_ptr<Content> content;
+    std::shared_ptr<const void> owner;
+    std::optional<Clock::time_point> due;
+    std::error_code failure;                        ///< of the last try
+    std::error_code told;                           ///< the failure that the log has
+    std::optional<Clock::time_point> locked_since;  ///< while nothing but locks is in the way
+    bool is_aside = false;                          ///< for the thread that makes long commits
+    FairShare::Part descriptors;                    ///< of a file that was closed
+  };
+
+  void work();
+  enum class Pressure { none, staging, all };
+  Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
+  /// A step for each content that has so much. True if one has enough for another step.
+  bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
+  CommitFailure stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
+  Contents all_contents() EXCLUDES(mutex_);
+  struct Batch {
+    std::vector<std::unique_ptr<ContentCommit>> commits;  ///< null where one was given up
+    std::error_code first_error;
+    Contents again;           ///< renamed meanwhile, or not to be waited for with the others
+    bool sets_aside = false;  ///< what takes long is another thread's
+  };
+  enum class LongOnes { wait, set_aside };
+  std::error_code commit_batch(const Contents& contents, LongOnes long_ones);
+  /// Each batch is closed before the next one, unless others have it open.
+  std::error_code commit_in_batches(Contents contents, LongOnes long_ones);
+  void set_aside(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
+  void work_at_long_ones() EXCLUDES(mutex_);
+  std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
+  CommitFailure announce(Content& content);
+  void commit_together(Batch& batch, const Contents& contents) EXCLUDES(batch_mutex_);
+  void begin(Batch& batch, const std::shared_ptr<Content>& content,
+             const CommitFailure& announcing);
+  void run(Batch& batch, void (ContentCommit::*step)());
+  void flush(Batch& batch);
+  void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
+  void set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                const CommitFailure& failure);
+  void conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure failure,
+                Batch& batch);
+  /// False if there was nothing to commit.
+  static bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
+  /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
+  /// it may be committed again. What keeps it from that takes the failure's place.
+  bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure,
+              IfBeingWritten unfinished);
+  /// A commit has failed, or not, that nobody waits for: who uses the file is told later, and of
+  /// locks when they have lasted.
+  void note_failure(Content& content, CommitFailure& failure) EXCLUDES(mutex_);
+  bool is_locked_for_long(const Content& content) EXCLUDES(mutex_);
+  void settle(const std::shared_ptr<Content>& content, const CommitFailure& failure);
+
+  Stats& stats_;
+  Services services_;
+  std::thread thread_, long_thread_;
+  Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
+  Mutex mutex_;
+  CondVar wake_;
+  std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
+  std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
+  Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,142 @@
+// Files that are committed together, so that they share their flushes.
+
+#include <algorithm>
+#include <iterator>
+
+#include "frame/store/lock_patience.hpp"
+#include "fs/commit/committer.hpp"
+#include "fs/commit/content_commit.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// From this many files on one flush of the whole filesystem costs less than one each.
+constexpr std::size_t kSharedFlush = 4;
+
+}  // namespace
+
+/// May commit other files, so that nothing of these may be held.
+CommitFailure Committer::announce(Content& content) {
+  try {
+    content.announce_change();
+    return {};
+  } catch (const std::exception& error) {
+    return failure_of(content, error);
+  }
+}
+
+std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_ones) {
+  Batch batch;
+  batch.sets_aside = long_ones == LongOnes::set_aside;
+  commit_together(batch, contents);
+  for (const auto& content : batch.again) {
+    const std::error_code error = commit_now(content, IfBeingWritten::fail);
+    if (error && !batch.first_error) batch.first_error = error;
+  }
+  return batch.first_error;
+}
+
+void Committer::commit_together(Batch& batch, const Contents& contents) {
+  const frame::LockPatience none(std::chrono::seconds(0));
+  std::vector<CommitFailure> failures;
+  for (const auto& content : contents) failures.push_back(announce(*content));
+  const MutexLock batch_lock(batch_mutex_);
+  for (std::size_t i = 0; i < contents.size(); i++) begin(batch, contents[i], failures[i]);
+  run(batch, &ContentCommit::write);
+  flush(batch);
+  run(batch, &ContentCommit::publish);
+  flush(batch);
+  run(batch, &ContentCommit::finish);
+  for (auto& commit : batch.commits) {
+    if (!commit) continue;
+    const std::shared_ptr<Content> content = commit->content();
+    const std::uint64_t epoch = commit->epoch();
+    commit.reset();
+    conclude(content, epoch, {}, batch);
+  }
+}
+
+void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content,
+                      const CommitFailure& announcing) {
+  const std::uint64_t epoch = content->epoch();
+  std::unique_ptr<ContentCommit> commit;
+  try {
+    commit = std::make_unique<ContentCommit>(content, CommitKind::grouped);
+  } catch (const frame::LockedByOthers& error) {
+    return set_back(batch, content, epoch, failure_of(*content, error));
+  }
+  if (announcing.code) {
+    give_up(batch, commit, announcing);
+  } else if (!commit->empty()) {
+    batch.commits.push_back(std::move(commit));
+  } else {
+    commit.reset();
+    settle(content, {});
+  }
+}
+
+void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
+  for (auto& commit : batch.commits) {
+    if (!commit) continue;
+    try {
+      ((*commit).*step)();
+    } catch (const std::exception& error) {
+      give_up(batch, commit, failure_of(*commit->content(), error));
+    }
+  }
+}
+
+void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
+                        const CommitFailure& failure) {
+  const std::shared_ptr<Content> content = commit->content();
+  const std::uint64_t epoch = commit->epoch();
+  commit.reset();
+  set_back(batch, content, epoch, failure);
+}
+
+void Committer::set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                         const CommitFailure& failure) {
+  const bool must_wait = failure.obstacle == Obstacle::locked && !batch.sets_aside;
+  if (failure.obstacle == Obstacle::long_work && batch.sets_aside)
+    set_aside(content);
+  else if (must_wait || asks_again(failure))
+    batch.again.push_back(content);
+  else
+    conclude(content, epoch, failure, batch);
+}
+
+/// A commit that has ended, well or not.
+void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch,
+                         CommitFailure failure, Batch& batch) {
+  if (failure.obstacle != Obstacle::locked && follow(content, epoch, failure, IfBeingWritten::fail))
+    return batch.again.push_back(content);
+  note_failure(*content, failure);
+  settle(content, failure);
+  if (!batch.first_error) batch.first_error = failure.code;
+}
+
+void Committer::flush(Batch& batch) {
+  if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
+  try {
+    services_.sync_all();
+    run(batch, &ContentCommit::flushed);
+  } catch (const std::system_error& error) {
+    for (auto& commit : batch.commits)
+      if (commit) give_up(batch, commit, failure_of(error));
+  }
+}
+
+std::error_code Committer::commit_in_batches(Contents contents, LongOnes long_ones) {
+  std::error_code first_error;
+  while (!contents.empty()) {
+    const std::size_t count = std::min(services_.batch, contents.size());
+    const auto first = contents.end() - static_cast<std::ptrdiff_t>(count);
+    const Contents batch(std::make_move_iterator(first), std::make_move_iterator(contents.end()));
+    contents.resize(contents.size() - count);
+    const std::error_code error = commit_batch(batch, long_ones);
+    if (error && !first_error) first_error = error;
+  }
+  return first_error;
+}
+
+}  // namespace bloscfs::fs

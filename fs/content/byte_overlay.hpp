@@ -1,0 +1,78 @@
+#pragma once
+// Bytes that were written over a file and are not committed yet, by position in the file.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "codec/bytes.hpp"
+#include "codec/chunk.hpp"
+#include "fs/support/cell_memory.hpp"
+
+namespace bloscfs::fs {
+
+/// Bytes and ranges of zeros that hide what is below them. Not thread-safe.
+class ByteOverlay {
+ public:
+  /// Written bytes are kept in extents that do not cross multiples of `cell_size`.
+  explicit ByteOverlay(std::int64_t cell_size) : cell_size_(cell_size) {}
+
+  void write(std::int64_t offset, codec::Bytes bytes);
+  /// The same; takes the memory over where the bytes are a whole cell, or the first of one.
+  void write(std::int64_t offset, CellBytes& bytes);
+  /// Makes a range read as zeros, whatever its size, at the cost of an entry.
+  void zero(std::int64_t offset, std::int64_t size);
+  /// Forgets everything from `size` on.
+  void truncate(std::int64_t size);
+  /// Puts all that `upper` has over this overlay.
+  void merge(const ByteOverlay& upper);
+  /// Takes out all ranges of zeros, and of the written bytes those that come first, until they are
+  /// `least` or more.
+  ByteOverlay split_off_first(std::size_t least);
+
+  bool empty() const { return extents_.empty() && zeros_.empty(); }
+  /// Bytes of memory that the overlay takes, its own tables included.
+  std::size_t memory() const { return memory_; }
+
+  /// Puts what the overlay has of [offset, offset + out.size()) into `out`.
+  void apply(std::int64_t offset, codec::MutableBytes out) const;
+  bool touches(std::int64_t offset, std::int64_t size) const;
+  /// The first written byte from `offset` on.
+  std::optional<std::int64_t> next_written(std::int64_t offset) const;
+  /// `offset`, or the end of the range of zeros that it is in. What was written may lie over that.
+  std::int64_t end_of_zeros(std::int64_t offset) const;
+  /// The range's bytes where one extent has all of them, else nothing. Valid until the next change.
+  codec::Bytes extent(std::int64_t offset, std::int64_t size) const;
+
+  /// A written extent, or a range of zeros where `bytes` is null.
+  struct Part {
+    std::int64_t offset;
+    std::int64_t size;
+    const std::uint8_t* bytes;
+  };
+  /// Calls visit(part) for what the overlay has of a range: zeros first, then the extents that lie
+  /// over them, each in ascending order.
+  void for_each(std::int64_t offset, std::int64_t size,
+                const std::function<void(const Part&)>& visit) const;
+
+ private:
+  using Extents = std::map<std::int64_t, CellBytes>;
+  using Zeros = std::map<std::int64_t, std::int64_t>;  ///< begin to end; disjoint, not adjacent
+
+  void write_in_cell(std::int64_t offset, codec::Bytes bytes, std::int64_t cell_end);
+  Extents::iterator extent_to_grow(std::int64_t offset, std::int64_t cell_begin);
+  void remove_extents(std::int64_t begin, std::int64_t end);
+  void grow(CellBytes& bytes, std::size_t size, std::size_t limit);
+  Extents::iterator erase(Extents::iterator extent);
+  Extents::const_iterator first_extent(std::int64_t offset) const;
+  Zeros::const_iterator first_zeros(std::int64_t offset) const;
+
+  std::int64_t cell_size_;
+  Extents extents_;
+  Zeros zeros_;
+  std::size_t memory_ = 0;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,339 @@
+#include "fs/content/content.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/content/patient_lock.hpp"
+#include "fs/support/timestamps.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+/// Bytes that a commit remembers of one chunk, or part of one, that it changes.
+constexpr std::size_t kPieceCost = 160;
+/// Of larger pieces that is little.
+constexpr std::size_t kLargePiece = 4096;
+
+/// What a change of neighbouring bytes may be cut into; 0 where that is large.
+std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape) {
+  std::int64_t piece = info.chunksize;
+  if (shape.blocked && !info.array->blockshape.empty())
+    piece = std::int64_t{info.array->blockshape.back()} * info.typesize;
+  return piece > 0 && static_cast<std::size_t>(piece) < kLargePiece
+             ? static_cast<std::size_t>(piece)
+             : 0;
+}
+
+}  // namespace
+
+void Content::Layer::apply(std::int64_t offset, codec::MutableBytes out) const {
+  const std::int64_t end = offset + static_cast<std::int64_t>(out.size());
+  if (end > lower_end) {
+    const std::int64_t from = std::max(offset, lower_end);
+    std::memset(out.data() + (from - offset), 0, static_cast<std::size_t>(end - from));
+  }
+  bytes.apply(offset, out);
+}
+
+void Content::Layer::merge(const Layer& upper) {
+  if (upper.lower_end < lower_end) lower_end = upper.lower_end;
+  bytes.truncate(upper.lower_end);
+  bytes.merge(upper.bytes);
+  for (const auto& [name, value] : upper.metalayers) metalayers[name] = value;
+}
+
+Content::Layer Content::Layer::split_off_first(std::size_t least) {
+  Layer first;
+  first.bytes = bytes.split_off_first(least);
+  first.lower_end = std::exchange(lower_end, Layer().lower_end);
+  first.metalayers = std::exchange(metalayers, {});
+  return first;
+}
+
+Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
+    : services_(services), id_(services.next_id++) {
+  const WriteLock lock(mutex_);
+  set_view(std::move(snapshot));
+  size_ = view_->size();
+}
+
+Content::Content(ContentServices services, const timespec& created)
+    : services_(services), id_(services.next_id++) {
+  const WriteLock lock(mutex_);
+  changed_ = modified_ = accessed_ = created;
+  view_is_settled_ = false;
+  is_new_ = true;
+}
+
+Content::~Content() {
+  services_.budget.change(user_, accounted_, 0);
+  services_.cache.charge(charged_, 0);
+}
+
+void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
+  snapshot_ = std::move(snapshot);
+  snapshot_number_ = services_.next_id++;
+  view_ = std::make_unique<const FileView>(
+      view_shape(snapshot_->info(), services_.raw),
+      FrameReader(snapshot_, id_, services_.next_id++, services_.cache, services_.stats,
+                  services_.reader));
+  piece_ = smallest_piece(snapshot_->info(), view_->shape());
+}
+
+// --- reading
+
+std::int64_t Content::size() const {
+  const ReadLock lock(mutex_);
+  return size_;
+}
+
+LogicalAttributes Content::attributes() const {
+  const ReadLock lock(mutex_);
+  return {size_, accessed_, modified_, changed_};
+}
+
+std::shared_ptr<const frame::Snapshot> Content::snapshot() const {
+  const ReadLock lock(mutex_);
+  return snapshot_;
+}
+
+std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> Content::numbered_snapshot()
+    const {
+  const ReadLock lock(mutex_);
+  return {snapshot_, snapshot_number_};
+}
+
+std::int64_t Content::committed_size() const { return view_ ? view_->size() : 0; }
+
+bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
+  return !live_.hides(offset, size) && !(frozen_ && frozen_->hides(offset, size)) &&
+         offset + size <= committed_size();
+}
+
+void Content::read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
+                             codec::MutableBytes out) {
+  const auto wanted = static_cast<std::int64_t>(out.size());
+  const std::int64_t size = view == nullptr ? 0 : std::min(view->size(), end);
+  const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
+  if (there > 0) {
+    ReplyData data;
+    view->read(offset, there, data);
+    data.copy_to(out.first(static_cast<std::size_t>(there)));
+  }
+  std::fill(out.begin() + there, out.end(), std::uint8_t{0});
+}
+
+std::shared_lock<SharedMutex> Content::keep_view() const {
+  std::shared_lock lock(reading_, std::try_to_lock);
+  if (!lock) {
+    TurnAtNeed::need();
+    lock.lock();
+  }
+  return lock;
+}
+
+void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
+                   std::optional<std::uint64_t> epoch) const {
+  const auto kept = keep_view();
+  const FileView* view = nullptr;
+  bool untouched = false;
+  std::int64_t lower_end = 0;
+  {
+    const ReadLock lock(mutex_);
+    if (epoch && *epoch != epoch_) throw_errno(EIO, "source was changed while in use");
+    size = std::min(size, size_ - std::min(offset, size_));
+    if (size <= 0) return;
+    view = view_.get();
+    untouched = is_untouched(offset, size);
+    lower_end = frozen_ ? std::min(frozen_->lower_end, live_.lower_end) : live_.lower_end;
+  }
+  // A header without what it promises is of no use.
+  if (view != nullptr) view->require_contents();
+  if (untouched) return view->read(offset, size, out);
+  const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
+  read_committed(view, lower_end, offset, bytes);
+  // What was written or cut off meanwhile is read as it is now.
+  const ReadLock lock(mutex_);
+  if (frozen_) frozen_->apply(offset, bytes);
+  live_.apply(offset, bytes);
+}
+
+void Content::prefetch(std::int64_t offset, std::int64_t size,
+                       const std::atomic<std::int64_t>& reached) const {
+  const std::shared_lock kept(reading_, std::try_to_lock);
+  if (!kept) return;
+  const FileView* view = nullptr;
+  {
+    const ReadLock lock(mutex_);
+    size = std::min(size, committed_size() - offset);
+    if (size <= 0 || !is_untouched(offset, size)) return;
+    view = view_.get();
+  }
+  view->prefetch(offset, size, reached);
+}
+
+std::optional<std::int64_t> Content::seek_data(std::int64_t offset) const {
+  return seek(offset, false);
+}
+
+std::optional<std::int64_t> Content::seek_hole(std::int64_t offset) const {
+  return seek(offset, true);
+}
+
+std::optional<std::int64_t> Content::seek(std::int64_t offset, bool want_hole) const {
+  const auto kept = keep_view();
+  const FileView* view = nullptr;
+  {
+    const ReadLock lock(mutex_);
+    if (offset < 0 || offset >= size_) return std::nullopt;
+    // Until it is committed all of a changed file counts as data, which is always allowed.
+    if (!view_ || !live_.empty() || frozen_ || size_ != committed_size())
+      return want_hole ? size_ : offset;
+    view = view_.get();
+  }
+  return want_hole ? view->seek_hole(offset) : view->seek_data(offset);
+}
+
+// --- state
+
+/// With what a commit remembers of each chunk, or part of one, that it changes.
+std::size_t Content::memory_of_bytes(const ByteOverlay& bytes) const {
+  return bytes.memory() + (piece_ == 0 ? 0 : bytes.memory() / piece_ * kPieceCost);
+}
+
+void Content::account() {
+  const std::size_t frozen = frozen_ ? memory_of_bytes(frozen_->bytes) : 0;
+  const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
+  services_.cache.charge(std::exchange(charged_, memory), memory);
+  // Nobody may wait for what will never be committed or staged.
+  const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory - std::min(frozen, stored_);
+  services_.budget.change(user_, accounted_, waiting);
+  accounted_ = waiting;
+}
+
+void Content::account_anew() {
+  layers_memory_ = memory_of(live_.metalayers) + (frozen_ ? memory_of(frozen_->metalayers) : 0);
+  account();
+}
+
+uid_t Content::user() const {
+  const ReadLock lock(mutex_);
+  return user_;
+}
+
+void Content::count_stored(std::size_t bytes) {
+  const WriteLock lock(mutex_);
+  stored_ += bytes;
+  account();
+}
+
+void Content::add_writer() {
+  const WriteLock lock(mutex_);
+  writers_++;
+}
+
+void Content::remove_writer() {
+  const WriteLock lock(mutex_);
+  writers_--;
+  account();
+}
+
+bool Content::has_writers() const {
+  const ReadLock lock(mutex_);
+  return writers_ > 0;
+}
+
+void Content::hold_flat(bool held) {
+  const WriteLock lock(mutex_);
+  held_flat_ += held ? 1 : -1;
+  view_is_settled_ = false;
+}
+
+void Content::look_again() {
+  const WriteLock lock(mutex_);
+  view_is_settled_ = false;
+  changed_ = now();
+}
+
+void Content::orphan() {
+  const WriteLock lock(mutex_);
+  is_orphan_ = true;
+  account();
+}
+
+bool Content::is_orphan() const {
+  const ReadLock lock(mutex_);
+  return is_orphan_;
+}
+
+bool Content::can_be_staged(std::size_t least_dirty) const {
+  const ReadLock lock(mutex_);
+  const bool is_hidden = is_orphan_ || (is_new_ && !is_unsettled_);
+  const std::size_t layers = live_.metalayers.empty() ? 0 : layers_memory_;
+  return is_hidden && writers_ > 0 && live_.bytes.memory() + layers >= least_dirty;
+}
+
+bool Content::needs_commit() const {
+  const ReadLock lock(mutex_);
+  if (is_orphan_) return false;
+  return has_uncommitted() || (!view_is_settled_ && writers_ == 0);
+}
+
+bool Content::has_uncommitted() const {
+  return is_new_ || is_unsettled_ || frozen_ || !live_.empty() || size_ != committed_size();
+}
+
+bool Content::is_committing() const {
+  const ReadLock lock(mutex_);
+  return frozen_.has_value();
+}
+
+bool Content::leads() const {
+  const ReadLock lock(mutex_);
+  return !is_orphan_ && (writers_ > 0 || has_uncommitted());
+}
+
+Content::Shown Content::shown() const {
+  const ReadLock lock(mutex_);
+  Shown shown{false, size_, 0};
+  if (!view_) return shown;
+  shown.is_bloscpack = snapshot_->info().kind == frame::ContainerKind::bloscpack;
+  shown.stored_chunks = snapshot_->info().cbytes;
+  return shown;
+}
+
+void Content::remember_error(const std::error_code& error) {
+  const WriteLock lock(mutex_);
+  error_ = error;
+}
+
+bool Content::changes_values() const {
+  return is_new_ || !live_.bytes.empty() || live_.lower_end != Layer().lower_end ||
+         size_ != committed_size();
+}
+
+void Content::announce_change() {
+  std::shared_ptr<ContentHome> home;
+  {
+    const PatientLock commit_lock(commit_mutex_);
+    const ReadLock lock(mutex_);
+    if (is_orphan_ || !changes_values()) return;
+    home = home_;
+  }
+  if (home) home->before_values_change();
+  const WriteLock lock(mutex_);
+  is_announced_ = true;
+}
+
+std::error_code Content::take_error() {
+  const WriteLock lock(mutex_);
+  return std::exchange(error_, std::error_code());
+}
+
+}  // namespace bloscfs::fs

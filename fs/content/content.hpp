@@ -1,0 +1,350 @@
+#pragma once
+// A container's bytes as its file shows them: what is committed, and over that what was written
+// since. One per open container, shared by all its handles.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "frame/container/frame_writer.hpp"
+#include "fs/content/byte_overlay.hpp"
+#include "fs/content/content_home.hpp"
+#include "fs/content/dirty_budget.hpp"
+#include "fs/content/size_limit.hpp"
+#include "fs/options/write_options.hpp"
+#include "fs/source/source_object.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/support/worker_pool.hpp"
+#include "fs/view/file_view.hpp"
+#include "fs/view/metalayer_changes.hpp"
+
+namespace bloscfs::fs {
+
+/// What the contents of a mount share. Outlives them.
+struct ContentServices {
+  BlockCache& cache;
+  Stats& stats;
+  ReaderSettings reader;
+  WorkerPool& pool;
+  DirtyBudget& budget;
+  const WriteOptions& options;
+  bool raw;
+  std::atomic<std::uint64_t>& next_id;
+};
+
+/// What stat shows of a file that was written to; the rest is the source file's.
+struct LogicalAttributes {
+  std::int64_t size = 0;
+  std::optional<timespec> accessed;  ///< set with the time of modification
+  std::optional<timespec> modified;  ///< set once the contents were changed
+  std::optional<timespec> changed;
+};
+
+/// Thread-safe. Errors: codec::Error for damaged data, std::system_error with the errno.
+class Content {
+ public:
+  /// A container that is there, in this state.
+  Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot);
+  /// A new, empty file, whose temporary exists already and was made at this time.
+  Content(ContentServices services, const timespec& created);
+  ~Content();
+  Content(const Content&) = delete;
+  Content& operator=(const Content&) = delete;
+
+  // --- reading
+
+  std::int64_t size() const;
+  LogicalAttributes attributes() const;
+  /// Adds the file's bytes [offset, offset + size), cut at its end, to `out`. EIO for a reader of
+  /// an `epoch` that is over.
+  void read(std::int64_t offset, std::int64_t size, ReplyData& out,
+            std::optional<std::uint64_t> epoch = std::nullopt) const;
+  /// Brings the blocks of such a range into the cache, unless the reader has `reached` what is
+  /// behind them meanwhile.
+  void prefetch(std::int64_t offset, std::int64_t size,
+                const std::atomic<std::int64_t>& reached) const;
+  /// As FileView's; what was written is data.
+  std::optional<std::int64_t> seek_data(std::int64_t offset) const;
+  std::optional<std::int64_t> seek_hole(std::int64_t offset) const;
+  /// The last committed state; null before the first commit.
+  std::shared_ptr<const frame::Snapshot> snapshot() const;
+  /// What stat shows of the file, without a look at it.
+  struct Shown {
+    bool is_bloscpack = false;
+    std::int64_t size = 0;
+    std::int64_t stored_chunks = 0;  ///< bytes
+  };
+  Shown shown() const;
+
+  // --- other programs that change SOURCE
+
+  /// False once the file is not as the content left it, or lost its name, and until the content has
+  /// gone on from what there is then.
+  bool is_current() const;
+  bool is_overtaken() const { return !is_current(); }
+  /// False once the file is not as the content left it, wherever that is. While a commit changes it
+  /// the header tells. Waits for nobody.
+  bool is_file_current() const;
+  /// Where the file is not current any more: goes on from what has its name now, the end of an
+  /// epoch. Contents that were written are put into a frame beside it, attributes are kept to be
+  /// committed to the new state; without a successor the file is one without a name. True if so,
+  /// and the content may be committed again. Throws BeingWritten. Other errors are those of making
+  /// that frame. After either nothing is lost, nor changed.
+  bool follow_source();
+  /// True if it failed within the last second at what costs as much as a commit: a mere look at the
+  /// file does not try that again.
+  bool has_just_failed_to_follow() const;
+  /// Path below SOURCE that its file has or waits for, for messages.
+  std::string path();
+  /// What could not be committed before the mount ends is kept for `b2frame recover`. Returns the
+  /// path of the frame below SOURCE, nothing where no contents wait. Errors as follow_source's.
+  std::optional<std::string> keep_for_recovery();
+  /// Grows with each state of somebody else's that the content went on from.
+  std::uint64_t epoch() const;
+  /// The same for a page that the kernel writes back, which belongs to the state that it was read
+  /// in. ESTALE while the kernel may have pages of an older one.
+  std::uint64_t epoch_of_pages() const;
+  /// True if contents that were written in `epoch` or before were put aside, or attributes that
+  /// were set then have no file to go to.
+  bool lost_contents_of(std::uint64_t epoch) const;
+  /// True if something else has the name that this one had, or its file was moved away: what would
+  /// be written here could be read by nobody.
+  bool is_abandoned() const;
+  /// What was set and not committed when the name got another node.
+  struct Inheritance {
+    std::uint64_t node;
+    std::shared_ptr<ContentHome> home;
+    LayerChanges metalayers;
+  };
+  std::optional<Inheritance> take_inheritance();
+  /// The same with a number that no other state of any content has.
+  std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> numbered_snapshot() const;
+  /// What the container says of itself: that state, or what the first commit is going to make.
+  frame::FrameInfo info() const;
+
+  // --- writing
+
+  /// To be called before the first change. `home` outlives the content. Throws EROFS for what
+  /// cannot be written (Bloscpack), EACCES etc. of the file.
+  void make_writable(std::shared_ptr<ContentHome> home);
+  bool is_writable() const;
+  /// Who has asked for a change last: what waits for a commit is counted to them.
+  uid_t user() const;
+  /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
+  /// are not stored, EROFS where what others keep of them could not be marked stale.
+  void require_changeable(ContentHome& home) const;
+  // Each waits while the content goes on from another state; those of an `epoch` that is over by
+  // then give ESTALE.
+
+  /// Without an offset at the end, wherever that is by then.
+  void write(std::optional<std::int64_t> at, codec::Bytes bytes,
+             std::optional<std::uint64_t> epoch = std::nullopt);
+  /// The same for bytes one behind the other; may take the cells, and leave empty ones.
+  void write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+             std::optional<std::uint64_t> epoch = std::nullopt);
+  /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
+  /// committed.
+  void resize(std::int64_t size, std::optional<std::uint64_t> epoch = std::nullopt);
+  /// Throws EFBIG where the file could not be committed with this size.
+  void require_storable(std::int64_t size) const;
+  /// Makes the size at least this, and counts as a change in any case.
+  void reserve(std::int64_t end, std::optional<std::uint64_t> epoch = std::nullopt);
+  /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
+  void zero(std::int64_t offset, std::int64_t size,
+            std::optional<std::uint64_t> epoch = std::nullopt);
+  /// Waits until the user may have more that is not committed.
+  void wait_for_room() const;
+  /// The caller has checked that a commit can store that.
+  void set_metalayer(const LayerName& name, LayerChange value);
+  /// What was done to metalayers and is not committed yet.
+  LayerChanges uncommitted_metalayers() const;
+  /// Times as utimensat sets them, UTIME_NOW too; they are the file's now and after every later
+  /// commit. False for what was not made writable: then only the source file has times. EPERM, and
+  /// all stays as it was, where only the owner of SOURCE's file may set them.
+  bool set_times(const timespec& accessed, const timespec& modified);
+
+  /// Something else of the file was changed just now: its attributes, or its names.
+  void note_change();
+
+  /// Handles that may write: while there is one the file keeps its representation.
+  void add_writer();
+  void remove_writer();
+  bool has_writers() const;
+  /// While held the file is a flat frame, whatever its bytes and its name are.
+  void hold_flat(bool held);
+  /// It has another name, which may ask for another representation.
+  void look_again();
+  /// It has no name any more, so that it is staged where memory is short, but never committed.
+  void orphan();
+  bool is_orphan() const;
+
+  /// True for a file that somebody is writing, that SOURCE has under a temporary name only or under
+  /// none, and that holds at least this much: its bytes can go there without a commit.
+  bool can_be_staged(std::size_t least_dirty) const;
+  /// True if a commit has anything to do: bytes, size, metalayers, or another representation.
+  bool needs_commit() const;
+  /// True while a commit may have the file half-written.
+  bool is_committing() const;
+  /// True if the content knows better than SOURCE's file what it is: something of it is not
+  /// committed, or somebody may write to it at any moment.
+  bool leads() const;
+  /// True if attributes() counts, and not what stat says of the file.
+  bool hides_file() const { return needs_commit() || is_orphan(); }
+  /// To be called before each commit that is to be published, without any lock: has it told that
+  /// values change, if they do. A commit of values that nobody was told of is tried again.
+  void announce_change();
+  /// The error that a commit in the background has met, for the next fsync or close.
+  void remember_error(const std::error_code& error);
+  /// Takes the last one since the last call.
+  std::error_code take_error();
+
+ private:
+  friend class ContentCommit;
+
+  /// What was written at one time, over what is below.
+  struct Layer {
+    ByteOverlay bytes{kCellSize};
+    /// From there on what is below reads as zeros.
+    std::int64_t lower_end = std::numeric_limits<std::int64_t>::max();
+    LayerChanges metalayers;
+
+    bool has_contents() const {
+      return !bytes.empty() || lower_end != std::numeric_limits<std::int64_t>::max();
+    }
+    bool empty() const { return !has_contents() && metalayers.empty(); }
+    bool hides(std::int64_t offset, std::int64_t size) const {
+      return bytes.touches(offset, size) || offset + size > lower_end;
+    }
+    void apply(std::int64_t offset, codec::MutableBytes out) const;
+    void merge(const Layer& upper);
+    /// Takes out what the rest does not need below it: all but the last written bytes, of which the
+    /// first `least` go, too.
+    Layer split_off_first(std::size_t least);
+  };
+
+  /// What a frame beside the file is made of.
+  class PendingBytes;
+
+  template <typename Write>
+  void write_at(std::optional<std::int64_t> at, std::size_t count,
+                std::optional<std::uint64_t> epoch, const Write& write);
+  /// Runs `change` with mutex_ locked, and not while the content goes on from another state.
+  template <typename Change>
+  void changing(const Change& change);
+  bool has_uncommitted() const REQUIRES_SHARED(mutex_);
+  void begin_following() REQUIRES(commit_mutex_);
+  void stop_following() REQUIRES(commit_mutex_);
+  bool has_contents_to_keep() const;
+  ShownAs shown_as() const;
+  struct Kept {
+    std::string path;
+    bool is_whole;  ///< nothing that it was written over is missing
+  };
+  Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
+  void keep_beside() REQUIRES(commit_mutex_);
+  bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
+  bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
+  void go_on_from(const ContentHome::Following& following, bool lost_something, bool is_lost)
+      REQUIRES(commit_mutex_);
+  /// Waits for a program that holds the lock sidecar: what is read of the file takes part in that
+  /// lock.
+  void wait_for_peers() const;
+  /// Does what is to be done with the file where it is stored, without the lock on names: again
+  /// where it has got another place meanwhile, which makes the work fail.
+  static void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work);
+  /// Opens the writer of a committed file again that went on from another state.
+  void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
+  std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
+  bool changes_values() const REQUIRES_SHARED(mutex_);
+  /// Of a file that was never committed.
+  frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
+  /// Zeros behind `end`, and behind the end of `view`, which may be null.
+  static void read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
+                             codec::MutableBytes out);
+  bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
+  std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
+  /// The view stays as long as this lives. NoTurn where that must be waited for, and the thread's
+  /// request has no turn.
+  std::shared_lock<SharedMutex> keep_view() const;
+  StoredFile stored_file() const REQUIRES_SHARED(mutex_);
+  /// Before bytes from `begin` on change, and the size becomes `end`.
+  void check_writable(std::int64_t begin, std::int64_t end) const REQUIRES(mutex_);
+  void require_epoch(std::optional<std::uint64_t> epoch) const REQUIRES_SHARED(mutex_);
+  void touch() REQUIRES(mutex_);
+  /// Gives the file the times that are shown, if it was committed. Who may write to a file of
+  /// somebody else's may set it to the present, and to nothing else.
+  void store_times(bool are_present) REQUIRES(commit_mutex_);
+  void account() REQUIRES(mutex_);
+  std::size_t memory_of_bytes(const ByteOverlay& bytes) const REQUIRES_SHARED(mutex_);
+  /// The same where metalayers have changed other than by one more.
+  void account_anew() REQUIRES(mutex_);
+  /// The commit has stored so many bytes of what waits, so that others may be written.
+  void count_stored(std::size_t bytes);
+  std::unique_ptr<frame::FrameWriter> open_writer(
+      const StoredPlace& place, bool is_sparse,
+      const std::shared_ptr<const frame::Snapshot>& known) const;
+  void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
+
+  const ContentServices services_;
+  /// Held by those who read what is committed, which a file can make take long. What has it alone
+  /// replaces the view, or takes chunks of it out of the cache. Taken before mutex_.
+  mutable SharedMutex reading_;
+  /// Others take it with the tree's lock held: nothing that needs that is done, or destroyed, with
+  /// it, and nothing that takes long.
+  mutable SharedMutex mutex_;
+  std::uint64_t id_;                                         ///< names the blocks in the cache
+  std::unique_ptr<const FileView> view_ GUARDED_BY(mutex_);  ///< null: never committed
+  std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
+  std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
+  std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
+  Layer live_ GUARDED_BY(mutex_);
+  std::int64_t size_ GUARDED_BY(mutex_) = 0;
+  std::optional<timespec> accessed_ GUARDED_BY(mutex_);
+  std::optional<timespec> modified_ GUARDED_BY(mutex_);
+  std::optional<timespec> changed_ GUARDED_BY(mutex_);
+  std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
+  std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
+  std::size_t charged_ GUARDED_BY(mutex_) = 0;    ///< to the cache's budget
+  /// Of metalayers that wait, and what a commit makes of them.
+  std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;
+  /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.
+  std::size_t piece_ GUARDED_BY(mutex_) = 0;
+  uid_t user_ GUARDED_BY(mutex_) = 0;  ///< whom the budget counts it to
+  int writers_ GUARDED_BY(mutex_) = 0;
+  int held_flat_ GUARDED_BY(mutex_) = 0;
+  bool is_orphan_ GUARDED_BY(mutex_) = false;
+  bool is_new_ GUARDED_BY(mutex_) = false;          ///< never committed, though perhaps staged
+  bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
+  /// A commit failed when its file had the name already.
+  bool is_unsettled_ GUARDED_BY(mutex_) = false;
+  bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
+  std::error_code error_ GUARDED_BY(mutex_);
+  bool is_following_ GUARDED_BY(mutex_) = false;  ///< nothing can be written for the moment
+  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
+  std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
+  bool is_abandoned_ GUARDED_BY(mutex_) = false;
+  /// Set when the kernel has no page of an older epoch; null in the first one.
+  std::shared_ptr<std::atomic<bool>> pages_forgotten_ GUARDED_BY(mutex_);
+
+  bool is_kept_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit: as a conflict
+  std::optional<std::chrono::steady_clock::time_point> keep_failed_ GUARDED_BY(mutex_);
+
+  mutable Mutex commit_mutex_;         ///< one commit at a time; taken before mutex_
+  std::shared_ptr<ContentHome> home_;  ///< replaced with mutex_ held, too
+  std::unique_ptr<frame::FrameWriter> writer_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,139 @@
+#pragma once
+// What a file's content asks of the tree when it is committed: where it is stored, under which
+// name it shall be, and to tell the tree what has become of it.
+
+#include <cerrno>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include <sys/stat.h>
+
+#include "frame/container/frame_writer.hpp"
+#include "frame/container/snapshot.hpp"
+#include "frame/store/byte_store.hpp"
+#include "fs/source/naming.hpp"
+
+namespace bloscfs::fs {
+
+/// Where a container is stored. Names are full names in SOURCE.
+struct StoredPlace {
+  std::shared_ptr<frame::StoreDirectory> directory;  ///< where its files are, or were
+  std::string name;  ///< what it has now; a temporary's until its first commit
+  bool is_temporary = false;
+  bool is_sparse = false;
+  bool has_links = false;    ///< has other names, which would keep what is replaced under this one
+  bool is_unlinked = false;  ///< has no name any more: commits stay in the file
+  std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
+};
+
+/// What a container is called as a flat frame (a new one: NAME + suffix), and as an array. Empty
+/// where it cannot be one: no array unless shown as NAME.npy, and none where another file is in the
+/// way.
+struct RepresentationNames {
+  std::string flat, array;
+};
+
+struct StoredFrame;
+
+/// Where a frame is made of contents that cannot be stored in their own place.
+class Refuge {
+ public:
+  virtual ~Refuge() = default;
+  /// Path below SOURCE of the file that they were written to, for messages.
+  virtual std::string path() const = 0;
+  /// For the frame while it is written.
+  virtual std::shared_ptr<frame::StoreDirectory> directory() const = 0;
+  /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
+  /// of a new one), and what both that and the file that has the name now permit. Returns its path
+  /// below SOURCE.
+  virtual std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) = 0;
+};
+
+/// Another program is writing the file in place: a look somewhat later finds it whole.
+class BeingWritten : public std::system_error {
+ public:
+  explicit BeingWritten(const std::string& path)
+      : std::system_error(ESTALE, std::generic_category(), path + ": being written") {}
+};
+
+/// What is done about that: who serves others, too, does not wait.
+enum class IfBeingWritten { wait, fail };
+
+/// Thread-safe. Lives at least as long as the content, and keeps its node.
+class ContentHome {
+ public:
+  virtual ~ContentHome() = default;
+
+  /// Path below SOURCE that the file has or waits for; empty where it has none.
+  virtual std::string path() = 0;
+
+  // --- when another program has changed the file
+
+  /// True while the name leads to the file that the tree knows as the content's.
+  virtual bool is_in_place() = 0;
+  /// Throws BeingWritten where what has the name now is.
+  virtual void require_finished() = 0;
+  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). In
+  /// SOURCE itself where the directory is gone.
+  virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) = 0;
+  /// In SOURCE, as a temporary that its journal names (fs/source/journal.hpp).
+  virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) = 0;
+  /// What a content goes on from. With neither, the file has gone, or is no frame any more.
+  struct Following {
+    std::shared_ptr<const frame::Snapshot> successor;
+    bool is_no_frame = false;  ///< the name leads to something else, to what is damaged, or
+                               ///< to what not all might open who have this open
+    std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
+    std::shared_ptr<ContentHome> heir_home;
+  };
+  /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
+  /// Without a successor the content's file has no name any more. Throws BeingWritten; ESTALE where
+  /// SOURCE does not come to rest, and where the file is in its place again.
+  virtual Following follow() = 0;
+  /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
+  /// it has written what was changed in it, and has nothing any more.
+  virtual void forget_pages(std::function<void()> done) = 0;
+
+  /// Keeps every name in the mount as it is while it lives, so that everybody waits for who has it;
+  /// taken last of all locks. Errors are
+  /// std::system_error: ESTALE when somebody else has put something else in the file's place.
+  class NameLock {
+   public:
+    virtual ~NameLock() = default;
+    virtual const StoredPlace& place() const = 0;
+    /// Found out when first asked for.
+    virtual const RepresentationNames& names() = 0;
+    /// To be called before another file takes the place of the content's, in whatever way: no name
+    /// that was removed shows that one again after a power cut.
+    virtual void before_replacing() = 0;
+    /// To be called before settle() with that name, while there may be breaks
+    /// (fs/support/lock_breaks.hpp).
+    virtual void before_settling(const std::string& full_name, ShownAs shown) = 0;
+    /// Gives the complete container `stored_as` of place().directory, which is the file `made`, the
+    /// name `full_name` (one of place().name and names()), by which it is shown as `shown`, where
+    /// it replaces what the content was until now, and tells the tree that this is the content's
+    /// file now. ESTALE where it is another file. A sudden end leaves one of the two in sight.
+    /// Returns the name that it has then: another one where the last step failed. ESTALE, and
+    /// nothing is replaced, where another program has changed what the content was; `is_unchanged`
+    /// tells, and is asked when nobody can do that any more by its name.
+    virtual std::string settle(const std::string& stored_as, const frame::FileId& made,
+                               const std::string& full_name, ShownAs shown,
+                               const std::function<bool()>& is_unchanged) = 0;
+    /// Tells the tree that the file now under place().name is the content's (after a commit in
+    /// place, or by a rename that the frame layer made), so that it is not taken for a change.
+    /// False, and nothing is told, if that is not the file of the stamp `own`.
+    virtual bool refresh(const frame::FileStamp& own) = 0;
+  };
+  virtual std::unique_ptr<NameLock> lock_name() = 0;
+
+  /// Before a commit that changes values, without any lock: makes it durable that what other files
+  /// tell of the old ones is stale (see stale_indexes.hpp).
+  virtual void before_values_change() {}
+  /// Throws EROFS, saying why, where that could not be done.
+  virtual void require_changeable() {}
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,44 @@
+// What a content's container says of itself, also before there is one.
+
+#include "codec/bytes.hpp"
+#include "frame/editing/new_frame.hpp"
+#include "fs/content/content.hpp"
+#include "fs/encoding/new_frame.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+bool can_be_array_in(ContentHome& home) {
+  return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
+}
+
+}  // namespace
+
+frame::FrameInfo Content::info() const {
+  if (const auto known = snapshot()) return known->info();
+  // Behind a commit that may be about to make it.
+  const MutexLock commit_lock(commit_mutex_);
+  if (const auto known = snapshot()) return known->info();
+  const bool can_be_array = home_ && !services_.raw && can_be_array_in(*home_);
+  const ReadLock lock(mutex_);
+  return planned_info(can_be_array && writers_ == 0);
+}
+
+frame::FrameInfo Content::planned_info(bool can_be_array) const {
+  const auto read_start = [this](std::size_t size) REQUIRES_SHARED(mutex_) {
+    std::vector<std::uint8_t> bytes(std::min(size, static_cast<std::size_t>(size_)));
+    live_.apply(0, bytes);
+    return bytes;
+  };
+  std::optional<frame::FrameSettings> settings;
+  if (can_be_array) settings = array_frame_of(services_.options, size_, read_start);
+  if (!settings) settings = new_flat_frame(services_.options, read_start(kSampleSize));
+  frame::FrameInfo info = frame::plan_frame(*settings, frame::ContainerKind::cframe).info;
+  if (info.array) return info;
+  info.nbytes = size_;
+  info.nchunks = codec::ceil_div<std::int64_t>(size_, info.chunksize);
+  return info;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,314 @@
+// What changes a content before a commit stores it: bytes, size, metalayers and times.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <utility>
+
+#include "frame/store/lock_patience.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/content/content.hpp"
+#include "fs/content/patient_lock.hpp"
+#include "fs/content/size_limit.hpp"
+#include "fs/encoding/stale_indexes.hpp"
+#include "fs/support/request_user.hpp"
+#include "fs/support/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+/// How often a file may get another place while it is opened there.
+constexpr int kPlaceTries = 5;
+
+bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
+
+}  // namespace
+
+void Content::make_writable(std::shared_ptr<ContentHome> home) {
+  const PatientLock commit_lock(commit_mutex_);
+  {
+    // The old one lets go of its node, under a lock that others take before this one.
+    const WriteLock lock(mutex_);
+    home_.swap(home);
+    if (const auto user = RequestUser::current(); user && *user != user_) {
+      services_.budget.change(user_, std::exchange(accounted_, 0), 0);
+      user_ = *user;
+      account();
+    }
+  }
+  std::shared_ptr<const frame::Snapshot> known = snapshot();
+  if (writer_ || !known) return;
+  if (known->info().kind == frame::ContainerKind::bloscpack) throw_errno(EROFS, "Bloscpack file");
+  wait_for_peers();
+  at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
+    writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
+  });
+}
+
+void Content::at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work) {
+  for (int tries = 1;; tries++) {
+    const std::string path = home.path();
+    const StoredPlace place = home.lock_name()->place();
+    try {
+      return work(place);
+    } catch (const std::system_error& error) {
+      const bool is_gone =
+          error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
+      if (!is_gone || tries == kPlaceTries) throw;
+      const StoredPlace now = home.lock_name()->place();
+      if (home.path() == path && now.name == place.name && now.is_unlinked == place.is_unlinked)
+        throw;
+    }
+  }
+}
+
+bool Content::is_writable() const {
+  const ReadLock lock(mutex_);
+  return home_ != nullptr;
+}
+
+void Content::require_changeable(ContentHome& home) const {
+  std::shared_ptr<const frame::Snapshot> known;
+  {
+    const ReadLock lock(mutex_);
+    if (view_) view_->require_contents();
+    known = snapshot_;
+  }
+  if (known) require_markable_indexes(*known);
+  home.require_changeable();
+}
+
+std::unique_ptr<frame::FrameWriter> Content::open_writer(
+    const StoredPlace& place, bool is_sparse,
+    const std::shared_ptr<const frame::Snapshot>& known) const {
+  frame::WriterSettings settings{services_.options.locking};
+  settings.meant = place.meant;
+  return is_sparse ? frame::open_sframe_writer(place.directory, place.name, settings, known)
+                   : frame::open_cframe_writer(place.directory, place.name, settings, known);
+}
+
+void Content::wait_for_peers() const {
+  const auto known = snapshot();
+  if (!known) return;
+  try {
+    const frame::LockPatience none(std::chrono::seconds(0));
+    known->unchanged();
+    return;
+  } catch (const frame::LockedByOthers&) {
+    if (frame::LockPatience::has_ended()) throw;
+  }
+  TurnAtNeed::need();
+  known->unchanged();
+}
+
+void Content::need_writer(const StoredPlace& place) {
+  const auto known = snapshot();
+  if (!writer_ && known && !place.is_unlinked) writer_ = open_writer(place, place.is_sparse, known);
+}
+
+void Content::touch() {
+  is_kept_ = false;
+  // With its writeback cache the kernel says when a file was changed.
+  if (!services_.options.writeback) changed_ = modified_ = now();
+}
+
+StoredFile Content::stored_file() const {
+  return {view_.get(), snapshot_.get(), services_.options, services_.raw,
+          services_.cache.capacity()};
+}
+
+void Content::check_writable(std::int64_t begin, std::int64_t end) const {
+  fs::require_storable(stored_file(), begin, end);
+  const std::int64_t kept = std::min(live_.lower_end, frozen_ ? frozen_->lower_end : size_);
+  if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
+      !can_be_changed_in_part(snapshot_->info()))
+    throw_errno(EOPNOTSUPP, "contents that can only be replaced as a whole");
+  if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == size_) return;
+  // Without a NPY header an array can only become longer, by whole rows.
+  const frame::ArrayInfo& array = *snapshot_->info().array;
+  std::int64_t row = snapshot_->info().typesize;
+  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  if (array.shape.empty() || row == 0 || end < size_ || end % row != 0)
+    throw_errno(EINVAL, "size of an array");
+}
+
+void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes,
+                    std::optional<std::uint64_t> epoch) {
+  write_at(at, bytes.size(), epoch,
+           [&](ByteOverlay& overlay, std::int64_t offset) { overlay.write(offset, bytes); });
+}
+
+void Content::write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+                    std::optional<std::uint64_t> epoch) {
+  std::size_t count = 0;
+  for (const CellBytes& cell : cells) count += cell.size();
+  write_at(at, count, epoch, [&](ByteOverlay& overlay, std::int64_t offset) {
+    for (CellBytes& cell : cells) {
+      const auto size = static_cast<std::int64_t>(cell.size());
+      overlay.write(offset, cell);
+      offset += size;
+    }
+  });
+}
+
+void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
+  if (epoch && *epoch != epoch_) throw_errno(ESTALE, "source was changed while in use");
+}
+
+template <typename Change>
+void Content::changing(const Change& change) {
+  for (;;) {
+    {
+      const WriteLock lock(mutex_);
+      if (!is_following_) return change();
+    }
+    const MutexLock until_it_has_followed(commit_mutex_);
+  }
+}
+
+template <typename Write>
+void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
+                       std::optional<std::uint64_t> epoch, const Write& write) {
+  if (count == 0) return;
+  const auto size = static_cast<std::int64_t>(count);
+  wait_for_room();
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    const std::int64_t offset = at.value_or(size_);
+    if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
+    check_writable(offset, std::max(size_, offset + size));
+    write(live_.bytes, offset);
+    size_ = std::max(size_, offset + size);
+    view_is_settled_ = false;
+    touch();
+    account();
+  });
+}
+
+void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
+  if (size < 0) throw_errno(EINVAL, "truncate");
+  bool is_same = false;
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    is_same = size == size_;
+    if (!is_same) check_writable(size, size);
+    if (size < size_) {
+      live_.bytes.truncate(size);
+      live_.lower_end = std::min(live_.lower_end, size);
+    }
+    if (!is_same) view_is_settled_ = false;
+    size_ = size;
+    touch();
+    account();
+  });
+  if (!is_same) return;
+  // There may be nothing to commit but the time.
+  const PatientLock commit_lock(commit_mutex_);
+  store_times(true);
+}
+
+void Content::require_storable(std::int64_t size) const {
+  const ReadLock lock(mutex_);
+  if (size > size_) fs::require_storable(stored_file(), size_, size);
+}
+
+void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
+  bool grows = false;
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    grows = end > size_;
+    if (grows) {
+      check_writable(size_, end);
+      size_ = end;
+      view_is_settled_ = false;
+    }
+    touch();
+  });
+  if (grows) return;
+  const PatientLock commit_lock(commit_mutex_);
+  store_times(true);
+}
+
+void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::uint64_t> epoch) {
+  changing([&]() REQUIRES(mutex_) {
+    require_epoch(epoch);
+    const std::int64_t end = std::min(size_, offset + std::min(size, size_));
+    if (end <= offset) return;
+    check_writable(offset, size_);
+    live_.bytes.zero(offset, end - offset);
+    view_is_settled_ = false;
+    touch();
+    account();
+  });
+}
+
+void Content::wait_for_room() const { services_.budget.wait_for_room(user()); }
+
+void Content::set_metalayer(const LayerName& name, LayerChange value) {
+  const WriteLock lock(mutex_);
+  const auto [known, is_new] = live_.metalayers.try_emplace(name);
+  if (!is_new) layers_memory_ -= memory_of(*known);
+  known->second = std::move(value);
+  layers_memory_ += memory_of(*known);
+  account();
+  changed_ = now();
+}
+
+LayerChanges Content::uncommitted_metalayers() const {
+  const ReadLock lock(mutex_);
+  LayerChanges layers = live_.metalayers;
+  if (frozen_) layers.insert(frozen_->metalayers.begin(), frozen_->metalayers.end());
+  return layers;
+}
+
+bool Content::set_times(const timespec& accessed, const timespec& modified) {
+  const PatientLock commit_lock(commit_mutex_);
+  if (!home_ && !is_orphan()) return false;
+  const timespec present = now();
+  const auto resolved = [&](const timespec& time) { return is_present(time) ? present : time; };
+  LogicalAttributes before;
+  {
+    const WriteLock lock(mutex_);
+    before = {size_, accessed_, modified_, changed_};
+    accessed_ = resolved(accessed);
+    modified_ = resolved(modified);
+    changed_ = present;
+  }
+  try {
+    store_times(is_present(accessed) && is_present(modified));
+  } catch (const std::system_error&) {
+    const WriteLock lock(mutex_);
+    accessed_ = before.accessed;
+    modified_ = before.modified;
+    changed_ = before.changed;
+    throw;
+  }
+  return true;
+}
+
+void Content::note_change() {
+  const WriteLock lock(mutex_);
+  changed_ = now();
+}
+
+void Content::store_times(bool are_present) {
+  if (!writer_ && (!snapshot() || is_orphan())) return;
+  const LogicalAttributes times = attributes();
+  if (!writer_) wait_for_peers();
+  at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+  if (!writer_) return;
+  // Locked before the file changes: else it would be taken for somebody else's change.
+  const auto name_lock = home_->lock_name();
+  try {
+    writer_->set_times(times.accessed.value_or(kUnchangedTime),
+                       times.modified.value_or(kUnchangedTime));
+  } catch (const std::system_error& error) {
+    if (!are_present || error.code() != std::errc::operation_not_permitted) throw;
+    writer_->set_times(kPresentTime, kPresentTime);
+  }
+  name_lock->refresh(snapshot()->stamp());
+}
+
+}  // namespace bloscfs::fs

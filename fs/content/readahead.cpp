@@ -1,0 +1,92 @@
+#include "fs/content/readahead.hpp"
+
+#include <algorithm>
+
+#include "fs/support/request_limits.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::int64_t kFirstWindow = 256 << 10;
+/// What is decoded in advance for each thread that decodes. More would leave the processor's caches
+/// before it is read.
+constexpr std::int64_t kWindowPerThread = 2 << 20;
+/// Work for one task: large enough to be worth a wake-up, small enough to spread over the pool.
+constexpr std::int64_t kPart = 1 << 20;
+/// Requests of one sequential reader arrive a little out of order from several kernel threads.
+constexpr std::int64_t kReorderSlack = 2 << 20;
+/// Of the processor, for a part. What takes longer holds up the pool for more than it gives.
+constexpr std::chrono::milliseconds kMostForPart{500};
+constexpr std::chrono::seconds kSuspension{10};
+
+}  // namespace
+
+bool ReadaheadBudget::take(std::int64_t bytes) {
+  if (taken_.fetch_add(bytes) + bytes <= limit_) return true;
+  taken_ -= bytes;
+  return false;
+}
+
+void ReadaheadBudget::suspend(uid_t user) {
+  const MutexLock lock(mutex_);
+  suspended_[user] = Clock::now() + kSuspension;
+}
+
+bool ReadaheadBudget::is_suspended(uid_t user) {
+  const MutexLock lock(mutex_);
+  const auto found = suspended_.find(user);
+  if (found == suspended_.end()) return false;
+  if (Clock::now() < found->second) return true;
+  suspended_.erase(found);
+  return false;
+}
+
+Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
+                                     std::int64_t largest) {
+  const MutexLock lock(mutex_);
+  const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
+  const bool sequential = next_ >= 0 && offset - slack <= next_ && end >= next_;
+  if (!sequential) {
+    window_ = 0;
+    next_ = end;
+    ahead_ = end;
+    *reached_ = offset;
+    return {};
+  }
+  next_ = std::max(next_, end);
+  *reached_ = offset;
+  window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
+  // Sums of offsets within the file are no larger than it.
+  const Window window{std::max(ahead_, next_), next_ + std::min(window_, file_size - next_)};
+  // Half of a window at a time wakes the pool less often.
+  if (window.begin - next_ > window_ / 2) return {};
+  ahead_ = window.end;
+  return window;
+}
+
+void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
+                        const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
+                        ReadaheadBudget& budget) {
+  const auto threads = static_cast<std::int64_t>(pool.threads());
+  const std::int64_t file_size = file->content->size();
+  if (offset >= file_size) return;
+  const Window window = advance(offset, offset + std::min(size, file_size - offset), file_size,
+                                std::min(threads * kWindowPerThread, budget.limit()));
+  for (std::int64_t at = window.begin; at < window.end; at += kPart) {
+    const std::int64_t part = std::min(kPart, window.end - at);
+    if (budget.is_suspended(user) || !budget.take(part)) return;
+    pool.post_unawaited([file, at, part, user, &budget, reached = reached_] {
+      const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart);
+      try {
+        if (!budget.is_suspended(user)) file->content->prefetch(at, part, *reached);
+      } catch (const RequestEnded& ended) {
+        if (!is_interruption(ended)) budget.suspend(user);
+      } catch (const std::exception&) {
+        // The reader meets the same error when it gets there, and reports it.
+      }
+      budget.give_back(part);
+    });
+  }
+}
+
+}  // namespace bloscfs::fs

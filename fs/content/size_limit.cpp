@@ -1,0 +1,92 @@
+#include "fs/content/size_limit.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "codec/compressor/compressor.hpp"
+#include "codec/filter/pipeline.hpp"
+#include "frame/header/frame_limits.hpp"
+#include "fs/encoding/new_frame.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::FrameInfo;
+using frame::max_chunk_count;
+
+void require(bool fits, std::int64_t size) {
+  if (!fits)
+    throw std::system_error(EFBIG, std::generic_category(),
+                            fmt::format("{} bytes are more than a frame can hold", size));
+}
+
+std::int64_t chunks_of(std::int64_t size, std::int64_t chunksize) {
+  return size / chunksize + (size % chunksize != 0 ? 1 : 0);
+}
+
+/// For a frame that is there already; whether it keeps checksums is asked only where that matters.
+void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t size) {
+  if (count <= max_chunk_count(true)) return;
+  require(count <= max_chunk_count(frame::keeps_checksums(*file.snapshot)), size);
+}
+
+/// For changes of a part.
+void require_memory(const StoredFile& file) {
+  if (!can_be_encoded(file.snapshot->info().chunksize, file.memory))
+    throw std::system_error(EFBIG, std::generic_category(),
+                            fmt::format("chunks of {} bytes need more than cache_size",
+                                        file.snapshot->info().chunksize));
+}
+
+/// Without a NPY header an array grows by rows.
+void require_rows(const StoredFile& file, std::int64_t size) {
+  const FrameInfo& info = file.snapshot->info();
+  frame::ArrayInfo array = *info.array;
+  std::int64_t row = info.typesize;
+  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  if (!array.shape.empty() && row > 0) array.shape.front() = size / row;
+  const auto count = frame::array_chunk_count(array, info.typesize);
+  require(count.has_value(), size);
+  require_chunks(file, *count, size);
+}
+
+/// As a frame that takes the place of what the file is.
+void require_flat(const StoredFile& file, std::int64_t size) {
+  const std::int64_t chunksize = min_flat_chunk(file.options);
+  require(chunks_of(size, chunksize) <= max_chunk_count(file.options.checksum), size);
+  const std::int64_t kept = file.view == nullptr ? 0 : std::min(size, file.view->size());
+  if (!can_be_rewritten(chunks_of(kept, chunksize), file.memory))
+    throw std::system_error(
+        EFBIG, std::generic_category(),
+        fmt::format("{} bytes cannot become a flat frame with this cache_size", kept));
+}
+
+}  // namespace
+
+bool can_be_changed_in_part(const FrameInfo& info) {
+  if (info.vl_blocks || (info.codec && !codec::can_compress(*info.codec))) return false;
+  return std::all_of(info.filters.begin(), info.filters.end(),
+                     [](const codec::FilterStep& step) { return codec::is_supported(step.id); });
+}
+
+void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t size) {
+  if (file.view == nullptr) return require_flat(file, size);
+  const FrameInfo& info = file.snapshot->info();
+  const ViewShape& shape = file.view->shape();
+  const bool keeps_size = size == file.view->size();
+  if (shape.is_array || shape.blocked) {
+    const bool keeps_header = begin >= static_cast<std::int64_t>(shape.header.size());
+    if ((keeps_size && keeps_header) || file.raw) require_memory(file);
+    if (keeps_size && keeps_header) return require_chunks(file, info.nchunks, size);
+    return file.raw ? require_rows(file, size) : require_flat(file, size);
+  }
+  if (info.variable_chunks && keeps_size) return require_chunks(file, info.nchunks, size);
+  if (info.variable_chunks || info.chunksize <= 0) return require_flat(file, size);
+  require_memory(file);
+  require_chunks(file, chunks_of(size, info.chunksize), size);
+}
+
+}  // namespace bloscfs::fs

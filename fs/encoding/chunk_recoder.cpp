@@ -1,0 +1,114 @@
+#include "fs/encoding/chunk_recoder.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kKeptEncoder = std::size_t{1} << 20;
+
+}  // namespace
+
+void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run) {
+  std::vector<frame::NumberedChunk> stored;
+  for (const RecodedChunk& chunk : run) {
+    if (chunk.special != codec::SpecialValue::none)
+      transaction.put_special(chunk.number, chunk.special);
+    else
+      stored.push_back({chunk.number, chunk.stored});
+  }
+  if (!stored.empty()) transaction.put_chunks(stored);
+}
+
+ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool,
+                           std::size_t at_once, std::size_t run_size, Put put)
+    : settings_(settings),
+      pool_(pool),
+      at_once_(at_once),
+      run_size_(run_size),
+      put_(std::move(put)) {}
+
+ChunkRecoder::~ChunkRecoder() {
+  for (const auto& run : runs_)
+    if (run != last_) wait_for(*run);
+}
+
+void ChunkRecoder::encode(Run& run, codec::ChunkEncoder& encoder) {
+  std::size_t room = 0;
+  for (const Job& job : run.jobs) room += job.room();
+  codec::MutableBytes free = run.stored.room_for(room);
+  for (const Job& job : run.jobs) {
+    const codec::EncodedSize size = job.encode(encoder, free.first(job.room()));
+    run.done_chunks.push_back({job.number, job.nbytes, size.special, free.first(size.stored)});
+    free = free.subspan(size.stored);
+  }
+}
+
+void ChunkRecoder::run(Run& run) {
+  // Kept from one commit to the next: its buffers and contexts take longer to make than a small
+  // chunk to encode.
+  static thread_local std::optional<codec::ChunkEncoder> encoder;
+  try {
+    if (!encoder || encoder->settings() != settings_) encoder.emplace(settings_);
+    encode(run, *encoder);
+    if (encoder->scratch_memory() > kKeptEncoder) encoder.reset();
+  } catch (...) {
+    run.error = std::current_exception();
+    encoder.reset();
+  }
+  const MutexLock lock(mutex_);
+  run.done = true;
+  done_.notify_all();
+}
+
+// Short runs first, so that a small commit also has work for every thread.
+std::size_t ChunkRecoder::run_limit() const { return std::min(run_size_, added_ / 2); }
+
+void ChunkRecoder::begin_run(std::size_t nbytes) {
+  while (runs_.size() >= at_once_ || (!runs_.empty() && at_hand_ + nbytes > kBytesAtOnce))
+    hand_over_first();
+  auto run = std::make_shared<Run>();
+  if (!spare_.empty()) {
+    run->stored = std::move(spare_.back());
+    spare_.pop_back();
+  }
+  runs_.push_back(run);
+  if (last_) pool_.post([this, begun = last_] { this->run(*begun); });
+  last_ = std::move(run);
+}
+
+void ChunkRecoder::add(std::int64_t number, std::size_t nbytes, Encode encode) {
+  if (!last_ || last_->nbytes + nbytes > run_limit()) {
+    if (last_) added_ += last_->nbytes;
+    begin_run(nbytes);
+  }
+  at_hand_ += nbytes;
+  last_->nbytes += nbytes;
+  last_->jobs.push_back({number, nbytes, std::move(encode)});
+}
+
+void ChunkRecoder::wait_for(const Run& run) {
+  const MutexLock lock(mutex_);
+  while (!run.done) done_.wait(mutex_);
+}
+
+void ChunkRecoder::hand_over_first() {
+  const std::shared_ptr<Run> first = runs_.front();
+  if (first == last_)
+    run(*std::exchange(last_, nullptr));
+  else
+    wait_for(*first);
+  runs_.pop_front();
+  at_hand_ -= first->nbytes;
+  if (first->error) std::rethrow_exception(first->error);
+  put_(first->done_chunks);
+  if (first->nbytes <= kBytesAtOnce) spare_.push_back(std::move(first->stored));
+}
+
+void ChunkRecoder::finish() {
+  while (!runs_.empty()) hand_over_first();
+}
+
+}  // namespace bloscfs::fs

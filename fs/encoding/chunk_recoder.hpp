@@ -1,0 +1,98 @@
+#pragma once
+// Encodes the chunks of a commit on the workers, in runs of several where they are small.
+
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "codec/chunk_encoder.hpp"
+#include "frame/container/transaction.hpp"
+#include "fs/support/cell_memory.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/support/worker_pool.hpp"
+
+namespace bloscfs::fs {
+
+/// A chunk that is complete: special, or its stored bytes.
+struct RecodedChunk {
+  std::int64_t number;
+  std::size_t nbytes;
+  codec::SpecialValue special;
+  codec::Bytes stored;
+};
+
+/// Puts a run of chunks into a transaction.
+void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run);
+
+/// Runs that are in memory at a time while a commit encodes them, and what each may hold.
+inline constexpr std::size_t kRunsAtOnce = 6;
+inline constexpr std::size_t kRunBytes = std::size_t{512} << 10;
+/// Of larger chunks, of which each is a run, fewer are in memory: one where it has more than this.
+inline constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
+
+/// For one thread, which is none of the pool's.
+class ChunkRecoder {
+ public:
+  /// Encodes a chunk into the front of `out`, which has room for it however badly it compresses.
+  using Encode = std::function<codec::EncodedSize(codec::ChunkEncoder&, codec::MutableBytes out)>;
+  /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
+  using Put = std::function<void(std::span<const RecodedChunk> run)>;
+
+  /// `at_once` runs are in memory at a time, each of one chunk or of several that have not more
+  /// than `run_size` bytes of contents; `put` takes each on the calling thread, in the order of
+  /// add().
+  ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool, std::size_t at_once,
+               std::size_t run_size, Put put);
+  /// Waits for what is under way.
+  ~ChunkRecoder();
+  ChunkRecoder(const ChunkRecoder&) = delete;
+  ChunkRecoder& operator=(const ChunkRecoder&) = delete;
+
+  /// Has `encode` run for a chunk of `nbytes`, on a worker or later on the calling thread; hands
+  /// over finished runs while there are too many. Throws what any of them threw.
+  void add(std::int64_t number, std::size_t nbytes, Encode encode);
+  /// Hands over the rest.
+  void finish();
+
+ private:
+  struct Job {
+    std::int64_t number;
+    std::size_t nbytes;
+    Encode encode;
+    std::size_t room() const { return codec::ChunkEncoder::max_stored_size(nbytes); }
+  };
+  struct Run {
+    std::vector<Job> jobs;
+    std::size_t nbytes = 0;
+    CellBytes stored;
+    std::vector<RecodedChunk> done_chunks;
+    std::exception_ptr error;
+    bool done = false;
+  };
+  std::size_t run_limit() const;
+  /// Of one that is to hold at least so many bytes.
+  void begin_run(std::size_t nbytes);
+  void run(Run& run);
+  static void encode(Run& run, codec::ChunkEncoder& encoder);
+  void hand_over_first();
+  void wait_for(const Run& run);
+
+  std::vector<CellBytes> spare_;  ///< room for stored bytes, whose pages are there already
+  const codec::EncodeSettings settings_;
+  WorkerPool& pool_;
+  const std::size_t at_once_;
+  const std::size_t run_size_;
+  const Put put_;
+  std::size_t at_hand_ = 0;  ///< bytes of contents in all runs
+  std::size_t added_ = 0;    ///< bytes of contents in the runs that are complete
+  std::deque<std::shared_ptr<Run>> runs_;
+  std::shared_ptr<Run> last_;  ///< not begun: it may grow, or the calling thread would only wait
+  Mutex mutex_;
+  CondVar done_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,62 @@
+#include "fs/encoding/plain_to_frame.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "frame/store/temporary_name.hpp"
+#include "fs/encoding/chunk_recoder.hpp"
+#include "fs/encoding/new_frame.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+std::vector<std::uint8_t> read(const FileBytes& bytes, std::int64_t offset, std::int64_t size) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(size));
+  bytes.read(offset, out);
+  return out;
+}
+
+void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteOptions& options,
+                WorkerPool& pool) {
+  const auto transaction = writer.begin();
+  const std::int64_t size = bytes.size();
+  transaction->resize(size);
+  const std::int64_t chunksize = transaction->info().chunksize;
+  ChunkRecoder recoder(encode_settings(transaction->info(), options), pool, kRunsAtOnce, kRunBytes,
+                       [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
+  for (std::int64_t at = bytes.next_data(0); at < size;) {
+    const std::int64_t begin = at / chunksize * chunksize;
+    const std::int64_t part = std::min(chunksize, size - begin);
+    recoder.add(begin / chunksize, static_cast<std::size_t>(part),
+                [&bytes, begin, part](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                  return encoder.encode_into(read(bytes, begin, part), out);
+                });
+    if (part == size - begin) break;
+    at = bytes.next_data(begin + part);
+  }
+  recoder.finish();
+  transaction->commit();
+}
+
+}  // namespace
+
+StoredFrame store_as_frame(const FileBytes& bytes,
+                           const std::shared_ptr<frame::StoreDirectory>& directory,
+                           const WriteOptions& options, WorkerPool& pool) {
+  const auto sample = read(bytes, 0, std::min<std::int64_t>(bytes.size(), kSampleSize));
+  frame::FrameSettings settings = new_flat_frame(options, sample);
+  settings.mode = 0600;
+  std::string stored_as = frame::temporary_name();
+  auto writer =
+      frame::create_cframe(directory, stored_as, settings, frame::WriterSettings{options.locking});
+  try {
+    commit_all(bytes, *writer, options, pool);
+  } catch (...) {
+    directory->unlink(stored_as);
+    throw;
+  }
+  return {std::move(stored_as), std::move(writer)};
+}
+
+}  // namespace bloscfs::fs

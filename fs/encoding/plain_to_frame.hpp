@@ -1,0 +1,54 @@
+#pragma once
+// Stores the bytes of a file as a flat frame.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "frame/container/frame_writer.hpp"
+#include "frame/store/byte_store.hpp"
+#include "fs/options/write_options.hpp"
+#include "fs/support/worker_pool.hpp"
+
+namespace bloscfs::fs {
+
+/// A file's bytes. Used by one thread at a time to ask, and by the workers to read.
+class FileBytes {
+ public:
+  virtual ~FileBytes() = default;
+  virtual std::int64_t size() const = 0;
+  /// Where from `offset` on the first byte is that may be another than zero; the file's size where
+  /// there is none. Costs as much as there is, and not as large as the holes are.
+  virtual std::int64_t next_data(std::int64_t offset) const = 0;
+  virtual void read(std::int64_t offset, codec::MutableBytes out) const = 0;
+};
+
+/// The bytes of a source.
+class SourceBytes final : public FileBytes {
+ public:
+  explicit SourceBytes(const frame::ByteSource& source)
+      : source_(source), size_(source.stamp().size) {}
+  std::int64_t size() const override { return size_; }
+  std::int64_t next_data(std::int64_t offset) const override { return offset; }
+  void read(std::int64_t offset, codec::MutableBytes out) const override {
+    source_.read_exactly_at(static_cast<std::uint64_t>(offset), out, "file");
+  }
+
+ private:
+  const frame::ByteSource& source_;
+  const std::int64_t size_;
+};
+
+/// A complete frame under a temporary name, and the writer that has made it.
+struct StoredFrame {
+  std::string name;
+  std::unique_ptr<frame::FrameWriter> writer;
+};
+
+/// Makes a complete, durable frame of the file's bytes under a temporary name; only its owner may
+/// read it. Errors as Transaction's; then nothing is left behind.
+StoredFrame store_as_frame(const FileBytes& bytes,
+                           const std::shared_ptr<frame::StoreDirectory>& directory,
+                           const WriteOptions& options, WorkerPool& pool);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,99 @@
+#include "fs/fuse/kernel_flush.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+struct KernelFlush::State {
+  struct Task {
+    fuse_ino_t inode;
+    std::function<void()> reply;
+    bool flushes = true;
+  };
+
+  fuse_session* session = nullptr;
+  Mutex mutex;
+  CondVar changed;
+  std::deque<Task> tasks GUARDED_BY(mutex);
+  bool stopping GUARDED_BY(mutex) = false;
+  bool is_calling GUARDED_BY(mutex) = false;
+
+  /// The first task stays where it is while it is at work.
+  void work() {
+    while (const auto inode = next_to_flush()) {
+      if (*inode != 0) fuse_lowlevel_notify_inval_inode(session, *inode, 0, 0);
+      if (!reply()) return;
+    }
+  }
+
+  /// 0 for a task that flushes nothing; none at the end.
+  std::optional<fuse_ino_t> next_to_flush() {
+    const MutexLock lock(mutex);
+    while (tasks.empty() && !stopping) changed.wait(mutex);
+    if (stopping) return std::nullopt;
+    return tasks.front().flushes ? tasks.front().inode : 0;
+  }
+
+  /// False, and nothing is called, when the flush is at its end, which waits for what is called.
+  bool reply() {
+    std::function<void()> call;
+    {
+      const MutexLock lock(mutex);
+      if (stopping) return false;
+      call = std::move(tasks.front().reply);
+      is_calling = true;
+    }
+    call();
+    call = nullptr;  // what it keeps may need what ends soon
+    const MutexLock lock(mutex);
+    tasks.pop_front();
+    is_calling = false;
+    changed.notify_all();
+    return true;
+  }
+
+  bool has_task_of(fuse_ino_t inode) const REQUIRES(mutex) {
+    return std::any_of(tasks.begin(), tasks.end(),
+                       [&](const Task& task) { return task.inode == inode; });
+  }
+};
+
+KernelFlush::KernelFlush(fuse_session* session) : state_(std::make_shared<State>()) {
+  state_->session = session;
+  // Not joined: the kernel may answer only when the session is gone.
+  std::thread([state = state_] { state->work(); }).detach();
+}
+
+KernelFlush::~KernelFlush() {
+  std::deque<State::Task> dropped;  // what they keep may need what ends soon
+  const MutexLock lock(state_->mutex);
+  state_->stopping = true;
+  state_->changed.notify_all();
+  while (state_->is_calling) state_->changed.wait(state_->mutex);
+  dropped.swap(state_->tasks);
+}
+
+void KernelFlush::before(fuse_ino_t inode, std::function<void()> reply) {
+  const MutexLock lock(state_->mutex);
+  state_->tasks.push_back({inode, std::move(reply)});
+  state_->changed.notify_all();
+}
+
+void KernelFlush::after(fuse_ino_t inode, std::function<void()> reply) {
+  {
+    const MutexLock lock(state_->mutex);
+    if (state_->has_task_of(inode)) {
+      state_->tasks.push_back({inode, std::move(reply), false});
+      return;
+    }
+  }
+  reply();
+}
+
+}  // namespace bloscfs::fs

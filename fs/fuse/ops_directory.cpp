@@ -1,0 +1,151 @@
+// FUSE operations on directories.
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <system_error>
+
+#include "fs/fuse/in_turn.hpp"
+#include "fs/fuse/reply.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Entries are numbered from 1: "." and "..", then those of the handle.
+constexpr off_t kDots = 2;
+
+/// Collects entries in a reply buffer of bounded size.
+class EntryBuffer {
+ public:
+  EntryBuffer(fuse_req_t request, std::size_t size)
+      : request_(request), memory_(new char[size]), size_(size) {}
+
+  bool add(const char* name, const struct stat& attributes, off_t next) {
+    return advance(
+        fuse_add_direntry(request_, memory_.get() + used_, size_ - used_, name, &attributes, next));
+  }
+  bool add_plus(const char* name, const fuse_entry_param& entry, off_t next) {
+    return advance(
+        fuse_add_direntry_plus(request_, memory_.get() + used_, size_ - used_, name, &entry, next));
+  }
+  void reply() { fuse_reply_buf(request_, memory_.get(), used_); }
+
+ private:
+  bool advance(std::size_t needed) {
+    if (needed > size_ - used_) return false;
+    used_ += needed;
+    return true;
+  }
+
+  fuse_req_t request_;
+  std::unique_ptr<char[]> memory_;
+  std::size_t size_;
+  std::size_t used_ = 0;
+};
+
+struct stat type_and_inode(mode_t type, ino_t inode) {
+  struct stat st {};
+  st.st_mode = type;
+  st.st_ino = inode;
+  return st;
+}
+
+/// Adds "." and ".." as far as `offset` asks for them; false once the buffer is full.
+bool add_dots(EntryBuffer& buffer, off_t offset, fuse_ino_t inode, bool plus) {
+  constexpr const char* kDotNames[] = {".", ".."};
+  for (off_t dot = offset; dot < kDots; dot++) {
+    fuse_entry_param entry{};  // inode 0: no reference is taken
+    entry.attr = type_and_inode(S_IFDIR, inode);
+    const bool added = plus ? buffer.add_plus(kDotNames[dot], entry, dot + 1)
+                            : buffer.add(kDotNames[dot], entry.attr, dot + 1);
+    if (!added) return false;
+  }
+  return true;
+}
+
+/// Adds a name alone: whoever looks it up is told what is wrong with it.
+bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& entry, off_t next) {
+  fuse_entry_param param{};  // inode 0: no reference is taken
+  param.attr = type_and_inode(entry.type, entry.inode);
+  return buffer.add_plus(entry.shown_name.c_str(), param, next);
+}
+
+/// Adds one entry with its attributes, which takes a reference; false if it did not fit.
+bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
+                         const Tree::DirectoryEntry& entry, off_t next) {
+  std::optional<Tree::Found> found;
+  try {
+    found = tree.enter(directory, entry);
+  } catch (const std::system_error&) {
+    return add_without_attributes(buffer, entry, next);
+  }
+  if (!found) return true;  // gone since the directory was opened
+  if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
+  tree.forget(found->id, 1);
+  return false;
+}
+
+void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+                    std::uint64_t handle, std::uint64_t begun, bool plus) {
+  Filesystem& fs = filesystem(request);
+  const auto listing = fs.directory_entries(handle, offset == 0, begun);
+  TurnAtNeed::need_no_more();
+  EntryBuffer buffer(request, size);
+  bool room = add_dots(buffer, offset, inode, plus);
+  const auto& entries = listing->entries;
+  for (auto i = static_cast<std::size_t>(std::max<off_t>(offset - kDots, 0));
+       room && i < entries.size(); i++) {
+    const off_t next = static_cast<off_t>(i) + kDots + 1;
+    room = plus ? add_with_attributes(buffer, fs.tree(), inode, entries[i], next)
+                : buffer.add(entries[i].shown_name.c_str(),
+                             type_and_inode(entries[i].type, entries[i].inode), next);
+  }
+  buffer.reply();
+}
+
+void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  const std::uint64_t begun = filesystem(request).listings_begun();
+  in_turn(request, inode, "opendir", [=, given = *info] {
+    Filesystem& fs = filesystem(request);
+    fuse_file_info reply = given;
+    reply.fh = fs.open_directory(inode, begun);
+    TurnAtNeed::need_no_more();
+    if (fuse_reply_open(request, &reply) != 0) fs.release_directory(reply.fh);
+  });
+}
+
+void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+                fuse_file_info* info) {
+  const std::uint64_t begun = filesystem(request).listings_begun();
+  in_turn(request, inode, "readdir", [=, handle = info->fh] {
+    read_directory(request, inode, size, offset, handle, begun, false);
+  });
+}
+
+void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
+                    fuse_file_info* info) {
+  const std::uint64_t begun = filesystem(request).listings_begun();
+  in_turn(request, inode, "readdirplus", [=, handle = info->fh] {
+    read_directory(request, inode, size, offset, handle, begun, true);
+  });
+}
+
+void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  in_turn(request, inode, "releasedir", [request, handle = info->fh] {
+    filesystem(request).release_directory(handle);
+    fuse_reply_err(request, 0);
+  });
+}
+
+}  // namespace
+
+void add_directory_operations(fuse_lowlevel_ops& ops) {
+  ops.opendir = op_opendir;
+  ops.readdir = op_readdir;
+  ops.readdirplus = op_readdirplus;
+  ops.releasedir = op_releasedir;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,154 @@
+// FUSE operations on names and inodes.
+
+#include <cerrno>
+#include <climits>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+#include <sys/stat.h>
+
+#include "fs/fuse/in_turn.hpp"
+#include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/reply.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// A missing name that another process looks up again while its file is being made costs the kernel
+/// the new inode, as soon as its maker closes it. The next one has the size that was told when that
+/// look began, and with its writeback cache the kernel believes it: what is appended then goes over
+/// what was written meanwhile. A name that is known to be missing is not looked up again.
+constexpr double kMissingSeconds = 0.1;
+
+void reply_missing(fuse_req_t request) {
+  if (!mount_state(request).writeback) {
+    fuse_reply_err(request, ENOENT);
+    return;
+  }
+  fuse_entry_param missing{};
+  missing.entry_timeout = kMissingSeconds;
+  fuse_reply_entry(request, &missing);
+}
+
+void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  guarded(request, "lookup", [&] {
+    Tree& tree = filesystem(request).tree();
+    const std::string_view wanted(name);
+    if (wanted == "." || wanted == "..") {
+      // From a NFS server that holds a node id without a name for it.
+      const NodeId id = wanted == "." ? parent : tree.parent(parent);
+      const fuse_entry_param entry = entry_param(tree.reference(id));
+      fuse_reply_entry(request, &entry);
+      return;
+    }
+    if (wanted.size() > NAME_MAX) throw std::system_error(ENAMETOOLONG, std::generic_category());
+    const auto found = tree.lookup(parent, name);
+    if (!found) {
+      reply_missing(request);
+      return;
+    }
+    const fuse_entry_param entry = entry_param(*found);
+    if (fuse_reply_entry(request, &entry) != 0) tree.forget(found->id, 1);
+  });
+}
+
+void op_forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t references) {
+  guarded_unanswered(request, "forget",
+                     [&] { filesystem(request).tree().forget(inode, references); });
+}
+
+void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
+  guarded_unanswered(request, "forget", [&] {
+    Tree& tree = filesystem(request).tree();
+    for (std::size_t i = 0; i < count; i++) tree.forget(forgets[i].ino, forgets[i].nlookup);
+  });
+}
+
+void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  guarded(request, "getattr", [&] {
+    Filesystem& fs = filesystem(request);
+    if (info != nullptr) {
+      const struct stat attributes = fs.handle_attributes(info->fh);
+      fuse_reply_attr(request, &attributes, kCacheSeconds);
+      return;
+    }
+    const struct stat attributes = fs.tree().attributes(inode);
+    fuse_reply_attr(request, &attributes, kCacheSeconds);
+  });
+}
+
+timespec time_of(const timespec& given, bool is_now) {
+  return is_now ? timespec{0, UTIME_NOW} : given;
+}
+
+/// All but the size. Nothing at all is what chown(2) asks for with neither owner nor group, but for
+/// the time of change where the kernel keeps that.
+NewAttributes new_attributes(const struct stat& st, int set) {
+  NewAttributes wanted;
+  if ((set & ~FUSE_SET_ATTR_CTIME) == 0) wanted.owner = kUnchangedOwner;
+  if ((set & FUSE_SET_ATTR_MODE) != 0) wanted.mode = st.st_mode;
+  if ((set & FUSE_SET_ATTR_UID) != 0) wanted.owner = st.st_uid;
+  if ((set & FUSE_SET_ATTR_GID) != 0) wanted.group = st.st_gid;
+  if ((set & (FUSE_SET_ATTR_ATIME | FUSE_SET_ATTR_ATIME_NOW)) != 0)
+    wanted.accessed = time_of(st.st_atim, (set & FUSE_SET_ATTR_ATIME_NOW) != 0);
+  if ((set & (FUSE_SET_ATTR_MTIME | FUSE_SET_ATTR_MTIME_NOW)) != 0)
+    wanted.modified = time_of(st.st_mtim, (set & FUSE_SET_ATTR_MTIME_NOW) != 0);
+  return wanted;
+}
+
+void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
+                fuse_file_info* info) {
+  const bool drops_privileges = request_drops_privileges();
+  const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
+  in_turn(request, inode, "setattr", [=, given = *given] {
+    Filesystem& fs = filesystem(request);
+    if ((set & FUSE_SET_ATTR_SIZE) != 0) {
+      if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
+      if (handle)
+        fs.truncate(*fs.handle(*handle), given.st_size);
+      else
+        fs.resize(inode, given.st_size);
+    }
+    fs.set_attributes(inode, new_attributes(given, set), caller_of(request));
+    const struct stat attributes =
+        handle ? fs.handle_attributes(*handle) : fs.tree().attributes(inode);
+    fuse_reply_attr(request, &attributes, kCacheSeconds);
+  });
+}
+
+void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
+  guarded(request, "access", [&] {
+    filesystem(request).names().check_access(inode, mask);
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_readlink(fuse_req_t request, fuse_ino_t inode) {
+  guarded(request, "readlink", [&] {
+    Filesystem& fs = filesystem(request);
+    fuse_reply_readlink(request, fs.tree().read_link(inode).c_str());
+  });
+}
+
+void op_statfs(fuse_req_t request, fuse_ino_t) {
+  guarded(request, "statfs", [&] {
+    const struct statvfs st = filesystem(request).root().stat_filesystem();
+    fuse_reply_statfs(request, &st);
+  });
+}
+
+}  // namespace
+
+void add_lookup_operations(fuse_lowlevel_ops& ops) {
+  ops.lookup = op_lookup;
+  ops.forget = op_forget;
+  ops.forget_multi = op_forget_multi;
+  ops.getattr = op_getattr;
+  ops.setattr = op_setattr;
+  ops.access = op_access;
+  ops.readlink = op_readlink;
+  ops.statfs = op_statfs;
+}
+
+}  // namespace bloscfs::fs

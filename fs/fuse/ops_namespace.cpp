@@ -1,0 +1,132 @@
+// FUSE operations that make, move and remove names.
+
+#include <cerrno>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "fs/fuse/in_turn.hpp"
+#include "fs/fuse/reply.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+void reply_found(fuse_req_t request, const Tree::Found& found) {
+  const fuse_entry_param entry = entry_param(found);
+  if (fuse_reply_entry(request, &entry) != 0) filesystem(request).tree().forget(found.id, 1);
+}
+
+void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
+  in_turn(request, parent, "mknod", [=, name = std::string(name)] {
+    Filesystem& fs = filesystem(request);
+    FairShare::Part descriptors;
+    if (S_ISREG(mode)) descriptors = fs.take_descriptors();
+    const auto found = fs.names().make_special(parent, name, mode, device, caller_of(request));
+    if (descriptors) fs.give_descriptors(found.id, std::move(descriptors));
+    reply_found(request, found);
+  });
+}
+
+void op_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
+  guarded(request, "mkdir", [&] {
+    Namespace& names = filesystem(request).names();
+    reply_found(request, names.make_directory(parent, name, mode, caller_of(request)));
+  });
+}
+
+void op_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
+  guarded(request, "symlink", [&] {
+    Namespace& names = filesystem(request).names();
+    reply_found(request, names.make_symlink(parent, name, target, caller_of(request)));
+  });
+}
+
+void op_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char* name) {
+  guarded(request, "link", [&] {
+    reply_found(request,
+                filesystem(request).names().make_link(inode, parent, name, caller_of(request)));
+  });
+}
+
+void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  guarded(request, "unlink", [&] {
+    filesystem(request).names().remove_file(parent, name, caller_of(request));
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
+  guarded(request, "rmdir", [&] {
+    filesystem(request).names().remove_directory(parent, name, caller_of(request));
+    fuse_reply_err(request, 0);
+  });
+}
+
+void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
+               const char* new_name, unsigned flags) {
+  guarded(request, "rename", [&] {
+    filesystem(request).names().rename(parent, name, new_parent, new_name, flags,
+                                       caller_of(request));
+    fuse_reply_err(request, 0);
+  });
+}
+
+/// Takes back what a file that could not be opened has been counted.
+class Reference {
+ public:
+  Reference(Tree& tree, NodeId node) : tree_(tree), node_(node) {}
+  ~Reference() {
+    if (node_ != 0) tree_.forget(node_, 1);
+  }
+  Reference(const Reference&) = delete;
+  Reference& operator=(const Reference&) = delete;
+  void keep() { node_ = 0; }
+
+ private:
+  Tree& tree_;
+  NodeId node_;
+};
+
+void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode,
+               fuse_file_info* given) {
+  in_turn(request, parent, "create", [=, name = std::string(name), info = *given] {
+    fuse_file_info reply = info;
+    Filesystem& fs = filesystem(request);
+    auto descriptors = fs.take_descriptors();
+    const Tree::Found found = fs.names().create_file(parent, name, mode, caller_of(request));
+    Reference reference(fs.tree(), found.id);
+    // There is nothing to truncate, which would count as a change.
+    reply.fh = fs.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
+    reply.keep_cache = 1;
+    const fuse_entry_param entry = entry_param(found);
+    if (fuse_reply_create(request, &entry, &reply) == 0)
+      reference.keep();
+    else
+      fs.release(reply.fh);
+  });
+}
+
+void op_fsyncdir(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
+  guarded(request, "fsyncdir", [&] {
+    filesystem(request).names().sync_directory(inode);
+    fuse_reply_err(request, 0);
+  });
+}
+
+}  // namespace
+
+void add_namespace_operations(fuse_lowlevel_ops& ops) {
+  ops.mknod = op_mknod;
+  ops.mkdir = op_mkdir;
+  ops.symlink = op_symlink;
+  ops.link = op_link;
+  ops.unlink = op_unlink;
+  ops.rmdir = op_rmdir;
+  ops.rename = op_rename;
+  ops.create = op_create;
+  ops.fsyncdir = op_fsyncdir;
+}
+
+}  // namespace bloscfs::fs

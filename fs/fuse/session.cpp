@@ -1,0 +1,357 @@
+#include "fs/fuse/session.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "fs/fuse/background.hpp"
+#include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/reply.hpp"
+#include "fs/fuse/request_cells.hpp"
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/idle_watch.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "fs/sandbox/sandbox.hpp"
+#include "fs/source/mount_table.hpp"
+#include "fs/source/on_behalf.hpp"
+#include "fs/support/file_error.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr unsigned kReadaheadKib = 1024;
+constexpr unsigned kDefaultThreads = 8;
+/// Threads for requests that are never in anybody's turn.
+constexpr unsigned kQuickThreads = 2;
+/// The most that the kernel can be told. Else a user's requests would wait in the kernel for those
+/// of others that wait for their turns here.
+constexpr unsigned kMaxBackground = 65535;
+
+/// Symlinks are not cached: their texts follow the names that frames are shown by, and nobody tells
+/// the kernel when those change.
+constexpr auto kWantedCapabilities =
+    static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS | FUSE_CAP_READDIRPLUS |
+                          FUSE_CAP_EXPORT_SUPPORT | FUSE_CAP_AUTO_INVAL_DATA |
+                          FUSE_CAP_SPLICE_WRITE | FUSE_CAP_DONT_MASK | FUSE_CAP_POSIX_ACL);
+
+void op_init(void* state, fuse_conn_info* connection) {
+  connection->max_write = kRequestSize;
+  connection->max_read = kRequestSize;
+  // The kernel takes the lesser of this and what the mount has, which only root may have raised.
+  connection->max_readahead = kReadaheadKib << 10;
+  connection->max_background = kMaxBackground;
+  connection->want |= connection->capable & kWantedCapabilities;
+  // The later form of this is agreed on in fs/kernel_channel.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
+  // Nobody could interrupt a read that the kernel does not wait for itself.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
+  // Listing has judged every file, so that its attributes cost less than a lookup later.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
+  if (static_cast<const MountState*>(state)->writeback)
+    connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
+}
+
+fuse_lowlevel_ops operations() {
+  fuse_lowlevel_ops ops{};
+  ops.init = op_init;
+  add_lookup_operations(ops);
+  add_file_operations(ops);
+  add_directory_operations(ops);
+  add_attribute_operations(ops);
+  add_namespace_operations(ops);
+  add_control_operations(ops);
+  return ops;
+}
+
+/// Commas and backslashes would end an option's value.
+std::string escaped(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == ',' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out;
+}
+
+std::string mount_option_list(const SessionSettings& settings) {
+  std::string list =
+      fmt::format("{},max_read={}", settings.options.read_only ? "ro" : "rw", kRequestSize);
+  bool has_name = false;
+  bool has_type = false;
+  for (const std::string& option : settings.options.passed_on) {
+    if (option == "ro" || option == "rw") continue;
+    has_name |= option.starts_with("fsname=");
+    has_type |= option.starts_with("subtype=");
+    list += "," + option;
+  }
+  if (settings.options.allow_other) list += ",default_permissions";
+  if (!has_name) list += ",fsname=" + escaped(std::filesystem::absolute(settings.source));
+  if (!has_type) list += ",subtype=bloscfs";
+  return list;
+}
+
+class Arguments {
+ public:
+  explicit Arguments(const SessionSettings& settings) {
+    for (const std::string& word :
+         {std::string("bloscfs"), std::string("-o"), mount_option_list(settings)})
+      fuse_opt_add_arg(&arguments_, word.c_str());
+    if (settings.debug) fuse_opt_add_arg(&arguments_, "-d");
+  }
+  ~Arguments() { fuse_opt_free_args(&arguments_); }
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+  fuse_args* get() { return &arguments_; }
+
+ private:
+  fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
+};
+
+/// The mount itself, without asking the filesystem.
+std::optional<MountEntry> mount_at(const std::string& mountpoint) {
+  std::optional<MountEntry> found;
+  for (MountEntry& entry : mount_table())
+    if (entry.point == mountpoint) found = std::move(entry);
+  return found;
+}
+
+/// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
+/// gets the answer to its first request, so this comes before that.
+void raise_kernel_readahead(const std::optional<MountEntry>& mount) {
+  if (!mount) return;
+  std::ofstream setting("/sys/class/bdi/" + mount->device + "/read_ahead_kb");
+  setting << kReadaheadKib;
+}
+
+/// Else a part of SOURCE would be missing without a word.
+void tell_left_out(const std::filesystem::path& source) {
+  for (const std::string& point : mount_points_below(source))
+    log::warn((source / point).string() + ": another filesystem, left out without -o cross_mounts");
+}
+
+/// Of stat's st_dev; 0 where it cannot be told.
+dev_t device_number(const MountEntry& mount) {
+  unsigned major = 0, minor = 0;
+  const bool is_number = std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) == 2;
+  return is_number ? ::gnu_dev_makedev(major, minor) : 0;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+/// Freed memory goes back to the system at once, so that the process stays near its budget, but for
+/// pieces of the usual block size, which each small commit wants again.
+void bound_allocator() {
+  ::mallopt(M_ARENA_MAX, 2);
+  ::mallopt(M_MMAP_THRESHOLD, 48 << 10);
+  ::mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
+
+/// Threads for one user's requests that take long, and for decoding beside them.
+struct ThreadCounts {
+  unsigned in_turns;
+  unsigned workers;
+};
+
+ThreadCounts thread_counts(const MountOptions& options) {
+  const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
+  const unsigned all =
+      options.threads != 0 ? options.threads : std::min(kDefaultThreads, 2 * processors + 2);
+  const unsigned workers = std::max(1u, std::min(processors, all / 2));
+  return {std::max(1u, all - workers), workers};
+}
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
+                                                        std::free);
+  if (!resolved) throw FileError(path, std::generic_category().message(errno));
+  return resolved.get();
+}
+
+void require_directory(const std::string& mountpoint) {
+  struct stat st {};
+  if (::stat(mountpoint.c_str(), &st) != 0)
+    throw FileError(mountpoint, std::generic_category().message(errno));
+  if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
+}
+
+/// The daemon would wait for itself when it looks into its own mount.
+void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
+  std::string inside = real_path(source);
+  if (!inside.ends_with('/')) inside += '/';
+  if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
+}
+
+/// Makes the mount read-only where the daemon may not write to the source, or throws if that is not
+/// what was asked for.
+void follow_permission(const std::string& source, MountOptions& options) {
+  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
+  options.read_only = true;
+  const std::string reason = "cannot be written: " + std::generic_category().message(errno);
+  if (options.unwritable == Unwritable::refused)
+    throw std::runtime_error(reason + "; mount it with ro, or without rw");
+  if (options.unwritable == Unwritable::told_of)
+    log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
+}
+
+class Session {
+ public:
+  /// `janitor` may be null.
+  Session(const SessionSettings& settings, MountState& state, Janitor* janitor)
+      : arguments_(settings), operations_(operations()), janitor_(janitor) {
+    session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
+    if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
+    state.session = session_;
+    // A shell starts background commands with SIGINT ignored, and libfuse leaves that alone.
+    ::signal(SIGINT, SIG_DFL);
+    if (fuse_set_signal_handlers(session_) != 0) {
+      fuse_session_destroy(session_);
+      throw std::runtime_error("signal handlers could not be set");
+    }
+    if (fuse_session_mount(session_, settings.mountpoint.c_str()) != 0) {
+      fuse_remove_signal_handlers(session_);
+      fuse_session_destroy(session_);
+      throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
+    }
+    if (janitor_ != nullptr) janitor_->take_charge();
+    use_kernel_channel(session_);
+  }
+  ~Session() {
+    if (janitor_ != nullptr) end_connection();
+    fuse_session_unmount(session_);
+    fuse_remove_signal_handlers(session_);
+    fuse_session_destroy(session_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Serves until the unmount; returns 0, or the number of the error that ended it before.
+  int serve(unsigned threads) {
+    const std::unique_ptr<fuse_loop_config, void (*)(fuse_loop_config*)> config(
+        fuse_loop_cfg_create(), fuse_loop_cfg_destroy);
+    fuse_loop_cfg_set_max_threads(config.get(), threads);
+    fuse_loop_cfg_set_idle_threads(config.get(), threads);
+    const int error = std::max(-fuse_session_loop_mt(session_, config.get()), 0);
+    // Nothing that is mounted there while the rest is committed is to be taken for this mount.
+    if (janitor_ != nullptr && has_ended()) janitor_->unmount();
+    return error;
+  }
+
+ private:
+  bool has_ended() const {
+    pollfd channel{fuse_session_fd(session_), 0, 0};
+    return ::poll(&channel, 1, 0) == 1 && (channel.revents & POLLERR) != 0;
+  }
+
+  /// Unmounts through the janitor, which libfuse is not to try: from what it then finds in place of
+  /// its channel, a pipe that nobody reads, it takes the mount to have ended.
+  void end_connection() {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) == 0) {
+      ::close(ends[0]);
+      ::dup3(ends[1], fuse_session_fd(session_), O_CLOEXEC);
+      ::close(ends[1]);
+    }
+    if (!janitor_->unmount()) log::error("could not be unmounted");
+  }
+
+  Arguments arguments_;
+  fuse_lowlevel_ops operations_;
+  Janitor* const janitor_;
+  fuse_session* session_ = nullptr;
+};
+
+}  // namespace
+
+void run_session(SessionSettings settings) {
+  settings.foreground |= settings.debug;
+  settings.mountpoint = real_path(settings.mountpoint);
+  require_directory(settings.mountpoint);
+  frame::UniqueFd log_file;
+  if (!settings.options.log_file.empty()) log_file = log::open_file(settings.options.log_file);
+  bound_allocator();
+  raise_descriptor_limit();
+  log::use(log::Target::terminal);
+  std::optional<Background> background;
+  if (!settings.foreground) background.emplace();
+  Sandbox sandbox(settings.options.sandbox, settings.mountpoint);
+  if (settings.options.read_only) wait_for_ended_mounts(settings.source);
+  MountSource source = sandbox.open(settings.source, settings.options);
+  if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
+  follow_permission(settings.source, settings.options);
+  std::optional<MountLock> lock;
+  if (!settings.options.read_only) {
+    lock.emplace(source.root.get(), source.single, kMountLockPatience, WaitNotice(settings.source));
+    lock->make_durable();
+    // Who had the lock may have replaced the file.
+    source = sandbox.open(settings.source, settings.options);
+    // Each caller's own is applied.
+    ::umask(0);
+    give_up_reserves();
+  }
+
+  MountState state;
+  state.writeback = settings.options.write.writeback && !settings.options.read_only;
+  Session session(settings, state, sandbox.janitor());
+  const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
+  raise_kernel_readahead(mount);
+  if (!source.single && !settings.options.cross_mounts)
+    tell_left_out(source.surroundings.directory());
+  if (mount) source.own_device = device_number(*mount);
+  if (background && !log_file) log::connect_system_log();
+  sandbox.close(source, settings.options);
+  const ThreadCounts threads = thread_counts(settings.options);
+  Filesystem filesystem(std::move(source), settings.options, threads.workers,
+                        lock ? &*lock : nullptr);
+  state.filesystem = &filesystem;
+  Turns turns(threads.in_turns);
+  state.turns = &turns;
+  KernelFlush kernel_flush(state.session);
+  state.kernel_flush = &kernel_flush;
+  filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
+    kernel_flush.before(node, std::move(done));
+  });
+  const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  // The place that the command was called from may be unmounted.
+  if (::chdir("/") != 0) throw std::system_error(errno, std::generic_category(), "chdir");
+  if (log_file)
+    log::use(std::move(log_file));
+  else if (background)
+    log::use(log::Target::system_log);
+  if (background) background->leave_caller();
+  try {
+    const int error = session.serve(turns.most() + kQuickThreads);
+    filesystem.commit_all();
+    if (error != 0) throw std::system_error(error, std::generic_category(), "session");
+  } catch (const std::exception& failure) {
+    log::error(failure.what());  // nobody hears the exception of a daemon
+    if (lock) lock->leave_unfinished();
+    throw;
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,63 @@
+#pragma once
+// What looks at containers have found of their attributes, by the state that they were found in, so
+// that listing attributes and reading them costs one look.
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <unordered_map>
+
+#include "fs/support/sync.hpp"
+#include "fs/tree/node_table.hpp"
+#include "fs/view/attributes.hpp"
+#include "fs/view/block_cache.hpp"
+
+namespace bloscfs::fs {
+
+/// A state of a container: its file's, or, where the mount has changed that since, the number of
+/// the snapshot that is below the changes.
+struct AttributeKey {
+  FileState file;
+  std::uint64_t snapshot = 0;
+  bool operator==(const AttributeKey&) const = default;
+};
+
+/// Thread-safe. Its memory, 4 MiB at most and 1 part in 16 of the cache's, is part of the one
+/// budget.
+class AttributeCache {
+ public:
+  static constexpr std::size_t kMaxMemory = std::size_t{4} << 20;
+
+  /// `budget` outlives it; `cache_size` is all of that.
+  AttributeCache(BlockCache& budget, std::size_t cache_size);
+  ~AttributeCache();
+  AttributeCache(const AttributeCache&) = delete;
+  AttributeCache& operator=(const AttributeCache&) = delete;
+
+  /// Null if nobody has looked at that state lately.
+  std::shared_ptr<const FrameAttributes> find(const AttributeKey& key);
+  void remember(const AttributeKey& key, std::shared_ptr<const FrameAttributes> found);
+
+ private:
+  struct Entry {
+    AttributeKey key;
+    std::shared_ptr<const FrameAttributes> found;
+    std::size_t memory;
+  };
+  using Entries = std::list<Entry>;
+  struct Hash {
+    std::size_t operator()(const AttributeKey& key) const;
+  };
+
+  void drop(Entries::iterator entry) REQUIRES(mutex_);
+
+  BlockCache& budget_;
+  const std::size_t limit_;
+  Mutex mutex_;
+  Entries entries_ GUARDED_BY(mutex_);  ///< the one used last in front
+  std::unordered_map<AttributeKey, Entries::iterator, Hash> by_key_ GUARDED_BY(mutex_);
+  std::size_t memory_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace bloscfs::fs

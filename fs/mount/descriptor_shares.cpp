@@ -1,0 +1,60 @@
+#include "fs/mount/descriptor_shares.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include <sys/resource.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/request_user.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// Of the daemon: threads, directories, commits of single files, and what is looked at for a
+/// moment.
+constexpr std::size_t kOthers = 256;
+/// Of a file of a batch, beside those that count to a user: another frame that takes its place, its
+/// locks; and its own ones, which are closed with the last of the batch.
+constexpr std::size_t kOfCommit = 4;
+constexpr std::size_t kLargestBatch = 256;
+
+/// How long one waits for commits of one's own files.
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::milliseconds kLookAgain{500};
+
+}  // namespace
+
+DescriptorLimits::DescriptorLimits(std::size_t limit) {
+  const std::size_t own = std::min(limit / 2, kOthers + kLargestBatch * kOfCommit);
+  const std::size_t others = std::min(own / 2, kOthers);
+  for_files = limit - own;
+  batch = std::clamp<std::size_t>((own - others) / kOfCommit, 1, kLargestBatch);
+}
+
+DescriptorLimits DescriptorLimits::of_process() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) frame::throw_errno(errno, "getrlimit");
+  return DescriptorLimits(limit.rlim_cur);
+}
+
+FairShare::Part DescriptorShares::take(std::size_t amount) {
+  if (auto part = share_.take(amount)) return part;
+  TurnAtNeed::need();
+  const uid_t user = RequestUser::current().value_or(0);
+  // Again and again: other threads of his close files meanwhile.
+  for (const auto end = Clock::now() + kPatience; committer_.hurry(user) && Clock::now() < end;) {
+    if (auto part = share_.take(amount, kLookAgain)) return part;
+  }
+  // What was waited for may have ended between the two looks.
+  if (auto part = share_.take(amount)) return part;
+  refused_(user);
+  frame::throw_errno(EMFILE, "open");
+}
+
+}  // namespace bloscfs::fs

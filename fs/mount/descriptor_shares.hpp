@@ -1,0 +1,51 @@
+#pragma once
+// The descriptors that a mount keeps open for files. Users share them; some are the daemon's own,
+// so that nothing which it does for all of them fails because of what is open.
+
+#include <cstddef>
+#include <functional>
+#include <utility>
+
+#include <sys/types.h>
+
+#include "fs/commit/committer.hpp"
+#include "fs/support/fair_share.hpp"
+
+namespace bloscfs::fs {
+
+/// How a process divides what it may have open.
+struct DescriptorLimits {
+  std::size_t for_files = 0;  ///< all users together
+  std::size_t batch = 1;      ///< files that are committed together
+
+  explicit DescriptorLimits(std::size_t limit);
+  /// Of this process, as it is now. Throws std::system_error.
+  static DescriptorLimits of_process();
+};
+
+/// Thread-safe. A part lasts until what it stands for is closed: of a file that was changed that is
+/// after its commit, however often that fails.
+class DescriptorShares {
+ public:
+  /// What one open file may have, in the daemon's own descriptors.
+  static constexpr std::size_t kOfReader = 1;    ///< a frame, or a plain file
+  static constexpr std::size_t kOfWriter = 3;    ///< a frame and its writer's file and directory
+  static constexpr std::size_t kSparseMore = 2;  ///< a sparse frame's directory, for both of them
+
+  /// Both outlive this object. `refused` hears of each user to whom EMFILE is told.
+  DescriptorShares(std::size_t limit, Committer& committer, std::function<void(uid_t)> refused)
+      : share_(limit), committer_(committer), refused_(std::move(refused)) {}
+
+  /// For whose request the thread serves. Where his share is used up by files that wait for their
+  /// commit he waits for that, in his turn (fs/support/turns.hpp: NoTurn). Throws EMFILE.
+  FairShare::Part take(std::size_t amount);
+  /// Where nothing can wait; empty where there is nothing left for the user.
+  FairShare::Part take_at_once(std::size_t amount) { return share_.take(amount); }
+
+ private:
+  FairShare share_;
+  Committer& committer_;
+  const std::function<void(uid_t)> refused_;
+};
+
+}  // namespace bloscfs::fs

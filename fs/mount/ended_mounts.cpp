@@ -1,0 +1,36 @@
+#include "fs/mount/ended_mounts.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <system_error>
+#include <thread>
+
+#include "fs/mount/wait_notice.hpp"
+#include "fs/source/mount_lock.hpp"
+#include "fs/source/mount_table.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+namespace filesystem = std::filesystem;
+
+constexpr std::chrono::milliseconds kAskAgain{20};
+
+}  // namespace
+
+void wait_for_ended_mounts(const std::string& path) {
+  const auto end = std::chrono::steady_clock::now() + kMountLockPatience;
+  std::error_code error;
+  // What is waited for may still be without its name.
+  for (filesystem::path place = filesystem::weakly_canonical(path, error); !error && !place.empty();
+       place = place == place.parent_path() ? "" : place.parent_path()) {
+    WaitNotice notice(place);
+    while (is_locked_by_other(place) && !find_bloscfs_mount(place) &&
+           std::chrono::steady_clock::now() < end) {
+      notice();
+      std::this_thread::sleep_for(kAskAgain);
+    }
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,366 @@
+#include "fs/mount/file_contents.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/xattr.h>
+
+#include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_limits.hpp"
+#include "frame/header/metalayer_writer.hpp"
+#include "frame/store/lock_patience.hpp"
+#include "fs/encoding/plain_to_frame.hpp"
+#include "fs/encoding/stale_indexes.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// How often SOURCE may change under one change.
+constexpr int kTries = 5;
+/// How long another program may take to write a frame in place.
+constexpr std::chrono::seconds kUnfinishedPatience{2};
+constexpr std::chrono::milliseconds kLookAgain{10};
+/// So many threads may wait for that: the others serve other files.
+constexpr int kPatient = 4;
+
+[[noreturn]] void fail(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+/// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
+frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
+  frame::VlmetalayerSizes sizes;
+  for (const auto& [layer, value] : content.uncommitted_metalayers())
+    if (layer.kind == kind)
+      sizes[layer.name] = value ? std::optional<std::size_t>(value->size()) : std::nullopt;
+  return sizes;
+}
+
+bool has_metalayer(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
+                   const LayerName& layer) {
+  if (const auto found = changes.find(layer.name); found != changes.end())
+    return found->second.has_value();
+  return snapshot != nullptr && find_layer(*snapshot, layer).has_value();
+}
+
+/// Throws unless a commit can store them: else it would fail for ever.
+void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
+                LayerKind kind) {
+  if (kind == LayerKind::variable) return frame::check_vlmetalayers(snapshot, changes);
+  std::vector<frame::LayerSize> layers;
+  if (snapshot != nullptr)
+    for (const auto& entry : snapshot->metalayers())
+      if (changes.count(entry.name) == 0) layers.push_back({entry.name, entry.stored_size});
+  for (const auto& [name, size] : changes)
+    if (size) layers.push_back({name, *size});
+  frame::lay_out_header(layers);
+}
+
+std::optional<std::vector<std::uint8_t>> read_vlmetalayer(const Content& content,
+                                                          const std::string& name) {
+  const LayerChanges changes = content.uncommitted_metalayers();
+  if (const auto found = changes.find({LayerKind::variable, name}); found != changes.end())
+    return found->second ? std::optional(*found->second) : std::nullopt;
+  const auto snapshot = content.snapshot();
+  return snapshot ? read_index_metadata(*snapshot, name) : std::nullopt;
+}
+
+}  // namespace
+
+std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntry& entry) {
+  if (auto file = tree_.opened(node); file && file->content) return file;
+  const SourcePath path = tree_.path(node);
+  auto file = std::make_shared<OpenFile>();
+  file->attributes = tree_.attributes_of(entry);
+  std::shared_ptr<const frame::Snapshot> snapshot;
+  try {
+    snapshot = classifier_.open(path, entry);
+  } catch (const std::system_error& error) {
+    // It has been renamed meanwhile, or a directory above it has.
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path.text());
+  file->content = std::make_shared<Content>(services_, std::move(snapshot));
+  return tree_.share_opened(node, std::move(file), entry);
+}
+
+std::shared_ptr<const OpenFile> FileContents::open_for_writing(NodeId node,
+                                                               std::shared_ptr<ContentHome> home) {
+  auto file = open(node, tree_.entry(node));
+  file->content->make_writable(std::move(home));
+  return file;
+}
+
+void FileContents::changed(const std::shared_ptr<const OpenFile>& file,
+                           FairShare::Part descriptors) {
+  committer_.note(file->content, file);
+  if (!file->content->has_writers())
+    committer_.queue(file->content, services_.options.strict, std::move(descriptors));
+}
+
+void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,
+                           const struct stat& file_status) {
+  auto file = std::make_shared<OpenFile>();
+  file->attributes = tree_.owned(file_status);
+  file->content = std::make_shared<Content>(services_, file_status.st_mtim);
+  file->content->make_writable(std::move(home));
+  tree_.set_opened(node, file);
+  changed(file);
+}
+
+void FileContents::follow(NodeId node) {
+  const auto file = tree_.opened(node);
+  if (!file || !file->content) return;
+  const auto state = tree_.state_in_source(node);
+  // Others may have changed the file's mode, or linked it.
+  if (file->content->is_current()) {
+    if (state) tree_.confirm_state(node, *state);  // unless a commit has ended meanwhile
+    return;
+  }
+  // Waits for a commit that is under way: else two contents would be of one name.
+  if (go_on(file->content)) return;
+  // Nobody writes to what cannot follow: who has it open keeps its snapshot.
+  if (file->content->is_overtaken() && !file->leads()) tree_.retire_opened(node, *file);
+}
+
+void FileContents::try_follow(NodeId node) {
+  if (const auto file = tree_.opened(node);
+      file && file->content && file->content->has_just_failed_to_follow())
+    return;
+  try {
+    follow(node);
+  } catch (const std::exception& error) {
+    std::string message =
+        fmt::format("{}: changed by another program: {}", tree_.told_path(node), error.what());
+    const MutexLock lock(told_mutex_);
+    if (message == told_) return;
+    log::error(message);
+    told_ = std::move(message);
+  }
+}
+
+bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
+  if (unfinished == IfBeingWritten::fail) return go_on_at_once(content);
+  const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
+  const int others = waiting_++;
+  const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
+  for (;;) {
+    try {
+      return go_on_at_once(content);
+    } catch (const BeingWritten&) {
+      if (others >= kPatient || std::chrono::steady_clock::now() > patience) throw;
+    }
+    std::this_thread::sleep_for(kLookAgain);
+  }
+}
+
+bool FileContents::go_on_at_once(const std::shared_ptr<Content>& content) {
+  if (!content->follow_source()) return false;
+  if (auto inheritance = content->take_inheritance()) {
+    // An heir leads. Whether that has changed as well must not be looked at here: a commit of it
+    // may be in the batch that this was found out in.
+    auto heir = tree_.opened(inheritance->node);
+    if (!heir || !heir->content) heir = open(inheritance->node, tree_.entry(inheritance->node));
+    if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);
+    for (auto& [name, value] : inheritance->metalayers)
+      heir->content->set_metalayer(name, std::move(value));
+    changed(heir);
+  }
+  return true;
+}
+
+bool FileContents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
+  return go_on(content) || content->epoch() != epoch;
+}
+
+std::string FileContents::keep_for_recovery(const std::vector<Committer::Uncommitted>& left) {
+  std::string told;
+  for (const auto& [content, failure] : left) {
+    std::string name, fate;
+    try {
+      name = content->path();
+      const auto kept = content->keep_for_recovery();
+      fate =
+          kept ? "kept as " + *kept + ", which `b2frame recover` gives a name" : "attributes lost";
+    } catch (const std::exception& error) {
+      fate = fmt::format("contents lost ({})", error.what());
+    }
+    if (!told.empty()) told += "; ";
+    told += fmt::format("{}: not committed ({}): {}", name, failure.message(), fate);
+  }
+  return told;
+}
+
+template <typename Change>
+void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
+                          FairShare::Part descriptors, const Change& change) {
+  for (int tries = 1;; tries++) {
+    const auto file = open_for_writing(node, home);
+    const std::uint64_t epoch = file->content->epoch();
+    try {
+      change(file);
+      return changed(file, std::move(descriptors));
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      if (!has_gone_on(file->content, epoch)) throw;
+    }
+  }
+}
+
+void FileContents::commit(const std::vector<NodeId>& nodes) {
+  Committer::Contents contents;
+  for (const NodeId node : nodes)
+    if (const auto file = tree_.opened(node); file && file->content->needs_commit())
+      contents.push_back(file->content);
+  commit_briefly(contents);
+}
+
+void FileContents::commit_briefly(const Committer::Contents& contents) {
+  const frame::CountedPatience counted;
+  const frame::LockPatience patience(counted.time());
+  committer_.commit(contents);
+}
+
+std::shared_ptr<void> FileContents::hold_flat(NodeId node, std::shared_ptr<ContentHome> home) {
+  const auto file = open_for_writing(node, std::move(home));
+  file->content->hold_flat(true);
+  std::shared_ptr<void> held(nullptr, [this, file](void*) {
+    file->content->hold_flat(false);
+    if (file->content->needs_commit()) changed(file);
+  });
+  committer_.note(file->content, file);
+  commit_briefly({file->content});
+  return held;
+}
+
+void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
+  bool has_links = false, can_be_array = false;
+  Attempts::run([&] {
+    const auto name_lock = home->lock_name();
+    has_links = name_lock->place().has_links;
+    can_be_array = !name_lock->names().array.empty();
+  });
+  auto file = tree_.opened(node);
+  const SourceEntry entry = tree_.entry(node);
+  const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
+  if (entry.is_bloscpack || (!file && fits)) return;
+  auto descriptors = descriptors_.take_at_once(DescriptorShares::kOfWriter);
+  const bool is_beyond_share = !descriptors;
+  file = open_for_writing(node, std::move(home));
+  file->content->look_again();
+  if (!file->content->needs_commit()) return;
+  changed(file, std::move(descriptors));
+  // The name is there already, so that there is nothing to refuse.
+  if (is_beyond_share && !file->content->has_writers()) committer_.queue(file->content, true);
+}
+
+void FileContents::removed(NodeId node) {
+  const auto file = tree_.opened(node);
+  if (!file || !file->content) return;
+  file->content->orphan();
+  if (!file->content->has_writers()) committer_.drop(*file->content);
+}
+
+void FileContents::resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) {
+  change(node, home, descriptors_.take(DescriptorShares::kOfWriter),
+         [&](const std::shared_ptr<const OpenFile>& file) { file->content->resize(size); });
+}
+
+bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
+                             const timespec& accessed, const timespec& modified) {
+  const auto file = tree_.opened(node);
+  if (!file || !file->content) return false;
+  try {
+    // Readers would take new times for a change by somebody else. Those of a removed file are in
+    // its content alone.
+    if (!file->content->is_orphan()) file->content->make_writable(home);
+  } catch (const std::system_error&) {
+    return false;
+  }
+  for (int tries = 1;; tries++) {
+    const std::uint64_t epoch = file->content->epoch();
+    try {
+      return file->content->set_times(accessed, modified);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      if (!has_gone_on(file->content, epoch)) throw;
+    }
+  }
+}
+
+void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
+                                 const LayerName& name, LayerChange content, int flags) {
+  frame::check_layer_name(name.name);
+  // A header is written anew by a new file, which would leave other names behind.
+  if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
+    fail(EOPNOTSUPP, name.name);
+  auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
+  change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenFile>& file) {
+    if (content) file->content->wait_for_room();
+    put_metalayer(*file->content, name, content, flags);
+  });
+}
+
+void FileContents::change_metalayers(
+    NodeId node, std::shared_ptr<ContentHome> home,
+    const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) {
+  std::shared_ptr<Content> content;
+  // Committed below, perhaps by who commits for others, and waits for nobody's share.
+  change(node, home, {}, [&](const std::shared_ptr<const OpenFile>& file) {
+    content = file->content;
+    for (auto& [layer, value] :
+         wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))
+      put_metalayer(*content, layer, value, 0);
+  });
+  if (content->needs_commit()) commit_briefly({content});
+}
+
+void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChange content,
+                                 int flags) {
+  const MutexLock lock(metalayers_mutex_);
+  const auto snapshot = file.snapshot();
+  frame::VlmetalayerSizes changes = changed_sizes(file, name.kind);
+  const bool exists = has_metalayer(snapshot.get(), changes, name);
+  if ((flags & XATTR_CREATE) != 0 && exists) fail(EEXIST, name.name);
+  if (((flags & XATTR_REPLACE) != 0 || !content) && !exists) fail(ENODATA, name.name);
+  if (content) {
+    changes[name.name] = content->size();
+    check_room(snapshot.get(), changes, name.kind);
+  }
+  file.set_metalayer(name, std::move(content));
+}
+
+void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> home) {
+  const StoredPlace place = home->lock_name()->place();
+  if (place.is_unlinked || place.has_links) return;
+  const auto source = place.directory->open(place.name);
+  const frame::FileStamp stamp = source->stamp();
+  if (frame::id_of(stamp) != place.meant) return;
+  const StoredFrame made =
+      store_as_frame(SourceBytes(*source), place.directory, services_.options, services_.pool);
+  try {
+    made.writer->set_attributes(source->attributes());
+    Attempts::run([&] {
+      const auto name_lock = home->lock_name();
+      const std::string& name = name_lock->names().flat;
+      if (name_lock->place().meant != place.meant || name.empty())
+        fail(ESTALE, place.name + ": renamed or replaced meanwhile");
+      name_lock->before_replacing();
+      name_lock->before_settling(name, ShownAs::flat);
+      name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
+                        [&] { return source->stamp() == stamp; });
+    });
+  } catch (...) {
+    if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
+    throw;
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,91 @@
+#pragma once
+// The contents of a mount's containers by node: opens them, and does to them what changes of names
+// and attributes ask for.
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/commit/committer.hpp"
+#include "fs/content/open_file.hpp"
+#include "fs/mount/descriptor_shares.hpp"
+#include "fs/names/contents.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe.
+class FileContents final : public Contents {
+ public:
+  /// All outlive this object.
+  FileContents(Tree& tree, Classifier& classifier, Committer& committer,
+               DescriptorShares& descriptors, ContentServices services)
+      : tree_(tree),
+        classifier_(classifier),
+        committer_(committer),
+        descriptors_(descriptors),
+        services_(services) {}
+
+  /// The content of a container, opened if it is not yet: then ESTALE tells that its file is being
+  /// replaced.
+  std::shared_ptr<const OpenFile> open(NodeId node, const SourceEntry& entry);
+  /// The same for a change, which is committed some time after `queue`.
+  std::shared_ptr<const OpenFile> open_for_writing(NodeId node, std::shared_ptr<ContentHome> home);
+  /// Looks whether another program has changed the file of what is open of a node, and lets the
+  /// content go on from what is there now. Errors as follow_source's.
+  void follow(NodeId node);
+  /// The same for who can do without; an error is logged once.
+  void try_follow(NodeId node);
+  /// The same of a content that somebody writes. True if it went on. What is being written is
+  /// waited for up to two seconds, unless too many do so already; then BeingWritten.
+  bool go_on(const std::shared_ptr<Content>& content,
+             IfBeingWritten unfinished = IfBeingWritten::wait);
+  /// True if it went on since that `epoch`, for whoever asked first.
+  bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
+  /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
+  /// nothing if none had contents to lose.
+  std::string keep_for_recovery(const std::vector<Committer::Uncommitted>& left);
+  /// It has changed, and is committed soon if nobody has it open for writing: until then it has
+  /// the `descriptors` of who has closed it.
+  void changed(const std::shared_ptr<const OpenFile>& file, FairShare::Part descriptors = {});
+
+  void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
+  void commit(const std::vector<NodeId>& nodes) override;
+  std::shared_ptr<void> hold_flat(NodeId node, std::shared_ptr<ContentHome> home) override;
+  void renamed(NodeId node, std::shared_ptr<ContentHome> home) override;
+  void removed(NodeId node) override;
+  void resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) override;
+  bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
+                 const timespec& modified) override;
+  void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,
+                     LayerChange content, int flags) override;
+  void change_metalayers(
+      NodeId node, std::shared_ptr<ContentHome> home,
+      const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) override;
+  void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) override;
+
+ private:
+  bool go_on_at_once(const std::shared_ptr<Content>& content);
+  /// Runs `change` on the content opened for it, again where that finds another program's change.
+  template <typename Change>
+  void change(NodeId node, const std::shared_ptr<ContentHome>& home, FairShare::Part descriptors,
+              const Change& change);
+  void put_metalayer(Content& file, const LayerName& name, LayerChange content, int flags);
+
+  Tree& tree_;
+  Classifier& classifier_;
+  /// For a request that has no turn.
+  void commit_briefly(const Committer::Contents& contents);
+
+  Committer& committer_;
+  DescriptorShares& descriptors_;
+  const ContentServices services_;
+  std::atomic<int> waiting_{0};  ///< for what is being written
+  Mutex told_mutex_;
+  std::string told_ GUARDED_BY(told_mutex_);  ///< by the log, last
+  Mutex metalayers_mutex_;  ///< what was found to have room is set before others look
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,50 @@
+#include "fs/mount/idle_watch.hpp"
+
+#include <csignal>
+#include <utility>
+
+#include <unistd.h>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::chrono::seconds kCheck{1};
+/// Who comes back later finds the kernel's page cache, or decodes again.
+constexpr std::chrono::seconds kRest{20};
+
+}  // namespace
+
+IdleWatch::IdleWatch(Filesystem& filesystem, std::chrono::seconds limit)
+    : filesystem_(filesystem), limit_(limit), thread_([this] { watch(); }) {}
+
+IdleWatch::~IdleWatch() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+  }
+  condition_.notify_all();
+  thread_.join();
+}
+
+void IdleWatch::watch() {
+  std::unique_lock lock(mutex_);
+  while (!condition_.wait_for(lock, kCheck, [this] { return stopped_; })) {
+    rest_if_unused();
+    if (limit_ == std::chrono::seconds::zero() || filesystem_.idle_time() < limit_) continue;
+    ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
+    return;
+  }
+}
+
+void IdleWatch::rest_if_unused() {
+  const std::uint64_t requests = filesystem_.requests();
+  if (std::exchange(requests_, requests) != requests) {
+    since_ = Clock::now();
+    rests_ = false;
+  } else if (!rests_ && Clock::now() - since_ >= kRest) {
+    rests_ = true;
+    filesystem_.rest();
+  }
+}
+
+}  // namespace bloscfs::fs

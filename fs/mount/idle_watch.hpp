@@ -1,0 +1,41 @@
+#pragma once
+// What happens when nobody uses a mount: memory goes back to the system, and after the time that
+// was asked for the session ends.
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "fs/mount/filesystem.hpp"
+
+namespace bloscfs::fs {
+
+/// Looks on while it lives.
+class IdleWatch {
+ public:
+  /// `limit`: how long no file may be open before the session is ended; zero: for ever.
+  IdleWatch(Filesystem& filesystem, std::chrono::seconds limit);
+  ~IdleWatch();
+  IdleWatch(const IdleWatch&) = delete;
+  IdleWatch& operator=(const IdleWatch&) = delete;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void watch();
+  void rest_if_unused();
+
+  Filesystem& filesystem_;
+  const std::chrono::seconds limit_;
+  std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write
+  Clock::time_point since_ = Clock::now();
+  bool rests_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable condition_;
+  bool stopped_ = false;
+  std::thread thread_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,120 @@
+#include "fs/names/doomed_frames.hpp"
+
+#include <exception>
+#include <memory>
+#include <stdexcept>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/header/sframe_format.hpp"
+#include "fs/source/on_behalf.hpp"
+#include "fs/source/source_root.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+
+namespace {
+
+bool is_part(const std::string& name, const struct stat& st) {
+  return S_ISREG(st.st_mode) && (frame::is_sframe_file(name) || frame::is_temporary_name(name));
+}
+
+[[noreturn]] void throw_kept(const std::string& name, const char* why) {
+  throw std::runtime_error(fmt::format("{}: {}", name, why));
+}
+
+}  // namespace
+
+void remove_frame_directory(const SourceDirectory& parent, const std::string& name,
+                            const frame::ObjectIdentity& identity) noexcept {
+  const OnBehalfOf nobody(nullptr);
+  try {
+    // Its old name must not come back when parts of it are gone.
+    parent.sync();
+    frame::UniqueFd directory = parent.open(name, O_RDONLY | O_DIRECTORY);
+    if (frame::identity_at(directory.get(), {}) != identity)
+      throw_kept(name, "another directory has the name");
+    const SourceRoot frame(std::move(directory));
+    const SourceDirectory files = frame.directory({});
+    bool is_shared = false;
+    for (const SourceRoot::Entry& entry : frame.list({})) {
+      const auto st = files.stat(entry.name);
+      if (st && is_part(entry.name, *st))
+        files.remove_file(entry.name);
+      else
+        is_shared |= st.has_value();
+    }
+    if (is_shared) throw_kept(name, "holds what is no part of it");
+    parent.remove_directory(name);
+  } catch (const std::exception& error) {
+    log::warn(fmt::format("a removed sparse frame leaves files behind: {}", error.what()));
+  }
+}
+
+struct DoomedFrames::Frame {
+  Frame(std::shared_ptr<Registry> in, SourceDirectory where, std::string named,
+        const frame::ObjectIdentity& what)
+      : registry(std::move(in)), parent(std::move(where)), name(std::move(named)), identity(what) {}
+  ~Frame() {
+    remove_frame_directory(parent, name, identity);
+    const MutexLock lock(registry->mutex);
+    registry->frames.erase(name);
+    registry->ended.notify_all();
+  }
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  const std::shared_ptr<Registry> registry;
+  SourceDirectory parent;
+  const std::string name;
+  const frame::ObjectIdentity identity;
+};
+
+std::shared_ptr<void> DoomedFrames::add(SourceDirectory parent, const std::string& name,
+                                        const frame::ObjectIdentity& identity) {
+  auto frame = std::make_shared<Frame>(registry_, std::move(parent), name, identity);
+  const MutexLock lock(registry_->mutex);
+  registry_->frames[name] = frame;
+  return frame;
+}
+
+bool DoomedFrames::is_ending(const Registry& registry, const std::string& name) {
+  const auto found = registry.frames.find(name);
+  return found != registry.frames.end() && found->second.expired();
+}
+
+void DoomedFrames::wait_until_removed(const std::string& name) {
+  {
+    Registry& registry = *registry_;
+    const MutexLock lock(registry.mutex);
+    if (!is_ending(registry, name)) return;
+  }
+  Attempts::without_lock([kept = registry_, name] {
+    Registry& registry = *kept;
+    const MutexLock lock(registry.mutex);
+    while (is_ending(registry, name)) registry.ended.wait(registry.mutex);
+  });
+}
+
+bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from,
+                            const SourceDirectory& to) {
+  std::shared_ptr<Frame> frame;  // destroyed behind the lock
+  const MutexLock lock(registry_->mutex);
+  for (;;) {
+    const auto found = registry_->frames.find(name);
+    if (found == registry_->frames.end()) return false;
+    frame = found->second.lock();
+    if (frame) break;
+    registry_->ended.wait(registry_->mutex);
+  }
+  if (frame::identity_at(from.descriptor(), name) != frame->identity) return false;
+  const OnBehalfOf nobody(nullptr);
+  from.rename(name, to, name);
+  frame->parent = to.again();
+  return true;
+}
+
+}  // namespace bloscfs::fs

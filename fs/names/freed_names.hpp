@@ -1,0 +1,62 @@
+#pragma once
+// Full names that were given up, as long as a power cut might bring them back. Beside another one
+// that is shown alike by then, neither would be shown as before.
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "fs/source/naming.hpp"
+#include "fs/source/source_root.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// For the one who changes names at a time, who makes durable in breaks
+/// (fs/support/lock_breaks.hpp) what he finds out in time. Errors are std::system_error with the
+/// errno.
+class FreedNames {
+ public:
+  explicit FreedNames(const SourceRoot& root) : root_(root) {}
+
+  /// Before a name goes.
+  void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
+  /// After something got a name by an exchange. As long as a power cut might undo that, whatever
+  /// takes its place there might take the place of the one before.
+  void note_exchanged(const SourceDirectory& directory, const std::string& full_name,
+                      ShownAs shown);
+  /// Before one of several names of a file goes.
+  void note_link(const struct stat& file);
+  /// Before another file takes the place of one: makes it durable that names of it are gone. Else
+  /// they would come back with the file as it was before.
+  void before_replacing(const struct stat& file);
+  /// Before something gets a name: makes it durable that others, shown alike, have left.
+  void before_taking(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
+
+ private:
+  using Shown = std::tuple<dev_t, ino_t, std::string>;  ///< directory, and name in the mount
+
+  static Shown key(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
+
+  struct Freed {
+    std::set<std::string> full_names;  ///< an empty one where it was exchanged
+    std::uint64_t noted = 0;           ///< number of the last of them
+  };
+
+  void note(const Shown& shown, const std::string& full_name);
+  void sync_all();
+  void forget_until(std::uint64_t noted);
+  void forget_all();
+  bool is_full() const;
+
+  const SourceRoot& root_;
+  mutable Mutex mutex_;
+  std::uint64_t noted_ GUARDED_BY(mutex_) = 0;
+  std::map<Shown, Freed> names_ GUARDED_BY(mutex_);
+  std::map<std::pair<dev_t, ino_t>, std::uint64_t> files_ GUARDED_BY(mutex_);  ///< when noted
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,78 @@
+#include "fs/names/hidden_entries.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/source/on_behalf.hpp"
+
+namespace bloscfs::fs {
+
+HiddenEntries::HiddenEntries(const SourceDirectory& directory, NameServices& services, uid_t user)
+    : directory_(directory), services_(services), user_(user) {
+  if (services_.lock != nullptr && services_.lock->journal() != nullptr)
+    makers_ = services_.lock->journal()->makers();
+  makers_.push_back(frame::TemporaryMaker::self());
+}
+
+void HiddenEntries::add(const std::string& name) {
+  if (is_lock_file(name)) journals_.push_back(name);
+  if (is_leftover_name(name)) temporaries_.push_back(name);
+}
+
+std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
+  for (const std::string& name : journals_) lock_journal(name);
+  for (const std::string& name : temporaries_) judge(name);
+  // Who may remove an empty directory need not be permitted to write in it.
+  const OnBehalfOf nobody(nullptr);
+  for (const Leftover& leftover : leftovers_) services_.doomed.wait_until_removed(leftover.name);
+  std::vector<std::shared_ptr<void>> leaving;
+  for (const Leftover& leftover : leftovers_) {
+    SourceDirectory root = services_.root.directory({});
+    if (services_.doomed.relocate(leftover.name, directory_, root)) continue;
+    if (leftover.directory) {
+      directory_.rename(leftover.name, root, leftover.name);
+      leaving.push_back(services_.doomed.add(std::move(root), leftover.name, *leftover.directory));
+    } else {
+      remove_leftover(directory_, leftover);
+    }
+  }
+  for (LockFile& lock : locks_) lock.remove();
+  return leaving;
+}
+
+/// A directory that was a SOURCE may have contents that were never committed.
+void HiddenEntries::lock_journal(const std::string& name) {
+  const auto st = directory_.stat(name);
+  if (!st) return;
+  LockFile& lock = locks_.emplace_back(directory_, name);
+  if (!lock.is_trusted()) {
+    locks_.pop_back();
+    if (S_ISREG(st->st_mode) && st->st_size > 0) frame::throw_errno(ENOTEMPTY, name);
+    return judge(name);
+  }
+  if (!lock.try_take_present()) frame::throw_errno(EBUSY, name);
+  const Journal journal(lock.descriptor());
+  for (const KeptFile& kept : journal.kept())
+    if (directory_.stat(kept.temporary)) frame::throw_errno(ENOTEMPTY, name);
+  for (const auto& maker : journal.makers()) makers_.push_back(maker);
+}
+
+void HiddenEntries::judge(const std::string& name) {
+  const auto st = directory_.stat(name);
+  if (!st) return;
+  auto leftover = made_by(makers_, directory_, name, *st);
+  if (!leftover && !S_ISDIR(st->st_mode) && is_users(*st)) leftover = Leftover{name, {}};
+  if (!leftover) frame::throw_errno(ENOTEMPTY, name);
+  leftovers_.push_back(*std::move(leftover));
+}
+
+bool HiddenEntries::is_users(const struct stat& st) const {
+  return user_ == 0 || st.st_uid == user_ || st.st_uid == ::geteuid();
+}
+
+}  // namespace bloscfs::fs

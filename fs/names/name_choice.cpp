@@ -1,0 +1,19 @@
+#include "fs/names/name_choice.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "fs/source/target_name.hpp"
+
+namespace bloscfs::fs {
+
+std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
+                        ShownAs shown, const std::string& previous, const NamingPolicy& policy,
+                        const TreeChanges::Ahead& ahead) {
+  const std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
+  for (std::string& name : container_names(shown_name, shown, previous, suffix))
+    if (names.fits(directory, shown_name, name, shown, ahead)) return std::move(name);
+  return {};
+}
+
+}  // namespace bloscfs::fs

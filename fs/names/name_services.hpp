@@ -1,0 +1,32 @@
+#pragma once
+// What all changes of names of a mount share.
+
+#include <functional>
+#include <string>
+
+#include "fs/names/contents.hpp"
+#include "fs/names/doomed_frames.hpp"
+#include "fs/names/freed_names.hpp"
+#include "fs/names/name_choice.hpp"
+#include "fs/names/surroundings.hpp"
+#include "fs/source/mount_lock.hpp"
+#include "fs/source/source_root.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+struct NameServices {
+  const SourceRoot& root;
+  const Surroundings& surroundings;
+  Tree& tree;
+  NamingPolicy policy;
+  MountLock* lock = nullptr;     ///< of a writable mount
+  Contents* contents = nullptr;  ///< of a writable mount
+  DoomedFrames doomed = {};
+  FreedNames freed{root};
+  /// As ContentHome's; attributes are forgotten, too.
+  std::function<void(NodeId, std::function<void()> done)> forget_pages =
+      [](NodeId, const std::function<void()>& done) { done(); };
+};
+
+}  // namespace bloscfs::fs

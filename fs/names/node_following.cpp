@@ -1,0 +1,204 @@
+// What a node's home does when another program has changed its file in SOURCE.
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+
+#include "frame/store/local_store.hpp"
+#include "fs/encoding/plain_to_frame.hpp"
+#include "fs/names/conflict_name.hpp"
+#include "fs/names/node_home.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// How often SOURCE may change while it is looked at.
+constexpr int kTries = 20;
+constexpr const char* kAccessList = "system.posix_acl_access";
+
+[[noreturn]] void throw_stale(const std::string& what) {
+  throw std::system_error(ESTALE, std::generic_category(), what);
+}
+
+bool has_access_list(const frame::FileAttributes& attributes) {
+  for (const auto& attribute : attributes.extended)
+    if (attribute.name == kAccessList) return true;
+  return false;
+}
+
+mode_t permitted(const SourceObject& file) {
+  const auto names = file.attribute_names();
+  const bool has_list = std::find(names.begin(), names.end(), kAccessList) != names.end();
+  return file.stat().st_mode & (has_list ? S_IRWXU : mode_t{0777});
+}
+
+/// True if whoever could open a file with the attributes `before` could open this one. Another
+/// program may have put anybody's file under the name.
+bool permits_as_much(const struct stat& now, const struct stat& before) {
+  const mode_t wanted = before.st_mode & mode_t{0777};
+  if (now.st_uid == before.st_uid && now.st_gid == before.st_gid)
+    return (wanted & ~now.st_mode) == 0;
+  return ((wanted >> 6 | wanted >> 3 | wanted) & 07 & ~now.st_mode) == 0;
+}
+
+class NodeRefuge : public Refuge {
+ public:
+  NodeRefuge(NameServices& services, NodeId node, ShownAs shown) : services_(services) {
+    const auto name = services.tree.name_of(node);
+    if (!name) throw_stale("file without a name");
+    of_ = *name;
+    shown_name_ = preferred_name(of_.full_name, shown);
+  }
+  std::string path() const override { return of_.path().text(); }
+  std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
+
+ protected:
+  std::shared_ptr<frame::StoreDirectory> store(const SourcePath& path) const {
+    return frame::make_local_store(services_.root.open(path, O_RDONLY | O_DIRECTORY), nullptr);
+  }
+
+  /// Nobody may read it who might not read both files. An access list is not compared with another:
+  /// then it is the owner's alone.
+  void take_attributes(const StoredFrame& made, const frame::FrameWriter* writer) const {
+    frame::FileAttributes wanted = made.writer->attributes();
+    frame::FileAttributes old = wanted;
+    mode_t now = 0777;
+    try {
+      if (writer != nullptr)
+        old = writer->attributes();
+      else if (of_.waiting_as)
+        old = store(of_.directory_path)->open(*of_.waiting_as)->attributes();
+      if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
+    } catch (const std::system_error&) {
+      old.mode = 0600;  // what cannot be asked permits nothing to others
+    }
+    wanted.owner = old.owner;
+    wanted.group = old.group;
+    wanted.mode = old.mode & now & mode_t{0777};
+    if (has_access_list(old)) wanted.mode &= S_IRWXU;
+    made.writer->set_attributes(wanted);
+  }
+
+  NameServices& services_;
+  Tree::NodeName of_;
+  std::string shown_name_;
+  std::shared_ptr<frame::StoreDirectory> directory_;
+};
+
+class Beside final : public NodeRefuge {
+ public:
+  Beside(NameServices& services, NodeId node, ShownAs shown) : NodeRefuge(services, node, shown) {
+    try {
+      directory_ = store(of_.directory_path);
+      directory_node_ = of_.directory;
+    } catch (const std::system_error&) {
+      directory_ = store({});
+    }
+  }
+
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    TreeChanges names(services_.tree);
+    const SourceDirectory from = services_.root.directory(names.path(directory_node_));
+    return name_frame(names, services_.root, services_.policy, from, made.name, directory_node_,
+                      shown_name_, FirstName::conflict);
+  }
+
+ private:
+  NodeId directory_node_ = kRootId;
+};
+
+class ForRecovery final : public NodeRefuge {
+ public:
+  ForRecovery(NameServices& services, NodeId node, ShownAs shown)
+      : NodeRefuge(services, node, shown) {
+    directory_ = store({});
+  }
+
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
+    if (journal == nullptr) throw_stale("there is no journal that could name it");
+    // The names of both, which are in one directory.
+    directory_->sync();
+    journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
+    return made.name;
+  }
+};
+
+}  // namespace
+
+std::string NodeHome::path() {
+  const auto name = services_.tree.name_of(node_);
+  return name ? name->path().text() : std::string();
+}
+
+std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown) {
+  return std::make_unique<Beside>(services_, node_, shown);
+}
+
+std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown) {
+  return std::make_unique<ForRecovery>(services_, node_, shown);
+}
+
+std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {
+  auto seen = services_.tree.successor(name);
+  if (seen && seen->may_be_unfinished()) throw BeingWritten(name.path().text());
+  return seen;
+}
+
+void NodeHome::require_finished() {
+  if (const auto name = services_.tree.name_of(node_)) finished_successor(*name);
+}
+
+ContentHome::Following NodeHome::follow() {
+  for (int tries = 0; tries < kTries; tries++) {
+    const auto name = services_.tree.name_of(node_);
+    if (!name) return {};
+    // While what was written was kept it may have got another name, which nobody has taken.
+    if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path().text());
+    auto seen = finished_successor(*name);
+    Following following;
+    const auto file = services_.tree.opened(node_);
+    following.is_no_frame =
+        seen && (!seen->is_container || seen->is_bloscpack ||
+                 (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
+    if (following.is_no_frame) seen.reset();
+    if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
+    TreeChanges names(services_.tree);
+    std::optional<NodeId> heir;
+    if (!names.follow(node_, *name, seen, heir)) continue;
+    if (name->waiting_as) remove_waiting(*name);
+    if (heir) following = {nullptr, false, *heir, std::make_shared<NodeHome>(services_, *heir)};
+    return following;
+  }
+  throw_stale("a file that changes all the time");
+}
+
+/// A new file's temporary, which may have gone with its directory.
+void NodeHome::remove_waiting(const Tree::NodeName& name) const {
+  try {
+    services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
+  } catch (const std::system_error& error) {
+    // The next mount removes it. The tree knows already what has the name.
+    if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
+  }
+}
+
+/// Null where it has changed since it was looked at.
+std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const SourcePath& path,
+                                                                const SourceEntry& seen) const {
+  try {
+    auto snapshot = services_.tree.open_container(path, seen);
+    const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.source);
+    return is_it ? snapshot : nullptr;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    return nullptr;
+  }
+}
+
+}  // namespace bloscfs::fs

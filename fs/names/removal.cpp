@@ -1,0 +1,93 @@
+#include "fs/names/removal.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "frame/store/temporary_name.hpp"
+#include "fs/names/hidden_entries.hpp"
+
+namespace bloscfs::fs {
+
+std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
+
+void change_sidecar(const std::function<void()>& change) {
+  try {
+    change();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::operation_not_permitted &&
+        error.code() != std::errc::permission_denied)
+      throw;
+  }
+}
+
+void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
+                   const SourceDirectory& to, const std::string& new_full_name) {
+  if (&from == &to && full_name == new_full_name) return;
+  if (from.stat(sidecar_name(full_name)))
+    change_sidecar([&] { from.rename(sidecar_name(full_name), to, sidecar_name(new_full_name)); });
+}
+
+std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
+  if (object.node == 0) return nullptr;
+  const SourcePath path = object.path();
+  return std::make_shared<SourceObject>(
+      services_.root.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
+}
+
+void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  names_.changed_by_user(object.node);
+  if (names_.removed(object, std::move(remains)) && object.entry.is_container)
+    ended_.push_back(object.node);
+}
+
+void Removal::remove(const NamedObject& object) {
+  const SourceDirectory directory = services_.root.directory(object.directory_path);
+  auto remains = keep(object);
+  remove_stored(object, directory, object.stored_name);
+  remove_name(object, std::move(remains));
+  if (!object.replaces) return;
+  if (const auto shadowed = names_.stored(object.directory, object.full_name))
+    remove_stored(*shadowed, directory, object.full_name);
+}
+
+void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
+                            const std::string& stored_name) {
+  if (!is_temporary(stored_name)) services_.freed.note(directory, stored_name, object.entry.shown);
+  if (!object.entry.is_sframe) {
+    if (object.entry.entry.st_nlink > 1) services_.freed.note_link(object.entry.entry);
+    directory.remove_file(stored_name);
+    if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
+      change_sidecar([&] { directory.remove_file(sidecar_name(stored_name)); });
+    names_.link_lost(object);
+    return;
+  }
+  // Readers open its chunks by name, so they stay together under another one.
+  const auto identity = frame::identity_at(directory.descriptor(), stored_name);
+  if (!identity) throw std::system_error(ENOENT, std::generic_category(), stored_name);
+  const std::string aside = frame::name_aside(*identity);
+  if (aside != stored_name) directory.rename(stored_name, directory, aside);
+  auto doomed = services_.doomed.add(directory.again(), aside, *identity);
+  names_.at_end(object.node, std::move(doomed));
+}
+
+void Removal::remove_directory(const NamedObject& object, uid_t user) {
+  if (!names_.is_empty(object))
+    throw std::system_error(ENOTEMPTY, std::generic_category(), object.path().text());
+  clear(object, user);
+  auto remains = keep(object);
+  const SourceDirectory parent = services_.root.directory(object.directory_path);
+  services_.freed.note(parent, object.stored_name, object.entry.shown);
+  parent.remove_directory(object.stored_name);
+  remove_name(object, std::move(remains));
+}
+
+void Removal::clear(const NamedObject& directory, uid_t user) {
+  const SourceDirectory inside = services_.root.directory(directory.path());
+  HiddenEntries hidden(inside, services_, user);
+  for (const SourceRoot::Entry& entry : services_.root.list(directory.path()))
+    hidden.add(entry.name);
+  for (auto& leaving : hidden.remove()) names_.at_end(0, std::move(leaving));
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,59 @@
+#pragma once
+// Takes objects out of SOURCE with what belongs to them.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "fs/names/name_services.hpp"
+#include "fs/tree/tree_changes.hpp"
+
+namespace bloscfs::fs {
+
+/// Name of the lock sidecar of a contiguous frame's file.
+std::string sidecar_name(const std::string& full_name);
+
+/// What is done about a lock sidecar beside a change of its file, which has happened by then: that
+/// of somebody else may have to stay where it is, in a sticky directory.
+void change_sidecar(const std::function<void()>& change);
+
+/// Moves the lock sidecar of a contiguous frame's file that has been renamed, if there is one.
+void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
+                   const SourceDirectory& to, const std::string& new_full_name);
+
+/// One change of names, or a part of it. Errors are std::system_error with the errno.
+class Removal {
+ public:
+  Removal(TreeChanges& names, NameServices& services) : names_(names), services_(services) {}
+
+  /// Removes an object that is no directory. Whoever has it open keeps it. What a pending file
+  /// stands in front of goes with it.
+  void remove(const NamedObject& object);
+  /// The same for the name alone, which something else has taken; keep() was called before that.
+  void remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains);
+  /// Removes a directory in which the mount shows nothing, with what is hidden there, for a user.
+  void remove_directory(const NamedObject& object, uid_t user);
+  /// Clears what is hidden out of such a directory: what this mount or an earlier one has left
+  /// (fs/names/leftovers.hpp), and what else is no directory and belongs to the user, or to the
+  /// daemon's. Throws, before anything is gone, EBUSY if it is mounted for writing itself,
+  /// ENOTEMPTY if there is anything else, or something that waits for `b2frame recover`.
+  void clear(const NamedObject& directory, uid_t user);
+
+  /// Removes what an object is in SOURCE, where it has `stored_name` of `directory`, but not its
+  /// name.
+  void remove_stored(const NamedObject& object, const SourceDirectory& directory,
+                     const std::string& stored_name);
+
+  /// The object, if somebody may still need it when its name is gone.
+  std::shared_ptr<const SourceObject> keep(const NamedObject& object) const;
+
+  /// Nodes of containers that have lost their last name.
+  const std::vector<NodeId>& ended() const { return ended_; }
+
+ private:
+  TreeChanges& names_;
+  NameServices& services_;
+  std::vector<NodeId> ended_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,247 @@
+#include "fs/names/renaming.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <utility>
+
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/names/succession.hpp"
+#include "fs/source/target_name.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+NamedObject found_or_throw(std::optional<NamedObject> object, const std::string& name) {
+  if (!object) throw_errno(ENOENT, name);
+  return *std::move(object);
+}
+
+bool is_same(const NamedObject& a, const NamedObject& b) {
+  return identity_of(a.entry.entry) == identity_of(b.entry.entry);
+}
+
+/// Only a directory can take the place of a directory, sparse frames included.
+bool is_stored_directory(const NamedObject& object) { return S_ISDIR(object.entry.entry.st_mode); }
+
+bool has_sidecar(const NamedObject& object) {
+  return object.entry.is_container && !object.entry.is_sframe;
+}
+
+}  // namespace
+
+bool becomes_flat_as(const NamedObject& object, const std::string& name) {
+  if (object.entry.shown != ShownAs::array || is_array_name(name)) return false;
+  if (object.entry.is_bloscpack) throw_errno(EROFS, object.full_name);
+  require_no_links(object);
+  return true;
+}
+
+Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request)
+    : names_(names),
+      services_(services),
+      request_(request),
+      removal_(names, services),
+      source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
+      target_(names.find(request.to, request.to_name)),
+      from_(services.root.directory(names.path(request.from))),
+      to_(services.root.directory(names.path(request.to))),
+      ahead_{{&source_, target_ ? &*target_ : nullptr}} {}
+
+std::optional<Renaming::Need> Renaming::run() {
+  if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
+  const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
+  if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
+  if (target_ && is_same(source_, *target_)) return std::nullopt;
+  if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
+  return exchanges ? exchange() : move();
+}
+
+void Renaming::check_types() {
+  if (!target_) return;
+  if (source_.is_directory() && !target_->is_directory()) throw_errno(ENOTDIR, request_.to_name);
+  if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, request_.to_name);
+  if (target_->is_directory() && !names_.is_empty(*target_))
+    throw_errno(ENOTEMPTY, request_.to_name);
+}
+
+std::string Renaming::target_name(const NamedObject& object, NodeId directory,
+                                  const std::string& name, const NamedObject* replaced) {
+  if (object.entry.shown == ShownAs::itself) {
+    if (!names_.makes_frame(object, name) &&
+        names_.fits(directory, name, name, ShownAs::itself, ahead_))
+      return name;
+    throw_errno(EEXIST, name);
+  }
+  if (replaced != nullptr && replaced->entry.is_container &&
+      names_.fits(directory, name, replaced->full_name, object.entry.shown, ahead_))
+    return replaced->full_name;
+  std::string chosen =
+      choose_name(names_, directory, name, object.entry.shown,
+                  object.is_pending ? std::string() : object.full_name, services_.policy, ahead_);
+  if (chosen.empty()) throw_errno(EEXIST, name);
+  return chosen;
+}
+
+void Renaming::note_renamed(const NamedObject& object) {
+  names_.changed_by_user(object.node);
+  if (object.entry.is_container && object.node != 0) renamed_.push_back(object.node);
+}
+
+std::optional<Renaming::Need> Renaming::move() {
+  check_types();
+  if (source_.is_pending) return move_pending();
+  move_stored();
+  return std::nullopt;
+}
+
+/// A file that was never committed takes its new name with it into its first commit. Until then
+/// what it replaces stays in SOURCE, where only a name that is the same keeps it out of sight.
+std::optional<Renaming::Need> Renaming::move_pending() {
+  const std::string full_name =
+      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
+  const bool shadows = target_ && target_->full_name == full_name;
+  // Other names of what is replaced show at once that there is one less.
+  const bool parts_links = target_ && has_links(*target_);
+  // What somebody has open may be changed by them, as by another program.
+  const bool is_open = target_ && names_.is_open(target_->node);
+  if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
+    return Need{Need::What::commit, source_.node};
+  std::optional<frame::FileStamp> replaces;
+  if (shadows)
+    replaces = target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.source);
+  std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
+  // By another name also where it could keep its own: this changes the directory's times.
+  const std::string temporary = frame::temporary_name();
+  from_.rename_to_free(source_.stored_name, to_, temporary);
+  if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
+  if (target_) removal_.remove_name(*target_, std::move(remains));
+  if (target_ && target_->replaces && !shadows)
+    if (const auto old = names_.stored(request_.to, target_->full_name))
+      removal_.remove_stored(*old, to_, old->full_name);
+  if (source_.replaces)
+    if (const auto old = names_.stored(request_.from, source_.full_name))
+      removal_.remove_stored(*old, from_, old->full_name);
+  names_.moved_pending(source_, request_.to, temporary, full_name, replaces);
+  note_renamed(source_);
+  return std::nullopt;
+}
+
+/// What SOURCE has under the full name that is wanted: only what is replaced can be there.
+std::optional<NamedObject> Renaming::occupant(const std::string& full_name) {
+  if (!target_ || target_->full_name != full_name) return std::nullopt;
+  if (!target_->is_pending) return target_;
+  return target_->replaces ? names_.stored(request_.to, full_name) : std::nullopt;
+}
+
+void Renaming::move_stored() {
+  const std::string full_name =
+      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
+  if (target_) meet_successor(names_, *target_, to_, request_.to_name, full_name);
+  std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
+  const std::string meeting = target_ ? visible_name(*target_) : full_name;
+  const bool meets = meeting != full_name && can_succeed_there(names_, *target_, request_.to_name,
+                                                               source_.entry.shown, ahead_);
+  const auto replaced = occupant(meets ? meeting : full_name);
+  services_.freed.before_taking(to_, full_name, source_.entry.shown);
+  services_.freed.note(from_, source_.stored_name, source_.entry.shown);
+  std::string placed = meets ? meeting : full_name;
+  put(placed, replaced);
+  if (meets && move_on(to_, meeting, full_name)) {
+    placed = full_name;
+    if (has_sidecar(source_)) carry_sidecar(to_, meeting, to_, full_name);
+  }
+  // The old one goes when the new one is there: between the steps SOURCE has both.
+  const bool is_replaced = replaced && target_ && !target_->is_pending;
+  if (target_ && !is_replaced) removal_.remove_stored(*target_, to_, target_->stored_name);
+  if (target_) removal_.remove_name(*target_, std::move(remains));
+  if (target_ && target_->replaces && !replaced)
+    if (const auto old = names_.stored(request_.to, target_->full_name))
+      removal_.remove_stored(*old, to_, old->full_name);
+  names_.moved(source_, request_.to, placed);
+  note_renamed(source_);
+}
+
+/// Gives the source its full name, in one step also where something has that.
+void Renaming::put(const std::string& full_name, const std::optional<NamedObject>& occupant) {
+  const std::string& stored_name = source_.stored_name;
+  const bool carries = has_sidecar(source_) && from_.stat(sidecar_name(stored_name));
+  if (!occupant) {
+    from_.rename_to_free(stored_name, to_, full_name);
+  } else if (is_same(source_, *occupant)) {
+    // A hard link that a waiting file has replaced: rename(2) would leave both names.
+    from_.remove_file(stored_name);
+  } else if (!is_stored_directory(source_) && !is_stored_directory(*occupant)) {
+    from_.rename(stored_name, to_, full_name);
+    names_.link_lost(*occupant);
+  } else if (source_.is_directory() && occupant->is_directory()) {
+    removal_.clear(*occupant, request_.user);
+    from_.rename(stored_name, to_, full_name);
+  } else {
+    from_.exchange(stored_name, to_, full_name);
+    removal_.remove_stored(*occupant, from_, stored_name);
+  }
+  if (carries)
+    carry_sidecar(from_, stored_name, to_, full_name);
+  else if (occupant && has_sidecar(*occupant) && to_.stat(sidecar_name(full_name)))
+    change_sidecar([&] { to_.remove_file(sidecar_name(full_name)); });
+}
+
+std::optional<Renaming::Need> Renaming::exchange() {
+  if (becomes_flat_as(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
+  for (const NamedObject* object : {&source_, &*target_})
+    if (object->is_pending) return Need{Need::What::commit, object->node};
+  // One may want the very name that the other must have: what is shown as itself has no choice.
+  const bool target_is_first = target_->entry.shown == ShownAs::itself;
+  const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
+                          const NamedObject& replaced) {
+    std::string chosen = target_name(object, directory, name, &replaced);
+    ahead_.arrived.push_back({directory, chosen, object.entry.shown});
+    return chosen;
+  };
+  std::string old_name;
+  if (target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
+  const std::string source_name = choose(source_, request_.to, request_.to_name, *target_);
+  if (!target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
+  meet_successor(names_, *target_, to_, request_.to_name, source_name);
+  meet_successor(names_, source_, from_, request_.from_name, old_name);
+  // Where a name does not fit the other's kind it is put right in a second step; each of them
+  // leaves both files whole.
+  from_.exchange(source_.stored_name, to_, target_->stored_name);
+  exchange_sidecars();
+  finish_exchange(source_, to_, request_.to, target_->stored_name, source_name);
+  finish_exchange(*target_, from_, request_.from, source_.stored_name, old_name);
+  return std::nullopt;
+}
+
+void Renaming::exchange_sidecars() {
+  const std::string source = sidecar_name(source_.stored_name);
+  const std::string target = sidecar_name(target_->stored_name);
+  const bool from_source = has_sidecar(source_) && from_.stat(source);
+  const bool from_target = has_sidecar(*target_) && to_.stat(target);
+  change_sidecar([&] {
+    if (from_source && from_target)
+      from_.exchange(source, to_, target);
+    else if (from_source)
+      from_.rename(source, to_, target);
+    else if (from_target)
+      to_.rename(target, from_, source);
+  });
+}
+
+void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,
+                               NodeId directory_node, const std::string& stored_name,
+                               const std::string& full_name) {
+  if (stored_name != full_name) {
+    directory.rename_to_free(stored_name, directory, full_name);
+    if (has_sidecar(object)) carry_sidecar(directory, stored_name, directory, full_name);
+  }
+  names_.moved(object, directory_node, full_name);
+  services_.freed.note_exchanged(directory, full_name, object.entry.shown);
+  note_renamed(object);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,57 @@
+#include "fs/names/surroundings.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <filesystem>
+#include <utility>
+
+#include <sys/stat.h>
+
+#include "fs/encoding/stale_indexes.hpp"
+#include "fs/source/mount_lock.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+bool is_there(const std::filesystem::path& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0;
+}
+
+bool is_locked_above(std::filesystem::path path, bool is_single) {
+  if (is_single && is_locked_by_other(path)) return true;
+  while (path.has_relative_path()) {
+    path = path.parent_path();
+    if (is_locked_by_other(path)) return true;
+  }
+  return false;
+}
+
+std::string obstacle_in(const std::filesystem::path& table) {
+  try {
+    return table_obstacle(table / kTableFrame, {}, false);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+Surroundings::Surroundings(std::string directory, const std::optional<std::string>& single)
+    : directory_(std::move(directory)),
+      is_below_another_mount_(is_locked_above(directory_, single.has_value())) {
+  std::filesystem::path above = "/";
+  for (const auto& part : std::filesystem::path(directory_).relative_path()) {
+    if (part.empty()) continue;
+    const std::size_t depth = names_.size();
+    if (depth > 0 && is_there(above / kStoreFrame)) store_depth_ = std::min(store_depth_, depth);
+    Table table;
+    if (part == kColumns) table.is_described = is_there(above / kTableFrame);
+    if (table.is_described) table.obstacle = obstacle_in(above);
+    tables_.push_back(std::move(table));
+    names_.push_back(part);
+    above /= part;
+  }
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,204 @@
+#include "fs/names/value_dependents.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <set>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+
+#include "fs/encoding/stale_indexes.hpp"
+#include "fs/names/node_home.hpp"
+#include "fs/names/removal.hpp"
+#include "fs/names/surroundings.hpp"
+#include "fs/source/target_name.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Which of a table's rows are there.
+constexpr std::string_view kValidRows = "_valid_rows";
+constexpr std::string_view kResults = ".__query_cache__.b2frame";
+
+[[noreturn]] void refuse(const std::string& why) {
+  throw std::system_error(EROFS, std::generic_category(), why);
+}
+
+std::vector<std::string> components(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+std::string join(const std::vector<std::string>& parts, std::size_t first, std::size_t last) {
+  std::string path;
+  for (std::size_t i = first; i < last; i++) path = join_path(path, parts[i]);
+  return path;
+}
+
+bool exists(const std::string& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0;
+}
+
+std::string without(std::string name, std::string_view ending) {
+  if (name.ends_with(ending)) name.resize(name.size() - ending.size());
+  return name;
+}
+
+/// The name minus its last extension, as python-blosc2 makes keys of names; what will be an array
+/// loses that of the shown one, too.
+std::string key_of(const std::string& full_name) {
+  const std::size_t dot = full_name.rfind('.');
+  return dot == std::string::npos || dot == 0 ? full_name
+                                              : without(full_name.substr(0, dot), ".npy");
+}
+
+/// Names under which results of queries on an array of that name can be: python-blosc2 takes off
+/// all that follows the first dot.
+std::set<std::string> result_names(const std::string& full_name) {
+  std::string_view name = stem(full_name);
+  std::set<std::string> names{std::string(name), without(std::string(name), ".npy")};
+  const std::size_t dot = name.find('.', name.find_first_not_of('.'));
+  names.insert(std::string(name.substr(0, dot)));
+  return names;
+}
+
+}  // namespace
+
+struct ValueDependents::Place {
+  NodeId directory = 0;
+  SourcePath directory_path;
+  std::string full_name;
+  bool is_array = false;
+};
+
+/// A table, and what of it a file holds.
+struct ValueDependents::Table {
+  std::size_t depth = 0;   ///< of its directory, in names of the absolute path
+  std::string path;        ///< of the same, unless it is above SOURCE
+  std::size_t levels = 0;  ///< that the file's directory is below it
+  bool is_mounted = false;
+  bool is_described = false;  ///< by a file of its own
+  std::string key;            ///< of the column; empty for _valid_rows
+};
+
+std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
+  return Attempts::run([&]() -> std::optional<Place> {
+    TreeChanges names(services_.tree);
+    const auto object = names.object_in_any_state(node);
+    if (!object) return std::nullopt;
+    const bool is_array = object->entry.shown == ShownAs::array ||
+                          object->full_name.ends_with(kArraySuffix) ||
+                          stem(object->full_name).ends_with(".npy");
+    return Place{object->directory, object->directory_path, object->full_name, is_array};
+  });
+}
+
+std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& place) const {
+  const Surroundings& above = services_.surroundings;
+  const std::size_t first = above.names().size();  // that is below SOURCE
+  std::vector<std::string> all = above.names();
+  for (std::string& name : components(place.directory_path.text())) all.push_back(std::move(name));
+  const auto path_at = [&](std::size_t depth) {
+    return join_path(fmt::format("/proc/self/fd/{}", services_.root.descriptor()),
+                     join(all, first, depth));
+  };
+  const auto table_at = [&](std::size_t depth, std::string key) -> std::optional<Table> {
+    Table table{depth, {}, all.size() - depth, depth >= first, false, std::move(key)};
+    if (table.is_mounted) table.path = path_at(depth);
+    table.is_described = table.is_mounted ? exists(join_path(table.path, std::string(kTableFrame)))
+                                          : above.has_table(depth);
+    table.is_mounted &= !services_.tree.is_virtual(place.directory);
+    if (table.is_described || (first > 0 && above.is_in_store(std::min(depth, first - 1))))
+      return table;
+    for (std::size_t up = depth; up >= first && up > 0; up--)
+      if (exists(join_path(path_at(up), std::string(kStoreFrame)))) return table;
+    return std::nullopt;
+  };
+  const std::string name = key_of(place.full_name);
+  if (name == kValidRows)
+    if (auto table = table_at(all.size(), {})) return table;
+  for (std::size_t depth = all.size(); depth-- > 0;)
+    if (all[depth] == kColumns)
+      if (auto table = table_at(depth, join_path(join(all, depth + 1, all.size()), name)))
+        return table;
+  return std::nullopt;
+}
+
+void ValueDependents::require_markable(const Place& place) const {
+  const auto table = table_of(place);
+  if (!table) return;
+  if (!table->is_described)
+    refuse("read-only, since the table that it belongs to is described inside of a store");
+  const std::string obstacle =
+      table->path.empty() ? services_.surroundings.table_obstacle(table->depth)
+                          : table_obstacle(join_path(table->path, std::string(kTableFrame)),
+                                           table->key, table->is_mounted);
+  if (!obstacle.empty()) refuse(obstacle);
+}
+
+void ValueDependents::require_markable(NodeId node) {
+  if (const auto place = place_of(node)) require_markable(*place);
+}
+
+void ValueDependents::require_markable(NodeId directory, const std::string& full_name) {
+  require_markable({directory, services_.tree.path(directory), full_name, false});
+}
+
+void ValueDependents::mark(NodeId node) {
+  const auto place = place_of(node);
+  if (!place) return;
+  if (const auto table = table_of(*place)) mark_table(*place, *table);
+  if (place->is_array) remove_results(*place);
+}
+
+void ValueDependents::mark_table(const Place& place, const Table& table) {
+  if (!table.is_mounted || !table.is_described) return require_markable(place);
+  Tree& tree = services_.tree;
+  NodeId directory = place.directory;
+  for (std::size_t i = 0; i < table.levels; i++) directory = tree.parent(directory);
+  const std::string shown_name = Attempts::run([&] {
+    TreeChanges names(tree);
+    const auto object = names.stored(directory, std::string(kTableFrame));
+    if (!object || !object->entry.is_container) refuse("the frame of its table is gone");
+    return names.shown_name(*object);
+  });
+  const auto found = tree.lookup(directory, shown_name);
+  if (!found) refuse("the frame of its table is gone");
+  const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
+  services_.contents->change_metalayers(
+      found->id, std::make_shared<NodeHome>(services_, found->id),
+      [&](const ReadVlmetalayer& read) { return table_changes(read, table.key); });
+}
+
+void ValueDependents::remove_results(const Place& place) {
+  bool is_removed = false;
+  const SourceDirectory directory = services_.root.directory(place.directory_path);
+  const std::vector<NodeId> ended = Attempts::run([&] {
+    TreeChanges names(services_.tree);
+    Removal removal(names, services_);
+    for (const std::string& stem : result_names(place.full_name)) {
+      const std::string name = stem + std::string(kResults);
+      const auto object = name == place.full_name || !directory.stat(name)
+                              ? std::nullopt
+                              : names.stored(place.directory, name);
+      if (!object || object->is_directory()) continue;
+      removal.remove(*object);
+      is_removed = true;
+    }
+    return removal.ended();
+  });
+  if (is_removed) directory.sync();
+  for (const NodeId node : ended) services_.contents->removed(node);
+}
+
+}  // namespace bloscfs::fs

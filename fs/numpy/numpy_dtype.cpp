@@ -1,0 +1,289 @@
+#include "fs/numpy/numpy_dtype.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "fs/numpy/numpy_scalar.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::PythonKind;
+using frame::PythonValue;
+
+/// A type as descr shows it: scalars are a string, structures a list, sub-arrays have a shape.
+struct Type {
+  std::int64_t itemsize = 0;
+  std::int64_t alignment = 1;
+  PythonValue descr;
+  std::optional<PythonValue> shape;
+};
+
+struct Field {
+  PythonValue name;  ///< a string, or a tuple of title and name
+  Type type;
+  std::int64_t offset = 0;
+};
+
+/// `aligned`: structures are laid out as C does it, a property that those inside them inherit.
+std::optional<Type> type_of(const PythonValue& value, bool aligned);
+
+std::int64_t round_up(std::int64_t size, std::int64_t alignment) {
+  return (size + alignment - 1) / alignment * alignment;
+}
+
+std::optional<Type> scalar_type(std::string_view text) {
+  const std::optional<NumpyScalar> scalar = parse_numpy_scalar(text);
+  if (!scalar) return std::nullopt;
+  Type type;
+  type.itemsize = scalar->itemsize;
+  type.alignment = scalar->alignment;
+  type.descr = PythonValue::make_string(scalar->text);
+  return type;
+}
+
+/// `base` repeated: () and the number 1 leave it as it is.
+std::optional<Type> with_shape(Type base, const PythonValue& shape) {
+  // Of empty items NumPy makes something else: ('S', 5) is S5.
+  if (base.itemsize == 0) return std::nullopt;
+  PythonValue dims = shape;
+  if (shape.is_integer()) {
+    if (shape.integer == 1) return base;
+    dims = PythonValue::make_sequence(PythonKind::tuple, {shape});
+  }
+  if (!dims.is_sequence() || dims.items.size() > kNumpyMaxDimensions) return std::nullopt;
+  dims.kind = PythonKind::tuple;
+  if (dims.items.empty()) return base;
+  Type type;
+  type.itemsize = base.itemsize;
+  type.alignment = base.alignment;
+  for (const PythonValue& extent : dims.items) {
+    if (!extent.is_integer() || extent.integer < 0 || extent.integer > kNumpyMaxItemsize)
+      return std::nullopt;
+    type.itemsize *= extent.integer;
+    if (type.itemsize > kNumpyMaxItemsize) return std::nullopt;
+  }
+  type.descr = std::move(base.descr);
+  if (base.shape)
+    type.descr = PythonValue::make_sequence(PythonKind::tuple,
+                                            {std::move(type.descr), std::move(*base.shape)});
+  type.shape = std::move(dims);
+  return type;
+}
+
+/// Names and titles share one name space.
+class NameSet {
+ public:
+  bool add(const std::string& name) { return names_.insert(name).second; }
+
+ private:
+  std::set<std::string> names_;
+};
+
+PythonValue titled(const PythonValue& title, std::string name) {
+  PythonValue text = PythonValue::make_string(std::move(name));
+  return PythonValue::make_sequence(PythonKind::tuple, {title, std::move(text)});
+}
+
+/// The name of a field in a list, which NumPy makes up where it is empty.
+std::optional<PythonValue> listed_name(const PythonValue& value, std::size_t number,
+                                       NameSet& names) {
+  const bool has_title = value.kind == PythonKind::tuple && value.items.size() == 2;
+  const PythonValue& stored = has_title ? value.items[1] : value;
+  if (!stored.is_string()) return std::nullopt;
+  std::string name = stored.text;
+  if (name.empty()) {
+    // NumPy takes the title for the name then, and refuses it for being there twice.
+    if (has_title) return std::nullopt;
+    name = "f" + std::to_string(number);
+  }
+  if (!names.add(name)) return std::nullopt;
+  if (!has_title) return PythonValue::make_string(std::move(name));
+  const PythonValue& title = value.items[0];
+  if (!title.is_string() || !names.add(title.text)) return std::nullopt;
+  return titled(title, std::move(name));
+}
+
+/// descr of a structure; NumPy shows gaps as nameless fields and refuses overlapping ones.
+std::optional<Type> structure(std::vector<Field> fields, std::int64_t itemsize,
+                              std::int64_t alignment) {
+  const auto gap = [](std::int64_t size) {
+    return PythonValue::make_sequence(PythonKind::tuple,
+                                      {PythonValue::make_string(std::string()),
+                                       PythonValue::make_string("|V" + std::to_string(size))});
+  };
+  Type type;
+  std::vector<PythonValue> descr;
+  std::int64_t end = 0;
+  for (Field& field : fields) {
+    if (field.offset < end) return std::nullopt;
+    if (field.offset > end) descr.push_back(gap(field.offset - end));
+    end = field.offset + field.type.itemsize;
+    if (end > kNumpyMaxItemsize) return std::nullopt;
+    std::vector<PythonValue> parts = {std::move(field.name), std::move(field.type.descr)};
+    if (field.type.shape) parts.push_back(std::move(*field.type.shape));
+    descr.push_back(PythonValue::make_sequence(PythonKind::tuple, std::move(parts)));
+  }
+  if (itemsize < end || itemsize > kNumpyMaxItemsize) return std::nullopt;
+  if (itemsize > end) descr.push_back(gap(itemsize - end));
+  type.itemsize = itemsize;
+  type.alignment = alignment;
+  type.descr = PythonValue::make_sequence(PythonKind::list, std::move(descr));
+  return type;
+}
+
+/// Where fields are put, one behind the other.
+class Layout {
+ public:
+  explicit Layout(bool aligned) : aligned_(aligned) {}
+
+  /// Offset of the next field of this type; `given` overrides it. nullopt if that is misaligned.
+  std::optional<std::int64_t> place(const Type& type, std::optional<std::int64_t> given) {
+    const std::int64_t alignment = aligned_ ? type.alignment : 1;
+    const std::int64_t offset = given ? *given : round_up(end_, alignment);
+    if (offset % alignment != 0 || offset > kNumpyMaxItemsize) return std::nullopt;
+    alignment_ = std::max(alignment_, alignment);
+    end_ = offset + type.itemsize;
+    return offset;
+  }
+  std::int64_t itemsize() const { return round_up(end_, alignment_); }
+  std::int64_t alignment() const { return alignment_; }
+
+ private:
+  bool aligned_;
+  std::int64_t end_ = 0;
+  std::int64_t alignment_ = 1;
+};
+
+std::optional<Type> list_type(const PythonValue& list, bool aligned) {
+  NameSet names;
+  Layout layout(aligned);
+  std::vector<Field> fields;
+  for (const PythonValue& item : list.items) {
+    if (item.kind != PythonKind::tuple || item.items.size() < 2 || item.items.size() > 3)
+      return std::nullopt;
+    std::optional<PythonValue> name = listed_name(item.items[0], fields.size(), names);
+    std::optional<Type> type = type_of(item.items[1], aligned);
+    if (type && item.items.size() == 3) type = with_shape(std::move(*type), item.items[2]);
+    if (!name || !type) return std::nullopt;
+    const std::optional<std::int64_t> offset = layout.place(*type, std::nullopt);
+    if (!offset) return std::nullopt;
+    fields.push_back({std::move(*name), std::move(*type), *offset});
+  }
+  return structure(std::move(fields), layout.itemsize(), layout.alignment());
+}
+
+/// The form of str() for structures with gaps: lists of names, formats, offsets and titles.
+class DictReader {
+ public:
+  DictReader(const PythonValue& dict, bool aligned)
+      : names_(dict.find("names")),
+        formats_(dict.find("formats")),
+        offsets_(dict.find("offsets")),
+        titles_(dict.find("titles")),
+        itemsize_(dict.find("itemsize")),
+        aligned_(aligned || is_true(dict.find("aligned"))),
+        layout_(aligned_) {}
+
+  std::optional<Type> read();
+
+ private:
+  static bool is_true(const PythonValue* value) { return value != nullptr && value->integer != 0; }
+  bool is_list(const PythonValue* value, bool required) const {
+    if (value == nullptr) return !required;
+    return value->is_sequence() && value->items.size() == names_->items.size();
+  }
+  std::optional<PythonValue> read_name(std::size_t i);
+  std::optional<Field> read_field(std::size_t i);
+
+  const PythonValue *names_, *formats_, *offsets_, *titles_, *itemsize_;
+  bool aligned_;
+  Layout layout_;
+  NameSet seen_;
+};
+
+std::optional<PythonValue> DictReader::read_name(std::size_t i) {
+  const PythonValue& name = names_->items[i];
+  if (!name.is_string() || !seen_.add(name.text)) return std::nullopt;
+  if (titles_ == nullptr || titles_->items[i].kind == PythonKind::none) return name;
+  const PythonValue& title = titles_->items[i];
+  if (!title.is_string() || !seen_.add(title.text)) return std::nullopt;
+  return titled(title, name.text);
+}
+
+std::optional<Field> DictReader::read_field(std::size_t i) {
+  std::optional<PythonValue> name = read_name(i);
+  std::optional<Type> type = type_of(formats_->items[i], aligned_);
+  if (!name || !type) return std::nullopt;
+  std::optional<std::int64_t> given;
+  if (offsets_ != nullptr) {
+    if (!offsets_->items[i].is_integer() || offsets_->items[i].integer < 0) return std::nullopt;
+    given = offsets_->items[i].integer;
+  }
+  const std::optional<std::int64_t> offset = layout_.place(*type, given);
+  if (!offset) return std::nullopt;
+  return Field{std::move(*name), std::move(*type), *offset};
+}
+
+std::optional<Type> DictReader::read() {
+  if (!is_list(names_, true) || !is_list(formats_, true) || !is_list(offsets_, false) ||
+      !is_list(titles_, false))
+    return std::nullopt;
+  std::vector<Field> fields;
+  for (std::size_t i = 0; i < names_->items.size(); ++i) {
+    std::optional<Field> field = read_field(i);
+    if (!field) return std::nullopt;
+    fields.push_back(std::move(*field));
+  }
+  std::int64_t itemsize = layout_.itemsize();
+  if (itemsize_ != nullptr) {
+    if (!itemsize_->is_integer() || itemsize_->integer % layout_.alignment() != 0)
+      return std::nullopt;
+    itemsize = itemsize_->integer;
+  }
+  return structure(std::move(fields), itemsize, layout_.alignment());
+}
+
+std::optional<Type> type_of(const PythonValue& value, bool aligned) {
+  switch (value.kind) {
+    case PythonKind::string:
+      return scalar_type(value.text);
+    case PythonKind::list:
+      return list_type(value, aligned);
+    case PythonKind::dict:
+      return value.find("names") != nullptr ? DictReader(value, aligned).read() : std::nullopt;
+    case PythonKind::tuple: {
+      if (value.items.size() != 2) return std::nullopt;
+      std::optional<Type> base = type_of(value.items[0], aligned);
+      return base ? with_shape(std::move(*base), value.items[1]) : std::nullopt;
+    }
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<NumpyDtype> numpy_dtype_of(const PythonValue& literal) {
+  const std::optional<Type> type = type_of(literal, false);
+  // The items of an array are never sub-arrays: NumPy makes their dimensions the array's.
+  if (!type || type->shape) return std::nullopt;
+  NumpyDtype dtype;
+  dtype.itemsize = type->itemsize;
+  dtype.descr = frame::python_repr(type->descr);
+  dtype.stored = type->descr.is_string() ? type->descr.text : dtype.descr;
+  return dtype;
+}
+
+std::optional<NumpyDtype> parse_numpy_dtype(std::string_view stored) {
+  if (stored.empty()) return std::nullopt;
+  if (stored[0] != '[' && stored[0] != '{')
+    return numpy_dtype_of(PythonValue::make_string(std::string(stored)));
+  const std::optional<PythonValue> literal = frame::parse_python_literal(stored);
+  return literal ? numpy_dtype_of(*literal) : std::nullopt;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,73 @@
+#include "fs/options/option_values.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <vector>
+
+#include "codec/names.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using codec::CodecId;
+using codec::FilterId;
+
+constexpr CodecId kCodecs[] = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, CodecId::zlib,
+                               CodecId::zstd};
+constexpr FilterId kFilters[] = {FilterId::shuffle,    FilterId::bitshuffle, FilterId::delta,
+                                 FilterId::trunc_prec, FilterId::bytedelta,  FilterId::int_trunc};
+constexpr std::int64_t kMaxMeta = 255;
+
+std::optional<codec::FilterStep> parse_filter(std::string_view step) {
+  const std::size_t colon = step.find(':');
+  const auto meta = colon == std::string_view::npos ? 0 : fs::parse_number(step.substr(colon + 1));
+  if (!meta || *meta > kMaxMeta) return std::nullopt;
+  for (const FilterId id : kFilters)
+    if (codec::filter_name(id) == step.substr(0, colon))
+      return codec::FilterStep{id, static_cast<std::uint8_t>(*meta)};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::int64_t> parse_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end || text.front() == '-') return std::nullopt;
+  return number;
+}
+
+std::optional<std::int64_t> parse_size(std::string_view text) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t unit = std::string_view("KMG").find(text.back());
+  const bool has_unit = unit != std::string_view::npos;
+  const auto number = parse_number(has_unit ? text.substr(0, text.size() - 1) : text);
+  const std::size_t shift = has_unit ? 10 * (unit + 1) : 0;
+  if (!number || *number > std::numeric_limits<std::int64_t>::max() >> shift) return std::nullopt;
+  return *number << shift;
+}
+
+std::optional<CodecId> parse_codec(std::string_view name) {
+  for (const CodecId id : kCodecs)
+    if (codec::codec_name(id) == name) return id;
+  return std::nullopt;
+}
+
+std::optional<FilterSteps> parse_filters(std::string_view text, char separator) {
+  FilterSteps filters{};
+  if (text == "none") return filters;
+  std::vector<codec::FilterStep> steps;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, at), text.size());
+    const auto step = parse_filter(text.substr(at, end - at));
+    if (!step || steps.size() == filters.size()) return std::nullopt;
+    steps.push_back(*step);
+    at = end + 1;
+  }
+  std::copy_backward(steps.begin(), steps.end(), filters.end());
+  return filters;
+}
+
+}  // namespace bloscfs::fs

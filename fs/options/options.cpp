@@ -1,0 +1,295 @@
+#include "fs/options/options.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+#include <fmt/core.h>
+
+#include "fs/options/option_values.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kMinCacheSize = std::size_t{1} << 20;
+constexpr unsigned kMaxThreads = 64;
+
+[[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view wanted) {
+  throw std::invalid_argument(fmt::format("option {}={}: {}", option, value, wanted));
+}
+
+std::uint64_t number_option(std::string_view option, std::string_view value, std::int64_t min,
+                            std::int64_t max) {
+  const auto number = parse_number(value);
+  if (!number || *number < min || *number > max)
+    refuse(option, value, fmt::format("wanted a whole number from {} to {}", min, max));
+  return static_cast<std::uint64_t>(*number);
+}
+
+std::size_t size_option(std::string_view option, std::string_view value, std::size_t min,
+                        std::size_t max = std::numeric_limits<std::int64_t>::max()) {
+  const auto size = parse_size(value);
+  if (!size || static_cast<std::size_t>(*size) < min || static_cast<std::size_t>(*size) > max)
+    refuse(option, value,
+           fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M and G are known)", min,
+                       max));
+  return static_cast<std::size_t>(*size);
+}
+
+codec::CodecId codec_option(std::string_view value) {
+  const auto codec = parse_codec(value);
+  if (!codec) refuse("codec", value, "wanted blosclz, lz4, lz4hc, zlib or zstd");
+  return *codec;
+}
+
+FilterSteps filters_option(std::string_view value) {
+  const auto filters = parse_filters(value, '+');
+  if (!filters)
+    refuse("filters", value,
+           "wanted up to six names among shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta "
+           "and int_trunc:BITS, or none");
+  return *filters;
+}
+
+std::string suffix_option(std::string_view value) {
+  for (const std::string_view known : {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"})
+    if (value == known) return std::string(value);
+  refuse("suffix", value, "wanted .b2frame, .b2f, .b2, .b2nd or .blp");
+}
+
+/// A path without the backslashes that keep its commas, and themselves, in the option.
+std::string path_option(std::string_view option, std::string_view value) {
+  if (value.empty()) refuse(option, value, "wanted the name of a file");
+  std::string path;
+  for (std::size_t at = 0; at < value.size(); at++) {
+    if (value[at] == '\\' && at + 1 < value.size()) at++;
+    path += value[at];
+  }
+  return path;
+}
+
+SandboxPolicy sandbox_option(std::string_view value) {
+  if (value == "auto") return SandboxPolicy::automatic;
+  if (value == "off") return SandboxPolicy::off;
+  if (value == "require") return SandboxPolicy::required;
+  refuse("sandbox", value, "wanted auto, off or require");
+}
+
+using Setter = void (*)(MountOptions&, std::string_view value);
+
+struct OwnOption {
+  std::string_view name;
+  bool takes_value;
+  Setter set;
+  std::string_view help;
+};
+
+constexpr std::size_t kMinDirtyLimit = std::size_t{1} << 20;
+constexpr std::size_t kMinChunkSize = std::size_t{4} << 10;
+constexpr std::size_t kMaxChunkSize = std::size_t{1} << 30;
+constexpr std::size_t kMinBlockSize = 256;
+constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
+
+const std::array kOwnOptions = {
+    OwnOption{"cache_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.cache_size = size_option("cache_size", v, kMinCacheSize);
+              },
+              "memory for decoded data, with K, M or G (256M)"},
+    OwnOption{"threads", true,
+              [](MountOptions& o, std::string_view v) {
+                o.threads = static_cast<unsigned>(number_option("threads", v, 1, kMaxThreads));
+              },
+              "threads for requests and decoding (by the processors, at most 8)"},
+    OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
+              "show the elements of arrays alone, without a NPY header"},
+    OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
+              "check the checksums that a frame keeps (bloscfs.xxh3)"},
+    OwnOption{"cross_mounts", false,
+              [](MountOptions& o, std::string_view) { o.cross_mounts = true; },
+              "enter other filesystems that are mounted below SOURCE"},
+    OwnOption{"dirty_limit", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.dirty_limit = size_option("dirty_limit", v, kMinDirtyLimit);
+              },
+              "the part of cache_size that uncommitted writes may take (a quarter)"},
+    OwnOption{"codec", true,
+              [](MountOptions& o, std::string_view v) { o.write.codec = codec_option(v); },
+              "of new files: blosclz, lz4, lz4hc, zlib or zstd (zstd)"},
+    OwnOption{"clevel", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.clevel = static_cast<int>(number_option("clevel", v, 0, 9));
+              },
+              "compression level of new files, 0 to 9 (1)"},
+    OwnOption{"filters", true,
+              [](MountOptions& o, std::string_view v) { o.write.filters = filters_option(v); },
+              "of new files, up to six names separated by +, each with :META or without"},
+    OwnOption{"chunk_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.chunk_size = static_cast<std::int32_t>(
+                    size_option("chunk_size", v, kMinChunkSize, kMaxChunkSize));
+              },
+              "bytes of a chunk of new files (128K)"},
+    OwnOption{"block_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.block_size = static_cast<std::int32_t>(
+                    size_option("block_size", v, kMinBlockSize, kMaxChunkSize));
+              },
+              "bytes of a block of new files (32K)"},
+    OwnOption{"suffix", true,
+              [](MountOptions& o, std::string_view v) { o.write.suffix = suffix_option(v); },
+              "what new files' names get in SOURCE (.b2frame)"},
+    OwnOption{"sync", true,
+              [](MountOptions& o, std::string_view v) {
+                if (v != "group" && v != "strict") refuse("sync", v, "wanted group or strict");
+                o.write.strict = v == "strict";
+              },
+              "strict: commit each file when it is closed (group)"},
+    OwnOption{"checksum", false, [](MountOptions& o, std::string_view) { o.write.checksum = true; },
+              "keep checksums of chunks in new files (bloscfs.xxh3)"},
+    OwnOption{"locking", false, [](MountOptions& o, std::string_view) { o.write.locking = true; },
+              "create the lock sidecars of other Blosc2 programs"},
+    OwnOption{"writeback", false,
+              [](MountOptions& o, std::string_view) { o.write.writeback = true; },
+              "let the kernel collect small writes"},
+    OwnOption{"idle_timeout", true,
+              [](MountOptions& o, std::string_view v) {
+                o.idle_timeout =
+                    static_cast<std::uint32_t>(number_option("idle_timeout", v, 0, 1'000'000'000));
+              },
+              "unmount after so many seconds without an open file"},
+    OwnOption{"log", true,
+              [](MountOptions& o, std::string_view v) { o.log_file = path_option("log", v); },
+              "append messages to this file (syslog, with -f stderr)"},
+    OwnOption{"sandbox", true,
+              [](MountOptions& o, std::string_view v) { o.sandbox = sandbox_option(v); },
+              "auto, off, or require: no mount unless all of it can be had (auto)"},
+    OwnOption{"uid", true,
+              [](MountOptions& o, std::string_view v) {
+                o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId));
+              },
+              "show all files as owned by this user"},
+    OwnOption{"gid", true,
+              [](MountOptions& o, std::string_view v) {
+                o.owner.gid = static_cast<gid_t>(number_option("gid", v, 0, kMaxId));
+              },
+              "show all files as of this group"},
+};
+
+/// Options that libfuse or the kernel take: words, and names that need a value.
+constexpr std::array<std::string_view, 24> kPassedOnWords = {
+    "allow_other", "allow_root", "auto_unmount", "default_permissions",
+    "ro",          "rw",         "dev",          "nodev",
+    "suid",        "nosuid",     "exec",         "noexec",
+    "atime",       "noatime",    "relatime",     "norelatime",
+    "strictatime", "lazytime",   "sync",         "async",
+    "dirsync",     "diratime",   "nodiratime",   "remount"};
+constexpr std::array<std::string_view, 6> kPassedOnValues = {
+    "fsname", "subtype", "context", "fscontext", "defcontext", "rootcontext"};
+/// What mount(8) finds in the mount table when it is to remount.
+constexpr std::array<std::string_view, 5> kMountTable = {"user_id", "group_id", "rootmode",
+                                                         "max_read", "blksize"};
+/// Words of fstab lines that mean nothing to a filesystem.
+constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noauto", "nofail",
+                                                       "_netdev",  "user",  "nouser", "users",
+                                                       "owner",    "group", "comment"};
+
+template <typename Names>
+bool is_among(std::string_view name, const Names& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+[[noreturn]] void refuse_unknown(std::string_view name) {
+  std::string known;
+  for (const OwnOption& option : kOwnOptions)
+    known += fmt::format(" {}{}", option.name, option.takes_value ? "=" : "");
+  for (const std::string_view option : kPassedOnValues) known += fmt::format(" {}=", option);
+  for (const std::string_view option : kPassedOnWords) known += fmt::format(" {}", option);
+  throw std::invalid_argument(fmt::format("unknown option {}; known are:{}", name, known));
+}
+
+void apply_own(MountOptions& options, const OwnOption& option, std::string_view item,
+               std::string_view value) {
+  const bool has_value = item.size() > option.name.size();
+  if (has_value != option.takes_value)
+    throw std::invalid_argument(
+        fmt::format("option {} {}", option.name, has_value ? "takes no value" : "needs a value"));
+  option.set(options, value);
+}
+
+void apply(MountOptions& options, std::string_view item) {
+  const std::size_t equals = item.find('=');
+  const std::string_view name = item.substr(0, equals);
+  const std::string_view value =
+      equals == std::string_view::npos ? std::string_view() : item.substr(equals + 1);
+  const bool has_value = equals != std::string_view::npos;
+  for (const OwnOption& option : kOwnOptions)
+    if (option.name == name && (has_value || !is_among(name, kPassedOnWords)))
+      return apply_own(options, option, item, value);
+  if (is_among(name, kIgnored) || name.starts_with("x-")) return;
+  if (options.remount && is_among(name, kMountTable)) return;
+  if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
+    refuse_unknown(item);
+  if (name == "allow_other") options.allow_other = true;
+  if (name == "ro") options.read_only = true;
+  if (name == "rw") options.read_only = false;
+  options.passed_on.emplace_back(item);
+}
+
+/// mount(8) puts `rw` in front of what it was given unless that has `ro`, and mount.fuse(8) puts
+/// `dev` and `suid` behind it unless that has their opposites: then it need not be the user's word.
+Unwritable meaning_of_rw(const std::vector<std::string>& options) {
+  if (!is_among("rw", options)) return Unwritable::shown;
+  const bool by_mount_program = (is_among("dev", options) || is_among("nodev", options)) &&
+                                (is_among("suid", options) || is_among("nosuid", options));
+  return by_mount_program ? Unwritable::told_of : Unwritable::refused;
+}
+
+/// The comma that ends the first item, or npos. A backslash keeps the next character in the item,
+/// as in libfuse.
+std::size_t end_of_item(std::string_view list) {
+  for (std::size_t at = 0; at < list.size(); at++) {
+    if (list[at] == ',') return at;
+    if (list[at] == '\\') at++;
+  }
+  return std::string_view::npos;
+}
+
+}  // namespace
+
+MountOptions parse_options(const std::vector<std::string>& lists) {
+  std::vector<std::string_view> items;
+  for (std::string_view rest : lists) {
+    while (!rest.empty()) {
+      const std::size_t comma = end_of_item(rest);
+      if (comma != 0) items.push_back(rest.substr(0, comma));
+      rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    }
+  }
+  MountOptions options;
+  options.remount = is_among("remount", items);
+  for (const std::string_view item : items) apply(options, item);
+  if (options.write.dirty_limit > options.cache_size)
+    throw std::invalid_argument(
+        fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",
+                    options.write.dirty_limit, options.cache_size));
+  options.unwritable = meaning_of_rw(options.passed_on);
+  return options;
+}
+
+std::string options_help() {
+  std::string text;
+  for (const OwnOption& option : kOwnOptions)
+    text +=
+        fmt::format("  {:<16}{}\n", fmt::format("{}{}", option.name, option.takes_value ? "=" : ""),
+                    option.help);
+  text += "  as in mount(8) and mount.fuse(8):";
+  for (const std::string_view option : kPassedOnValues) text += fmt::format(" {}=", option);
+  for (const std::string_view option : kPassedOnWords) text += fmt::format(" {}", option);
+  text += '\n';
+  return text;
+}
+
+}  // namespace bloscfs::fs

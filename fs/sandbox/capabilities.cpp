@@ -1,0 +1,51 @@
+#include "fs/sandbox/capabilities.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <type_traits>
+#include <vector>
+
+#include <sys/capability.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr const char* kCapabilities = "giving up capabilities";
+
+struct FreeCapabilities {
+  void operator()(cap_t capabilities) const { ::cap_free(capabilities); }
+};
+using Capabilities = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilities>;
+
+std::vector<cap_value_t> needed(bool writes) {
+  std::vector<cap_value_t> capabilities = {CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_SYS_ADMIN};
+  if (writes)
+    capabilities.insert(capabilities.end(), {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_LEASE,
+                                             CAP_MKNOD, CAP_SETGID, CAP_SETUID});
+  return capabilities;
+}
+
+bool includes(const Capabilities& all, cap_flag_t set, cap_value_t one) {
+  cap_flag_value_t value = CAP_CLEAR;
+  return ::cap_get_flag(all.get(), one, set, &value) == 0 && value == CAP_SET;
+}
+
+}  // namespace
+
+void keep_needed_capabilities(bool writes) {
+  const Capabilities before(::cap_get_proc());
+  const Capabilities after(::cap_init());
+  if (!before || !after) frame::throw_errno(errno, kCapabilities);
+  for (const cap_value_t one : needed(writes))
+    for (const cap_flag_t set : {CAP_EFFECTIVE, CAP_PERMITTED})
+      if (includes(before, set, one)) ::cap_set_flag(after.get(), set, 1, &one, CAP_SET);
+  if (includes(before, CAP_EFFECTIVE, CAP_SETPCAP))
+    for (cap_value_t one = 0; one < ::cap_max_bits(); one++)
+      if (!includes(after, CAP_PERMITTED, one) && ::cap_drop_bound(one) != 0)
+        frame::throw_errno(errno, kCapabilities);
+  if (::cap_set_proc(after.get()) != 0) frame::throw_errno(errno, kCapabilities);
+}
+
+}  // namespace bloscfs::fs

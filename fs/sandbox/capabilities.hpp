@@ -1,0 +1,13 @@
+#pragma once
+// The few rights of root that a daemon keeps.
+
+namespace bloscfs::fs {
+
+/// Takes from the process, which has one thread, all capabilities but those that serving a mount
+/// needs, also from what a program could get that it executed. Reading needs those to find and read
+/// everything, and CAP_SYS_ADMIN for attributes called trusted.*; writing needs those to act as
+/// others (fs/source/on_behalf.hpp), and to make and give away whatever they may. A process without
+/// capabilities has none afterwards, either. Throws std::system_error.
+void keep_needed_capabilities(bool writes);
+
+}  // namespace bloscfs::fs

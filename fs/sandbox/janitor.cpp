@@ -1,0 +1,183 @@
+#include "fs/sandbox/janitor.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <optional>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr const char* kJanitor = "the process that unmounts";
+/// Newer than the C library's headers: a number that no later mount gets (from Linux 6.8 on).
+constexpr unsigned kUniqueMountId = 0x4000;
+
+/// Which mount something is. Where the kernel has no unique numbers, it gives both again, but not
+/// as long as the daemon serves the mount.
+struct MountIdentity {
+  std::uint64_t mount = 0;
+  std::uint32_t major = 0, minor = 0;
+  bool operator==(const MountIdentity&) const = default;
+};
+
+/// Does not ask the filesystem: its daemon may be gone, or be the one that waits.
+std::optional<MountIdentity> mounted_at(const std::string& point) {
+  struct statx st {};
+  if (::statx(AT_FDCWD, point.c_str(), AT_NO_AUTOMOUNT | AT_STATX_DONT_SYNC,
+              STATX_MNT_ID | kUniqueMountId, &st) != 0)
+    return std::nullopt;
+  return MountIdentity{st.stx_mnt_id, st.stx_dev_major, st.stx_dev_minor};
+}
+
+/// What the daemon says.
+struct JanitorMessage {
+  enum class Kind : std::uint8_t { mounted, unmount } kind{};
+  MountIdentity identity{};
+};
+
+template <typename Part>
+bool receive(int socket, Part& part) {
+  ssize_t got = -1;
+  do {
+    got = ::recv(socket, &part, sizeof part, 0);
+  } while (got < 0 && errno == EINTR);
+  return got == static_cast<ssize_t>(sizeof part);
+}
+
+/// False where the process is gone, too.
+bool is_done_by(int socket, const JanitorMessage& message) {
+  bool is_done = false;
+  return ::send(socket, &message, sizeof message, MSG_NOSIGNAL) ==
+             static_cast<ssize_t>(sizeof message) &&
+         receive(socket, is_done) && is_done;
+}
+
+int wait_for_end(pid_t process) {
+  int status = 0;
+  pid_t ended = -1;
+  do {
+    ended = ::waitpid(process, &status, 0);
+  } while (ended < 0 && errno == EINTR);
+  return ended == process ? status : -1;
+}
+
+// --- in the process
+
+/// The way for ordinary users.
+bool unmount_by_helper(const std::string& point) {
+  std::string words[] = {"fusermount3", "-u", "-z", "-q", "--", point};
+  std::array<char*, std::size(words) + 1> arguments{};
+  for (std::size_t i = 0; i < std::size(words); i++) arguments[i] = words[i].data();
+  pid_t helper = -1;
+  return ::posix_spawnp(&helper, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0 &&
+         wait_for_end(helper) == 0;
+}
+
+class JanitorWork {
+ public:
+  /// `before`: what was mounted there before the daemon's mount.
+  JanitorWork(int socket, const std::string& mountpoint, std::optional<MountIdentity> before)
+      : socket_(socket), mountpoint_(mountpoint), before_(before) {}
+
+  void run() {
+    for (JanitorMessage message; receive(socket_, message);) {
+      bool is_done = true;
+      if (message.kind == JanitorMessage::Kind::mounted) {
+        own_ = message.identity;
+      } else {
+        is_done = unmount();
+        own_ = before_;  // nothing is left to do
+      }
+      ::send(socket_, &is_done, sizeof is_done, MSG_NOSIGNAL);
+    }
+    if (own_ != before_ || has_dead_mount()) unmount();
+  }
+
+ private:
+  bool unmount() const {
+    if (mounted_at(mountpoint_) != own_ || own_ == before_) return true;
+    return ::umount2(mountpoint_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0 ||
+           unmount_by_helper(mountpoint_);
+  }
+
+  /// The daemon may have ended before it could say what it had mounted.
+  bool has_dead_mount() {
+    struct stat st {};
+    const auto now = mounted_at(mountpoint_);
+    if (now == before_ || ::stat(mountpoint_.c_str(), &st) == 0 || errno != ENOTCONN) return false;
+    own_ = now;
+    return true;
+  }
+
+  const int socket_;
+  const std::string& mountpoint_;
+  const std::optional<MountIdentity> before_;
+  std::optional<MountIdentity> own_ = before_;
+};
+
+constexpr int kSocket = 3;
+
+/// Keeps nothing of the daemon's but the socket, which becomes descriptor kSocket.
+bool leave_daemon(int socket) {
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (nothing < 0) return false;
+  const int kept = ::fcntl(socket, F_DUPFD, kSocket + 1);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (::dup2(nothing, fd) < 0) return false;
+  if (::dup3(kept, kSocket, O_CLOEXEC) < 0) return false;
+  ::close_range(kSocket + 1, ~0u, 0);
+  ::setsid();
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE}) ::signal(number, SIG_IGN);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::prctl(PR_SET_DUMPABLE, 0);
+  ::prctl(PR_SET_NAME, "bloscfs-janitor");
+  return ::chdir("/") == 0;
+}
+
+[[noreturn]] void run_process(int socket, const std::string& mountpoint,
+                              const std::optional<MountIdentity>& before) {
+  if (!leave_daemon(socket)) ::_exit(1);
+  JanitorWork(kSocket, mountpoint, before).run();
+  ::_exit(0);
+}
+
+}  // namespace
+
+Janitor::Janitor(const std::string& mountpoint) : mountpoint_(mountpoint) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    frame::throw_errno(errno, kJanitor);
+  socket_.reset(ends[0]);
+  const frame::UniqueFd other(ends[1]);
+  const auto before = mounted_at(mountpoint_);
+  process_ = ::fork();
+  if (process_ < 0) frame::throw_errno(errno, kJanitor);
+  if (process_ == 0) run_process(other.get(), mountpoint_, before);
+}
+
+Janitor::~Janitor() {
+  socket_.reset();
+  wait_for_end(process_);
+}
+
+void Janitor::take_charge() {
+  const auto identity = mounted_at(mountpoint_);
+  if (!identity || !is_done_by(socket_.get(), {JanitorMessage::Kind::mounted, *identity}))
+    frame::throw_errno(errno, kJanitor);
+}
+
+bool Janitor::unmount() { return is_done_by(socket_.get(), {JanitorMessage::Kind::unmount, {}}); }
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,86 @@
+#include "fs/sandbox/landlock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "frame/store/byte_source.hpp"
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr const char* kLandlock = "Landlock";
+constexpr int kLeastAbi = 2;
+
+/// As of ABI 6; the headers of older systems have a part of it.
+struct Ruleset {
+  std::uint64_t files = 0, net = 0, scoped = 0;
+};
+
+constexpr std::uint64_t kTruncate = 1u << 14, kControlDevices = 1u << 15;
+constexpr std::uint64_t kBindAndConnectTcp = 3, kAbstractSocketsAndSignals = 3;
+
+constexpr std::uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+constexpr std::uint64_t kWriting =
+    LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+    LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
+    LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_BLOCK |
+    LANDLOCK_ACCESS_FS_MAKE_SYM | LANDLOCK_ACCESS_FS_REFER | kTruncate;
+
+/// What an ABI knows: the kernel refuses the rest.
+struct Known {
+  int abi;
+  Ruleset rules;
+  std::size_t size;
+};
+constexpr std::uint64_t kFiles2 = ((kReading | kWriting) & ~kTruncate) | LANDLOCK_ACCESS_FS_EXECUTE;
+constexpr std::array kKnown = {
+    Known{2, {kFiles2, 0, 0}, 8},
+    Known{3, {kFiles2 | kTruncate, 0, 0}, 8},
+    Known{4, {kFiles2 | kTruncate, kBindAndConnectTcp, 0}, 16},
+    Known{5, {kFiles2 | kTruncate | kControlDevices, kBindAndConnectTcp, 0}, 16},
+    Known{6,
+          {kFiles2 | kTruncate | kControlDevices, kBindAndConnectTcp, kAbstractSocketsAndSignals},
+          24},
+};
+
+const Known& known_rules() {
+  const long abi =
+      ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
+  if (abi < 0) frame::throw_errno(errno, kLandlock);
+  if (abi < kLeastAbi) frame::throw_errno(EOPNOTSUPP, kLandlock);
+  return kKnown[static_cast<std::size_t>(std::min<long>(abi, kKnown.back().abi) - kLeastAbi)];
+}
+
+void allow(int ruleset, int below, std::uint64_t access) {
+  landlock_path_beneath_attr rule{};
+  rule.allowed_access = access;
+  rule.parent_fd = below;
+  if (::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
+    frame::throw_errno(errno, kLandlock);
+}
+
+}  // namespace
+
+void restrict_to_source(int source, bool writes) {
+  const Known& known = known_rules();
+  const frame::UniqueFd ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &known.rules, known.size, 0)));
+  if (!ruleset) frame::throw_errno(errno, kLandlock);
+  allow(ruleset.get(), source, (writes ? kReading | kWriting : kReading) & known.rules.files);
+  // For the groups of callers.
+  const frame::UniqueFd processes(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (processes) allow(ruleset.get(), processes.get(), LANDLOCK_ACCESS_FS_READ_FILE);
+  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0)
+    frame::throw_errno(errno, kLandlock);
+}
+
+}  // namespace bloscfs::fs

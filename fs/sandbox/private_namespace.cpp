@@ -1,0 +1,131 @@
+#include "fs/sandbox/private_namespace.hpp"
+
+#include <cerrno>
+#include <exception>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+using frame::UniqueFd;
+
+constexpr const char* kMountNamespace = "the mount namespace";
+constexpr const char *kSource = "source", *kProc = "proc";
+constexpr const char *kEmptyDirectory = "empty", *kEmptyFile = "empty_file";
+
+void check(int result) {
+  if (result < 0) throw_errno(errno, kMountNamespace);
+}
+
+UniqueFd checked(int fd) {
+  check(fd);
+  return UniqueFd(fd);
+}
+
+void set_attributes(const UniqueFd& mount, std::uint64_t attributes, std::uint64_t propagation,
+                    unsigned flags) {
+  mount_attr wanted{};
+  wanted.attr_set = attributes;
+  wanted.propagation = propagation;
+  check(::mount_setattr(mount.get(), "", AT_EMPTY_PATH | flags, &wanted, sizeof wanted));
+}
+
+UniqueFd new_mount(const char* type, const char* option, const char* value, unsigned attributes) {
+  const UniqueFd filesystem = checked(::fsopen(type, FSOPEN_CLOEXEC));
+  check(::fsconfig(filesystem.get(), FSCONFIG_SET_STRING, option, value, 0));
+  check(::fsconfig(filesystem.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0));
+  return checked(::fsmount(filesystem.get(), FSMOUNT_CLOEXEC,
+                           MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC | attributes));
+}
+
+/// Without what is there of the kernel's own settings. Containers may forbid a new one, which would
+/// show what they cover.
+UniqueFd processes() {
+  try {
+    return new_mount("proc", "subset", "pid", MOUNT_ATTR_RDONLY);
+  } catch (const std::system_error&) {
+    UniqueFd copy =
+        checked(::open_tree(AT_FDCWD, "/proc", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE));
+    set_attributes(copy, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, 0, AT_RECURSIVE);
+    return copy;
+  }
+}
+
+void attach(const UniqueFd& mount, int directory, const char* place) {
+  const unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (*place == '\0' ? MOVE_MOUNT_T_EMPTY_PATH : 0);
+  check(::move_mount(mount.get(), "", directory, place, flags));
+}
+
+/// What is gone meanwhile, or lies in what another one covers, needs nothing.
+void cover(const UniqueFd& root, const UniqueFd& copy, const std::string& path) {
+  open_how how{};
+  how.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
+  const UniqueFd place(
+      static_cast<int>(::syscall(SYS_openat2, copy.get(), path.c_str(), &how, sizeof how)));
+  struct stat st {};
+  if (!place || ::fstat(place.get(), &st) != 0) return;
+  const char* const empty = S_ISDIR(st.st_mode) ? kEmptyDirectory : kEmptyFile;
+  attach(checked(::open_tree(root.get(), empty, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)), place.get(),
+         "");
+}
+
+void build(const UniqueFd& copy, const std::vector<std::string>& left_out) {
+  // Nothing of what follows is to be seen outside.
+  check(::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr));
+  const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd proc = processes();
+  const UniqueFd root = new_mount("tmpfs", "mode", "0755", 0);
+  for (const char* name : {kSource, kProc, kEmptyDirectory})
+    check(::mkdirat(root.get(), name, 0755));
+  checked(::openat(root.get(), kEmptyFile, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0444));
+  attach(root, AT_FDCWD, "/");
+  attach(proc, root.get(), kProc);
+  attach(copy, root.get(), kSource);
+  for (const std::string& path : left_out) cover(root, copy, path);
+  set_attributes(root, MOUNT_ATTR_RDONLY, 0, 0);
+  check(::fchdir(root.get()));
+  check(static_cast<int>(::syscall(SYS_pivot_root, ".", ".")));
+  check(::fchdir(old_root.get()));
+  check(::umount2(".", MNT_DETACH));
+  check(::chdir("/"));
+}
+
+}  // namespace
+
+UniqueFd detached_copy(const UniqueFd& directory, OtherMounts others, bool writes) {
+  const unsigned recursive = others == OtherMounts::enter ? AT_RECURSIVE : 0;
+  UniqueFd copy = checked(::open_tree(
+      directory.get(), "", AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | recursive));
+  const unsigned read_only = writes ? 0 : MOUNT_ATTR_RDONLY;
+  set_attributes(copy, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | read_only, MS_SLAVE, recursive);
+  return copy;
+}
+
+void enter_private_namespace(const UniqueFd& copy, const std::vector<std::string>& left_out) {
+  const UniqueFd outside = checked(::open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+  const UniqueFd old_root = checked(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const UniqueFd old_directory = checked(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  check(::unshare(CLONE_NEWNS));
+  try {
+    build(copy, left_out);
+  } catch (const std::exception&) {
+    // Copies of all mounts would keep those alive that others unmount.
+    if (::setns(outside.get(), CLONE_NEWNS) != 0 || ::fchdir(old_root.get()) != 0 ||
+        ::chroot(".") != 0 || ::fchdir(old_directory.get()) != 0)
+      std::terminate();
+    throw;
+  }
+}
+
+}  // namespace bloscfs::fs

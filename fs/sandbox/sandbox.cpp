@@ -1,0 +1,95 @@
+#include "fs/sandbox/sandbox.hpp"
+
+#include <cerrno>
+#include <ctime>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/sandbox/capabilities.hpp"
+#include "fs/sandbox/landlock.hpp"
+#include "fs/sandbox/private_namespace.hpp"
+#include "fs/sandbox/seccomp_filter.hpp"
+#include "fs/source/mount_table.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// What the sanitizers do at the end, to find leaks, is what the sandbox forbids.
+#ifdef BLOSCFS_SANITIZED
+constexpr bool kIsSanitized = true;
+#else
+constexpr bool kIsSanitized = false;
+#endif
+
+OtherMounts others_of(const MountOptions& options) {
+  return options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out;
+}
+
+void set_process(int operation, unsigned long value) {
+  if (::prctl(operation, value, 0, 0, 0) != 0) frame::throw_errno(errno, "prctl");
+}
+
+}  // namespace
+
+/// False where the layer cannot be had, and need not be.
+template <typename Work>
+bool Sandbox::apply(const char* layer, const Work& work) const {
+  try {
+    work();
+    return true;
+  } catch (const std::system_error& error) {
+    const std::string reason = fmt::format("{}: {}", layer, error.code().message());
+    if (policy_ == SandboxPolicy::required)
+      throw std::runtime_error(
+          fmt::format("sandbox=require, but the sandbox cannot be had: {}", reason));
+    log::info("no part of the sandbox: " + reason);
+    return false;
+  }
+}
+
+Sandbox::Sandbox(SandboxPolicy policy, const std::string& mountpoint) : policy_(policy) {
+  if (policy == SandboxPolicy::off) return;
+  if (kIsSanitized && policy == SandboxPolicy::automatic) return;
+  apply("a process that unmounts", [&] { janitor_.emplace(mountpoint); });
+}
+
+MountSource Sandbox::open(const std::string& path, const MountOptions& options) {
+  MountSource source = open_source(path, options.raw);
+  if (!janitor_ || ::geteuid() != 0) return source;
+  apply("a mount namespace", [&] {
+    frame::UniqueFd copy = detached_copy(source.root, others_of(options), !options.read_only);
+    outer_root_ = std::exchange(source.root, std::move(copy));
+  });
+  return source;
+}
+
+void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
+  frame::UniqueFd outer = std::move(outer_root_);
+  std::vector<std::string> left_out;
+  if (others == OtherMounts::leave_out)
+    left_out = mount_points_below(source.surroundings.directory());
+  if (!apply("a mount namespace", [&] { enter_private_namespace(source.root, left_out); }))
+    source.root = std::move(outer);
+}
+
+void Sandbox::close(MountSource& source, const MountOptions& options) {
+  if (!janitor_) return;
+  ::tzset();  // the log's times need a file of the system
+  if (outer_root_) enter_namespace(source, others_of(options));
+  const bool writes = !options.read_only;
+  apply("fewer capabilities", [&] { keep_needed_capabilities(writes); });
+  const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
+  apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
+  if (!has_no_new) return;
+  apply("Landlock", [&] { restrict_to_source(source.root.get(), writes); });
+  apply("seccomp", [] { allow_needed_calls(); });
+}
+
+}  // namespace bloscfs::fs

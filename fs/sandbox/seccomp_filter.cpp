@@ -1,0 +1,133 @@
+#include "fs/sandbox/seccomp_filter.hpp"
+
+#ifndef BLOSCFS_SANITIZED
+
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <type_traits>
+
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr const char* kSeccomp = "seccomp";
+
+/// With any arguments. Each group is what one task takes; where an architecture has two names for a
+/// call, both are here.
+constexpr int kCalls[] = {
+    // requests of the kernel, and their answers
+    SCMP_SYS(read), SCMP_SYS(readv), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(splice),
+    SCMP_SYS(vmsplice), SCMP_SYS(pipe2), SCMP_SYS(poll), SCMP_SYS(ppoll),
+    // files: finding, opening, closing
+    SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(dup2), SCMP_SYS(dup3),
+    SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(faccessat),
+    SCMP_SYS(faccessat2), SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(lseek),
+    SCMP_SYS(chdir),
+    // their contents
+    SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(pwritev), SCMP_SYS(ftruncate),
+    SCMP_SYS(fallocate), SCMP_SYS(copy_file_range), SCMP_SYS(sync_file_range), SCMP_SYS(fsync),
+    SCMP_SYS(fdatasync), SCMP_SYS(syncfs), SCMP_SYS(flock),
+    // their names and attributes
+    SCMP_SYS(mkdirat), SCMP_SYS(mknodat), SCMP_SYS(symlinkat), SCMP_SYS(linkat), SCMP_SYS(unlinkat),
+    SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat),
+    SCMP_SYS(fchown), SCMP_SYS(fchownat), SCMP_SYS(utimensat), SCMP_SYS(getxattr),
+    SCMP_SYS(fgetxattr), SCMP_SYS(setxattr), SCMP_SYS(fsetxattr), SCMP_SYS(listxattr),
+    SCMP_SYS(flistxattr), SCMP_SYS(removexattr), SCMP_SYS(fremovexattr),
+    // in somebody's name
+    SCMP_SYS(setfsuid), SCMP_SYS(setfsgid), SCMP_SYS(setgroups), SCMP_SYS(getgroups),
+    SCMP_SYS(capget), SCMP_SYS(capset), SCMP_SYS(umask), SCMP_SYS(geteuid), SCMP_SYS(getegid),
+    // memory
+    SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+    // threads, signals, time
+    SCMP_SYS(futex), SCMP_SYS(set_robust_list), SCMP_SYS(rseq), SCMP_SYS(gettid), SCMP_SYS(getpid),
+    SCMP_SYS(sched_getaffinity), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(clock_gettime),
+    SCMP_SYS(gettimeofday), SCMP_SYS(clock_nanosleep), SCMP_SYS(getrandom),
+    // the background, the log and the janitor
+    SCMP_SYS(setsid), SCMP_SYS(wait4), SCMP_SYS(connect), SCMP_SYS(sendto), SCMP_SYS(recvfrom),
+    // the end
+    SCMP_SYS(exit), SCMP_SYS(exit_group)};
+
+/// Of fcntl: none by which signals reach other processes.
+constexpr int kFileCommands[] = {F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,    F_GETFL,     F_GETPIPE_SZ,
+                                 F_SETPIPE_SZ,    F_SETSIG, F_SETLEASE, F_OFD_GETLK, F_OFD_SETLK};
+
+class Filter {
+ public:
+  Filter() : context_(::seccomp_init(SCMP_ACT_ERRNO(ENOSYS)), ::seccomp_release) {
+    if (!context_) frame::throw_errno(ENOMEM, kSeccomp);
+    // A tree, so that what is often called costs as little as the rest.
+    check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
+  }
+
+  void allow(int call, std::initializer_list<scmp_arg_cmp> when = {}) {
+    check(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call,
+                                   static_cast<unsigned>(when.size()), when.begin()));
+  }
+
+  void load() { check(::seccomp_load(context_.get())); }
+
+ private:
+  static void check(int result) {
+    if (result < 0) frame::throw_errno(-result, kSeccomp);
+  }
+
+  const std::unique_ptr<std::remove_pointer_t<scmp_filter_ctx>, void (*)(scmp_filter_ctx)> context_;
+};
+
+scmp_arg_cmp equals(unsigned argument, std::uint64_t value) {
+  return {argument, SCMP_CMP_EQ, value, 0};
+}
+
+/// Of the bits in `mask` those of `value` are set.
+scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value) {
+  return {argument, SCMP_CMP_MASKED_EQ, mask, value};
+}
+
+}  // namespace
+
+void allow_needed_calls() {
+  Filter filter;
+  for (const int call : kCalls) filter.allow(call);
+  for (const int command : kFileCommands)
+    filter.allow(SCMP_SYS(fcntl), {equals(1, static_cast<std::uint64_t>(command))});
+  for (const int call : {SCMP_SYS(mmap), SCMP_SYS(mprotect)})
+    filter.allow(call, {has_bits(2, PROT_EXEC, 0)});
+  constexpr std::uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS |
+                                        CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+  filter.allow(SCMP_SYS(clone), {has_bits(0, CLONE_THREAD | kNamespaces, CLONE_THREAD)});
+  filter.allow(SCMP_SYS(unshare), {equals(0, CLONE_FS)});
+  const auto self = static_cast<std::uint64_t>(::getpid());
+  for (const int call : {SCMP_SYS(kill), SCMP_SYS(tgkill)}) filter.allow(call, {equals(0, self)});
+  for (const int call : {SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr)})
+    filter.allow(call, {equals(0, 0)});                             // of the thread itself
+  filter.allow(SCMP_SYS(prlimit64), {equals(0, 0), equals(2, 0)});  // limits are asked for
+  filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
+  filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});
+  filter.allow(SCMP_SYS(socket), {equals(0, AF_UNIX)});
+  filter.load();
+}
+
+}  // namespace bloscfs::fs
+
+#else
+
+namespace bloscfs::fs {
+
+void allow_needed_calls() {}
+
+}  // namespace bloscfs::fs
+
+#endif

@@ -1,0 +1,61 @@
+#pragma once
+// One object of SOURCE, whatever kind it is of and whatever happens to its names.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::fs {
+
+/// For set_times(): the time stays as it is.
+inline constexpr timespec kUnchangedTime{0, UTIME_OMIT};
+/// The same: it becomes the present.
+inline constexpr timespec kPresentTime{0, UTIME_NOW};
+
+/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Errors are
+/// std::system_error with the errno. Thread-safe.
+class SourceObject {
+ public:
+  /// `name` is for messages.
+  SourceObject(frame::UniqueFd object, std::string name)
+      : object_(std::move(object)), name_(std::move(name)) {}
+
+  const std::string& name() const { return name_; }
+  struct stat stat() const;
+  /// lstat of an entry of a directory; nullopt when there is none.
+  std::optional<struct stat> stat(const std::string& entry) const;
+  /// Opens it, with O_CLOEXEC and O_NONBLOCK: a fifo must not stop the daemon.
+  frame::UniqueFd open(int flags) const;
+  /// The same without changing the time of access, where that is permitted.
+  frame::UniqueFd open_quietly(int flags) const;
+  /// As access(2) with the daemon's effective ids; throws if it is not allowed.
+  void check_access(int mask) const;
+
+  // These act for whom the thread acts for (fs/source/on_behalf.hpp).
+
+  void set_mode(mode_t mode) const;
+  /// uid_t{-1} and gid_t{-1} leave the owner and the group as they are.
+  void set_owner(uid_t owner, gid_t group) const;
+  /// UTIME_NOW and UTIME_OMIT as in utimensat(2).
+  void set_times(const timespec& accessed, const timespec& modified) const;
+
+  /// Names of the extended attributes; empty where the filesystem has none.
+  std::vector<std::string> attribute_names() const;
+  std::string attribute(const std::string& name) const;
+  /// `flags` as in setxattr(2).
+  void set_attribute(const std::string& name, const std::string& value, int flags) const;
+  void remove_attribute(const std::string& name) const;
+
+ private:
+  std::string path() const;
+  [[noreturn]] void fail() const;
+
+  frame::UniqueFd object_;
+  std::string name_;
+};
+
+}  // namespace bloscfs::fs

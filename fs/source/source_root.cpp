@@ -1,0 +1,189 @@
+#include "fs/source/source_root.hpp"
+
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <memory>
+#include <system_error>
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+/// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
+constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
+
+const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
+
+bool is_absence(int error) {
+  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
+         error == ESTALE || error == EXDEV;
+}
+
+}  // namespace
+
+/// A descriptor, or -1 with errno set.
+int SourceRoot::open_beneath(int directory, const std::string& path, int flags) const {
+  open_how how{};
+  how.flags = static_cast<std::uint64_t>(flags | O_CLOEXEC | O_NOFOLLOW);
+  // A symlink that now stands where a directory was seen would lead elsewhere.
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS;
+  if (others_ == OtherMounts::leave_out) how.resolve |= RESOLVE_NO_XDEV;
+  return static_cast<int>(::syscall(SYS_openat2, directory, or_dot(path), &how, sizeof how));
+}
+
+/// Told without asking the filesystem.
+bool SourceRoot::is_own_mount(int fd) const {
+  if (own_device_ == 0 || others_ == OtherMounts::leave_out) return false;
+  struct statx st {};
+  return ::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &st) == 0 &&
+         gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor) == own_device_;
+}
+
+/// Sets errno where it is not.
+bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
+  if (is_own_mount(fd)) {
+    errno = EXDEV;
+    return false;
+  }
+  if (!meant) return true;
+  struct stat st {};
+  if (::fstat(fd, &st) != 0) return false;
+  if (identity_of(st) == *meant) return true;
+  errno = ESTALE;
+  return false;
+}
+
+int SourceRoot::try_enter(SourcePath::Step& step) const {
+  if (step.fd) return step.fd.get();
+  frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY));
+  if (!fd || !is_meant(fd.get(), step.meant)) return -1;
+  step.fd = std::move(fd);
+  return step.fd.get();
+}
+
+std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
+                                                 const std::string& rest) const {
+  NearPath near{{}, above == nullptr ? directory_.get() : try_enter(*above), rest};
+  if (near.directory < 0) return std::nullopt;
+  while (near.rest.size() > kLongestStep) {
+    const std::size_t end = near.rest.rfind('/', kLongestStep);
+    if (end == std::string::npos) {
+      errno = ENAMETOOLONG;
+      return std::nullopt;
+    }
+    frame::UniqueFd next(
+        open_beneath(near.directory, near.rest.substr(0, end), O_PATH | O_DIRECTORY));
+    if (!next) return std::nullopt;
+    near.above = std::move(next);
+    near.directory = near.above.get();
+    near.rest.erase(0, end + 1);
+  }
+  return near;
+}
+
+NearPath SourceRoot::approach(const SourcePath& path) const {
+  auto near = try_approach(path.above_.get(), path.rest_);
+  if (!near) throw_errno(errno, path.text());
+  return std::move(*near);
+}
+
+int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int flags) const {
+  const auto near = try_approach(above, rest);
+  return near ? open_beneath(near->directory, near->rest, flags) : -1;
+}
+
+frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags));
+  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(errno, path.text());
+  return fd;
+}
+
+void SourceRoot::require(const SourcePath& directory) const {
+  if (!directory.empty() && try_enter(*directory.as_step()) < 0)
+    throw_errno(is_absence(errno) ? ESTALE : errno, directory.text());
+}
+
+std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
+  // Opened first: a look at the name alone would enter what is mounted there.
+  struct stat st {};
+  const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  if (fd && is_meant(fd.get(), std::nullopt) && ::fstat(fd.get(), &st) == 0) return st;
+  if (is_absence(errno)) return std::nullopt;
+  throw_errno(errno, path.text());
+}
+
+std::string SourceRoot::read_link(const SourcePath& path) const {
+  const frame::UniqueFd fd = open(path, O_PATH);
+  std::array<char, PATH_MAX> text;
+  const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
+  if (size < 0) throw_errno(errno, path.text());
+  return {text.data(), static_cast<std::size_t>(size)};
+}
+
+struct statvfs SourceRoot::stat_filesystem() const {
+  struct statvfs st {};
+  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno(errno, "");
+  return st;
+}
+
+void SourceRoot::sync_all() const {
+  const frame::UniqueFd root = open({}, O_RDONLY | O_DIRECTORY);
+  if (::syncfs(root.get()) != 0) throw_errno(errno, "syncfs");
+}
+
+SourceObject SourceRoot::object(const SourcePath& path) const {
+  return {open(path, O_PATH), path.text()};
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path) const {
+  return find_meant(path, path.meant_);
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path) const {
+  return find_meant(path, std::nullopt);
+}
+
+std::shared_ptr<const SourceObject> SourceRoot::find_meant(
+    const SourcePath& path, const std::optional<Identity>& meant) const {
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  if (fd && is_meant(fd.get(), meant))
+    return std::make_shared<const SourceObject>(std::move(fd), path.text());
+  if (is_absence(errno)) return nullptr;
+  throw_errno(errno, path.text());
+}
+
+SourceDirectory SourceRoot::directory(const SourcePath& path) const {
+  return {open(path, O_PATH | O_DIRECTORY), path.text()};
+}
+
+std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
+                                                const std::function<void()>& if_many) const {
+  frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
+  const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
+  if (!directory) throw_errno(errno, path.text());
+  fd.release();
+  std::vector<Entry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(directory.get());
+    if (entry == nullptr) break;
+    if (std::strcmp(entry->d_name, ".") == 0 || std::strcmp(entry->d_name, "..") == 0) continue;
+    if (if_many && entries.size() == kMany) if_many();
+    entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
+  }
+  if (errno != 0) throw_errno(errno, path.text());
+  return entries;
+}
+
+}  // namespace bloscfs::fs

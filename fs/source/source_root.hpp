@@ -1,0 +1,91 @@
+#pragma once
+// Access to what lies below SOURCE by paths that can neither leave it nor follow symlinks.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "fs/source/source_directory.hpp"
+#include "fs/source/source_object.hpp"
+#include "fs/source/source_path.hpp"
+
+namespace bloscfs::fs {
+
+/// An object by a path that one system call takes, also with a suffix.
+struct NearPath {
+  frame::UniqueFd above;  ///< owns `directory` unless that is the path's, or the root
+  int directory = -1;
+  std::string rest;  ///< from there
+};
+
+/// Whether what is mounted below SOURCE is entered. Where it is not it is as if it was not there:
+/// who may mount there could keep the daemon waiting.
+enum class OtherMounts { leave_out, enter };
+
+/// Paths may be of any length: those that are too long for one system call are followed in steps,
+/// none of which leaves the root or follows a symlink, either. Errors are std::system_error with
+/// the errno, ESTALE where a path leads to another object than the one that was meant. Thread-safe.
+class SourceRoot {
+ public:
+  /// `directory` is an open directory (O_PATH is enough).
+  /// `own_device` is the mount that this serves, if any, whose daemon would wait for itself there.
+  explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out,
+                      dev_t own_device = 0)
+      : directory_(std::move(directory)), others_(others), own_device_(own_device) {}
+
+  int descriptor() const { return directory_.get(); }
+
+  /// openat2 with O_CLOEXEC and O_NOFOLLOW, kept beneath the root.
+  frame::UniqueFd open(const SourcePath& path, int flags) const;
+  /// Goes to where the rest of the path is short; all of a short one is left.
+  NearPath approach(const SourcePath& path) const;
+  /// lstat of whatever has the last name; nullopt when nothing is there.
+  std::optional<struct stat> stat(const SourcePath& path) const;
+  std::string read_link(const SourcePath& path) const;
+  struct statvfs stat_filesystem() const;
+  /// Makes all that was done in the filesystem of SOURCE durable.
+  void sync_all() const;
+  SourceObject object(const SourcePath& path) const;
+  /// Null when it is not there, or another object than the one that was meant.
+  std::shared_ptr<const SourceObject> find(const SourcePath& path) const;
+  /// Whatever has the last name; null when nothing is there.
+  std::shared_ptr<const SourceObject> find_any(const SourcePath& path) const;
+  SourceDirectory directory(const SourcePath& path) const;
+  /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
+  void require(const SourcePath& directory) const;
+
+  struct Entry {
+    std::string name;
+    unsigned char type;  ///< DT_*
+    ino_t inode;
+  };
+  /// More entries of a directory take long, and much memory.
+  static constexpr std::size_t kMany = 256;
+  /// Entries of a directory without "." and "..". Where there are more than kMany of them `if_many`
+  /// is called before the others are read.
+  std::vector<Entry> list(const SourcePath& path, const std::function<void()>& if_many = {}) const;
+
+ private:
+  /// These set errno where they fail, with nullopt or -1.
+  int try_enter(SourcePath::Step& step) const;
+  std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest) const;
+  int try_open(SourcePath::Step* above, const std::string& rest, int flags) const;
+
+  int open_beneath(int directory, const std::string& path, int flags) const;
+  bool is_meant(int fd, const std::optional<Identity>& meant) const;
+  bool is_own_mount(int fd) const;
+  std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
+                                                 const std::optional<Identity>& meant) const;
+
+  frame::UniqueFd directory_;
+  const OtherMounts others_;
+  const dev_t own_device_;  ///< 0: none
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,56 @@
+#include "fs/support/fair_share.hpp"
+
+#include "fs/support/request_user.hpp"
+
+namespace bloscfs::fs {
+
+namespace {
+
+uid_t current_user() { return RequestUser::current().value_or(0); }
+
+}  // namespace
+
+FairShare::Part FairShare::take(std::size_t amount) {
+  const MutexLock lock(mutex_);
+  return take_locked(current_user(), amount, false);
+}
+
+FairShare::Part FairShare::take_one(std::size_t amount) {
+  const MutexLock lock(mutex_);
+  return take_locked(current_user(), amount, true);
+}
+
+FairShare::Part FairShare::take(std::size_t amount, std::chrono::milliseconds patience) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + patience;
+  const MutexLock lock(mutex_);
+  for (;;) {
+    if (Part part = take_locked(current_user(), amount, false)) return part;
+    const auto now = Clock::now();
+    if (now >= end) return {};
+    given_back_.wait_for(mutex_, end - now);
+  }
+}
+
+FairShare::Part FairShare::take_locked(uid_t user, std::size_t amount, bool first_is_free) {
+  const auto known = by_user_.find(user);
+  const std::size_t mine = known == by_user_.end() ? 0 : known->second;
+  const std::size_t others = taken_ - mine;
+  const std::size_t share = others < limit_ ? (limit_ - others) / 2 : 0;
+  const bool fits = mine <= share && amount <= share - mine;
+  if (!fits && !(first_is_free && mine == 0)) return {};
+  if (amount > 0) by_user_[user] += amount;
+  taken_ += amount;
+  return {*this, user, amount};
+}
+
+void FairShare::give_back(uid_t user, std::size_t amount) {
+  if (amount == 0) return;
+  const MutexLock lock(mutex_);
+  taken_ -= amount;
+  const auto known = by_user_.find(user);
+  if ((known->second -= amount) == 0) by_user_.erase(known);
+  given_back_.notify_all();
+}
+
+}  // namespace bloscfs::fs

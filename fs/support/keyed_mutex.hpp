@@ -1,0 +1,42 @@
+#pragma once
+// A lock for each of any number of keys.
+
+#include <cstdint>
+#include <set>
+
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe.
+class KeyedMutex {
+ public:
+  class Lock {
+   public:
+    Lock(KeyedMutex& mutex, std::uint64_t key) : mutex_(mutex), key_(key) { mutex_.lock(key_); }
+    ~Lock() { mutex_.unlock(key_); }
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+
+   private:
+    KeyedMutex& mutex_;
+    const std::uint64_t key_;
+  };
+
+ private:
+  void lock(std::uint64_t key) {
+    const MutexLock lock(mutex_);
+    while (!locked_.insert(key).second) unlocked_.wait(mutex_);
+  }
+  void unlock(std::uint64_t key) {
+    const MutexLock lock(mutex_);
+    locked_.erase(key);
+    unlocked_.notify_all();
+  }
+
+  Mutex mutex_;
+  CondVar unlocked_;
+  std::set<std::uint64_t> locked_ GUARDED_BY(mutex_);
+};
+
+}  // namespace bloscfs::fs

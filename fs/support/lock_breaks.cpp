@@ -1,0 +1,37 @@
+#include "fs/support/lock_breaks.hpp"
+
+#include "fs/support/names_lock.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Breaks of one operation: more are needed only where somebody works against it.
+constexpr int kMaxBreaks = 100;
+
+thread_local Attempts* innermost = nullptr;
+
+}  // namespace
+
+Attempts::Attempts() : outer_(innermost) { innermost = this; }
+
+Attempts::~Attempts() { innermost = outer_; }
+
+void Attempts::count_break() { may_break_ = ++breaks_ < kMaxBreaks; }
+
+Attempts* Attempts::current() {
+  return innermost != nullptr && innermost->may_break_ ? innermost : nullptr;
+}
+
+bool Attempts::pause(const std::function<void()>& work) const {
+  return share_ != nullptr && share_->pause(work);
+}
+
+void Attempts::note_share(ReadNames* share) {
+  if (innermost != nullptr) innermost->share_ = share;
+}
+
+void Attempts::begin_change() {
+  if (innermost != nullptr) innermost->may_break_ = false;
+}
+
+}  // namespace bloscfs::fs

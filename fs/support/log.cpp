@@ -1,0 +1,121 @@
+#include "fs/support/log.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/sinks/dist_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/sinks/syslog_sink.h>
+#include <spdlog/spdlog.h>
+#include <unistd.h>
+
+#include "fs/support/file_error.hpp"
+#include "fs/support/log_allowance.hpp"
+#include "fs/support/printable.hpp"
+#include "fs/support/request_user.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs::log {
+namespace {
+
+constexpr const char* kFullPattern = "%+";
+constexpr const char* kLogName = "bloscfs";
+
+/// spdlog's own sinks open files by name, with the mode that the umask leaves.
+class FileSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit FileSink(frame::UniqueFd file) : file_(std::move(file)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    // In one piece, since others may append to the same file.
+    [[maybe_unused]] const ssize_t written = ::write(file_.get(), line.data(), line.size());
+  }
+  void flush_() override {}
+
+  frame::UniqueFd file_;
+};
+
+/// What the one logger writes to: a sink that another one can take the place of at any time.
+spdlog::sinks::dist_sink_mt& place() {
+  static const auto sink = [] {
+    auto made = std::make_shared<spdlog::sinks::dist_sink_mt>();
+    spdlog::set_default_logger(std::make_shared<spdlog::logger>("bloscfs", made));
+    return made;
+  }();
+  return *sink;
+}
+
+void use_sink(const spdlog::sink_ptr& sink, const std::string& pattern, const std::string& end) {
+  sink->set_formatter(
+      std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::local, end));
+  place().set_sinks({sink});
+}
+
+void write_line(spdlog::level::level_enum level, std::string_view message) {
+  spdlog::log(level, spdlog::string_view_t(printable(message)));
+}
+
+/// Bounds what comes of the requests of one user.
+void write(spdlog::level::level_enum level, std::string_view message) {
+  const auto user = RequestUser::current();
+  if (!user) return write_line(level, message);
+  static Mutex mutex;
+  static LogAllowance allowance;
+  LogAllowance::Verdict verdict{};
+  {
+    const MutexLock lock(mutex);
+    verdict = allowance.ask(*user, LogAllowance::Clock::now());
+  }
+  if (!verdict.may_be_told) return;
+  if (verdict.left_out > 0)
+    write_line(level, fmt::format("{} more messages of what user {} asked for were left out",
+                                  verdict.left_out, *user));
+  write_line(level, message);
+  if (verdict.is_last)
+    write_line(level, fmt::format("more messages of what user {} asks for are left out", *user));
+}
+
+}  // namespace
+
+void use(Target target) {
+  switch (target) {
+    case Target::terminal:
+      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), kFullPattern, "\n");
+    case Target::plain:
+      return use_sink(std::make_shared<spdlog::sinks::stderr_sink_mt>(), "b2frame: %v", "\n");
+    case Target::system_log:
+      return use_sink(
+          std::make_shared<spdlog::sinks::syslog_sink_mt>(kLogName, LOG_PID, LOG_USER, true), "%v",
+          "");
+  }
+}
+
+void use(frame::UniqueFd file) {
+  use_sink(std::make_shared<FileSink>(std::move(file)), kFullPattern, "\n");
+}
+
+void connect_system_log() { ::openlog(kLogName, LOG_PID | LOG_NDELAY, LOG_USER); }
+
+frame::UniqueFd open_file(const std::string& path) {
+  // Whoever reads a pipe slowly must not keep the daemon waiting.
+  frame::UniqueFd file(::open(
+      path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600));
+  if (!file) throw FileError(path, std::generic_category().message(errno));
+  return file;
+}
+
+void info(std::string_view message) { write(spdlog::level::info, message); }
+void warn(std::string_view message) { write(spdlog::level::warn, message); }
+void error(std::string_view message) { write(spdlog::level::err, message); }
+
+}  // namespace bloscfs::fs::log

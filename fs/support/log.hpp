@@ -1,0 +1,35 @@
+#pragma once
+// What the programs tell beside their results: messages of one printable line each.
+
+#include <string>
+#include <string_view>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::fs::log {
+
+/// Where messages go, and how they begin.
+enum class Target {
+  terminal,    ///< stderr, as `[time] [bloscfs] [level] text`
+  plain,       ///< stderr, as `b2frame: text`
+  system_log,  ///< syslog, as `bloscfs[pid]: text`
+};
+
+/// Other threads may be logging; until the first call messages go to spdlog's default.
+void use(Target target);
+/// Appends messages to a file, in the form that terminals get. What cannot be written is lost.
+void use(frame::UniqueFd file);
+
+/// Connects to the system's log, so that it can be used where its socket is not to be seen.
+void connect_system_log();
+
+/// Opens a file for that, or makes one that only the owner may read. Throws FileError.
+frame::UniqueFd open_file(const std::string& path);
+
+/// What comes of the requests of one user (RequestUser) is told 100 times at once, then 10 times a
+/// minute; the rest is counted.
+void info(std::string_view message);
+void warn(std::string_view message);
+void error(std::string_view message);
+
+}  // namespace bloscfs::fs::log

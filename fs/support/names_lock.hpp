@@ -1,0 +1,96 @@
+#pragma once
+// The lock on names: held alone while names in SOURCE change, so that whoever shares it sees them
+// all before that or all behind it. Everybody waits for who has it: nothing that may take long is
+// done under it (fs/support/lock_breaks.hpp). Taken before the tree's mutex and behind a content's
+// locks.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// Knows how long it was held at the longest.
+class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) {
+    mutex_.lock();
+    since_ = Clock::now();
+  }
+  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    note(since_);
+    changes_++;
+    mutex_.unlock();
+  }
+  /// Gives the time from which it is shared, for unlock_shared().
+  Clock::time_point lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) {
+    mutex_.lock_shared();
+    return Clock::now();
+  }
+  void unlock_shared(Clock::time_point since)
+      BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
+    note(since);
+    mutex_.unlock_shared();
+  }
+
+  /// How often it was held alone.
+  std::uint64_t changes() const { return changes_; }
+  /// In microseconds.
+  std::uint64_t longest_hold() const { return longest_; }
+
+ private:
+  void note(Clock::time_point since) {
+    const auto held = std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - since);
+    const auto time = static_cast<std::uint64_t>(held.count());
+    std::uint64_t longest = longest_;
+    while (time > longest && !longest_.compare_exchange_weak(longest, time)) {
+    }
+  }
+
+  SharedMutex mutex_;
+  Clock::time_point since_;  ///< of who has it alone
+  std::atomic<std::uint64_t> changes_ = 0;
+  std::atomic<std::uint64_t> longest_ = 0;
+};
+
+/// Shares it.
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
+ public:
+  explicit ReadNames(NamesLock& lock) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(lock))
+      : lock_(lock), since_(lock.lock_shared()) {
+    Attempts::note_share(this);
+  }
+  ~ReadNames() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    Attempts::note_share(nullptr);
+    lock_.unlock_shared(since_);
+  }
+  ReadNames(const ReadNames&) = delete;
+  ReadNames& operator=(const ReadNames&) = delete;
+
+  /// Gives the lock back while `work` is done. True if nobody had it alone meanwhile: what was seen
+  /// under it holds.
+  bool pause(const std::function<void()>& work)
+      BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+    const std::uint64_t changes = lock_.changes();
+    lock_.unlock_shared(since_);
+    try {
+      work();
+    } catch (...) {
+      since_ = lock_.lock_shared();
+      throw;
+    }
+    since_ = lock_.lock_shared();
+    return lock_.changes() == changes;
+  }
+
+ private:
+  NamesLock& lock_;
+  NamesLock::Clock::time_point since_;
+};
+
+}  // namespace bloscfs::fs

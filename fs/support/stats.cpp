@@ -1,0 +1,30 @@
+#include "fs/support/stats.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace bloscfs::fs {
+
+std::string to_json(const Stats& stats) {
+  const nlohmann::json object = {
+      {"cache_hits", stats.cache_hits.load()},
+      {"cache_misses", stats.cache_misses.load()},
+      {"cache_bytes", stats.cache_bytes.load()},
+      {"cache_evictions", stats.cache_evictions.load()},
+      {"blocks_decoded", stats.blocks_decoded.load()},
+      {"index_blocks_decoded", stats.index_blocks_decoded.load()},
+      {"chunks_opened", stats.chunks_opened.load()},
+      {"contents_bytes_read", stats.contents_bytes_read.load()},
+      {"source_reads", stats.source.reads.load()},
+      {"source_bytes_read", stats.source.bytes.load()},
+      {"readahead_blocks", stats.readahead_blocks.load()},
+      {"dirty_bytes", stats.dirty_bytes.load()},
+      {"commits", stats.commits.load()},
+      {"commit_failures", stats.commit_failures.load()},
+      {"checksum_failures", stats.checksum_failures.load()},
+      {"io_errors", stats.io_errors.load()},
+      {"names_held_us", stats.names_held_us.load()},
+  };
+  return object.dump();
+}
+
+}  // namespace bloscfs::fs

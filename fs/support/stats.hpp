@@ -1,0 +1,36 @@
+#pragma once
+// Counters of a mount, shown as the attribute user.bloscfs.stats.
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::fs {
+
+struct Stats {
+  using Counter = std::atomic<std::uint64_t>;
+
+  Counter cache_hits{0};
+  Counter cache_misses{0};
+  Counter cache_bytes{0};  ///< bytes held by the block cache now
+  Counter cache_evictions{0};
+  Counter blocks_decoded{0};
+  Counter index_blocks_decoded{0};
+  Counter chunks_opened{0};
+  Counter contents_bytes_read{0};  ///< that the kernel asked for
+  Counter readahead_blocks{0};
+  Counter dirty_bytes{0};
+  Counter commits{0};
+  Counter commit_failures{0};
+  Counter checksum_failures{0};
+  Counter io_errors{0};
+  Counter names_held_us{0};  ///< at the longest, when it was last asked for
+  frame::SourceCounters source;
+};
+
+/// A JSON object of integers, without newline.
+std::string to_json(const Stats& stats);
+
+}  // namespace bloscfs::fs

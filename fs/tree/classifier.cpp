@@ -1,0 +1,278 @@
+#include "fs/tree/classifier.hpp"
+
+#include <cerrno>
+#include <exception>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/container/snapshot.hpp"
+#include "frame/editing/carrier.hpp"
+#include "frame/store/open_regular.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/timestamps.hpp"
+#include "fs/view/attributes.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Verdicts kept.
+constexpr std::size_t kMaxVerdicts = 100'000;
+/// Paths of which it is remembered that the log has them.
+constexpr std::size_t kMaxUnreadable = 10'000;
+/// Bytes that may be read to find out what a file is.
+constexpr std::uint64_t kReadLimit = 1 << 20;
+/// How often a file is read that changes meanwhile.
+constexpr int kTries = 3;
+/// Within a tick of a coarse clock a file may change and keep its times.
+constexpr std::int64_t kYoungNs = 2'000'000'000;
+
+/// True for errors that say "not you" or "not there (any more)" rather than "it went wrong".
+bool is_refusal(const std::error_code& error) {
+  for (const auto refusal : {std::errc::permission_denied, std::errc::operation_not_permitted,
+                             std::errc::no_such_file_or_directory, std::errc::not_a_directory,
+                             std::errc::too_many_symbolic_link_levels, std::errc(ESTALE)})
+    if (error == refusal) return true;
+  return false;
+}
+
+bool is_young(const struct stat& st) {
+  return nanoseconds(now()) - nanoseconds(st.st_ctim) < kYoungNs;
+}
+
+/// That a file in this state is nothing but itself.
+Verdict state_verdict(const SourceEntry& entry) {
+  Verdict verdict{};
+  verdict.device = entry.source.st_dev;
+  verdict.inode = entry.source.st_ino;
+  verdict.is_sframe = entry.is_sframe;
+  verdict.size = entry.source.st_size;
+  verdict.mtime_ns = nanoseconds(entry.source.st_mtim);
+  verdict.ctime_ns = nanoseconds(entry.source.st_ctim);
+  verdict.is_young = is_young(entry.source);
+  return verdict;
+}
+
+/// Of a directory that may be a sparse frame.
+std::optional<struct stat> stat_index(const SourceObject& directory) {
+  try {
+    return directory.stat(kSframeIndex);
+  } catch (const std::system_error& error) {
+    // A directory that may not be searched is shown as one.
+    if (is_refusal(error.code())) return std::nullopt;
+    throw;
+  }
+}
+
+bool is_same(const struct stat& a, const struct stat& b) {
+  return a.st_dev == b.st_dev && a.st_ino == b.st_ino && a.st_size == b.st_size &&
+         nanoseconds(a.st_mtim) == nanoseconds(b.st_mtim) &&
+         nanoseconds(a.st_ctim) == nanoseconds(b.st_ctim);
+}
+
+bool is_same(const SourceEntry& a, const SourceEntry& b) {
+  return a.is_sframe == b.is_sframe && is_same(a.source, b.source) && is_same(a.entry, b.entry);
+}
+
+bool is_unchanged(const SourceEntry& entry) {
+  const auto now = entry.is_sframe ? entry.object->stat(kSframeIndex) : entry.object->stat();
+  return now && is_same(*now, entry.source);
+}
+
+}  // namespace
+
+bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(source); }
+
+Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
+    : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
+
+std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
+                                                  const SourceEntry& entry) const {
+  if (!entry.object) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  frame::OpenSettings settings;
+  settings.counters = counters_;
+  const NearPath near = root_.approach(path);
+  settings.name = near.rest;
+  settings.directory = near.directory;
+  return open_with(settings, entry);
+}
+
+std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings& settings,
+                                                       const SourceEntry& entry) const {
+  const SourceObject& object = *entry.object;
+  if (entry.is_sframe) return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
+  if (!S_ISREG(object.stat().st_mode))
+    throw std::system_error(ESTALE, std::generic_category(), object.name());
+  return frame::open_file(object.open_quietly(O_RDONLY), settings);
+}
+
+bool Classifier::is_container(const SourceObject& file) const {
+  try {
+    const auto snapshot = frame::open_file(file.open_quietly(O_RDONLY), {});
+    return snapshot && shape_of(*snapshot).file_size() >= 0;
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
+ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
+  return view_shape(snapshot.info(), raw_);
+}
+
+SourceEntry Classifier::glance(const SourcePath& path, std::shared_ptr<const SourceObject> object,
+                               bool& is_unread) {
+  SourceEntry entry;
+  entry.object = std::move(object);
+  entry.entry = entry.source = entry.object->stat();
+  try {
+    if (S_ISDIR(entry.entry.st_mode)) {
+      const auto index = stat_index(*entry.object);
+      if (!index || !S_ISREG(index->st_mode)) return entry;
+      entry.is_sframe = true;
+      entry.source = *index;
+    } else if (!S_ISREG(entry.entry.st_mode)) {
+      return entry;
+    }
+  } catch (const std::system_error& error) {
+    note_unreadable(path, entry, error.code());
+    return entry;
+  }
+  if (const auto verdict = recall(entry))
+    look_inside(entry, *verdict);
+  else
+    is_unread = true;
+  return entry;
+}
+
+SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const SourceObject> object) {
+  bool is_unread = false;
+  SourceEntry entry = glance(path, std::move(object), is_unread);
+  if (!is_unread) return entry;
+  Attempts* const attempts = Attempts::current();
+  if (attempts == nullptr) return read(path, std::move(entry));
+  for (const auto& judged : attempts->judged())
+    if (is_same(judged->seen, entry)) {
+      SourceEntry known = judged->entry;
+      known.object = std::move(entry.object);
+      return known;
+    }
+  auto judged = std::make_shared<JudgedEntry>(JudgedEntry{entry, {}});
+  const auto judge = [this, path, judged] { judged->entry = read(path, judged->seen); };
+  if (attempts->pause(judge)) return judged->entry;
+  throw LockBreak{[attempts, judged, judge] {
+    if (!judged->entry.object) judge();
+    attempts->judged().push_back(judged);
+  }};
+}
+
+SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
+  try {
+    look_inside(entry, judge(path, entry));
+  } catch (const std::system_error& error) {
+    note_unreadable(path, entry, error.code());
+  }
+  return entry;
+}
+
+void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
+                                 const std::error_code& error) {
+  entry.is_sframe = false;
+  entry.source = entry.entry;
+  if (is_refusal(error)) return;  // opening it tells the reader why
+  entry.unreadable = error;
+  if (S_ISREG(entry.entry.st_mode)) {
+    const std::string& text = path.text();
+    entry.shown = promised_by(std::string_view(text).substr(text.rfind('/') + 1));
+  }
+  if (entry.shown == ShownAs::array && raw_) entry.shown = ShownAs::flat;
+  const MutexLock lock(mutex_);
+  if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
+  if (unreadable_.insert(path.text()).second)
+    log::error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
+}
+
+void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
+  entry.shown = verdict.shown;
+  entry.is_container = verdict.is_container;
+  entry.is_bloscpack = verdict.is_bloscpack;
+  entry.may_lack_contents = verdict.may_lack_contents;
+  entry.has_metalayers = verdict.has_metalayers;
+  entry.shown_size = verdict.shown_size;
+  entry.stored_size = verdict.stored_size;
+  entry.is_damaged =
+      verdict.is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
+  if (entry.is_container) return;
+  entry.is_sframe = false;
+  entry.source = entry.entry;
+}
+
+/// Read again where the file changes meanwhile; what then changes still is not remembered.
+Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
+  for (int tries = 1;; tries++) {
+    Verdict verdict{};
+    std::string damage;
+    std::exception_ptr failure;
+    try {
+      verdict = read_verdict(entry);
+    } catch (const codec::Error& error) {
+      verdict = state_verdict(entry);
+      verdict.is_damaged = true;
+      damage = error.what();
+    } catch (const std::system_error&) {
+      failure = std::current_exception();
+    }
+    const bool unchanged = is_unchanged(entry);
+    if (!unchanged && tries < kTries) continue;
+    if (failure) std::rethrow_exception(failure);
+    if (unchanged) remember(path, verdict, damage);
+    return verdict;
+  }
+}
+
+void Classifier::remember(const SourcePath& path, const Verdict& verdict,
+                          const std::string& damage) {
+  const MutexLock lock(mutex_);
+  const Verdict* const known = verdicts_.find(verdict.device, verdict.inode, verdict.is_sframe);
+  if (verdict.is_damaged && (known == nullptr || !known->is_damaged))
+    log::warn(fmt::format("{}: shown as it is: {}", path.text(), damage));
+  verdicts_.remember(verdict);
+}
+
+Verdict Classifier::read_verdict(const SourceEntry& entry) const {
+  Verdict verdict = state_verdict(entry);
+  // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
+  frame::OpenSettings settings;
+  settings.counters = counters_;
+  settings.read_limit = kReadLimit;
+  const auto snapshot = open_with(settings, entry);
+  if (!snapshot) return verdict;
+  const ViewShape shape = shape_of(*snapshot);
+  verdict.is_container = true;
+  verdict.is_young = false;
+  verdict.is_bloscpack = snapshot->info().kind == frame::ContainerKind::bloscpack;
+  verdict.has_metalayers = has_listed_metalayers(*snapshot);
+  verdict.may_lack_contents = frame::may_lack_contents(*snapshot);
+  verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
+  verdict.shown_size = shape.file_size();
+  verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
+  return verdict;
+}
+
+std::optional<Verdict> Classifier::recall(const SourceEntry& entry) const {
+  const struct stat& source = entry.source;
+  const MutexLock lock(mutex_);
+  const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
+  if (found == nullptr) return std::nullopt;
+  const Verdict& verdict = *found;
+  if (verdict.is_young || verdict.size != source.st_size ||
+      verdict.mtime_ns != nanoseconds(source.st_mtim) ||
+      verdict.ctime_ns != nanoseconds(source.st_ctim))
+    return std::nullopt;
+  return verdict;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,102 @@
+#pragma once
+// Tells what each source entry is: a container to be shown decompressed, or itself.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <unordered_set>
+
+#include <sys/stat.h>
+
+#include "frame/open/open.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/source/source_root.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/tree/verdict_table.hpp"
+#include "fs/view/file_view.hpp"
+
+namespace bloscfs::fs {
+
+/// The file that makes a directory a sparse frame.
+inline constexpr const char* kSframeIndex = "chunks.b2frame";
+
+/// What an entry is, without holding it open.
+struct SourceEntry {
+  ShownAs shown = ShownAs::itself;
+  bool is_container = false;
+  bool is_sframe = false;
+  bool is_bloscpack = false;
+  bool is_damaged = false;         ///< no container, though it begins as one, or is empty
+  bool has_metalayers = true;      ///< containers: false if there are none to list
+  bool may_lack_contents = false;  ///< containers: see missing_contents()
+  std::int64_t shown_size = 0;     ///< containers: st_size of the view
+  std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
+  /// What it is could not be found out (EIO, EMFILE...): then it is shown by the name that its
+  /// suffix promises, and whoever wants more than the name gets this error.
+  std::error_code unreadable;
+  /// What this mount has open of it may have been made of another state of SOURCE.
+  bool is_outdated = false;
+  /// The entry itself as it was found, to be opened without looking for it again.
+  std::shared_ptr<const SourceObject> object;
+  struct stat source {};  ///< of the file; of chunks.b2frame for an sframe
+  struct stat entry {};   ///< of the entry itself (the directory of an sframe)
+
+  /// True for what may be in the midst of being written: a look somewhat later finds a container.
+  bool may_be_unfinished() const;
+
+  mode_t shown_type() const { return is_container ? S_IFREG : entry.st_mode & S_IFMT; }
+};
+
+/// What an entry in a state was found to be.
+struct JudgedEntry {
+  SourceEntry seen;   ///< before it was read
+  SourceEntry entry;  ///< what it is
+};
+
+/// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
+/// bytes justify, read while the file stayed as it was. Neither a failed read nor a missing
+/// permission says anything about a file.
+class Classifier {
+ public:
+  Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters);
+
+  /// What `object` is, which `path` led to, whatever that leads to by now. Damaged containers are
+  /// logged once and count as themselves; so do files that may not be read, those that a megabyte
+  /// does not tell of, and anything that is no regular file or directory, which is never opened.
+  /// Never asked about what this mount has open for writing. What has to be read is read in a break
+  /// (fs/support/lock_breaks.hpp).
+  SourceEntry look(const SourcePath& path, std::shared_ptr<const SourceObject> object);
+  /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
+  SourceEntry glance(const SourcePath& path, std::shared_ptr<const SourceObject> object,
+                     bool& is_unread);
+  /// What an entry is that is unread.
+  SourceEntry read(const SourcePath& path, SourceEntry entry);
+
+  /// True if a regular file holds a container now; nothing is remembered.
+  bool is_container(const SourceObject& file) const;
+  /// Opens the container that was found at `path`, whatever has that name by now, taking part in
+  /// the locking of other Blosc2 programs. Null if it is none any more.
+  std::unique_ptr<frame::Snapshot> open(const SourcePath& path, const SourceEntry& entry) const;
+  ViewShape shape_of(const frame::Snapshot& snapshot) const;
+
+ private:
+  std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
+                                             const SourceEntry& entry) const;
+  void look_inside(SourceEntry& entry, const Verdict& verdict) const;
+  Verdict judge(const SourcePath& path, const SourceEntry& entry);
+  Verdict read_verdict(const SourceEntry& entry) const;
+  void remember(const SourcePath& path, const Verdict& verdict, const std::string& damage);
+  void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
+  std::optional<Verdict> recall(const SourceEntry& entry) const;
+
+  const SourceRoot& root_;
+  const bool raw_;
+  frame::SourceCounters* counters_;
+  mutable Mutex mutex_;
+  VerdictTable verdicts_ GUARDED_BY(mutex_);
+  std::unordered_set<std::string> unreadable_ GUARDED_BY(mutex_);  ///< paths that the log has
+};
+
+}  // namespace bloscfs::fs

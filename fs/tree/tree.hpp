@@ -1,0 +1,312 @@
+#pragma once
+// Names to inodes: the nodes that the kernel knows, and the source entries behind them.
+//
+// A node is one state of one source object: hard links share it, and when a container's file has
+// changed the next lookup makes a new node with a new id. Ids are never used again. What the mount
+// itself changes goes through TreeChanges and keeps its node, and a file with uncommitted changes
+// is what its content says, whatever commits make of the source file meanwhile. Its time of change
+// is, as its other times are, that of what somebody did to it, and at once: commits are no change,
+// of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
+// it for as long as the kernel knows the node.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "fs/content/open_file.hpp"
+#include "fs/options/owner_override.hpp"
+#include "fs/support/names_lock.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/tree/classifier.hpp"
+#include "fs/tree/listed_directories.hpp"
+#include "fs/tree/node_table.hpp"
+
+namespace bloscfs::fs {
+
+/// The unit of st_blocks.
+inline constexpr std::int64_t kStatBlock = 512;
+
+/// Thread-safe. Errors are std::system_error: ENOENT, ESTALE where the node's object is gone or
+/// another state of it has taken its place (the kernel then looks it up again).
+class Tree {
+ public:
+  /// `single` is the full name of the only entry that is shown, for a mount of one container.
+  Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
+       OwnerOverride owner);
+  ~Tree();
+
+  struct Found {
+    NodeId id = 0;
+    struct stat attributes {};
+    /// The name hangs on what else its directory holds, and may change with that.
+    bool is_fallback = false;
+    bool is_outdated = false;  ///< as SourceEntry's
+  };
+  /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
+  std::optional<Found> lookup(NodeId directory, const std::string& name);
+  struct DirectoryEntry {
+    std::string shown_name;
+    std::string full_name;
+    mode_t type = 0;  ///< S_IF*
+    ino_t inode = 0;
+    bool operator==(const DirectoryEntry&) const = default;
+  };
+  /// The same for an entry of list().
+  std::optional<Found> enter(NodeId directory, const DirectoryEntry& entry);
+  /// Another reference to a known node, and the directory that holds a node.
+  Found reference(NodeId id);
+  NodeId parent(NodeId id) const;
+  void forget(NodeId id, std::uint64_t references);
+  /// Keeps a node although the kernel may forget it.
+  void pin(NodeId id);
+  void unpin(NodeId id);
+
+  struct stat attributes(NodeId id);
+  /// What is shown of an entry whose file has no content that knows better.
+  struct stat attributes_of(const SourceEntry& entry) const;
+
+  /// Attributes with the owner that the mount options ask for.
+  struct stat owned(struct stat st) const;
+
+  /// True for the root of a mount of one container, which stands for no directory of SOURCE.
+  bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
+
+  /// The name of the container of such a mount.
+  std::optional<std::string> single() const;
+
+  /// `if_many` as in SourceRoot::list(), and perhaps more than once. NoTurn where files have to be
+  /// read.
+  std::vector<DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
+
+  /// Microseconds that names were locked at the longest.
+  std::uint64_t longest_hold_of_names() const { return names_.longest_hold(); }
+
+  /// The text of a symlink. A relative one that names, from where it is, a frame of SOURCE by its
+  /// stored name and no shown entry is given with the name that is shown.
+  std::string read_link(NodeId id);
+
+  /// Path below SOURCE.
+  SourcePath path(NodeId id) const;
+  /// The same for messages, which also tell of nodes that have none.
+  std::string told_path(NodeId id) const;
+
+  /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
+  /// this one is gone; until then it stands for what is there now.
+  SourceEntry entry(NodeId id);
+  /// The object whose mode, owner, times and extended attributes are the node's, also when it has
+  /// no name any more.
+  std::shared_ptr<const SourceObject> object(NodeId id);
+  /// The same of an entry that was just found for it: of that, whatever has its name by now.
+  std::shared_ptr<const SourceObject> object(NodeId id, const SourceEntry& entry);
+  /// True if size or times of a plain file, or of a container, are no longer those that its node
+  /// had when the kernel was last told; they are taken over.
+  bool take_change(NodeId id, const SourceEntry& entry);
+  /// Around telling the kernel. False where somebody has begun since the last change. Until the end
+  /// others find it changed as well: what the kernel asks meanwhile, it may not believe.
+  bool begin_telling(NodeId id);
+  void end_telling(NodeId id);
+  /// True while one of the node's names leads to its object, and while it has none. False for one
+  /// that waits for a name that something else has got.
+  bool is_in_place(NodeId id);
+  /// The full name that a node has, or waits for. Of several it is the one seen last.
+  struct NodeName {
+    NodeId directory = kRootId;
+    SourcePath directory_path;
+    std::string full_name;
+    std::optional<std::string> waiting_as;  ///< the temporary that shall have the name
+    bool is_lost = false;  ///< its directory has no name any more: the root stands for that
+    SourcePath path() const { return join_path(directory_path, full_name); }
+  };
+  /// nullopt for a node without a name.
+  std::optional<NodeName> name_of(NodeId id) const;
+  /// What has a name now, judged by its bytes whoever has it open; nullopt where nothing has.
+  std::optional<SourceEntry> successor(const NodeName& name);
+  std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
+                                                        const SourceEntry& entry) const {
+    return classifier_.open(path, entry);
+  }
+  /// Nobody gets what is open of the node any more, nor what the kernel has of it.
+  void retire_opened(NodeId id, const OpenFile& file);
+  /// What to do about a node whose content was made of another state of SOURCE; called without any
+  /// lock, and before anybody asks.
+  using Follower = std::function<void(NodeId)>;
+  void set_follower(Follower follower) { follower_ = std::move(follower); }
+  /// The state of SOURCE's file; nullopt where the node's object is not there.
+  std::optional<FileState> state_in_source(NodeId id);
+  /// That state is the one that the node's content is in.
+  void confirm_state(NodeId id, const FileState& state);
+
+  /// What is open of a node now, if anything.
+  std::shared_ptr<const OpenFile> opened(NodeId id) const;
+  /// What all handles of the node share from now on: `file`, which was opened in the state that
+  /// `entry` tells, unless somebody else came first. ESTALE if the node is in another state by now.
+  std::shared_ptr<const OpenFile> share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
+                                               const SourceEntry& entry);
+  /// The same for a file that nobody else knows yet.
+  void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
+
+  /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
+  void begin_plain_writing(NodeId id);
+  void end_plain_writing(NodeId id);
+  bool has_plain_writers(NodeId id) const;
+  bool is_last_plain_writer(NodeId id) const;
+  /// A container was closed: it is shown so large from now on, if it has no name any more.
+  void keep_last_size(NodeId id, std::int64_t size);
+
+ private:
+  friend class TreeChanges;
+
+  /// What is needed to find a node's entry, taken out of the table.
+  struct Known {
+    NodeId id = 0;
+    std::vector<SourcePath> paths;
+    Identity identity;
+    FileState state;
+    ShownChange shown_change;
+    bool is_container = false;
+    bool is_sframe = false;
+    bool is_pending = false;
+    std::shared_ptr<const OpenFile> open_file;
+    std::shared_ptr<const SourceObject> remains;
+    std::int64_t last_size = 0;
+  };
+  Known known(NodeId id) const;
+
+  struct stat look_at_attributes(NodeId id, bool* is_outdated = nullptr);
+
+  // Whoever calls these holds names_.
+
+  /// What this mount is committing, has changed or has open for writing is never judged by reading
+  /// it: its content says what it is. Everything else is the classifier's.
+  std::optional<SourceEntry> look(const SourcePath& path);
+  /// The same of what is at hand, with what the classifier says of it.
+  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry);
+  /// The same; throws where what it is could not be found out.
+  std::optional<SourceEntry> look_whole(const SourcePath& path);
+  enum class Own { leading, any };
+  /// What an object is, if it is the file of an open content: one that leads SOURCE's file, or any.
+  std::optional<SourceEntry> own_entry(const std::shared_ptr<const SourceObject>& object,
+                                       Own which);
+  /// The same for a temporary that waits for its name.
+  std::optional<SourceEntry> waiting_entry(const SourcePath& path) const;
+  /// The entry of that full name, unless it is hidden or missing.
+  std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
+                                           const std::string& full_name);
+  /// What is known of it, for Classifier::read() where that is not enough.
+  struct Glance {
+    std::optional<SourceEntry> entry;
+    bool is_unread = false;
+  };
+  Glance glance(NodeId directory, const SourcePath& path, const std::string& full_name);
+  bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name);
+  std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
+  std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
+                                     const std::string& name);
+  /// What a listing tells of an entry; absent for one that is not shown.
+  struct Sight {
+    ShownAs shown;
+    mode_t type;
+    ino_t inode;
+  };
+  using Sights = std::unordered_map<std::string, Sight>;
+  struct UnreadName {
+    std::string name;
+    SourcePath path;
+    SourceEntry entry;
+  };
+  static Sight sight_of(const SourceEntry& entry);
+  void read_all(std::vector<UnreadName>& unread, Sights& seen);
+  std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
+                                    const std::function<void()>& if_many);
+  void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
+               Sights& seen);
+  static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
+                                                const Sights& seen);
+  std::uint64_t changes_of(const ListedDirectories::Listing& listing);
+  SourceEntry entry_of(const Known& known);
+  /// Whether the content that a name's file belonged to until now is told of the new one first.
+  enum class First { owner, look };
+  SourcePath path_to_look_in(NodeId directory) const;
+  std::optional<Found> adopt(NodeId directory, const SourcePath& directory_path,
+                             const std::string& shown_name, const std::string& full_name,
+                             First first);
+  std::optional<Found> adopt_shown(NodeId directory, const SourcePath& path,
+                                   const std::string& shown_name, First first);
+  /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
+  template <typename Look>
+  std::optional<Found> find_followed(const Look& look);
+  Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry);
+  struct stat stored_attributes(const Known& known, bool* is_outdated);
+  /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
+  /// a look at attributes must not do.
+  std::string stored_link(const SourcePath& path, const struct stat& stored);
+  static void forget_link(Node& node);
+  /// The same as the mount gives it.
+  std::string shown_link(const std::string& path, std::string text);
+  /// The directory that a text leads to; nullopt where that is none of SOURCE.
+  std::optional<std::string> walk(std::string directory, std::string_view text);
+  bool is_shown_directory(const std::string& path);
+  /// The shown name of a frame whose stored name no entry of the directory is shown by.
+  std::optional<std::string> shown_instead(const std::string& directory, const std::string& name);
+  struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path);
+
+  /// Another node that was known by that name, if its content leads a file that is not there any
+  /// more: SOURCE has something else `there`, or nothing. 0 if there is none.
+  NodeId overtaken_node(NodeId directory, const std::string& full_name,
+                        const std::optional<Identity>& there);
+  /// The same for a name that is shown, where SOURCE has nothing under the full name.
+  NodeId lost_node(NodeId directory, const std::string& shown_name);
+  Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
+  bool is_name_taken(NodeId id) const;
+  /// Of what is there; that of a sparse frame is its index file's.
+  std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const;
+  void note_opened(const Node& node) REQUIRES(mutex_);
+  bool follow(NodeId id, const SourceEntry& entry);
+  static SourceEntry entry_of_remains(const Known& known);
+  /// The node that stands for the object that is there; null if none does, or for another state.
+  Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
+  bool is_live(const SourceEntry& entry) const;
+  struct stat with_live(struct stat st, NodeId id);
+  static struct stat with_shown_change(struct stat st, const ShownChange& change);
+  /// The file that a node is open as, if it has a content; else null.
+  std::shared_ptr<const OpenFile> file_with_content(NodeId id) const;
+  bool has_name(NodeId id) const;
+  struct stat single_root_attributes();
+
+  const SourceRoot& root_;
+  Classifier& classifier_;
+  Follower follower_;
+  const bool is_single_;
+  const OwnerOverride owner_;
+  NamesLock names_;
+  ListedDirectories listed_;
+  mutable Mutex mutex_;
+  std::optional<std::string> single_ GUARDED_BY(mutex_);
+  NodeTable nodes_ GUARDED_BY(mutex_);
+  /// A name of a node that something is or was open of. The node may have lost it since, and
+  /// others may be open that had it, of files that were there before or after its own.
+  struct OpenedName {
+    NodeId directory;
+    std::string full_name;
+    NodeId node;
+    bool operator<(const OpenedName& other) const {
+      return std::tie(directory, full_name, node) <
+             std::tie(other.directory, other.full_name, other.node);
+    }
+  };
+  std::set<OpenedName> opened_names_ GUARDED_BY(mutex_);
+  std::size_t names_to_look_through_ GUARDED_BY(mutex_) = 64;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,129 @@
+// What stat shows of a node: the source file's attributes, and over them those of a content that
+// has not been committed.
+
+#include <cerrno>
+#include <ctime>
+#include <system_error>
+
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/timestamps.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::time_t kRecentSeconds = 60;
+
+bool is_recent(const timespec& time) { return std::time(nullptr) - time.tv_sec < kRecentSeconds; }
+
+}  // namespace
+
+struct stat Tree::attributes(NodeId id) {
+  if (is_virtual(id)) return single_root_attributes();
+  bool is_outdated = false;
+  const auto look = [&] { return look_at_attributes(id, &is_outdated); };
+  struct stat st = look();
+  if (is_outdated && follower_) {
+    follower_(id);
+    st = look();
+  }
+  return with_live(st, id);
+}
+
+struct stat Tree::look_at_attributes(NodeId id, bool* is_outdated) {
+  return Attempts::run([&] {
+    const ReadNames names(names_);
+    return stored_attributes(known(id), is_outdated);
+  });
+}
+
+struct stat Tree::stored_attributes(const Known& known, bool* is_outdated) {
+  try {
+    const SourceEntry entry = entry_of(known);
+    if (is_outdated != nullptr) *is_outdated = entry.is_outdated;
+    const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
+    return known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text());
+  } catch (const std::system_error& error) {
+    // Whoever has the old state open keeps seeing it.
+    if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
+    return known.open_file->attributes;
+  }
+}
+
+struct stat Tree::attributes_of(const SourceEntry& entry) const {
+  struct stat st = entry.source;
+  if (entry.is_container) {
+    st.st_ino = entry.entry.st_ino;
+    st.st_size = entry.shown_size;
+    if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
+  }
+  return owned(st);
+}
+
+std::shared_ptr<const OpenFile> Tree::file_with_content(NodeId id) const {
+  const MutexLock lock(mutex_);
+  auto file = nodes_.node(id).open_file.lock();
+  return file && file->content ? file : nullptr;
+}
+
+bool Tree::has_name(NodeId id) const {
+  const MutexLock lock(mutex_);
+  return id == kRootId || nodes_.node(id).has_name();
+}
+
+struct stat Tree::with_live(struct stat st, NodeId id) {
+  auto file = file_with_content(id);
+  if (!file && is_recent(st.st_mtim)) {
+    // A content that is gone since may have been at its last commit then.
+    st = look_at_attributes(id);
+    file = file_with_content(id);
+  }
+  if (!file) return st;
+  // What has no name any more is never committed.
+  const bool counts = !has_name(id) || file->content->hides_file();
+  const LogicalAttributes live = file->content->attributes();
+  if (!counts) {
+    // It may have been read before a commit gave the file its time back.
+    if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
+    return look_at_attributes(id);
+  }
+  st.st_size = live.size;
+  st.st_atim = live.accessed.value_or(st.st_atim);
+  st.st_mtim = live.modified.value_or(st.st_mtim);
+  st.st_ctim = live.changed.value_or(st.st_ctim);
+  return st;
+}
+
+struct stat Tree::with_shown_change(struct stat st, const ShownChange& change) {
+  if (change.shown_ns != 0 && nanoseconds(st.st_ctim) == change.stored_ns)
+    st.st_ctim = time_of(change.shown_ns);
+  return st;
+}
+
+struct stat Tree::owned(struct stat st) const {
+  if (owner_.uid) st.st_uid = *owner_.uid;
+  if (owner_.gid) st.st_gid = *owner_.gid;
+  return st;
+}
+
+struct stat Tree::single_root_attributes() {
+  struct stat st {};
+  st.st_nlink = 2;
+  st.st_ino = kRootId;
+  st.st_mode = S_IFDIR | 0755;
+  const auto entry = Attempts::run([&] {
+    const ReadNames names(names_);
+    return look(single().value());
+  });
+  if (entry) {
+    const struct stat file = attributes_of(*entry);
+    st.st_uid = file.st_uid;
+    st.st_gid = file.st_gid;
+    st.st_atim = file.st_atim;
+    st.st_mtim = file.st_mtim;
+    st.st_ctim = file.st_ctim;
+  }
+  return st;
+}
+
+}  // namespace bloscfs::fs

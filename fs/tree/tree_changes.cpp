@@ -1,0 +1,469 @@
+#include "fs/tree/tree_changes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <boost/range/adaptor/reversed.hpp>
+#include <fcntl.h>
+
+#include "frame/open/open.hpp"
+#include "fs/source/target_name.hpp"
+#include "fs/support/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr const char* kLockSuffix = ".b2lock";
+/// A lock sidecar holds no more (formats/sframe.md 3).
+constexpr off_t kMaxSidecar = 16;
+
+bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; }
+
+bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
+
+}  // namespace
+
+bool has_links(const NamedObject& object) {
+  const struct stat& file = object.entry.source;
+  return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe &&
+         file.st_nlink > 1;
+}
+
+void require_no_links(const NamedObject& object) {
+  if (has_links(object))
+    throw std::system_error(EOPNOTSUPP, std::generic_category(),
+                            object.path().text() + ": has other names");
+}
+
+NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
+                                  const std::string& full_name, const SourceEntry& entry,
+                                  bool any_state) {
+  const bool live = any_state || tree_.is_live(entry);
+  NamedObject object{directory, path, full_name, full_name, entry, 0, false, std::nullopt};
+  const MutexLock lock(tree_.mutex_);
+  if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
+    object.node = pending->id;
+    object.stored_name = pending->name.name;
+    object.is_pending = true;
+    object.replaces = pending->rare().replaces;
+  } else if (const Node* node = tree_.node_of(object.entry, live)) {
+    object.node = node->id;
+  }
+  return object;
+}
+
+std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
+  const SourcePath path = tree_.path(directory);
+  const auto full_name = tree_.resolve(directory, path, shown_name);
+  if (!full_name) return std::nullopt;
+  auto entry = tree_.visible_entry(directory, path, *full_name);
+  if (!entry) return std::nullopt;
+  if (entry->unreadable) throw std::system_error(entry->unreadable, *full_name);
+  return describe(directory, path, *full_name, *entry, false);
+}
+
+std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
+  const SourcePath path = tree_.path(directory);
+  auto entry = tree_.look_whole(join_path(path, full_name));
+  if (!entry) return std::nullopt;
+  return NamedObject{directory, path, full_name, full_name, *entry, 0, false, std::nullopt};
+}
+
+std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
+  std::vector<std::pair<NodeId, std::string>> names;  // the one seen last comes first
+  bool is_own = false;
+  {
+    const MutexLock lock(tree_.mutex_);
+    const Node& node = tree_.nodes_.node(id);
+    if (!node.has_name()) return std::nullopt;
+    const auto& wanted = node.rare().wanted_name;
+    is_own = any_state && !wanted;
+    names.emplace_back(node.name.parent->id, wanted.value_or(node.name.name));
+    for (const Node::Name& name : boost::adaptors::reverse(node.rare().other_names))
+      names.emplace_back(name.parent->id, name.name);
+  }
+  for (const auto& [directory, full_name] : names)
+    if (auto object = object_named(id, directory, full_name, any_state, is_own)) return object;
+  return std::nullopt;
+}
+
+std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory,
+                                                     const std::string& full_name, bool any_state,
+                                                     bool is_own) {
+  const SourcePath path = tree_.path(directory);
+  std::optional<SourceEntry> entry;
+  if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
+    entry = tree_.own_entry(own, Tree::Own::any);
+  if (!entry) entry = tree_.visible_entry(directory, path, full_name);
+  if (!entry) return std::nullopt;
+  if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
+  NamedObject object = describe(directory, path, full_name, *entry, any_state);
+  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.entry)))
+    return std::nullopt;
+  return object;
+}
+
+bool TreeChanges::is_unlinked(NodeId node) const {
+  const MutexLock lock(tree_.mutex_);
+  return node != kRootId && !tree_.nodes_.node(node).has_name();
+}
+
+/// Another file may have a temporary's name, which is then none of the node's.
+bool TreeChanges::stands_for(NodeId node, const struct stat& object) const {
+  const MutexLock lock(tree_.mutex_);
+  return tree_.nodes_.node(node).identity == identity_of(object);
+}
+
+bool TreeChanges::is_known(const struct stat& object) const {
+  const MutexLock lock(tree_.mutex_);
+  return tree_.nodes_.current(identity_of(object)) != nullptr;
+}
+
+std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
+  const MutexLock lock(tree_.mutex_);
+  const Node& found = tree_.nodes_.node(node);
+  if (!found.rare().remains)
+    throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(node));
+  return found.rare().remains;
+}
+
+EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path, const Ahead& ahead) {
+  return [this, directory, path, ahead](const std::string& name) -> std::optional<ShownAs> {
+    for (const Ahead::Arrival& arrival : ahead.arrived)
+      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
+    for (const NamedObject* gone : ahead.gone)
+      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
+        return std::nullopt;
+    const auto entry = tree_.visible_entry(directory, path, name);
+    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+  };
+}
+
+/// True if an entry of that name would be hidden itself, or hide another one.
+bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::string& full_name,
+                        ShownAs shown) {
+  if (const auto locked = locked_name(full_name)) {
+    const auto frame = tree_.visible_entry(directory, path, std::string(*locked));
+    if (frame && frame->is_container) return true;
+  }
+  if (shown == ShownAs::itself) return false;
+  // What is left of the lock of a frame that was removed serves the new one.
+  const auto other = tree_.root_.stat(join_path(path, full_name + kLockSuffix));
+  return other && !is_sidecar(*other);
+}
+
+bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
+                       const std::string& full_name, ShownAs shown, const Ahead& ahead) {
+  const SourcePath path = tree_.path(directory);
+  const auto is_there = [&](const NamedObject* gone) {
+    return gone != nullptr && gone->directory == directory &&
+           (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
+  };
+  if (std::none_of(ahead.gone.begin(), ahead.gone.end(), is_there) &&
+      tree_.root_.stat(join_path(path, full_name)))
+    return false;
+  if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
+  return shows_as(shown_name, full_name, shown, probe(directory, path, ahead)) &&
+         !hides(directory, path, full_name, shown);
+}
+
+bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
+  if (full_name != kSframeIndex || !S_ISREG(object.entry.entry.st_mode)) return false;
+  const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
+  std::array<std::uint8_t, 32> start{};
+  const std::size_t size = file.read_at(0, start);
+  return frame::recognise(frame::Bytes(start).first(size)).has_value();
+}
+
+std::string TreeChanges::shown_name(const NamedObject& object) {
+  std::string preferred = preferred_name(object.full_name, object.entry.shown);
+  if (tree_.is_virtual(object.directory)) return preferred;
+  const auto owner = tree_.resolve(object.directory, object.directory_path, preferred);
+  return owner == object.full_name ? preferred : object.full_name;
+}
+
+bool TreeChanges::is_empty(const NamedObject& directory) {
+  if (!pending_in(directory.node).empty()) return false;
+  const SourcePath path = directory.path();
+  const auto entries = tree_.root_.list(path);
+  return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
+    return tree_.visible_entry(directory.node, path, entry.name).has_value();
+  });
+}
+
+std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
+  std::vector<NodeId> ids;
+  const MutexLock lock(tree_.mutex_);
+  for (const Node* node : tree_.nodes_.pending_in(directory)) ids.push_back(node->id);
+  return ids;
+}
+
+NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
+  const SourcePath path = join_path(tree_.path(directory), full_name);
+  const auto entry = tree_.look_whole(path);
+  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  tree_.listed_.note_change(directory);
+  return tree_.adopt_entry(directory, full_name, *entry).id;
+}
+
+NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_name,
+                                    const std::string& wanted_name, const struct stat& file) {
+  tree_.listed_.note_change(directory);
+  const MutexLock lock(tree_.mutex_);
+  Node& parent = tree_.nodes_.node(directory);
+  Node& node = tree_.nodes_.add(parent, stored_name, identity_of(file));
+  node.is_container = true;
+  node.shown = ShownAs::flat;
+  node.type = S_IFREG;
+  node.state = state_of(file);
+  tree_.nodes_.set_pending(node, wanted_name);
+  return node.id;
+}
+
+void TreeChanges::take_state(Node& node, const SourcePath& path) {
+  const auto st = tree_.root_.stat(node.is_sframe ? join_path(path, kSframeIndex) : path);
+  if (st) node.state = state_of(*st);
+}
+
+NodeTable::Dropped TreeChanges::rename_node(Node& node, const NamedObject& object, NodeId directory,
+                                            const std::string& name) {
+  NodeTable& nodes = tree_.nodes_;
+  auto dropped = nodes.clear_pending(node);
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  keep(nodes.add_name(node, nodes.node(directory), name));
+  if (object.directory != directory || object.stored_name != name)
+    keep(nodes.remove_name(node, nodes.node(object.directory), object.stored_name));
+  take_state(node, nodes.path(node));
+  if (!node.open_file.expired()) tree_.note_opened(node);
+  return dropped;
+}
+
+void TreeChanges::moved(const NamedObject& object, NodeId directory, const std::string& full_name) {
+  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
+  if (object.node == 0) return;
+  NodeTable::Dropped parents, unused;  // destroyed behind the lock
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  node.pins++;
+  parents = rename_node(node, object, directory, full_name);
+  unused = tree_.nodes_.unpin(node);
+  if (tree_.single_ && directory == kRootId) tree_.single_ = full_name;
+}
+
+void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
+                                const std::string& stored_name, const std::string& wanted_name,
+                                const std::optional<frame::FileStamp>& replaces) {
+  for (const NodeId changed : {object.directory, directory}) tree_.listed_.note_change(changed);
+  NodeTable::Dropped parents;
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(object.node);
+  node.pins++;
+  parents = rename_node(node, object, directory, stored_name);
+  tree_.nodes_.set_pending(node, wanted_name);
+  node.make_rare().replaces = replaces;
+  node.pins--;
+}
+
+bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  tree_.listed_.note_change(object.directory);
+  if (object.node == 0) return false;
+  const auto open = tree_.file_with_content(object.node);
+  const std::int64_t size = open ? open->content->attributes().size : object.entry.shown_size;
+  NodeTable::Dropped parents, unused;
+  const MutexLock lock(tree_.mutex_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(object.node);
+  node.pins++;
+  unused = nodes.clear_pending(node);
+  parents = nodes.remove_name(node, nodes.node(object.directory), object.stored_name);
+  const bool is_last = !node.has_name();
+  if (is_last) {
+    node.make_rare().last_size = size;
+    const auto& kept = node.make_rare().remains = std::move(remains);
+    // Another object may get the inode's number.
+    if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept)) nodes.retire(node);
+  } else {
+    take_state(node, nodes.path(node));
+  }
+  unused = nodes.unpin(node);
+  return is_last;
+}
+
+void TreeChanges::touched(const NamedObject& object) {
+  if (object.node == 0) return;
+  const MutexLock lock(tree_.mutex_);
+  take_state(tree_.nodes_.node(object.node), object.path());
+}
+
+void TreeChanges::changed_by_user(NodeId id) {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(tree_.mutex_);
+    Node* node = tree_.nodes_.find(id);
+    if (node == nullptr) return;
+    node->shown_change = {};
+    file = node->open_file.lock();
+  }
+  if (file && file->content) file->content->note_change();
+}
+
+void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
+  const MutexLock lock(tree_.mutex_);
+  ShownChange& change = tree_.nodes_.node(directory).shown_change;
+  if (change.stored_ns != nanoseconds(before)) change.shown_ns = nanoseconds(before);
+  change.stored_ns = nanoseconds(after);
+}
+
+std::optional<timespec> TreeChanges::content_change(NodeId id) const {
+  const auto file = tree_.opened(id);
+  return file && file->content ? file->content->attributes().changed : std::nullopt;
+}
+
+/// The content still knows what a commit has hidden.
+void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& changed) {
+  if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
+}
+
+void TreeChanges::link_lost(const NamedObject& object) {
+  const Identity identity = identity_of(object.entry.entry);
+  const MutexLock lock(tree_.mutex_);
+  Node* node = tree_.nodes_.current(identity);
+  if (node == nullptr || !(node->state == state_of(object.entry.source))) return;
+  for (const SourcePath& path : tree_.nodes_.paths(*node))
+    if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
+      return take_state(*node, path);
+}
+
+void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
+                           ShownAs shown) {
+  tree_.listed_.note_change(directory);
+  // Nobody has to look into what was just made.
+  const SourcePath path = join_path(tree_.path(directory), stored_name);
+  SourceEntry entry;
+  entry.shown = shown;
+  entry.is_container = true;
+  auto st = tree_.root_.stat(path);
+  if (st) entry.entry = entry.source = *st;
+  entry.is_sframe = st && S_ISDIR(st->st_mode);
+  if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
+  if (!st) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  entry.source = *st;
+  const auto changed = content_change(id);
+  const MutexLock lock(tree_.mutex_);
+  Node& node = tree_.nodes_.node(id);
+  take_entry(node, entry);
+  keep_shown_change(node, changed);
+}
+
+bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
+  const auto st = tree_.root_.stat(object.path());
+  const auto now = tree_.stamp_at(object.path());
+  if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
+  ShownAs shown = ShownAs::flat;
+  const auto changed = content_change(object.node);
+  {
+    const MutexLock lock(tree_.mutex_);
+    Node& node = tree_.nodes_.node(object.node);
+    shown = node.shown;
+    if (!node.is_sframe && identity_of(*st) == node.identity) {
+      node.state = state_of(*st);
+      keep_shown_change(node, changed);
+      return true;
+    }
+  }
+  // The commit has made another file of it.
+  replaced(object.node, object.directory, object.stored_name, shown);
+  return true;
+}
+
+void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
+  tree_.nodes_.set_identity(node, identity_of(entry.entry));
+  node.is_sframe = entry.is_sframe;
+  node.shown = entry.shown;
+  // Whoever has it open as a plain file keeps that, and nobody else gets it.
+  if (entry.is_container && !node.is_container) node.open_file.reset();
+  if (!node.rare().wanted_name) node.is_container = entry.is_container;
+  if (node.is_container && node.rare_parts) node.rare_parts->plain_writers = 0;
+  node.state = state_of(entry.source);
+}
+
+/// Takes its front name from a node, which is pinned.
+void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  keep(tree_.nodes_.clear_pending(node));
+  const Node::Name name = node.name;
+  keep(tree_.nodes_.remove_name(node, *name.parent, name.name));
+  if (!node.has_name()) tree_.nodes_.retire(node);
+}
+
+/// True if a name leads to `known`, in that state, or to no frame where none is known.
+bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
+  const auto st = tree_.root_.stat(path);
+  if (!known) return true;  // what is there now is looked at as any other file
+  if (!st || !(identity_of(*st) == identity_of(known->entry))) return false;
+  const auto source = known->is_sframe ? tree_.root_.stat(join_path(path, kSframeIndex)) : st;
+  return source && state_of(*source) == state_of(known->source);
+}
+
+/// A node that nobody changes leaves what it stands for to one that somebody does.
+bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped) {
+  if (node.rare().wanted_name || (file != nullptr && file->leads())) return false;
+  node.pins++;
+  while (node.has_name()) leave_name(node, dropped);
+  node.open_file.reset();
+  for (auto& one : tree_.nodes_.unpin(node)) dropped.push_back(std::move(one));
+  return true;
+}
+
+bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
+                         const std::optional<SourceEntry>& successor, std::optional<NodeId>& heir) {
+  if (!leads_to(name.path(), successor)) return false;
+  tree_.listed_.note_change(name.directory);
+  NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
+  std::shared_ptr<const OpenFile> others;
+  const auto keep = [&dropped](NodeTable::Dropped more) {
+    for (auto& one : more) dropped.push_back(std::move(one));
+  };
+  const MutexLock lock(tree_.mutex_);
+  NodeTable& nodes = tree_.nodes_;
+  Node& node = nodes.node(id);
+  Node& directory = nodes.node(name.directory);
+  node.pins++;
+  directory.pins++;
+  Node* const other = successor ? nodes.current(identity_of(successor->entry)) : nullptr;
+  if (other != nullptr && other != &node) {
+    others = other->open_file.lock();
+    if (!gives_way(*other, others.get(), dropped)) heir = other->id;
+  }
+  if (name.waiting_as || !successor || heir) leave_name(node, dropped);
+  if (heir && !other->rare().wanted_name) {
+    keep(nodes.add_name(*other, directory, name.full_name));
+    tree_.note_opened(*other);
+  }
+  if (successor && !heir) {
+    keep(nodes.add_name(node, directory, name.full_name));
+    take_entry(node, *successor);
+    node.is_untold = true;
+    tree_.note_opened(node);
+  }
+  keep(nodes.unpin(node));
+  keep(nodes.unpin(directory));
+  return true;
+}
+
+void TreeChanges::at_end(NodeId id, std::shared_ptr<void> keeper) {
+  using Both = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  if (id == 0) return behind_.push_back(std::move(keeper));
+  const MutexLock lock(tree_.mutex_);
+  std::shared_ptr<void>& kept = tree_.nodes_.node(id).make_rare().at_end;
+  kept = std::make_shared<Both>(std::move(kept), std::move(keeper));
+}
+
+}  // namespace bloscfs::fs

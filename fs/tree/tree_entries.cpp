@@ -1,0 +1,241 @@
+// What SOURCE has under paths and names, as the mount shows it.
+
+#include <algorithm>
+#include <system_error>
+#include <utility>
+
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/turns.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Entries that are looked at in one go.
+constexpr std::size_t kListBatch = 256;
+/// How often a directory is listed whose names change meanwhile. Then one may be missing, or there
+/// twice, as in any other filesystem.
+constexpr int kListTries = 10;
+
+}  // namespace
+
+std::optional<SourceEntry> Tree::look(const SourcePath& path) {
+  const auto object = root_.find_any(path);
+  if (!object) return std::nullopt;
+  if (auto own = own_entry(object, Own::leading)) return own;
+  return look_at(object, classifier_.look(path, object));
+}
+
+SourceEntry Tree::look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry) {
+  // A commit may have begun meanwhile; it cannot have ended, since that changes names.
+  if (auto own = own_entry(object, Own::leading)) return *std::move(own);
+  if (!entry.is_container || entry.is_sframe) return entry;
+  const MutexLock lock(mutex_);
+  const Node* node = nodes_.current(identity_of(entry.entry));
+  if (node != nullptr && node->rare().plain_writers > 0) {
+    entry.is_container = entry.is_bloscpack = false;
+    entry.shown = ShownAs::itself;
+  }
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
+  auto entry = look(path);
+  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObject>& object,
+                                           Own which) {
+  const struct stat st = object->stat();
+  std::shared_ptr<const OpenFile> file;
+  bool is_sframe = false, is_pending = false;
+  ShownAs shown_as = ShownAs::flat;
+  FileState state;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(st));
+    if (node == nullptr || !node->is_container) return std::nullopt;
+    file = node->open_file.lock();
+    is_sframe = node->is_sframe;
+    is_pending = node->rare().wanted_name.has_value();
+    shown_as = node->shown;
+    state = node->state;
+  }
+  if (!file || !file->content || (which == Own::leading && !file->content->leads()))
+    return std::nullopt;
+  SourceEntry entry;
+  entry.is_container = true;
+  entry.is_sframe = is_sframe;
+  entry.object = object;
+  entry.entry = entry.source = st;
+  if (is_sframe) {
+    const auto index = object->stat(kSframeIndex);
+    if (!index) return std::nullopt;
+    entry.source = *index;
+  }
+  const Content::Shown shown = file->content->shown();
+  entry.shown = shown_as;
+  entry.is_bloscpack = shown.is_bloscpack;
+  entry.shown_size = shown.size;
+  entry.stored_size = shown.stored_chunks + entry.source.st_size;
+  // A commit changes the state, until the tree is told of the one that it leaves.
+  entry.is_outdated =
+      !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
+                                                     : !(state == state_of(entry.source)));
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
+  const auto object = root_.find_any(path);
+  if (!object) return std::nullopt;  // somebody has cleared SOURCE up
+  SourceEntry entry;
+  entry.shown = ShownAs::flat;
+  entry.is_container = true;
+  entry.object = object;
+  entry.source = entry.entry = object->stat();
+  return entry;
+}
+
+std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::string& full_name) {
+  SourcePath path;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.pending(directory, full_name);
+    if (node == nullptr) return std::nullopt;
+    path = nodes_.path(*node);
+  }
+  return waiting_entry(path);
+}
+
+std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
+                                               const std::string& full_name) {
+  if (auto entry = pending_entry(directory, full_name)) return entry;
+  if (is_hidden(directory, path, full_name)) return std::nullopt;
+  return look(join_path(path, full_name));
+}
+
+bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
+  if (is_temporary(full_name) || is_lock_file(full_name)) return true;
+  const auto locked = locked_name(full_name);
+  if (!locked) return false;
+  const auto frame = visible_entry(directory, path, std::string(*locked));
+  return is_temporary(*locked) || (frame && frame->is_container);
+}
+
+Tree::Glance Tree::glance(NodeId directory, const SourcePath& path, const std::string& full_name) {
+  if (auto entry = pending_entry(directory, full_name)) return {std::move(entry)};
+  if (is_hidden(directory, path, full_name)) return {};
+  const SourcePath place = join_path(path, full_name);
+  const auto object = root_.find_any(place);
+  if (!object) return {};
+  if (auto own = own_entry(object, Own::leading)) return {std::move(own)};
+  Glance glance;
+  glance.entry = classifier_.glance(place, object, glance.is_unread);
+  if (!glance.is_unread) glance.entry = look_at(object, *std::move(glance.entry));
+  return glance;
+}
+
+std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
+                                         const std::string& name) {
+  const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
+    const auto entry = visible_entry(directory, path, full_name);
+    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+  };
+  if (!is_virtual(directory)) return full_name_of(name, ask);
+  const std::string only = single().value();
+  const auto shown = ask(only);
+  if (!shown || preferred_name(only, *shown) != name) return std::nullopt;
+  return only;
+}
+
+Tree::Sight Tree::sight_of(const SourceEntry& entry) {
+  return {entry.shown, entry.shown_type(), entry.entry.st_ino};
+}
+
+/// A file is there once, under the name that it has when this ends.
+std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
+                                             const std::function<void()>& if_many) {
+  const ListedDirectories::Listing listing(listed_, directory);
+  Sights seen;
+  for (int tries = 1;; tries++) {
+    const std::uint64_t before = changes_of(listing);
+    std::vector<std::string> present = names_in(directory, path(directory), if_many);
+    if (present.size() <= kListBatch) seen.clear();
+    for (std::size_t done = 0; done < present.size(); done += kListBatch)
+      Attempts::run([&] {
+        const ReadNames names(names_);
+        const std::span batch = std::span(present).subspan(done);
+        see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
+      });
+    if (changes_of(listing) == before || tries == kListTries)
+      return entries_of(std::move(present), seen);
+  }
+}
+
+/// None is under way.
+std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
+  const ReadNames names(names_);
+  return listing.changes();
+}
+
+/// One break for all that has to be read.
+void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
+                   Sights& seen) {
+  auto unread = std::make_shared<std::vector<UnreadName>>();
+  for (const std::string& name : names) {
+    if (seen.count(name) != 0) continue;
+    Glance glance = this->glance(directory, path, name);
+    if (!glance.entry) continue;
+    if (glance.is_unread)
+      unread->push_back({name, join_path(path, name), *std::move(glance.entry)});
+    else
+      seen.emplace(name, sight_of(*glance.entry));
+  }
+  if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
+}
+
+void Tree::read_all(std::vector<UnreadName>& unread, Sights& seen) {
+  TurnAtNeed::need();
+  for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
+  const ReadNames names(names_);
+  for (UnreadName& file : unread)
+    seen.emplace(file.name, sight_of(look_at(file.entry.object, file.entry)));
+}
+
+std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
+                                                   const Sights& seen) {
+  std::vector<NamedEntry> named;
+  std::vector<DirectoryEntry> entries;
+  for (std::string& name : present) {
+    const auto found = seen.find(name);
+    if (found == seen.end()) continue;
+    const Sight& sight = found->second;
+    named.push_back({std::move(name), sight.shown});
+    entries.push_back({{}, {}, sight.type, sight.inode});
+  }
+  std::vector<std::string> shown = shown_names(named);
+  for (std::size_t i = 0; i < entries.size(); i++) {
+    entries[i].shown_name = std::move(shown[i]);
+    entries[i].full_name = std::move(named[i].full_name);
+  }
+  return entries;
+}
+
+std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path,
+                                        const std::function<void()>& if_many) {
+  if (is_virtual(directory)) return {single().value()};
+  std::vector<std::string> present;
+  for (SourceRoot::Entry& entry : root_.list(path, if_many))
+    present.push_back(std::move(entry.name));
+  {
+    const MutexLock lock(mutex_);
+    for (const Node* node : nodes_.pending_in(directory))
+      present.push_back(*node->rare().wanted_name);
+  }
+  std::sort(present.begin(), present.end());
+  present.erase(std::unique(present.begin(), present.end()), present.end());
+  return present;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,186 @@
+// Finding the nodes of shown names, and making them.
+
+#include <utility>
+#include <vector>
+
+#include "fs/support/lock_breaks.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+template <typename Look>
+std::optional<Tree::Found> Tree::find_followed(const Look& look) {
+  const auto look_once = [&](First first) {
+    return Attempts::run([&] {
+      const ReadNames names(names_);
+      return look(first);
+    });
+  };
+  std::optional<Found> found = look_once(follower_ ? First::owner : First::look);
+  if (found && found->is_outdated && follower_) {
+    try {
+      follower_(found->id);
+    } catch (...) {
+      forget(found->id, 1);
+      throw;
+    }
+    forget(found->id, 1);
+    found = look_once(First::look);
+  }
+  if (found) found->attributes = with_live(found->attributes, found->id);
+  return found;
+}
+
+/// ESTALE has the kernel look for the directory again.
+SourcePath Tree::path_to_look_in(NodeId directory) const {
+  SourcePath path = this->path(directory);
+  root_.require(path);
+  return path;
+}
+
+std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath& path,
+                                             const std::string& shown_name, First first) {
+  if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
+    return outdated(lost, std::nullopt);
+  const auto full_name = resolve(directory, path, shown_name);
+  return full_name ? adopt(directory, path, shown_name, *full_name, first) : std::nullopt;
+}
+
+std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
+  return find_followed(
+      [&](First first) { return adopt_shown(directory, path_to_look_in(directory), name, first); });
+}
+
+std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
+  return find_followed([&](First first) {
+    const SourcePath path = path_to_look_in(directory);
+    if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
+      return std::optional(outdated(lost, std::nullopt));
+    auto found = adopt(directory, path, entry.shown_name, entry.full_name, first);
+    // Since it was listed the file may have become an array, say, which is stored elsewhere.
+    return found ? found : adopt_shown(directory, path, entry.shown_name, first);
+  });
+}
+
+std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& directory_path,
+                                       const std::string& shown_name, const std::string& full_name,
+                                       First first) {
+  if (const auto pending = pending_entry(directory, full_name)) {
+    NodeId id = 0;
+    {
+      const MutexLock lock(mutex_);
+      Node& node = *nodes_.pending(directory, full_name);
+      node.references++;
+      id = node.id;
+    }
+    return Found{id, attributes_of(*pending), false, is_name_taken(id)};
+  }
+  const SourcePath path = join_path(directory_path, full_name);
+  const auto entry = look_whole(path);
+  if (!entry) return std::nullopt;
+  if (const NodeId overtaken = first == First::owner
+                                   ? overtaken_node(directory, full_name, identity_of(entry->entry))
+                                   : 0)
+    return outdated(overtaken, entry);
+  // What a link leads to is looked at before anything is counted.
+  const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
+  Found found = adopt_entry(directory, full_name, *entry);
+  found.attributes.st_size = linked.st_size;
+  found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
+  found.is_outdated = entry->is_outdated;
+  return found;
+}
+
+Tree::Found Tree::outdated(NodeId id, const std::optional<SourceEntry>& entry) {
+  Found found{id, {}, false, true};
+  if (entry) found.attributes = attributes_of(*entry);
+  const MutexLock lock(mutex_);
+  nodes_.node(id).references++;
+  return found;
+}
+
+NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
+                            const std::optional<Identity>& there) {
+  std::vector<std::shared_ptr<const OpenFile>> files;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  for (auto at = opened_names_.lower_bound({directory, full_name, 0});
+       at != opened_names_.end() && at->directory == directory && at->full_name == full_name;) {
+    const Node* const node = nodes_.find(at->node);
+    const auto file = node == nullptr ? nullptr : node->open_file.lock();
+    if (file) files.push_back(file);
+    if (!file || !node->has_name() || node->name.parent->id != directory ||
+        node->name.name != full_name) {
+      at = opened_names_.erase(at);
+      continue;
+    }
+    const bool is_it = there && node->identity == *there;
+    if (!is_it && !node->rare().wanted_name && file->leads()) return node->id;
+    ++at;
+  }
+  return 0;
+}
+
+NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
+  {
+    const MutexLock lock(mutex_);
+    const auto first = opened_names_.lower_bound({directory, {}, 0});
+    if (first == opened_names_.end() || first->directory != directory) return 0;
+  }
+  for (const std::string& full_name : possible_full_names(shown_name)) {
+    const NodeId node = overtaken_node(directory, full_name, std::nullopt);
+    if (node != 0 && !root_.stat(join_path(path(directory), full_name))) return node;
+  }
+  return 0;
+}
+
+bool Tree::is_live(const SourceEntry& entry) const {
+  std::shared_ptr<const OpenFile> file;
+  {
+    const MutexLock lock(mutex_);
+    const Node* node = nodes_.current(identity_of(entry.entry));
+    if (node != nullptr) file = node->open_file.lock();
+  }
+  return file && file->leads();
+}
+
+Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
+  Node* node = nodes_.current(identity_of(entry.entry));
+  if (node == nullptr || node->type != entry.shown_type()) return nullptr;
+  if (node->is_container != entry.is_container) return nullptr;
+  const bool same_state = !entry.is_container || is_live || node->state == state_of(entry.source);
+  return same_state ? node : nullptr;
+}
+
+Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
+                              const SourceEntry& entry) {
+  Found found{0, attributes_of(entry), false};
+  const bool live = is_live(entry);
+  NodeTable::Dropped dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  Node& parent = nodes_.node(directory);
+  Node* known = node_of(entry, live);
+  if (known != nullptr) {
+    known->references++;
+    dropped = nodes_.add_name(*known, parent, full_name);
+    if (!(known->state == state_of(entry.source))) forget_link(*known);
+  } else {
+    known = &nodes_.add(parent, full_name, identity_of(entry.entry));
+    known->is_container = entry.is_container;
+    known->is_sframe = entry.is_sframe;
+    known->type = entry.shown_type();
+  }
+  known->shown = entry.shown;
+  known->state = state_of(entry.source);
+  found.attributes = with_shown_change(found.attributes, known->shown_change);
+  found.id = known->id;
+  return found;
+}
+
+Tree::Found Tree::reference(NodeId id) {
+  const struct stat st = attributes(id);
+  const MutexLock lock(mutex_);
+  nodes_.node(id).references++;
+  return {id, st, false};
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,219 @@
+#include "fs/view/file_view.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/array/array_geometry.hpp"
+#include "fs/numpy/npy.hpp"
+#include "fs/view/stored_contents.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Bytes that an open file takes beside what is read of it: handle, content, view, node, roughly.
+constexpr std::size_t kOpenCost = 3 << 10;
+/// A step of a search for the next hole or data, in bytes that could be decoded meanwhile.
+constexpr std::int64_t kSeekStep = 64;
+
+bool is_zero(codec::SpecialValue value) {
+  return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
+}
+
+}  // namespace
+
+ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
+  ViewShape shape;
+  shape.blocked = info.array && info.kind != frame::ContainerKind::bloscpack;
+  shape.content_size = info.nbytes;
+  if (shape.blocked) shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
+  if (raw) return shape;
+  if (auto header = npy_view(info)) {
+    shape.is_array = true;
+    shape.header = std::move(*header);
+  }
+  return shape;
+}
+
+FileView::FileView(ViewShape shape, FrameReader reader)
+    : shape_(std::move(shape)), reader_(std::move(reader)), held_(reader_.cache(), memory()) {
+  const frame::FrameInfo& info = reader_.snapshot().info();
+  if (shape_.blocked) geometry_.emplace(*info.array, info.typesize);
+}
+
+std::size_t FileView::memory() const {
+  return kOpenCost + reader_.snapshot().memory() + shape_.header.capacity();
+}
+
+const std::optional<std::string>& FileView::missing() const {
+  std::call_once(missing_->was_asked, [this] { missing_->contents = missing_contents(reader_); });
+  return missing_->contents;
+}
+
+void FileView::require_contents() const {
+  if (missing()) codec::throw_unsupported(*missing());
+}
+
+void FileView::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
+  if (offset >= this->size()) return;
+  size = std::min(size, this->size() - offset);
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  if (offset < header_size && size > 0) {
+    const std::int64_t part = std::min(size, header_size - offset);
+    const auto bytes = out.add_owned(static_cast<std::size_t>(part));
+    std::copy_n(shape_.header.begin() + offset, part, bytes.begin());
+    offset += part;
+    size -= part;
+  }
+  if (size > 0) read_content(offset - header_size, size, out);
+}
+
+void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const {
+  require_contents();
+  if (!geometry_) return reader_.read(offset, size, out);
+  // Added when it is complete: what a failure leaves unfilled must not be sent.
+  const auto bytes = std::make_shared<SpareBytes>(static_cast<std::size_t>(size));
+  read_blocked(offset, bytes->span(), out.is_kept_by_kernel());
+  out.add_shared(bytes, bytes->view());
+}
+
+void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
+                            bool kept_by_kernel) const {
+  FrameReader::Request request(reader_);
+  const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
+    const auto opened = reader_.open_chunk(part.chunk, request);
+    FrameReader::Span span;
+    std::int64_t span_begin = 0;  // in the block
+    std::int64_t given = 0;       // of the span
+    const auto note_given = [&] {
+      if (kept_by_kernel) reader_.note_given(*opened, span, given);
+    };
+    for (const auto& run : *part.runs) {
+      const std::int64_t run_end = run.in_block + run.length;
+      // The chunk may have smaller blocks than the array.
+      for (std::int64_t at = run.in_block; at < run_end;) {
+        if (at >= span_begin + span.size) {
+          note_given();
+          span = reader_.span_at(*opened, part.chunk_offset + at, part.block_size - at, request);
+          span_begin = at;
+          given = 0;
+        }
+        const std::int64_t end = std::min(run_end, span_begin + span.size);
+        const std::int64_t target = run.array_offset + (at - run.in_block) - offset;
+        span.copy(at - span_begin, out.subspan(static_cast<std::size_t>(target),
+                                               static_cast<std::size_t>(end - at)));
+        // Nobody will ask for the padding: it goes with the last bytes.
+        given += end - at + (end == part.used_end ? part.block_size - part.used_size : 0);
+        at = end;
+      }
+    }
+    note_given();
+  };
+  geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
+}
+
+void FileView::prefetch(std::int64_t offset, std::int64_t size,
+                        const std::atomic<std::int64_t>& reached) const {
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  const std::int64_t begin = std::max({offset, header_size, reached.load()});
+  const std::int64_t end = std::min(offset + size, this->size());
+  if (begin >= end) return;
+  if (geometry_)
+    prefetch_blocked(begin - header_size, end - begin, reached);
+  else
+    reader_.prefetch(begin - header_size, end - begin, [&](std::int64_t content_offset) {
+      return header_size + content_offset <= reached;
+    });
+}
+
+void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
+                                const std::atomic<std::int64_t>& reached) const {
+  FrameReader::Request request(reader_);
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
+    // The blocks of one layer are used up, and may be gone, all at once.
+    const auto& last = part.runs->back();
+    if (header_size + last.array_offset + last.length <= reached) return;
+    const auto opened = reader_.open_chunk(part.chunk, request);
+    std::int64_t fetched = part.chunk_offset;
+    for (const auto& run : *part.runs) {
+      const std::int64_t run_begin = std::max(fetched, part.chunk_offset + run.in_block);
+      const std::int64_t run_end = part.chunk_offset + run.in_block + run.length;
+      if (run_begin < run_end)
+        fetched = reader_.prefetch_part(*opened, run_begin, run_end - run_begin, request);
+    }
+  });
+}
+
+bool FileView::Search::may_go_on() {
+  request.work().check();
+  request.work().add(kSeekStep);
+  return !request.work().exhausted();
+}
+
+FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
+  const frame::ChunkPlace place = reader_.place_at(content_offset, search.request);
+  const auto page = reader_.page_of_chunk(place.number, search.request);
+  if (!page->uniform_hole()) return {place.content_offset + place.nbytes, is_zero(place.special)};
+  const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
+  return {last.content_offset + last.nbytes, is_zero(place.special)};
+}
+
+bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
+  for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
+    if (!search.may_go_on()) return false;
+    const auto page = reader_.page_of_chunk(chunk, search.request);
+    if (!is_zero(page->place(chunk).special)) return false;
+    chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
+  }
+  return true;
+}
+
+FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, Search& search) const {
+  if (content_offset >= search.slab_end) {
+    const auto slab = geometry_->slab_at(content_offset);
+    search.slab_is_hole = slab_is_hole(slab, search);
+    search.slab_end = slab.end;
+  }
+  if (search.slab_is_hole) return {search.slab_end, true};
+  const auto run = geometry_->chunk_run(content_offset);
+  return {run.end, is_zero(reader_.place(run.chunk, search.request).special)};
+}
+
+std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
+  const std::int64_t end = shape_.content_size;
+  if (const auto special = reader_.snapshot().all_chunks_special())
+    return is_zero(*special) == want_hole ? offset : end;
+  Search search(reader_);
+  while (offset < end) {
+    // Data may be reported where a hole is, so a search that takes too long settles for that.
+    if (!search.may_go_on()) return want_hole ? end : offset;
+    const Extent extent =
+        geometry_ ? blocked_extent_at(offset, search) : flat_extent_at(offset, search);
+    if (extent.hole == want_hole) return offset;
+    offset = extent.end;
+  }
+  return end;
+}
+
+std::optional<std::int64_t> FileView::seek(std::int64_t offset, bool want_hole) const {
+  if (offset < 0 || offset >= size()) return std::nullopt;
+  // Copying programs leave out holes, and would not notice that they cannot read.
+  if (missing()) return want_hole ? size() : offset;
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  if (offset < header_size && !want_hole) return offset;
+  const std::int64_t begin = std::max<std::int64_t>(offset - header_size, 0);
+  const std::int64_t found = header_size + seek_content(begin, want_hole);
+  if (found == size() && !want_hole) return std::nullopt;
+  return found;
+}
+
+std::optional<std::int64_t> FileView::seek_data(std::int64_t offset) const {
+  return seek(offset, false);
+}
+
+std::optional<std::int64_t> FileView::seek_hole(std::int64_t offset) const {
+  return seek(offset, true);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,38 @@
+#include "fs/view/stored_contents.hpp"
+
+#include <fmt/core.h>
+
+#include "frame/editing/carrier.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Number of the first chunk without stored bytes; nullopt if there is none.
+std::optional<std::int64_t> first_special_chunk(const FrameReader& reader) {
+  const std::int64_t count = reader.snapshot().info().nchunks;
+  if (count > 0 && reader.snapshot().all_chunks_special()) return 0;
+  FrameReader::Request request(reader);
+  for (std::int64_t chunk = 0; chunk < count;) {
+    const auto page = reader.page_of_chunk(chunk, request);
+    for (const std::int64_t end = page->first_chunk() + page->chunk_count(); chunk < end; chunk++)
+      if (page->place(chunk).special != codec::SpecialValue::none) return chunk;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> missing_contents(const FrameReader& reader) {
+  const frame::Snapshot& snapshot = reader.snapshot();
+  if (const auto object = frame::carried_object(snapshot))
+    return *object + ", whose contents are not stored";
+  if (!frame::is_proxy(snapshot)) return std::nullopt;
+  const auto noted = frame::notes_all_fetched(snapshot, thread_decoder());
+  if (noted && *noted) return std::nullopt;
+  const auto chunk = first_special_chunk(reader);
+  if (chunk) return fmt::format("a proxy, whose chunk {} was not fetched", *chunk);
+  if (noted) return "a proxy that was not fetched completely";
+  return std::nullopt;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,54 @@
+#pragma once
+// Bounds what one request may cost: what a file claims can make a byte arbitrarily dear.
+
+#include <cstdint>
+#include <limits>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "fs/support/request_limits.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+
+/// Counts the bytes that are produced for one request, those that it only needs on the way
+/// included. For one thread.
+class Work {
+ public:
+  static constexpr std::int64_t kUnlimited = std::numeric_limits<std::int64_t>::max();
+  /// About a second of decoding, and hundreds of times the largest request.
+  static constexpr std::int64_t kRequestLimit = std::int64_t{512} << 20;
+
+  explicit Work(std::int64_t limit) : limit_(limit) {}
+
+  bool exhausted() const { return done_ > limit_; }
+  /// Called before `bytes` are produced. Throws codec::Error(too_large) if the limit was passed
+  /// before: one step is always allowed, however large. Otherwise as check().
+  void begin(std::int64_t bytes) {
+    check();
+    if (exhausted())
+      throw codec::Error(codec::FormatErrc::too_large,
+                         fmt::format("one request needs more than {} bytes decoded", limit_));
+    add(bytes);
+  }
+  /// Called before a step. Throws NoTurn as TurnAtNeed::need(), RequestEnded as
+  /// RequestLimits::check().
+  void check() {
+    if (done_ < next_check_) return;
+    TurnAtNeed::need();
+    RequestLimits::check();
+    next_check_ = done_ + kBetweenChecks;
+  }
+  /// Takes note of what was not known before.
+  void add(std::int64_t bytes) { done_ += bytes; }
+
+ private:
+  static constexpr std::int64_t kBetweenChecks = std::int64_t{1} << 20;
+
+  std::int64_t limit_;
+  std::int64_t done_ = 0;
+  std::int64_t next_check_ = 0;
+};
+
+}  // namespace bloscfs::fs
