@@ -72,13 +72,12 @@ class FileContents final : public Contents {
   template <typename Change>
   void change(NodeId node, const std::shared_ptr<ContentHome>& home, FairShare::Part descriptors,
               const Change& change);
+  /// For a request that has no turn.
+  void commit_briefly(const Committer::Contents& contents);
   void put_metalayer(Content& file, const LayerName& name, LayerChange content, int flags);
 
   Tree& tree_;
   Classifier& classifier_;
-  /// For a request that has no turn.
-  void commit_briefly(const Committer::Contents& contents);
-
   Committer& committer_;
   DescriptorShares& descriptors_;
   const ContentServices services_;
