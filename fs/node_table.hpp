@@ -58,7 +58,7 @@ struct Node {
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name
     /// Of a container without a name: what is shown while nobody has it open.
     std::int64_t last_size = 0;
-    std::shared_ptr<void> at_end;                 ///< destroyed with the node
+    std::shared_ptr<void> at_end;  ///< destroyed with the node
     bool operator==(const Rare&) const = default;
   };
   using Hook = boost::intrusive::unordered_set_member_hook<>;
