@@ -17,7 +17,6 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
-#include "tests/support/sanitizers.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -252,9 +251,9 @@ BOOST_AUTO_TEST_CASE(group_of_the_daemons_user_gets_nothing_by_a_replacement,
 }
 
 BOOST_AUTO_TEST_CASE(mount_of_a_user_for_others_ends_with_its_daemon,
-                     *precondition(needs_fuse_for_others)) {
+                     *precondition(needs_fuse_for_others) * precondition(needs_plain_build)) {
   MountSettings settings;
-  if (!kSanitized) settings.options = {"sandbox=require"};
+  settings.options = {"sandbox=require"};
   Shared shared(nobody(), settings);
   BOOST_TEST(shared.run_stranger("p", "echo text >f && cat f").out == "text\n");
   shared.mounted().signal(SIGKILL);
