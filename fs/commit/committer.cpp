@@ -13,14 +13,26 @@
 namespace bloscfs::fs {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 /// A closed file is committed after this time at the latest; others may join until then.
 constexpr std::chrono::seconds kGroupDelay{4};
 constexpr std::chrono::milliseconds kPoll{500};
+/// What is locked is tried again after as long as it has been locked, within these bounds: most
+/// locks are short, as that of a thread that commits the same file.
+constexpr std::chrono::milliseconds kShortestLock = kPoll;
+constexpr std::chrono::seconds kLongestLock = kGroupDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
+
+Clock::time_point next_try(std::optional<Clock::time_point> locked_since) {
+  const auto now = Clock::now();
+  if (!locked_since) return now + kGroupDelay;
+  return now + std::clamp<Clock::duration>(now - *locked_since, kShortestLock, kLongestLock);
+}
 
 /// Between tries to get what others have locked.
 class LockWait {
@@ -34,7 +46,6 @@ class LockWait {
   }
 
  private:
-  using Clock = frame::LockPatience::Clock;
   static constexpr std::chrono::milliseconds kLongestPause{50};
 
   const Clock::time_point end_ = frame::LockPatience::end_of(frame::kLockPatience);
@@ -236,7 +247,7 @@ void Committer::settle(const std::shared_ptr<Content>& content, const CommitFail
       entry->second.failure = error;
       if (is_told) entry->second.locked_since.reset();
       if (error)
-        entry->second.due = Clock::now() + kGroupDelay;
+        entry->second.due = next_try(entry->second.locked_since);
       else if (!content->needs_commit()) {
         done = std::move(entry->second);
         dirty_.erase(entry);

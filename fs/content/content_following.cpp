@@ -132,7 +132,7 @@ void Content::keep_beside() {
     if (is_kept_) return;
   }
   try {
-    const auto refuge = home_->conflict_refuge(shown_as());
+    const auto refuge = home_->conflict_refuge(shown_as(), user());
     const Kept kept = keep_in(*refuge);
     log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
@@ -151,7 +151,7 @@ std::optional<std::string> Content::keep_for_recovery() {
   if (!home_ || is_orphan() || !has_contents_to_keep()) return std::nullopt;
   begin_following();
   try {
-    const Kept kept = keep_in(*home_->recovery_refuge(shown_as()));
+    const Kept kept = keep_in(*home_->recovery_refuge(shown_as(), user()));
     stop_following();
     return kept.path;
   } catch (...) {

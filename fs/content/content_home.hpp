@@ -76,11 +76,12 @@ class ContentHome {
   virtual bool is_in_place() = 0;
   /// Throws BeingWritten where what has the name now is.
   virtual void require_finished() = 0;
-  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). In
-  /// SOURCE itself where the directory is gone.
-  virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) = 0;
+  /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). Where
+  /// the directory is gone: in SOURCE itself if the user who has written may make files there, else
+  /// for recovery.
+  virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) = 0;
   /// In SOURCE, as a temporary that its journal names (fs/source/journal.hpp).
-  virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) = 0;
+  virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) = 0;
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;

@@ -187,8 +187,7 @@ std::string FileContents::keep_for_recovery(const std::vector<Committer::Uncommi
     try {
       name = content->path();
       const auto kept = content->keep_for_recovery();
-      fate =
-          kept ? "kept as " + *kept + ", which `b2frame recover` gives a name" : "attributes lost";
+      fate = kept ? "kept as " + *kept : "attributes lost";
     } catch (const std::exception& error) {
       fate = fmt::format("contents lost ({})", error.what());
     }

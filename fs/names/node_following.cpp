@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "frame/store/local_store.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
@@ -44,9 +45,18 @@ bool permits_as_much(const struct stat& now, const struct stat& before) {
   return ((wanted >> 6 | wanted >> 3 | wanted) & 07 & ~now.st_mode) == 0;
 }
 
+/// By what is known of a user whose groups are not.
+bool may_make_files(const struct stat& directory, uid_t user) {
+  if (user == 0 || user == ::geteuid()) return true;
+  const mode_t wanted = S_IWOTH | S_IXOTH;
+  const mode_t granted = directory.st_uid == user ? directory.st_mode >> 6 : directory.st_mode;
+  return (granted & wanted) == wanted;
+}
+
 class NodeRefuge : public Refuge {
  public:
-  NodeRefuge(NameServices& services, NodeId node, ShownAs shown) : services_(services) {
+  NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : services_(services), user_(user) {
     const auto name = services.tree.name_of(node);
     if (!name) throw_stale("file without a name");
     of_ = *name;
@@ -73,6 +83,7 @@ class NodeRefuge : public Refuge {
         old = store(of_.directory_path)->open(*of_.waiting_as)->attributes();
       if (services_.root.stat(of_.path())) now = permitted(services_.root.object(of_.path()));
     } catch (const std::system_error&) {
+      old.owner = user_;
       old.mode = 0600;  // what cannot be asked permits nothing to others
     }
     wanted.owner = old.owner;
@@ -83,6 +94,7 @@ class NodeRefuge : public Refuge {
   }
 
   NameServices& services_;
+  const uid_t user_;
   Tree::NodeName of_;
   std::string shown_name_;
   std::shared_ptr<frame::StoreDirectory> directory_;
@@ -90,13 +102,23 @@ class NodeRefuge : public Refuge {
 
 class Beside final : public NodeRefuge {
  public:
-  Beside(NameServices& services, NodeId node, ShownAs shown) : NodeRefuge(services, node, shown) {
+  Beside(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : NodeRefuge(services, node, shown, user) {
+    if (of_.is_lost) return;
     try {
       directory_ = store(of_.directory_path);
       directory_node_ = of_.directory;
     } catch (const std::system_error&) {
-      directory_ = store({});
+      // It has gone.
     }
+  }
+
+  /// False where the directory is gone, and the user may not make files in SOURCE.
+  bool has_place() {
+    if (directory_) return true;
+    if (!may_make_files(services_.root.stat({}).value(), user_)) return false;
+    directory_ = store({});
+    return true;
   }
 
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
@@ -113,8 +135,8 @@ class Beside final : public NodeRefuge {
 
 class ForRecovery final : public NodeRefuge {
  public:
-  ForRecovery(NameServices& services, NodeId node, ShownAs shown)
-      : NodeRefuge(services, node, shown) {
+  ForRecovery(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : NodeRefuge(services, node, shown, user) {
     directory_ = store({});
   }
 
@@ -125,7 +147,7 @@ class ForRecovery final : public NodeRefuge {
     // The names of both, which are in one directory.
     directory_->sync();
     journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
-    return made.name;
+    return made.name + ", which `b2frame recover` gives a name";
   }
 };
 
@@ -136,12 +158,14 @@ std::string NodeHome::path() {
   return name ? name->path().text() : std::string();
 }
 
-std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown) {
-  return std::make_unique<Beside>(services_, node_, shown);
+std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown, uid_t user) {
+  auto beside = std::make_unique<Beside>(services_, node_, shown, user);
+  if (beside->has_place()) return beside;
+  return recovery_refuge(shown, user);
 }
 
-std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown) {
-  return std::make_unique<ForRecovery>(services_, node_, shown);
+std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown, uid_t user) {
+  return std::make_unique<ForRecovery>(services_, node_, shown, user);
 }
 
 std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {

@@ -21,8 +21,8 @@ class NodeHome final : public ContentHome {
   std::unique_ptr<NameLock> lock_name() override;
   std::string path() override;
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
-  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown) override;
-  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown) override;
+  std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
+  std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
   void require_finished() override;
   Following follow() override;
   void forget_pages(std::function<void()> done) override {

@@ -41,8 +41,8 @@ class Home : public ContentHome {
   std::unique_ptr<NameLock> lock_name() override { return std::make_unique<Lock>(*this); }
   std::string path() override { return place_.name; }
   bool is_in_place() override { return !is_replaced; }
-  std::unique_ptr<Refuge> conflict_refuge(ShownAs) override { return nullptr; }
-  std::unique_ptr<Refuge> recovery_refuge(ShownAs) override { return nullptr; }
+  std::unique_ptr<Refuge> conflict_refuge(ShownAs, uid_t) override { return nullptr; }
+  std::unique_ptr<Refuge> recovery_refuge(ShownAs, uid_t) override { return nullptr; }
   void require_finished() override {}
   Following follow() override {
     is_replaced = false;

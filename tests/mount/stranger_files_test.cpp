@@ -102,6 +102,36 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(file_that_takes_a_temporarys_name_is_left_alone, B
   own.check_untouched();
 }
 
+/// What stays of a directory that is gone is put where its writer could put it, or has no name
+/// until the administrator gives it one.
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(conflict_makes_no_name_where_its_writer_could_not, By, Mounters) {
+  Shared shared(By::user());
+  make_directory(shared.source / "p/q", kStranger, 0777);
+  const auto written = shared.run_stranger("p", "echo mine >q/f && rm -r $S/q");
+  BOOST_TEST(written.ok(), written.description());
+  BOOST_TEST(comes_true([&] { return shared.mount->log().find("kept as") != std::string::npos; }));
+  shared.mount->unmount();
+  int kept = 0;
+  for (const auto& entry : fs_std::directory_iterator(shared.source.path())) {
+    const std::string name = entry.path().filename();
+    if (name == "p") continue;
+    BOOST_TEST(name.starts_with(".bloscfs-"));
+    if (!name.ends_with(".tmp")) continue;
+    kept++;
+    const struct stat st = lstat_of(entry);
+    BOOST_TEST(st.st_uid == (shared.mounter == 0 ? kStranger : shared.mounter));
+    BOOST_TEST((st.st_mode & 07077) == 0u);
+  }
+  BOOST_TEST(kept == 1);
+  ProcessSettings as_mounter;
+  if (shared.mounter != 0) as_mounter.uid = shared.mounter;
+  const auto recovered =
+      run({b2frame_program(), "recover", shared.source.path().string()}, as_mounter);
+  BOOST_TEST(recovered.ok(), recovered.description());
+  BOOST_CHECK(stored_contents(shared.source / "f.b2frame") == bytes_of("mine\n"));
+}
+
 BOOST_TEST_DECORATOR(*precondition(needs_mounter))
 BOOST_AUTO_TEST_CASE_TEMPLATE(file_that_takes_a_sidecars_name_is_left_alone, By, Mounters) {
   Shared shared(By::user());

@@ -8,8 +8,10 @@
 #include <boost/test/unit_test.hpp>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/xattr.h>
 
 #include "tests/mount/one_frame.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/xattr.hpp"
 
@@ -104,6 +106,27 @@ BOOST_AUTO_TEST_CASE(lock_of_one_frame_does_not_stop_the_others, *precondition(n
   BOOST_TEST(std::chrono::duration<double>(waited).count() < 4);
   BOOST_TEST(sync_error(file) == 0);
   BOOST_CHECK(stored_contents(one.stored()) == old_and_written());
+}
+
+// A lock that is soon given back, as a thread's of the mount itself, costs no group's time again.
+BOOST_AUTO_TEST_CASE(lock_that_is_given_back_is_not_waited_for_any_more,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const fs_std::path stored = source / "a.b2frame";
+  write_file(stored, flat_frame(old_state()));
+  write_file(source / "a.b2frame.b2lock", ByteVector(16, 0));
+  Mount mount(source.path());
+  const ByteVector before = read_file(stored);
+  BOOST_TEST(setxattr((mount / "a").c_str(), "user.blosc2.vlmeta.a", "1", 1, 0) == 0);
+  const Fd lock = open_rw(source / "a.b2frame.b2lock");
+  BOOST_REQUIRE(flock(lock.get(), LOCK_EX) == 0);
+  // The commit of what was closed is due after 4 s, and tried within half a second.
+  usleep(4600000);
+  flock(lock.get(), LOCK_UN);
+  const auto given_back = std::chrono::steady_clock::now();
+  BOOST_TEST(comes_true([&] { return read_file(stored) != before; }));
+  BOOST_CHECK(std::chrono::steady_clock::now() - given_back < std::chrono::seconds(3));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
 // What waits to replace a file replaces that, and not what another program has made of it.
