@@ -52,9 +52,9 @@ UniqueFd open_sidecar(int directory, const std::string& name) {
 bool is_sidecar(const ByteSource& file) {
   std::array<std::uint8_t, kSidecarSize + 1> bytes{};
   const std::size_t size = file.read_at(0, bytes);
-  const auto end = bytes.begin() + kGenerationAt;
+  const auto generation = bytes.begin() + kGenerationAt;
   return size <= kSidecarSize &&
-         std::find_if(bytes.begin(), end, [](auto byte) { return byte != 0; }) == end;
+         std::find_if(bytes.begin(), generation, [](auto byte) { return byte != 0; }) == generation;
 }
 
 using Deadline = std::chrono::steady_clock::time_point;

@@ -3,14 +3,14 @@
 namespace bloscfs::fs {
 namespace {
 
-thread_local std::optional<uid_t> current_user;
+thread_local std::optional<uid_t> user_of_thread;
 
 }  // namespace
 
-RequestUser::RequestUser(uid_t user) : before_(current_user) { current_user = user; }
+RequestUser::RequestUser(uid_t user) : before_(user_of_thread) { user_of_thread = user; }
 
-RequestUser::~RequestUser() { current_user = before_; }
+RequestUser::~RequestUser() { user_of_thread = before_; }
 
-std::optional<uid_t> RequestUser::current() { return current_user; }
+std::optional<uid_t> RequestUser::current() { return user_of_thread; }
 
 }  // namespace bloscfs::fs
