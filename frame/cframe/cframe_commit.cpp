@@ -198,7 +198,6 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
     return gone;
   }
   edit.for_each_superseded(decoder_, [&](std::int64_t number, std::int64_t entry) {
-    if (entry < 0) return;
     try {
       const ChunkPlace place = base.place_of(entry, number);
       const auto size = static_cast<std::uint64_t>(base.read_header(place).cbytes);

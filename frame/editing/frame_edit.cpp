@@ -90,11 +90,11 @@ std::int64_t special_entry(SpecialValue value) {
   }
 }
 
-std::int64_t EntryReader::operator[](std::int64_t number) {
+std::span<const std::int64_t> EntryReader::from(std::int64_t number) {
   const std::int64_t first = page_.first;
   if (number < first || number >= first + std::ssize(page_.entries))
     page_ = table_->read_page(table_->page_of(number), decoder_);
-  return page_.entries[static_cast<std::size_t>(number - page_.first)];
+  return std::span(page_.entries).subspan(static_cast<std::size_t>(number - page_.first));
 }
 
 FrameEdit::FrameEdit(std::shared_ptr<const FrameSnapshot> base)

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,7 +70,8 @@ class FrameEdit {
   std::int64_t kept() const { return kept_; }
   /// Decoded size that the rules ask for; of the base's chunks in variable-size frames.
   std::int32_t chunk_nbytes(std::int64_t number, codec::BlockDecoder& decoder) const;
-  /// Calls visit(number, entry) for every entry of the base's index that the edit does away with.
+  /// Calls visit(number, entry) for every stored chunk of the base that the edit does away with:
+  /// of special ones there is nothing but the entry, and a header may promise many millions.
   template <typename Visit>
   void for_each_superseded(codec::BlockDecoder& decoder, const Visit& visit) const;
 
@@ -120,7 +122,9 @@ class EntryReader {
  public:
   EntryReader(const FrameSnapshot& snapshot, codec::BlockDecoder& decoder)
       : table_(snapshot.index()), decoder_(decoder) {}
-  std::int64_t operator[](std::int64_t number);
+  std::int64_t operator[](std::int64_t number) { return from(number).front(); }
+  /// From that one to the last of its page; valid until the next call.
+  std::span<const std::int64_t> from(std::int64_t number);
 
  private:
   std::shared_ptr<const PagedTable> table_;
@@ -131,11 +135,15 @@ class EntryReader {
 template <typename Visit>
 void FrameEdit::for_each_superseded(codec::BlockDecoder& decoder, const Visit& visit) const {
   if (!base_ || base_->info().nchunks == 0) return;
+  if (const auto only = base_->index()->uniform_entry(); only && *only < 0) return;
   EntryReader entries(*base_, decoder);
+  const auto visit_stored = [&](std::int64_t number, std::int64_t entry) {
+    if (entry >= 0) visit(number, entry);
+  };
   for (auto i = chunks_.begin(); i != chunks_.end() && i->first < kept_; ++i)
-    visit(i->first, entries[i->first]);
-  for (std::int64_t number = kept_; number < base_->info().nchunks; ++number)
-    visit(number, entries[number]);
+    visit_stored(i->first, entries[i->first]);
+  for (std::int64_t number = kept_; number < base_->info().nchunks;)
+    for (const std::int64_t entry : entries.from(number)) visit_stored(number++, entry);
 }
 
 }  // namespace bloscfs::frame

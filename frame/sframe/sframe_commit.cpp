@@ -130,7 +130,6 @@ std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {
   superseded_.clear();
   std::int64_t size = 0;
   edit.for_each_superseded(decoder_, [&](std::int64_t number, std::int64_t entry) {
-    if (entry < 0) return;
     try {
       const ChunkPlace place = edit.base()->place_of(entry, number);
       superseded_.push_back(static_cast<std::uint32_t>(place.stored_offset));

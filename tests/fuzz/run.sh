@@ -64,7 +64,7 @@ run_target() {
     cp "$file" "$place/seeds/$((number += 1))"
   done < <(seeds "$name")
   echo "$name: $share s from $number seeds" >"$place/report"
-  TMPDIR=$place_for_files "$build/$name" -max_total_time="$share" -timeout=10 -rss_limit_mb=1024 -verbosity=0 \
+  TMPDIR=$place_for_files "$build/$name" -max_total_time="$share" -timeout=30 -rss_limit_mb=1024 -verbosity=0 \
     -print_final_stats=1 $(options "$name") "$place/new" "$place/seeds" >"$place/log" 2>&1 || {
     touch "$place/failed"
     echo "$name failed:"
