@@ -121,6 +121,7 @@ NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::stri
   Dropped dropped;
   const Node::Name seen{&parent, name};
   if (node.name == seen) return dropped;
+  const bool keeps_front = node.rare().wanted_name.has_value();
   parent.children++;
   std::vector<Node::Name> outdated;
   if (S_ISDIR(node.type)) {
@@ -134,9 +135,9 @@ NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::stri
       outdated.push_back(std::move(*leaving));
       others.erase(leaving);
     }
-    others.push_back(std::move(node.name));
+    others.push_back(keeps_front ? seen : std::move(node.name));
   }
-  node.name = seen;
+  if (!keeps_front) node.name = seen;
   for (const Node::Name& old : outdated) leave(old.parent, dropped);
   return dropped;
 }

@@ -115,8 +115,9 @@ class NodeTable {
   /// Its object is going away: the node stands for it no more.
   void retire(Node& node);
 
-  /// Adds a name, or brings it to the front; directories have only one. Returns what lost its last
-  /// user by that.
+  /// Adds a name, or brings it to the front; directories have only one. The front name of a node
+  /// that waits for its name is its temporary's, whatever else leads to that. Returns what lost its
+  /// last user by that.
   [[nodiscard]] Dropped add_name(Node& node, Node& parent, const std::string& name);
   [[nodiscard]] Dropped remove_name(Node& node, const Node& parent, const std::string& name);
   /// Path below SOURCE by the name that was seen last.

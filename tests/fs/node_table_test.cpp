@@ -51,6 +51,25 @@ BOOST_AUTO_TEST_CASE(newer_node_stands_for_the_object) {
   BOOST_TEST(table.current({1, 3}) == &recent);
 }
 
+// Whoever may write to SOURCE can link a temporary.
+BOOST_AUTO_TEST_CASE(waiting_node_stays_where_its_temporary_is) {
+  NodeTable table;
+  Node& root = table.node(kRootId);
+  Node& directory = table.add(root, "d", {1, 1});
+  directory.type = S_IFDIR;
+  Node& node = table.add(directory, "temporary", {1, 2});
+  table.set_pending(node, "wanted");
+  for (int i = 0; i < 2; i++) BOOST_TEST(table.add_name(node, root, "link").empty());
+  BOOST_TEST((paths_of(table, node) == Paths{"d/temporary", "link"}));
+  BOOST_TEST(table.pending(directory.id, "wanted") == &node);
+  BOOST_TEST(table.clear_pending(node).empty());
+  BOOST_TEST(table.pending_in(directory.id).empty());
+  BOOST_TEST(table.pending(directory.id, "wanted") == nullptr);
+  BOOST_TEST(root.children == 2u);
+  BOOST_TEST(table.add_name(node, root, "link").empty());
+  BOOST_TEST((paths_of(table, node) == Paths{"link", "d/temporary"}));
+}
+
 BOOST_AUTO_TEST_CASE(names_of_a_hard_link_are_told_the_last_one_first) {
   NodeTable table;
   Node& root = table.node(kRootId);

@@ -102,6 +102,23 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(file_that_takes_a_temporarys_name_is_left_alone, B
   own.check_untouched();
 }
 
+/// A temporary that has another name is nothing that the mount stumbles over.
+BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_AUTO_TEST_CASE_TEMPLATE(link_to_a_temporary_leads_to_the_waiting_file, By, Mounters) {
+  Shared shared(By::user());
+  give(shared.source / "p", shared.mounter == 0 ? kStranger : shared.mounter, 0777);
+  make_directory(shared.source / "p/q", shared.mounter == 0 ? kStranger : shared.mounter, 0777);
+  const std::string link = "ln $S/.bloscfs-*.tmp $S/q/link";
+  const uid_t linker = shared.mounter == 0 ? kStranger : shared.mounter;
+  const auto result = shared.run_user(
+      linker, "p",
+      "exec 3>f; echo mine >&3; " + link + "; stat q/link; sync f; ls -la . q; mv f g");
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_CHECK(read_file(shared.mounted() / "p/g") == bytes_of("mine\n"));
+  BOOST_TEST(shared.mount->unmount().ok(), shared.mount->log());
+  BOOST_CHECK(stored_contents(shared.source / "p/g.b2frame") == bytes_of("mine\n"));
+}
+
 /// What stays of a directory that is gone is put where its writer could put it, or has no name
 /// until the administrator gives it one.
 BOOST_TEST_DECORATOR(*precondition(needs_mounter))
