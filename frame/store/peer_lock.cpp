@@ -117,8 +117,8 @@ bool PeerLock::try_acquire() {
 void PeerLock::acquire() {
   std::unique_lock guard(mutex_);
   if (try_acquire()) return;
-  const CountedPatience waiting;
-  const Deadline deadline = LockPatience::end_of(waiting.time());
+  const CountedPatience counted;
+  const Deadline deadline = LockPatience::end_of(counted.time());
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
     if (LockPatience::Clock::now() >= deadline) throw LockedByOthers(kLockName);
     changed_.wait_for(guard, pause);
