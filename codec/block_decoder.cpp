@@ -111,8 +111,8 @@ void BlockDecoder::State::decompress(const Job& job, Bytes stream, MutableBytes 
   }
 }
 
-/// Chunk format, section 4.1. Returns where the stream's contents are: in `out`, or, if they are
-/// not compressed, among the stored bytes.
+/// codec/formats/chunk.md, "Streams". Returns where the stream's contents are: in `out`, or, if
+/// they are not compressed, among the stored bytes.
 Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size <= 0) {
@@ -131,7 +131,7 @@ Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   return out;
 }
 
-/// Chunk format, section 6.
+/// codec/formats/chunk.md, "VL blocks".
 void BlockDecoder::State::decode_vl_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size < 0 || static_cast<std::size_t>(size) != out.size()) {

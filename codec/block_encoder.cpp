@@ -20,7 +20,7 @@ constexpr std::size_t kSizeField = 4;
 constexpr std::uint8_t kRunToken = 0x01;
 constexpr std::size_t kMinCompressible = 16;
 
-/// Chunk format, section 4.1: the byte as a size, and a token unless it is zero.
+/// codec/formats/chunk.md, "Streams": the byte as a size, and a token unless it is zero.
 std::size_t write_run(std::uint8_t byte, MutableBytes out) {
   const std::size_t size = byte == 0 ? kSizeField : kSizeField + 1;
   if (out.size() < size) return 0;

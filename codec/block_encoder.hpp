@@ -1,6 +1,6 @@
 #pragma once
-// Encodes one block to its stored bytes: filters, then streams (chunk format, section 4).
-// Owns codec contexts and scratch memory: one encoder per thread at a time.
+// Encodes one block to its stored bytes: filters, then streams (codec/formats/chunk.md, "Blocks and
+// streams"). Owns codec contexts and scratch memory: one encoder per thread at a time.
 
 #include <array>
 #include <cstddef>

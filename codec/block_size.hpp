@@ -8,10 +8,11 @@
 namespace bloscfs::codec {
 
 /// Bytes of a block in chunks of `nbytes`: what the settings ask for, or by codec and level
-/// (codecs.md, section 6); 1..nbytes and whole items where that is possible, 1 when nbytes is 0.
+/// (codec/formats/codecs.md, "Block sizes"); 1..nbytes and whole items where that is possible, 1
+/// when nbytes is 0.
 std::int32_t choose_blocksize(const EncodeSettings& settings, std::int32_t nbytes);
 
-/// Whether full blocks of that size are split (chunk format, section 4.2).
+/// Whether full blocks of that size are split (codec/formats/chunk.md, "Blocks and streams").
 bool splits_blocks(const EncodeSettings& settings, std::int32_t blocksize);
 
 }  // namespace bloscfs::codec

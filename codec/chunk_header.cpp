@@ -9,7 +9,7 @@
 namespace bloscfs::codec {
 namespace {
 
-// Stream format numbers of the flags byte, codecs.md.
+// Stream format numbers of the flags byte: codec/formats/codecs.md, "Formats".
 constexpr int kFormatLz4 = 1;
 constexpr int kFormatSnappy = 2;
 constexpr int kFormatZlib = 3;
@@ -47,7 +47,7 @@ void parse_short(const RawChunkHeader& raw, std::uint64_t available, ChunkHeader
   if (h.typesize == 0) bad("typesize 0");
 }
 
-/// Blosc1 names its one or two filters in the flags (section 1.2).
+/// Blosc1 names its one or two filters in the flags.
 void deduce_filters(std::uint8_t flags, ChunkHeader& h) {
   if ((flags & kFlagShuffle) != 0 && h.typesize > 1) h.filters[5].id = FilterId::shuffle;
   if ((flags & kFlagBitshuffle) != 0) h.filters[5].id = FilterId::bitshuffle;
@@ -119,7 +119,7 @@ void check_special(ChunkHeader& h) {
   if (h.nbytes % unit != 0) bad(shape + " of items of " + std::to_string(unit));
 }
 
-/// Sets blocksize and block_count (sections 1.5 and 4).
+/// Sets blocksize and block_count (codec/formats/chunk.md, "Blocks and streams").
 void settle_blocks(ChunkHeader& h) {
   if (h.vl_blocks) {
     if (h.is_special() || h.memcpyed || h.nbytes == 0) bad("VL blocks in a chunk that has none");

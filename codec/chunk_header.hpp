@@ -1,5 +1,5 @@
 #pragma once
-// A chunk's header as a value that cannot be wrong (formats: chunk header, special chunks).
+// A chunk's header as a value that cannot be wrong (codec/formats/chunk.md, "Header").
 
 #include <array>
 #include <cstdint>
@@ -34,7 +34,8 @@ struct ChunkHeader {
   bool has_block_starts() const { return !memcpyed && !is_special() && nbytes > 0; }
   bool has_filter(FilterId id) const;
   bool is_filtered() const { return filters != std::array<FilterStep, kFilterSlots>{}; }
-  /// Streams that a block of `block_size` decoded bytes is stored in (chunk format, section 4).
+  /// Streams that a block of `block_size` decoded bytes is stored in (codec/formats/chunk.md,
+  /// "Blocks and streams").
   std::int32_t stream_count(std::int64_t block_size) const;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 // Puts the parts of a chunk where they belong: header, block starts, dictionary, blocks in order
-// (chunk format, section 2).
+// (codec/formats/chunk.md, "Layout").
 
 #include <cstdint>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Dictionaries that the streams of one chunk share (chunk format, section 5).
+// Dictionaries that the streams of one chunk share (codec/formats/chunk.md, "Dictionaries").
 
 #include <cstdint>
 #include <vector>

@@ -39,8 +39,8 @@ bool takes_dictionary(CodecId id) {
   return id == CodecId::lz4 || id == CodecId::lz4hc || id == CodecId::zstd;
 }
 
-/// Blosc1 knows one of the shuffles, by item size. Its flags have a bit for delta, too (chunk
-/// format, section 1.2), but C-Blosc 1.21 refuses it.
+/// Blosc1 knows one of the shuffles, by item size. Its flags have a bit for delta, too, but C-Blosc
+/// 1.21 refuses it.
 bool fits_blosc1(const EncodeSettings& settings) {
   int active = 0;
   for (const FilterStep& step : settings.filters) {

@@ -13,7 +13,7 @@ namespace bloscfs::codec {
 enum class SplitMode : std::uint8_t {
   always = 1,
   never = 2,
-  automatic = 3,           ///< the rule of the chunk format, section 4.2
+  automatic = 3,           ///< by codec/formats/chunk.md, "Blocks and streams"
   forward_compatible = 4,  ///< the same rule under its other name
 };
 
@@ -35,7 +35,8 @@ struct EncodeSettings {
 void check_settings(const EncodeSettings& settings);
 
 /// The header of a chunk of `nbytes`, all but its stored size. Filters whose last bytes C-Blosc2
-/// loses where nbytes or blocks are no whole items (filters.md, sections 4 and 6) are left out.
+/// loses where nbytes or blocks are no whole items (codec/formats/filters.md, "Delta") are left
+/// out.
 ChunkHeader plan_chunk(const EncodeSettings& settings, std::int32_t nbytes);
 
 }  // namespace bloscfs::codec

@@ -1,5 +1,6 @@
 #pragma once
-// Contents of special-value chunks: a short pattern, repeated (chunk format, section 3).
+// Contents of special-value chunks: a short pattern, repeated (codec/formats/chunk.md, "Special
+// values").
 
 #include <cstdint>
 

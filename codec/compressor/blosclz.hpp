@@ -1,5 +1,5 @@
 #pragma once
-// BloscLZ (codecs.md, section 1).
+// BloscLZ (codec/formats/codecs.md, "BloscLZ").
 
 #include "codec/compressor/compressor.hpp"
 

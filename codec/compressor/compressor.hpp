@@ -1,5 +1,5 @@
 #pragma once
-// One interface for the stream formats of codecs.md, found by codec id.
+// One interface for the stream formats (codec/formats/codecs.md), found by codec id.
 
 #include <cstddef>
 #include <memory>

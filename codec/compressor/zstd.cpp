@@ -48,7 +48,7 @@ class ZstdDecompressor final : public Decompressor {
   std::vector<std::uint8_t> source_;  ///< of digested_
 };
 
-/// Levels of the library by those of Blosc (codecs.md, section 4).
+/// Levels of the library by those of Blosc (codec/formats/codecs.md, "Levels").
 constexpr int kLevels[] = {0, 1, 3, 5, 7, 9, 11, 13, 15, 22};
 
 /// From this version on a context salts its hashes with how often it was used, so that only the

@@ -1,5 +1,6 @@
 #pragma once
-// Bitshuffle: bit k of byte j of every element goes to bit row 8*j+k (filters.md, section 3).
+// Bitshuffle: bit k of byte j of every element goes to bit row 8*j+k (codec/formats/filters.md,
+// "Bitshuffle").
 
 #include <cstddef>
 

@@ -1,5 +1,6 @@
 #pragma once
-// Bytedelta: differences of neighbouring bytes within each byte stream (filters.md, section 6).
+// Bytedelta: differences of neighbouring bytes within each byte stream (codec/formats/filters.md,
+// "Bytedelta").
 
 #include <cstddef>
 

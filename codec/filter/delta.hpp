@@ -1,6 +1,6 @@
 #pragma once
-// Delta: XOR with the element before, or with the chunk's first block (filters.md, section 4).
-// `typesize` decides the word; bytes behind the last whole word are kept.
+// Delta: XOR with the element before, or with the chunk's first block (codec/formats/filters.md,
+// "Delta"). `typesize` decides the word; bytes behind the last whole word are kept.
 
 #include <cstddef>
 

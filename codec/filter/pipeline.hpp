@@ -1,5 +1,5 @@
 #pragma once
-// Order of the filters of a block, applying and undoing them (filters.md, sections 1 and 8).
+// Order of the filters of a block, applying and undoing them (codec/formats/filters.md).
 
 #include <cstddef>
 #include <cstdint>

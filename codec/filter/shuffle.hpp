@@ -1,5 +1,5 @@
 #pragma once
-// Shuffle: byte j of every element goes to stream j (filters.md, section 2).
+// Shuffle: byte j of every element goes to stream j (codec/formats/filters.md, "Shuffle").
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 #pragma once
-// Truncation: low bits of every element become zero (filters.md, sections 5 and 7). Nothing to
-// undo.
+// Truncation: low bits of every element become zero (codec/formats/filters.md, "Truncate precision"
+// and "Int_trunc"). Nothing to undo.
 
 #include <cstddef>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
-// Turns an array in C order into the contents of its chunks: padded, and blocked (b2nd format,
-// section 2). The counterpart of ArrayGeometry for whole chunks. Pure.
+// Turns an array in C order into the contents of its chunks: padded, and blocked
+// (frame/formats/b2nd.md, "Geometry"). The counterpart of ArrayGeometry for whole chunks. Pure.
 
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
 // Where the elements of an array lie in the chunks and blocks that it is stored in
-// (formats/b2nd.md 2). Pure.
+// (frame/formats/b2nd.md, "Geometry"). Pure.
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 #pragma once
-// Bloscpack files (.blp) of format versions 1 to 3 as snapshots (formats: Bloscpack).
+// Bloscpack files (.blp) of format versions 1 to 3 as snapshots (frame/formats/bloscpack.md).
 
 #include <memory>
 

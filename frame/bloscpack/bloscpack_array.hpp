@@ -1,5 +1,6 @@
 #pragma once
-// The JSON text with which Bloscpack describes a NumPy array (formats: Bloscpack, section 3).
+// The JSON text with which Bloscpack describes a NumPy array (frame/formats/bloscpack.md,
+// "Metadata").
 
 #include <cstdint>
 #include <optional>

@@ -1,5 +1,5 @@
 #pragma once
-// On-disk bytes of Bloscpack files (formats: Bloscpack).
+// On-disk bytes of Bloscpack files (frame/formats/bloscpack.md).
 
 #include <cstdint>
 

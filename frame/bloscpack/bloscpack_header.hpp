@@ -1,5 +1,5 @@
 #pragma once
-// A Bloscpack file's header as a value that cannot be wrong (formats: Bloscpack, sections 1, 7).
+// A Bloscpack file's header as a value that cannot be wrong (frame/formats/bloscpack.md, "Header").
 
 #include <cstdint>
 

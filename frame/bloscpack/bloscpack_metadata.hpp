@@ -1,5 +1,5 @@
 #pragma once
-// The metadata section of a Bloscpack file (formats: Bloscpack, section 3).
+// The metadata section of a Bloscpack file (frame/formats/bloscpack.md, "Metadata").
 
 #include <cstdint>
 #include <optional>

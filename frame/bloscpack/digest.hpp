@@ -1,5 +1,5 @@
 #pragma once
-// The digests of Bloscpack files, computed piece by piece (formats: Bloscpack, section 2).
+// The digests of Bloscpack files, computed piece by piece (frame/formats/bloscpack.md, "Digests").
 
 #include <cstdint>
 #include <memory>

@@ -1,5 +1,5 @@
 #pragma once
-// Contiguous frames: everything in one file, or in a part of one (formats/cframe.md).
+// Contiguous frames: everything in one file, or in a part of one (frame/formats/cframe.md).
 
 #include <memory>
 

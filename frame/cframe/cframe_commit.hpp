@@ -1,6 +1,7 @@
 #pragma once
 // Commits to a contiguous frame: new bytes go where no state reaches, then the header is switched
-// (formats/cframe.md 7); or, where that is not possible, a new file takes the old one's name.
+// (frame/formats/cframe.md, "Commit"); or, where that is not possible, a new file takes the old
+// one's name.
 
 #include <memory>
 #include <vector>

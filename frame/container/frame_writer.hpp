@@ -19,7 +19,7 @@ namespace bloscfs::frame {
 
 struct WriterSettings {
   /// Makes the lock sidecar of other Blosc2 programs where there is none. One that is there is
-  /// always obeyed (formats/sframe.md 3).
+  /// always obeyed (frame/formats/sidecars.md, "Sidecar").
   bool locking = false;
   /// How long superseded space waits for readers in other processes, unless it is known that there
   /// are none.

@@ -20,7 +20,7 @@ std::vector<std::uint8_t> write_header_after(const FrameEdit& edit, const FrameI
 
 /// Writes the trailer of a frame without contents behind a header of `header_len` bytes, where
 /// readers look for it, and again at the end where that is needed to get a new length
-/// (formats/cframe.md 3). Returns the frame's length.
+/// (frame/formats/cframe.md, "Trailer"). Returns the frame's length.
 std::uint64_t write_empty_trailer(FrameTail& tail, StoreFile& file, std::uint64_t header_len,
                                   const FrameLengths& lengths);
 

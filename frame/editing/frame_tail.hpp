@@ -1,6 +1,6 @@
 #pragma once
 // What stands behind a frame's chunks: the index chunk and the trailer, of a state to be written
-// (formats/cframe.md 3 and 4).
+// (frame/formats/cframe.md, "Index" and "Trailer").
 
 #include <cstdint>
 #include <memory>

@@ -20,7 +20,7 @@ using codec::SpecialValue;
   throw std::system_error(EINVAL, std::generic_category(), what);
 }
 
-/// Checks that a chunk may stand in a frame (formats/cframe.md 4.2 and 4.3).
+/// Checks that a chunk may stand in a frame (frame/formats/cframe.md, "Chunks in a frame").
 codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
   const codec::ChunkHeader header =
       codec::parse_chunk_header(stored.first(std::min(stored.size(), codec::kChunkHeaderBytes)),

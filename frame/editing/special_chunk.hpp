@@ -1,6 +1,6 @@
 #pragma once
 // Chunks of special values with stored bytes, for where a frame's index cannot hold the value
-// alone (formats/cframe.md 4.2).
+// alone (frame/formats/cframe.md, "Chunks in a frame").
 
 #include <cstdint>
 #include <vector>

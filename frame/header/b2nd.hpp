@@ -9,7 +9,7 @@
 
 namespace bloscfs::frame {
 
-/// What the metalayer can describe (formats/b2nd.md).
+/// What the metalayer can describe (frame/formats/b2nd.md).
 inline constexpr std::size_t kMaxB2ndDimensions = 16;
 /// What every C-Blosc2 opens; new arrays have no more.
 inline constexpr std::size_t kMaxPortableDimensions = 8;
@@ -29,7 +29,7 @@ struct ArraySizes {
 /// Throws Error, naming the field, for shapes that contradict each other or are too large.
 ArraySizes array_sizes(const ArrayInfo& array, std::int32_t typesize);
 
-/// The b2nd metalayer of an array (formats/b2nd.md 1).
+/// The b2nd metalayer of an array (frame/formats/b2nd.md, "Metalayer").
 std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array);
 
 }  // namespace bloscfs::frame

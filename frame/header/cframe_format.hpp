@@ -1,6 +1,6 @@
 #pragma once
-// On-disk bytes of a Blosc2 frame (formats/cframe.md 1 to 4). The header is msgpack, but its
-// fields lie at fixed positions; all integers are big-endian.
+// On-disk bytes of a Blosc2 frame (frame/formats/cframe.md). The header is msgpack, but its fields
+// lie at fixed positions; all integers are big-endian.
 
 #include <cstddef>
 #include <cstdint>

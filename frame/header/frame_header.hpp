@@ -22,7 +22,7 @@ bool has_frame_magic(codec::Bytes first_bytes);
 
 /// Parses the header's first bytes (sizeof(RawFrameHeader), or all of a shorter file).
 /// Throws Error: malformed, naming the field, or unsupported for a future version.
-/// Checks: formats/cframe.md 8, points 1 and 2.
+/// Checks all that frame/formats/cframe.md, "Header", says of single fields.
 FrameHeader parse_frame_header(codec::Bytes first_bytes);
 
 /// Number of chunks of a fixed-size frame.

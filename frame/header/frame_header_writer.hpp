@@ -1,5 +1,5 @@
 #pragma once
-// Writes frame headers: the counterpart of frame_header (formats/cframe.md 1 and 2).
+// Writes frame headers: the counterpart of frame_header (frame/formats/cframe.md, "Header").
 
 #include <cstdint>
 #include <string>
@@ -21,7 +21,7 @@ std::vector<std::uint8_t> serialize_frame_header(const FrameInfo& info,
 void update_frame_header(codec::MutableBytes header, const FrameInfo& info, bool has_vlmetalayers);
 
 /// Brings the shape up to date in the b2nd metalayer that starts at `content_at` of the header
-/// (formats/b2nd.md 1). The number of dimensions stays.
+/// (frame/formats/b2nd.md, "Metalayer"). The number of dimensions stays.
 void update_shape(codec::MutableBytes header, std::size_t content_at,
                   const std::vector<std::int64_t>& shape);
 

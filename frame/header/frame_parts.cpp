@@ -25,7 +25,7 @@ void load_end(WindowReader& reader, std::uint64_t frame_len) {
 }
 
 /// A frame without contents has its trailer right behind the header, wherever it ends: that is
-/// where other readers look (formats/cframe.md 3).
+/// where other readers look (frame/formats/cframe.md, "Trailer").
 std::int64_t trailer_start(const FrameInfo& info, bool early) {
   const std::int64_t start =
       info.nbytes == 0 && !early ? info.header_len : info.frame_len - info.trailer_len;

@@ -24,8 +24,9 @@ struct FrameParts {
 inline constexpr std::size_t kHeaderBytesKept = 4096;
 
 /// Reads the frame that starts at `frame_offset` of a file of `file_size` bytes. `frame_type` is
-/// what its header must say (0 contiguous, 1 sparse). Throws Error unless formats/cframe.md 8,
-/// points 1 to 3 and the positions of point 4 hold, and any b2nd metalayer fits the frame.
+/// what its header must say (0 contiguous, 1 sparse). Throws Error unless header, metalayer maps
+/// and trailer are as frame/formats/cframe.md has them, there is a place for the index, and any
+/// b2nd metalayer fits the frame.
 FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
                             std::int64_t file_size, std::uint8_t frame_type);
 

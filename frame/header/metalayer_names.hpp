@@ -1,5 +1,6 @@
 #pragma once
-// Metalayers whose names mean something to this program, or to python-blosc2 (formats/stores.md 5).
+// Metalayers whose names mean something to this program, or to python-blosc2
+// (frame/formats/metalayers.md, "Names").
 
 #include <string_view>
 

@@ -1,6 +1,6 @@
 #pragma once
 // Writes the msgpack maps that name metalayers, and the trailer around the second of them
-// (formats/cframe.md 2 and 3): the counterpart of metalayers.
+// (frame/formats/metalayers.md, "The map"): the counterpart of metalayers.
 
 #include <array>
 #include <cstdint>

@@ -1,5 +1,6 @@
 #pragma once
-// The msgpack maps that name metalayers, in the header and in the trailer (formats/cframe.md 2).
+// The msgpack maps that name metalayers, in the header and in the trailer
+// (frame/formats/metalayers.md, "The map").
 
 #include <cstdint>
 #include <vector>

@@ -1,5 +1,5 @@
 #pragma once
-// Names inside a sparse frame's directory (formats/sframe.md 1 and 3).
+// Names inside a sparse frame's directory (frame/formats/sframe.md, "Files").
 
 #include <cstdint>
 #include <optional>

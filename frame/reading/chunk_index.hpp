@@ -1,6 +1,6 @@
 #pragma once
 // Index entries as places of chunks, for fixed-size and variable-size frames
-// (formats/cframe.md 4.1).
+// (frame/formats/cframe.md, "Index").
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 // Where the chunks of a variable-size frame begin: checkpoints from one pass over their headers
-// (formats/cframe.md 9).
+// (frame/formats/cframe.md, "Variable-size frames").
 
 #include <cstdint>
 #include <functional>

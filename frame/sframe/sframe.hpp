@@ -1,5 +1,5 @@
 #pragma once
-// Sparse frames: a directory with one file per chunk (formats/sframe.md).
+// Sparse frames: a directory with one file per chunk (frame/formats/sframe.md).
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #pragma once
 // Commits to a sparse frame: chunks in new files, then a new chunks.b2frame takes the old one's
-// name (formats/sframe.md 2).
+// name (frame/formats/sframe.md, "Commit").
 
 #include <map>
 #include <memory>

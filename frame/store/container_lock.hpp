@@ -11,7 +11,7 @@ namespace bloscfs::frame {
 
 struct ContainerLock {
   std::shared_ptr<void> file;  ///< keeps out the other programs of this project; null: cannot
-  PeerLock::Exclusive peers;   ///< keeps out those that use the sidecar (formats/sframe.md 3)
+  PeerLock::Exclusive peers;   ///< keeps out those that use the sidecar
 };
 
 /// Locks the container whose header is in `file`, and its sidecar where there is one. `create`:

@@ -1,6 +1,6 @@
 #pragma once
 // The .b2lock sidecar that other Blosc2 programs lock and count changes in
-// (formats/sframe.md 3).
+// (frame/formats/sidecars.md, "Sidecar").
 
 #include <condition_variable>
 #include <cstdint>

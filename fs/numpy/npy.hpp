@@ -45,7 +45,7 @@ std::optional<std::size_t> npy_header_size(codec::Bytes prefix);
 /// malformed, or unsupported for item types that parse_numpy_dtype() does not take.
 NpyHeader parse_npy_header(codec::Bytes file);
 
-/// Decides whether a container is shown as a NPY file (design: Views): then its header, else
+/// Decides whether a container is shown as a NPY file: then its header, else
 /// nullopt. The array's elements follow it, in Fortran order where it says so.
 std::optional<std::vector<std::uint8_t>> npy_view(const frame::FrameInfo& info);
 

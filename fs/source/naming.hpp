@@ -1,5 +1,5 @@
 #pragma once
-// Which name a source entry is shown under (design: Names). Pure: entries come in as values.
+// Which name a source entry is shown under. Pure: entries come in as values.
 
 #include <cstdint>
 #include <functional>

@@ -17,7 +17,7 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr const char* kLockSuffix = ".b2lock";
-/// A lock sidecar holds no more (formats/sframe.md 3).
+/// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
 constexpr off_t kMaxSidecar = 16;
 
 bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; }

@@ -1,5 +1,5 @@
 #pragma once
-// The extended attributes that a container gives (design: Extended attributes): what its header
+// The extended attributes that a container gives: what its header
 // says (user.blosc2.NAME, computed), its metalayers (user.blosc2.meta.NAME, .vlmeta.NAME), and
 // those of variable length as JSON (user.blosc2.json.NAME).
 //

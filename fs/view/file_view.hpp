@@ -25,7 +25,7 @@ struct ViewShape {
   std::int64_t file_size() const { return static_cast<std::int64_t>(header.size()) + content_size; }
 };
 
-/// Decides how a container is shown (design: Views). `raw` turns NPY views off.
+/// Decides how a container is shown. `raw` turns NPY views off.
 ViewShape view_shape(const frame::FrameInfo& info, bool raw);
 
 /// Thread-safe; errors as FrameReader's. What would read as zeros because its contents are not

@@ -1,4 +1,5 @@
-// ArrayGeometry against the plain definition of where each item lies (formats/b2nd.md 2).
+// ArrayGeometry against the plain definition of where each item lies (frame/formats/b2nd.md,
+// "Geometry").
 
 #include "frame/array/array_geometry.hpp"
 

@@ -47,7 +47,7 @@ struct Layer {
   }
 };
 
-/// The frame of the sample in formats/b2nd.md 2.
+/// The frame of the sample in frame/formats/b2nd.md, "Geometry".
 FrameInfo sample_frame() {
   FrameInfo info;
   info.typesize = 4;

@@ -19,7 +19,7 @@ using namespace bloscfs::frame::test;
 BOOST_AUTO_TEST_SUITE(serialization)
 
 BOOST_AUTO_TEST_CASE(writes_the_metalayer_section_of_the_description) {
-  // formats/cframe.md 2: m1 and metalayer_two.
+  // frame/formats/metalayers.md, "The map": m1 and metalayer_two.
   FrameInfo info;
   info.codec = codec::CodecId::lz4;
   info.splitmode = 4;
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(writes_headers_that_parse_to_the_same_values) {
 }
 
 BOOST_AUTO_TEST_CASE(writes_the_b2nd_metalayer_of_the_description) {
-  // formats/b2nd.md 1: int32 10x7 in chunks of 4x5 and blocks of 3x2.
+  // frame/formats/b2nd.md, "Metalayer": int32 10x7 in chunks of 4x5 and blocks of 3x2.
   ArrayInfo array;
   array.shape = {10, 7};
   array.chunkshape = {4, 5};

@@ -59,7 +59,7 @@ ByteVector encode_stream(const std::uint8_t* block, std::size_t size, Stored how
   return stream;
 }
 
-/// formats: section "Metalayers"; offsets count from `base` bytes before the result.
+/// frame/formats/metalayers.md, "The map"; offsets count from `base` bytes before the result.
 ByteVector encode_metalayers(const Metalayers& layers, std::size_t base) {
   std::size_t names = 0;
   for (const auto& layer : layers) names += 1 + layer.first.size() + 5;

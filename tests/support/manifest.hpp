@@ -1,5 +1,5 @@
 #pragma once
-// The reference files with what they must show (the manifest's README says what its fields mean).
+// The reference files, and what they must show, as their manifests say.
 
 #include <string>
 #include <vector>

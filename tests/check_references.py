@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""Checks that each document that is named somewhere exists, and has the sections that are quoted from it.
+
+Documents are named by their path from the root, in other documents also from their own folder, and sections follow in
+quotes: frame/formats/cframe.md, "Index" and "Trailer".
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# Documents that the programs write.
+WRITTEN = {"results.md"}
+
+NOT_TEXT = {".bin", ".blp", ".b2frame", ".b2nd", ".cdata", ".chunk", ".json", ".svg"}
+
+LEADER = re.compile(r"\n[ \t]*(?:///?<?|#)?[ \t]*")  # of a comment's next line
+TITLES = r'"[^"]+"(?:(?:,| and|, and) "[^"]+")*'
+NAMED = re.compile(r'(?<![\w./-])([\w./-]+\.md)\b[`)]?(?:, (' + TITLES + "))?")
+
+
+def texts(root):
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+                            cwd=root, check=True, capture_output=True, text=True).stdout.splitlines()
+    for name in (root / n for n in listed):
+        if name.is_file() and name.suffix not in NOT_TEXT:
+            try:
+                yield name, name.read_text()
+            except UnicodeDecodeError:
+                pass
+
+
+def titles(document):
+    return {match[1] for match in re.finditer(r"^#+ (.*?) *$", document.read_text(), re.MULTILINE)}
+
+
+def problems(root):
+    for name, text in texts(root):
+        for match in NAMED.finditer(LEADER.sub(" ", text)):
+            if match[1] in WRITTEN:
+                continue
+            places = [root / match[1]] + ([name.parent / match[1]] if name.suffix == ".md" else [])
+            document = next((place for place in places if place.is_file()), None)
+            if document is None:
+                yield f"{name.relative_to(root)}: there is no {match[1]}"
+                continue
+            for title in re.findall(r'"([^"]+)"', match[2] or ""):
+                if title not in titles(document):
+                    yield f'{name.relative_to(root)}: {match[1]} has no section "{title}"'
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(problems(Path(__file__).resolve().parent.parent)) or 0)
