@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <system_error>
+#include <thread>
 
 #include <fmt/core.h>
 
@@ -14,7 +16,8 @@ namespace {
 
 using codec::throw_malformed;
 
-constexpr int kOpenAttempts = 4;
+/// A few at once, then with pauses of 1, 2, 4... ms: writing a state takes longer than reading it.
+constexpr int kOpenAttempts = 10, kAttemptsAtOnce = 4;
 /// Most bytes that are read on a guess of how many blocks a chunk has.
 constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
 /// What a page of checksums may take: there is no one to ask for a budget.
@@ -91,6 +94,8 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offse
       if (last || source.stamp() == stamp) throw;
     }
     if (last) throw std::system_error(EIO, std::generic_category(), "frame changes while opening");
+    if (attempt >= kAttemptsAtOnce)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1 << (attempt - kAttemptsAtOnce)));
   }
 }
 

@@ -135,7 +135,10 @@ NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::stri
       outdated.push_back(std::move(*leaving));
       others.erase(leaving);
     }
-    others.push_back(keeps_front ? seen : std::move(node.name));
+    if (keeps_front)
+      others.push_back(seen);
+    else
+      others.push_back(std::move(node.name));
   }
   if (!keeps_front) node.name = seen;
   for (const Node::Name& old : outdated) leave(old.parent, dropped);

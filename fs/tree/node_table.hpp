@@ -79,7 +79,7 @@ struct Node {
   ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
   bool is_container = false;
   bool is_sframe = false;
-  bool was_opened = false;     ///< the kernel may have pages of this state
+  bool was_opened = false;     ///< the kernel may have pages of this state: an open of it succeeded
   bool is_untold = false;      ///< it got another state, whose size the kernel may miss
   bool is_being_told = false;  ///< the kernel learns it now
   Identity identity;

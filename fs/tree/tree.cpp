@@ -224,7 +224,8 @@ SourceEntry Tree::entry_of_remains(const Known& known) {
 bool Tree::follow(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
-  if (node.was_opened || !node.is_container || !entry.is_container) return false;
+  if (node.was_opened || !node.open_file.expired() || !node.is_container || !entry.is_container)
+    return false;
   nodes_.set_identity(node, identity_of(entry.entry));
   node.is_sframe = entry.is_sframe;
   node.shown = entry.shown;

@@ -16,6 +16,7 @@ using frame::throw_errno;
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
+  node.was_opened = true;
   // A container's node is one state, but for what happened before its first open.
   if (!entry.is_container) {
     const FileState previous = std::exchange(node.state, state_of(entry.source));
@@ -52,7 +53,6 @@ std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<co
   if (node.is_container && !(node.state == state_of(entry.source)))
     throw_errno(ESTALE, "inode " + std::to_string(id));
   node.open_file = file;
-  node.was_opened = true;
   note_opened(node);
   return file;
 }

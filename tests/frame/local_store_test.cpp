@@ -160,12 +160,12 @@ BOOST_AUTO_TEST_CASE(knows_when_nobody_else_has_a_file_open) {
 BOOST_AUTO_TEST_CASE(survives_being_opened_while_it_asks) {
   const ScratchDirectory directory;
   const auto file = store_at(directory)->create("a", 0600);
-  std::atomic<bool> done{false};
-  std::thread opener([&] {
-    while (!done) const UniqueFd reader(::open((directory / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  std::jthread opener([&](const std::stop_token& end) {
+    while (!end.stop_requested())
+      const UniqueFd reader(::open((directory / "a").c_str(), O_RDONLY | O_CLOEXEC));
   });
   for (int i = 0; i < 2000; ++i) file->is_sole_user();
-  done = true;
+  opener.request_stop();
   opener.join();
 }
 
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(writers_of_a_file_exclude_each_other) {
   std::atomic<bool> is_released{false};
   auto held = one->lock();
   BOOST_REQUIRE(held);
-  std::thread release([&] {
+  std::jthread release([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
     is_released = true;
     held.reset();

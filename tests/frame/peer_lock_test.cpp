@@ -74,7 +74,7 @@ BOOST_AUTO_TEST_CASE(waits_for_a_writer) {
   UniqueFd writer(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   BOOST_REQUIRE(::flock(writer.get(), LOCK_EX) == 0);
   std::atomic<bool> released{false};
-  std::thread thread([&] {
+  std::jthread thread([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     released = true;
     writer.reset();
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(makes_a_writer_wait_for_readers_that_have_begun) {
   const auto lock = PeerLock::open(AT_FDCWD, directory / "f.b2lock");
   std::optional<PeerLock::Shared> reader(std::in_place, lock);
   std::atomic<bool> released{false};
-  std::thread writer([&] {
+  std::jthread writer([&] {
     const PeerLock::Exclusive exclusive(lock);
     BOOST_CHECK(released);
   });
@@ -116,7 +116,7 @@ BOOST_AUTO_TEST_CASE(is_held_by_one_writer_at_a_time) {
   directory.write("f.b2lock", {});
   const auto lock = PeerLock::open(AT_FDCWD, directory / "f.b2lock");
   std::atomic<int> inside{0}, together{0}, readers{0};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int i = 0; i < 3; ++i)
     threads.emplace_back([&] {
       for (int round = 0; round < 200; ++round) {
@@ -132,7 +132,7 @@ BOOST_AUTO_TEST_CASE(is_held_by_one_writer_at_a_time) {
         ++readers;
       }
     });
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   BOOST_CHECK_EQUAL(together, 0);
   BOOST_CHECK_EQUAL(readers, 1500);
   BOOST_CHECK(can_lock_exclusively(directory / "f.b2lock"));
@@ -176,7 +176,7 @@ BOOST_AUTO_TEST_CASE(only_few_readers_wait_for_long) {
   const auto lock = PeerLock::open(AT_FDCWD, path);
   const auto other = PeerLock::open(AT_FDCWD, directory / "other.b2lock");
   std::atomic<int> gave_up{0}, waited{0};
-  std::vector<std::thread> readers;
+  std::vector<std::jthread> readers;
   for (int i = 0; i < 6; ++i)
     readers.emplace_back([&] {
       try {
@@ -195,7 +195,7 @@ BOOST_AUTO_TEST_CASE(only_few_readers_wait_for_long) {
   }
   BOOST_CHECK_EQUAL(gave_up.load(), 4);
   writer.reset();
-  for (std::thread& reader : readers) reader.join();
+  for (std::jthread& reader : readers) reader.join();
   BOOST_CHECK_EQUAL(waited.load(), 2);
 }
 

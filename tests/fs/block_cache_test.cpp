@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(tells_failures_to_everyone_and_forgets_them) {
 
 BOOST_AUTO_TEST_CASE(readers_at_once_share_one_making) {
   std::atomic<int> makings{0};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   std::atomic<int> right{0};
   for (int i = 0; i < 8; i++)
     threads.emplace_back([&] {
@@ -142,14 +142,14 @@ BOOST_AUTO_TEST_CASE(readers_at_once_share_one_making) {
       });
       if (value->number == 55) right++;
     });
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(makings.load() == 1);
   BOOST_TEST(right.load() == 8);
 }
 
 BOOST_AUTO_TEST_CASE(many_threads_keep_the_budget_and_the_values_right) {
   std::atomic<int> wrong{0};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (unsigned seed = 0; seed < 4; seed++)
     threads.emplace_back([&, seed] {
       unsigned state = seed * 7919 + 1;
@@ -162,7 +162,7 @@ BOOST_AUTO_TEST_CASE(many_threads_keep_the_budget_and_the_values_right) {
         if (value->number != item) wrong++;
       }
     });
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(wrong.load() == 0);
   BOOST_TEST(stats.cache_bytes.load() <= cache.capacity());
 }

@@ -14,7 +14,7 @@ namespace {
 /// What is seen of a thread that has these groups.
 std::optional<std::vector<gid_t>> seen_of(const std::vector<gid_t>& groups) {
   std::optional<std::vector<gid_t>> seen;
-  std::thread thread([&] {
+  std::jthread thread([&] {
     if (::syscall(SYS_setgroups, groups.size(), groups.data()) != 0) return;
     seen = Caller{1, 1, 0, static_cast<pid_t>(::syscall(SYS_gettid))}.groups();
   });

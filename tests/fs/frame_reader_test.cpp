@@ -231,10 +231,10 @@ BOOST_AUTO_TEST_CASE(large_openings_wait_for_each_other) {
   BlockCache small(8 << 20, own_stats);
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, small, own_stats);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int chunk = 0; chunk < 4; ++chunk)
     threads.emplace_back([&, chunk] { reader.open_chunk(chunk); });
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(own_stats.chunks_opened.load() >= 4);
   BOOST_TEST(source->most_at_once() == 1);
 }
@@ -248,10 +248,10 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
   BlockCache small(8 << 20, own_stats);
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, small, own_stats);
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (int page = 0; page < 4; ++page)
     threads.emplace_back([&, page] { reader.page_of_chunk(page * (kPage / 8)); });
-  for (std::thread& thread : threads) thread.join();
+  for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(own_stats.index_blocks_decoded.load() >= 4);
   BOOST_TEST(source->most_at_once() == 1);
 }

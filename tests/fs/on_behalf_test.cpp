@@ -57,7 +57,7 @@ class GroupedThread {
   std::condition_variable changed_;
   pid_t id_ = 0;
   bool is_done_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 std::vector<gid_t> groups_here() {

@@ -64,7 +64,7 @@ BOOST_AUTO_TEST_CASE(of_requests_are_their_users) {
   {
     const RequestUser inner(2);
     BOOST_TEST(*RequestUser::current() == 2u);
-    std::thread([] { BOOST_TEST(!RequestUser::current()); }).join();
+    std::jthread([] { BOOST_TEST(!RequestUser::current()); }).join();
   }
   BOOST_TEST(*RequestUser::current() == 1u);
 }
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(of_what_is_uncommitted_are_no_trouble_of_others) {
     budget.commit_ended(1, failing);
     budget.change(2, 100, 0);
   }
-  std::thread committer([&] {
+  std::jthread committer([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     budget.commit_ended(1, failing);
   });
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(are_waited_for_until_they_are_given_back) {
   FairShare share(10);
   std::optional<FairShare::Part> all(share.take(5));
   BOOST_TEST(!share.take(1, std::chrono::milliseconds(1)));
-  std::thread other([&] { all.reset(); });
+  std::jthread other([&] { all.reset(); });
   BOOST_TEST(!!share.take(5, std::chrono::seconds(20)));
   other.join();
 }

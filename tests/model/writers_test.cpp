@@ -101,7 +101,7 @@ Counts run_writers(const Variant& variant, std::uint64_t seed, std::uint64_t cou
     for (const auto& side : {model.path(), mount->path()})
       fs_std::create_directory(side / writers.back()->name());
   }
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (auto& writer : writers)
     threads.emplace_back([&] { writer->run(variant, seed, count / kWriters); });
   for (auto& thread : threads) thread.join();

@@ -43,9 +43,9 @@ BOOST_AUTO_TEST_CASE(spares_what_the_maker_of_the_file_has_written, *preconditio
     settings.environment = {"LD_PRELOAD=" BLOSCFS_SLOW_REPLIES};
     const Mount mount(source.path(), settings);
     std::array<bool, 2> worked{};
-    std::thread first([&] { worked[0] = append(mount / "a", "1"); });
+    std::jthread first([&] { worked[0] = append(mount / "a", "1"); });
     std::this_thread::sleep_for(milliseconds(20));
-    std::thread second([&] { worked[1] = append(mount / "a", "2"); });
+    std::jthread second([&] { worked[1] = append(mount / "a", "2"); });
     first.join();
     second.join();
     BOOST_TEST((worked[0] && worked[1]));
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
     for (int i = 0; i < kRounds; i++) {
       const auto path = mount / std::to_string(i);
       std::atomic<int> waiting = kWriters;
-      std::vector<std::thread> writers;
+      std::vector<std::jthread> writers;
       for (int k = 0; k < kWriters; k++)
         writers.emplace_back([&, k] {
           const std::string record(kRecord, static_cast<char>('1' + k));
@@ -78,7 +78,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
             std::this_thread::sleep_for(std::chrono::microseconds(50 * k));
           }
         });
-      for (std::thread& writer : writers) writer.join();
+      for (std::jthread& writer : writers) writer.join();
       const ByteVector bytes = read_file(path);
       BOOST_TEST_REQUIRE(bytes.size() == kRecord * kWriters * kEach, option);
       for (int k = 0; k < kWriters; k++)

@@ -84,7 +84,7 @@ class Reader {
   std::atomic<bool> stop_{false};
   std::atomic<int> good_{0};
   std::string wrong_;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 bool is_prefix(const ByteVector& part, const ByteVector& whole) {
@@ -167,9 +167,8 @@ BOOST_AUTO_TEST_CASE(opening_a_file_that_is_replaced_all_the_time_never_fails,
                                           flat_frame(std::string(8192, 'b'))};
   write_file(frame, frames[0]);
   Mount mount(source.path());
-  std::atomic<bool> stop = false;
-  std::thread writer([&] {
-    for (std::size_t turn = 1; !stop; turn++) replace(frame, frames[turn % 2]);
+  std::jthread writer([&](const std::stop_token& end) {
+    for (std::size_t turn = 1; !end.stop_requested(); turn++) replace(frame, frames[turn % 2]);
   });
   std::string failures;
   for (int turn = 0; turn < 500; turn++) {
@@ -179,7 +178,7 @@ BOOST_AUTO_TEST_CASE(opening_a_file_that_is_replaced_all_the_time_never_fails,
     if (getxattr((mount / "f").c_str(), "user.blosc2.nbytes", size, sizeof size) < 0)
       failures += std::string(" getxattr: ") + std::strerror(errno);
   }
-  stop = true;
+  writer.request_stop();
   writer.join();
   BOOST_TEST(failures.empty(), failures);
 }

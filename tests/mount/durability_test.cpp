@@ -209,7 +209,7 @@ class Siege {
     std::atomic<int> acknowledged = 0;
     {
       Mount mount(source_.path());
-      std::vector<std::thread> threads;
+      std::vector<std::jthread> threads;
       for (auto& writer : writers_)
         threads.emplace_back([&, number = threads.size()] {
           writer.work(mount.path(), seed + number, acknowledged);

@@ -134,13 +134,13 @@ BOOST_AUTO_TEST_CASE(leave_what_was_written_last, *precondition(needs_fuse)) {
 BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse)) {
   const TempDir source;
   const Mount mount(source.path());
-  std::array<std::thread, 4> writers;
+  std::array<std::jthread, 4> writers;
   for (std::size_t i = 0; i < writers.size(); i++)
-    writers[i] = std::thread([&, i] {
+    writers[i] = std::jthread([&, i] {
       const ByteVector bytes(std::size_t{16} << 20, static_cast<std::uint8_t>(i + 1));
       write_file(mount / std::to_string(i), bytes);
     });
-  for (std::thread& writer : writers) writer.join();
+  for (std::jthread& writer : writers) writer.join();
   for (std::size_t i = 0; i < writers.size(); i++) {
     const ByteVector bytes = read_file(mount / std::to_string(i));
     BOOST_TEST(std::ssize(bytes) == 16 << 20);
@@ -200,7 +200,7 @@ BOOST_AUTO_TEST_CASE(count_until_their_commit_has_ended, *precondition(needs_fus
   const std::uint64_t written = mount.counter("dirty_bytes");
   BOOST_TEST(written >= kPages / 2 * kPage);
   std::atomic<int> synced = 1;  // what fsync returns, once it has
-  std::thread syncing([&] { synced = fsync(fd.get()); });
+  std::jthread syncing([&] { synced = fsync(fd.get()); });
   int seen = 0;
   while (synced == 1) {
     // All of it is in memory until the last chunk has been stored.

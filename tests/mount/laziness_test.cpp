@@ -264,11 +264,11 @@ BOOST_AUTO_TEST_CASE(readers_of_one_file_share_its_blocks, *precondition(needs_f
   MountSettings settings;
   settings.options = {"cache_size=16M"};
   const auto read = [&](const Mount& mount) {
-    std::array<std::thread, 8> readers;
+    std::array<std::jthread, 8> readers;
     std::atomic<std::int64_t> bytes{0};
-    for (std::thread& reader : readers)
-      reader = std::thread([&] { bytes += std::ssize(read_file(mount / "a")); });
-    for (std::thread& reader : readers) reader.join();
+    for (std::jthread& reader : readers)
+      reader = std::jthread([&] { bytes += std::ssize(read_file(mount / "a")); });
+    for (std::jthread& reader : readers) reader.join();
     BOOST_TEST(bytes == std::ssize(readers) * frame.nbytes());
   };
   const auto stats = counters_of_reading(source / "a.b2frame", settings, kBlocks * kBlock, read);

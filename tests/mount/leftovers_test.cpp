@@ -321,7 +321,7 @@ BOOST_AUTO_TEST_CASE(of_a_mount_of_one_frame_go_with_its_next, *precondition(nee
   {
     // What is no array any more becomes another file, which takes a while to be written.
     Mount mount(source / "a.b2nd");
-    std::thread writer([path = mount / "a.npy"] {
+    std::jthread writer([path = mount / "a.npy"] {
       const Fd file(open(path.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC));
       const ByteVector bytes = make_contents("noise", 1, 48 << 20, 1);
       if (write(file.get(), bytes.data(), bytes.size()) > 0) fsync(file.get());

@@ -290,7 +290,7 @@ BOOST_AUTO_TEST_CASE(users_exclude_each_other, *precondition(needs_fuse_for_nobo
   const NobodysHome of_nobody, of_root;
   const Mount theirs(of_nobody.source(), of_nobody.settings), ours(of_root.source());
   std::string for_nobody;
-  std::thread other([&] { for_nobody = refusal_of(of_root.source(), of_nobody.settings); });
+  std::jthread other([&] { for_nobody = refusal_of(of_root.source(), of_nobody.settings); });
   const std::string for_root = refusal_of(of_nobody.source());
   other.join();
   for (const auto& [text, user] :

@@ -325,15 +325,14 @@ BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
   maker.plain("p");
   Mount mount(source.path());
   Fd directory(open((mount / "one").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  std::atomic<bool> stop = false;
   std::atomic<int> not_renamed = 0, not_made = 0;  // Boost.Test checks are for one thread alone
-  std::thread renamer([&] {
+  std::jthread renamer([&](const std::stop_token& end) {
     const std::string names[] = {mount / "one", mount / "two"};
-    for (std::size_t turn = 0; !stop; turn++)
+    for (std::size_t turn = 0; !end.stop_requested(); turn++)
       not_renamed += rename(names[turn % 2].c_str(), names[1 - turn % 2].c_str()) != 0;
   });
-  std::thread maker_of_files([&] {
-    for (int turn = 0; !stop; turn++) {
+  std::jthread maker_of_files([&](const std::stop_token& end) {
+    for (int turn = 0; !end.stop_requested(); turn++) {
       const std::string name = "new" + std::to_string(turn % 5);
       const Fd file(openat(directory.get(), name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
       not_made += !file;
@@ -358,9 +357,10 @@ BOOST_AUTO_TEST_CASE(files_are_found_while_names_above_and_beside_them_change,
     const Fd listed(openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     note("list", static_cast<bool>(listed));
   }
-  stop = true;
-  renamer.join();
-  maker_of_files.join();
+  for (std::jthread* each : {&renamer, &maker_of_files}) {
+    each->request_stop();
+    each->join();
+  }
   BOOST_TEST(not_renamed == 0);
   BOOST_TEST(not_made == 0);
   directory = Fd();

@@ -52,7 +52,7 @@ ByteVector file_of_empty_chunks(std::size_t size) {
 /// many microseconds names were locked at the longest.
 std::uint64_t with_neighbours(Mount& mount, const std::function<void()>& work) {
   std::atomic<bool> is_done = false;
-  std::thread worker([&] {
+  std::jthread worker([&] {
     work();
     is_done = true;
   });
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lock_of_another_program, *precondition(ne
     const Fd lock(::open((place.source / "a/f.b2frame.b2lock").c_str(), O_RDWR | O_CLOEXEC));
     BOOST_REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
     Mount mount(place.source.path());
-    std::thread owner([&] {
+    std::jthread owner([&] {
       std::this_thread::sleep_for(milliseconds(1500));
       ::flock(lock.get(), LOCK_UN);
     });

@@ -49,7 +49,7 @@ class Crowd {
   explicit Crowd(fs_std::path mount) : mount_(std::move(mount)) {}
 
   void work(Seconds time) {
-    std::vector<std::thread> threads;
+    std::vector<std::jthread> threads;
     const auto start = [&](auto&& body) {
       threads.emplace_back([this, body] {
         while (!stop_) body();

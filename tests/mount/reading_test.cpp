@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(reads_at_random_places, *precondition(needs_fuse)) {
 BOOST_AUTO_TEST_CASE(reads_on_several_threads, *precondition(needs_fuse)) {
   const Sample sample;
   std::atomic<int> right{0};
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   for (unsigned i = 0; i < 6; ++i)
     threads.emplace_back([&sample, &right, i] { right += random_reads_agree(sample, i, 60); });
   for (auto& thread : threads) thread.join();

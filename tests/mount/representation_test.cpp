@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(need
   Mount mount(source.path(), strict());
   write_file(mount / "x.npy", "no array");
   std::atomic<bool> ended = false, in_time = true;
-  std::thread changer([&] {
+  std::jthread changer([&] {
     for (int i = 0; i < kChanges && in_time; i++) {
       write_file(mount / "x.npy", array_file());
       in_time = in_time && appears(source / "x.b2nd", Seconds(4));
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(ne
   for (int i = 0; i < kRounds; i++) {
     const auto path = mount / std::to_string(i);
     std::atomic<int> waiting = kOpeners;
-    std::vector<std::thread> openers;
+    std::vector<std::jthread> openers;
     std::vector<Fd> files(kOpeners);
     for (int k = 0; k < kOpeners; k++)
       openers.emplace_back([&, k] {
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(ne
         const char digit = static_cast<char>('1' + k);
         if (pwrite(fd.get(), &digit, 1, k) == 1) files[static_cast<std::size_t>(k)] = std::move(fd);
       });
-    for (std::thread& opener : openers) opener.join();
+    for (std::jthread& opener : openers) opener.join();
     for (const Fd& file : files) {
       std::string seen(4, ' ');
       BOOST_TEST(pread(file.get(), seen.data(), seen.size(), 0) == 4);

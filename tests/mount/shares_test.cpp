@@ -1,6 +1,5 @@
 // A mount for all: what one user asks for does not take from the others what they need.
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <optional>
@@ -250,11 +249,10 @@ BOOST_AUTO_TEST_CASE(of_threads_are_left_to_others_by_opens_of_a_locked_frame,
   whole.l_type = F_WRLCK;
   BOOST_REQUIRE(::fcntl(frame.get(), F_OFD_SETLK, &whole) == 0);
   const std::string shown = (locked.users.mounted() / "a" / "l0").string();
-  std::atomic<bool> is_over{false};
-  std::vector<std::thread> openers;
+  std::vector<std::jthread> openers;
   for (int i = 0; i < 16; i++)
-    openers.emplace_back([&, i] {
-      while (!is_over) {
+    openers.emplace_back([&, i](const std::stop_token& end) {
+      while (!end.stop_requested()) {
         const Fd file(::open(shown.c_str(), O_RDWR | O_CLOEXEC));
         if (i == 0 && file && ::write(file.get(), "x", 1) == 1) ::fsync(file.get());
       }
@@ -264,9 +262,9 @@ BOOST_AUTO_TEST_CASE(of_threads_are_left_to_others_by_opens_of_a_locked_frame,
   const auto result = locked.users.run_as(
       kOther, "for i in 1 2 3 4 5 6 7 8 9 10; do echo text > f$i && cat f$i >/dev/null; done");
   const Seconds taken = std::chrono::steady_clock::now() - begin;
-  is_over = true;
+  for (std::jthread& opener : openers) opener.request_stop();
   frame = Fd();
-  for (std::thread& opener : openers) opener.join();
+  for (std::jthread& opener : openers) opener.join();
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(taken.count() < 15.0);
 }

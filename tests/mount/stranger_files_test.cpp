@@ -69,7 +69,7 @@ class TemporarySwapper {
 
   std::atomic<bool> is_done_{false};
   std::atomic<int> swapped_{0};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace

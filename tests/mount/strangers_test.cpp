@@ -147,7 +147,7 @@ class TemporaryWatch {
  private:
   std::atomic<bool> is_done_{false};
   std::atomic<int> seen_{0}, open_{0};
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 BOOST_AUTO_TEST_CASE(temporaries_of_commits_are_nobody_elses, *precondition(needs_fuse_as_root)) {

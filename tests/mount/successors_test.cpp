@@ -1,6 +1,5 @@
 // What a file that is open for writing goes on from, where that is not simply a new state.
 
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <filesystem>
@@ -40,7 +39,7 @@ BOOST_AUTO_TEST_CASE(frame_that_is_being_written_is_waited_for, *precondition(ne
   const Fd& file = one.open();
   const ByteVector frame = flat_frame(new_state());
   write_half(one.stored(), frame);
-  std::thread writer([&] {
+  std::jthread writer([&] {
     sleep_ms(300);
     write_file(one.stored(), frame);
   });
@@ -96,10 +95,9 @@ BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
   OneFrame one;
   const Fd& file = one.open_with_pending();
   const ByteVector frame = flat_frame(new_state());
-  std::atomic<bool> is_done{false};
   write_half(one.stored(), frame);
-  std::thread writer([&] {
-    while (!is_done) {
+  std::jthread writer([&](const std::stop_token& end) {
+    while (!end.stop_requested()) {
       write_half(one.stored(), frame);
       sleep_ms(100);
     }
@@ -107,7 +105,7 @@ BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
   });
   BOOST_TEST(sync_error(file) == ESTALE);
   look_at(one.shown);
-  is_done = true;
+  writer.request_stop();
   writer.join();
   BOOST_TEST(comes_true([&] { return sync_error(file) == 0; }));
   BOOST_CHECK(read_file(one.shown) == new_state());
@@ -194,7 +192,7 @@ BOOST_AUTO_TEST_CASE(renamed_while_it_is_kept, *precondition(needs_fuse)) {
   Fd file = open_rw(mount / "a", O_CREAT);
   write_at(file, 0, contents);
   write_file(source / "a.b2frame", flat_frame(new_state()));
-  std::thread syncer([&] { sync_error(file); });
+  std::jthread syncer([&] { sync_error(file); });
   sleep_ms(50);
   const int error = errno_of(rename((mount / "a").c_str(), (mount / "b").c_str()));
   syncer.join();
@@ -217,9 +215,8 @@ BOOST_AUTO_TEST_SUITE(own_programs)
 BOOST_AUTO_TEST_CASE(leave_a_frame_whole_that_both_change, *precondition(needs_fuse)) {
   for (const char* command : {"set-meta", "compact"}) BOOST_TEST_CONTEXT(command) {
       OneFrame one;
-      std::atomic<bool> is_done{false};
-      std::thread changer([&] {
-        for (int i = 0; !is_done; i++) {
+      std::jthread changer([&](const std::stop_token& end) {
+        for (int i = 0; !end.stop_requested(); i++) {
           std::vector<std::string> arguments{b2frame_program(), command, one.stored().string()};
           if (command == std::string("set-meta")) arguments.push_back("n:=" + std::to_string(i));
           const ProcessResult result = run(arguments);
@@ -232,7 +229,7 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_whole_that_both_change, *precondition(needs_f
         const int error = write_error_of(file, 100 * i, ByteVector(8, 7));
         if (error == 0) sync_error(file);
       }
-      is_done = true;
+      changer.request_stop();
       changer.join();
       BOOST_TEST(one.mount->unmount().ok());
       const ProcessResult result = run({b2frame_program(), "verify", one.stored().string()});

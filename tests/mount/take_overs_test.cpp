@@ -57,7 +57,7 @@ BOOST_AUTO_TEST_CASE(size_is_set_of_the_state_that_was_open, *precondition(needs
   const Fd& file = one.open();
   write_at(file, 0, make_contents("noise", 3, kLarge, 1));
   replace_by_rename(one.stored(), flat_frame(new_state()));
-  std::thread looker([&] { look_at(one.shown); });
+  std::jthread looker([&] { look_at(one.shown); });
   usleep(50000);
   // Of the old state, or refused.
   const int error = errno_of(ftruncate(file.get(), 1000));
@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(lock_of_one_frame_does_not_stop_the_others, *precondition(n
   const Fd& file = one.open_with_pending();
   const Fd lock = open_rw(one.source / "a.b2frame.b2lock");
   BOOST_REQUIRE(flock(lock.get(), LOCK_EX) == 0);
-  std::thread syncer([&] { sync_error(file); });
+  std::jthread syncer([&] { sync_error(file); });
   usleep(200000);
   const auto begin = std::chrono::steady_clock::now();
   BOOST_TEST(look_at(*one.mount / "b") == 0);

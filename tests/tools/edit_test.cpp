@@ -125,7 +125,7 @@ BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
           Arguments{"list", frame.path()}, Arguments{"extract", frame.path(), "-o", "/dev/null"},
           Arguments{"set-meta", frame.path(), "note=" + frame.file("text")}}) {
       std::optional<SourceLock> lock(std::in_place, locked);
-      std::thread release([&] {
+      std::jthread release([&] {
         std::this_thread::sleep_for(std::chrono::milliseconds(300));
         lock.reset();
       });
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(waits_for_what_has_no_name_before_a_mount_is_done) {
   const Frame frame;
   const fs_std::path there = fs_std::path(frame.path()).parent_path() / "new.b2frame";
   std::optional<SourceLock> lock(std::in_place, lock_file_in(there.parent_path()));
-  std::thread release([&] {
+  std::jthread release([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     fs_std::rename(frame.path(), there);
     lock.reset();
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(says_that_it_waits_where_that_takes_long) {
   const Frame frame;
   for (const int milliseconds : {300, 1500}) {
     std::optional<SourceLock> held(std::in_place, lock_file_beside(frame.path()));
-    std::thread release([&] {
+    std::jthread release([&] {
       std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
       held.reset();
     });
