@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/reading/chunk_map.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -90,7 +90,7 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offse
     } catch (const codec::Error&) {
       if (last || source.stamp() == stamp) throw;
     }
-    if (last) throw std::system_error(EIO, std::generic_category(), "frame changes while opening");
+    if (last) throw_errno(EIO, "frame changes while opening");
   }
 }
 
@@ -272,9 +272,7 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
   const PeerLock::Shared shared(peer_lock_);
   const ChunkFile file = chunk_file(chunk.place);
   if (file.stamp != chunk.stamp)
-    throw std::system_error(
-        EIO, std::generic_category(),
-        fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
+    throw_errno(EIO, fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
   file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(range.offset), out,
                                "chunk");
 }

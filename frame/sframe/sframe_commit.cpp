@@ -9,6 +9,7 @@
 #include "frame/editing/frame_file.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -179,7 +180,7 @@ void SframeCommit::write(const FrameEdit& edit) {
 
 void SframeCommit::flush() {
   if (!published_) {
-    if (lost_chunks_) throw std::system_error(EIO, std::generic_category(), "sync of a chunk file");
+    if (lost_chunks_) throw_errno(EIO, "sync of a chunk file");
     sync_chunk_files();
     index_->sync();
   } else if (!state_.current) {
@@ -190,8 +191,7 @@ void SframeCommit::flush() {
 
 FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
   if (state_.current) {
-    if (!state_.current->unchanged())
-      throw std::system_error(ESTALE, std::generic_category(), "changed by another program");
+    if (!state_.current->unchanged()) throw_errno(ESTALE, "changed by another program");
     // They may have been changed since this commit began.
     const FileAttributes now = state_.index->attributes();
     if (!now.same_but_times(attributes_)) index_->set_attributes(now);

@@ -1,6 +1,7 @@
 #include "fs/names/surroundings.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <filesystem>
 #include <utility>

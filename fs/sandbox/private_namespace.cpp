@@ -24,7 +24,7 @@ constexpr const char *kSource = "source", *kProc = "proc";
 constexpr const char *kEmptyDirectory = "empty", *kEmptyFile = "empty_file";
 
 void check(int result) {
-  if (result < 0) throw_errno(errno, kMountNamespace);
+  if (result < 0) throw_errno(kMountNamespace);
 }
 
 UniqueFd checked(int fd) {

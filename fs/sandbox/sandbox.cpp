@@ -33,7 +33,7 @@ OtherMounts others_of(const MountOptions& options) {
 }
 
 void set_process(int operation, unsigned long value) {
-  if (::prctl(operation, value, 0, 0, 0) != 0) frame::throw_errno(errno, "prctl");
+  if (::prctl(operation, value, 0, 0, 0) != 0) frame::throw_errno("prctl");
 }
 
 }  // namespace

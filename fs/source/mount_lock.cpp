@@ -14,6 +14,7 @@
 
 #include "frame/store/ofd_lock.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
 
@@ -30,7 +31,7 @@ bool try_flock(const frame::UniqueFd& file) {
 
 SourceDirectory open_directory(int directory) {
   frame::UniqueFd fd(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw std::system_error(errno, std::generic_category(), "cannot be locked");
+  if (!fd) frame::throw_errno("cannot be locked");
   return {std::move(fd), {}};
 }
 

@@ -5,7 +5,6 @@
 #include <climits>
 #include <cstring>
 #include <memory>
-#include <system_error>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -94,7 +93,7 @@ std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
 
 NearPath SourceRoot::approach(const SourcePath& path) const {
   auto near = try_approach(path.above_.get(), path.rest_);
-  if (!near) throw_errno(errno, path.text());
+  if (!near) throw_errno(path.text());
   return std::move(*near);
 }
 
@@ -105,7 +104,7 @@ int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int f
 
 frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
   frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags));
-  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(errno, path.text());
+  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(path.text());
   return fd;
 }
 
@@ -127,19 +126,19 @@ std::string SourceRoot::read_link(const SourcePath& path) const {
   const frame::UniqueFd fd = open(path, O_PATH);
   std::array<char, PATH_MAX> text;
   const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
-  if (size < 0) throw_errno(errno, path.text());
+  if (size < 0) throw_errno(path.text());
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
 struct statvfs SourceRoot::stat_filesystem() const {
   struct statvfs st {};
-  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno(errno, "");
+  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno("");
   return st;
 }
 
 void SourceRoot::sync_all() const {
   const frame::UniqueFd root = open({}, O_RDONLY | O_DIRECTORY);
-  if (::syncfs(root.get()) != 0) throw_errno(errno, "syncfs");
+  if (::syncfs(root.get()) != 0) throw_errno("syncfs");
 }
 
 SourceObject SourceRoot::object(const SourcePath& path) const {
@@ -171,7 +170,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
                                                 const std::function<void()>& if_many) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
-  if (!directory) throw_errno(errno, path.text());
+  if (!directory) throw_errno(path.text());
   fd.release();
   std::vector<Entry> entries;
   for (;;) {
@@ -182,7 +181,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
     if (if_many && entries.size() == kMany) if_many();
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
-  if (errno != 0) throw_errno(errno, path.text());
+  if (errno != 0) throw_errno(path.text());
   return entries;
 }
 

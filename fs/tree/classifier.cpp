@@ -12,6 +12,7 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/editing/carrier.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
@@ -92,7 +93,7 @@ Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* 
 
 std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
                                                   const SourceEntry& entry) const {
-  if (!entry.object) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  if (!entry.object) frame::throw_errno(ESTALE, path.text());
   frame::OpenSettings settings;
   settings.counters = counters_;
   const NearPath near = root_.approach(path);
@@ -105,8 +106,7 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
                                                        const SourceEntry& entry) const {
   const SourceObject& object = *entry.object;
   if (entry.is_sframe) return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
-  if (!S_ISREG(object.stat().st_mode))
-    throw std::system_error(ESTALE, std::generic_category(), object.name());
+  if (!S_ISREG(object.stat().st_mode)) frame::throw_errno(ESTALE, object.name());
   return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -91,8 +92,7 @@ CacheKey FrameReader::key(CacheKind kind, std::int64_t item, std::int32_t block)
 }
 
 void FrameReader::check_unchanged() const {
-  if (!snapshot_->unchanged())
-    throw std::system_error(EIO, std::generic_category(), "source was changed while in use");
+  if (!snapshot_->unchanged()) frame::throw_errno(EIO, "source was changed while in use");
 }
 
 const frame::ChunkMap* FrameReader::chunk_map(Request& request) const {
