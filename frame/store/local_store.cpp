@@ -16,6 +16,7 @@
 
 #include "frame/store/ofd_lock.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
 
@@ -64,8 +65,8 @@ mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended
   return (mode & ~mode_t{S_IRWXG}) | ((mode & S_IRWXO) << 3);
 }
 
-/// True for errors that say "not here" or "not you" rather than "it went wrong".
-bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
+/// True where there are no attributes of this kind, or none for us.
+bool has_no_attributes(int error) { return error == ENOTSUP || is_denial(errno_code(error)); }
 
 class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
  public:
@@ -115,8 +116,8 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     for (const std::string& name : extended_names(fd())) {
       std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
       const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());
-      if (size < 0 && is_refusal(errno)) continue;
-      if (size < 0) throw_errno(errno, "fgetxattr " + name);
+      if (size < 0 && has_no_attributes(errno)) continue;
+      if (size < 0) throw_errno("fgetxattr " + name);
       value.resize(static_cast<std::size_t>(size));
       result.extended.push_back({name, std::move(value)});
     }
@@ -142,7 +143,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
       if (!is_kept(attribute.name)) continue;
       const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
                                      attribute.value.size(), 0);
-      if (result != 0 && !is_refusal(errno)) throw_errno(errno, "fsetxattr " + attribute.name);
+      if (result != 0 && !has_no_attributes(errno)) throw_errno("fsetxattr " + attribute.name);
     }
     set_times(wanted.accessed, wanted.modified);
   }

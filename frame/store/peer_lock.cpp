@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
 
@@ -42,9 +43,8 @@ UniqueFd open_sidecar(int directory, const std::string& name) {
   try {
     return open_regular_at(directory, name, O_RDONLY);
   } catch (const std::system_error& error) {
-    for (const auto refusal : {std::errc::permission_denied, std::errc::operation_not_permitted,
-                               std::errc::no_such_file_or_directory, std::errc::filename_too_long})
-      if (error.code() == refusal) return {};
+    // What is stale has been replaced by one that somebody may have locked.
+    if (is_refusal(error.code()) && error.code() != std::errc(ESTALE)) return {};
     throw;
   }
 }

@@ -386,10 +386,10 @@ void ContentCommit::finish() {
   // chunks would be looked for where they were in a file that another one has replaced.
   const bool is_moved = snapshot_ && snapshot->info().kind == frame::ContainerKind::cframe &&
                         snapshot->stamp().inode != snapshot_->stamp().inode;
-  if (new_frame_ || drops_chunks_ || is_moved)
+  const auto forget = [&](std::int64_t chunk) { return view_->reader().forget_chunk(chunk); };
+  if (new_frame_ || drops_chunks_ || is_moved ||
+      !std::all_of(changed_chunks_.begin(), changed_chunks_.end(), forget))
     c.id_ = c.services_.next_id++;
-  else
-    for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);
   c.set_view(snapshot);
   c.frozen_.reset();
   if (!is_ours && !c.live_.has_contents()) c.size_ = c.view_->size();

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/request_limits.hpp"
@@ -232,7 +233,9 @@ struct stat Filesystem::handle_attributes(std::uint64_t number) {
   }
   try {
     return tree_.attributes(open->node);
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
+    // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
+    if (!frame::is_refusal(error.code())) throw;
     return open->file->attributes;
   }
 }

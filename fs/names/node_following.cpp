@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "frame/store/local_store.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/names/conflict_name.hpp"
@@ -105,8 +106,8 @@ class Beside final : public NodeRefuge {
     try {
       directory_ = store(of_.directory_path);
       directory_node_ = of_.directory;
-    } catch (const std::system_error&) {
-      // It has gone.
+    } catch (const std::system_error& error) {
+      if (!frame::is_refusal(error.code())) throw;  // else it has gone
     }
   }
 

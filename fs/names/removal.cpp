@@ -4,9 +4,10 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/store/refusal.hpp"
 #include "frame/store/temporary_name.hpp"
-#include "fs/names/hidden_entries.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/names/hidden_entries.hpp"
 
 namespace bloscfs::fs {
 
@@ -16,9 +17,7 @@ void change_sidecar(const std::function<void()>& change) {
   try {
     change();
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::operation_not_permitted &&
-        error.code() != std::errc::permission_denied)
-      throw;
+    if (!frame::is_denial(error.code())) throw;
   }
 }
 

@@ -12,22 +12,19 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+using frame::errno_code;
 using frame::throw_errno;
 
 /// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
 constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
 const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
-
-bool is_absence(int error) {
-  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
-         error == ESTALE || error == EXDEV;
-}
 
 }  // namespace
 
@@ -110,7 +107,7 @@ frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
 
 void SourceRoot::require(const SourcePath& directory) const {
   if (!directory.empty() && try_enter(*directory.as_step()) < 0)
-    throw_errno(is_absence(errno) ? ESTALE : errno, directory.text());
+    throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());
 }
 
 std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
@@ -118,8 +115,8 @@ std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
   struct stat st {};
   const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
   if (fd && is_meant(fd.get(), std::nullopt) && ::fstat(fd.get(), &st) == 0) return st;
-  if (is_absence(errno)) return std::nullopt;
-  throw_errno(errno, path.text());
+  if (frame::is_absence(errno_code(errno))) return std::nullopt;
+  throw_errno(path.text());
 }
 
 std::string SourceRoot::read_link(const SourcePath& path) const {
@@ -158,8 +155,8 @@ std::shared_ptr<const SourceObject> SourceRoot::find_meant(
   frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
   if (fd && is_meant(fd.get(), meant))
     return std::make_shared<const SourceObject>(std::move(fd), path.text());
-  if (is_absence(errno)) return nullptr;
-  throw_errno(errno, path.text());
+  if (frame::is_absence(errno_code(errno))) return nullptr;
+  throw_errno(path.text());
 }
 
 SourceDirectory SourceRoot::directory(const SourcePath& path) const {
