@@ -23,7 +23,8 @@ namespace bloscfs::fs {
 namespace {
 
 void reply_open(fuse_req_t request, const fuse_file_info& info) {
-  if (fuse_reply_open(request, &info) != 0) filesystem(request).release(info.fh);
+  Filesystem& fs = filesystem(request);
+  if (fuse_reply_open(request, &info) != 0) run_unanswered("open", [&] { fs.release(info.fh); });
 }
 
 /// Has the kernel forget the attributes of a file that has changed, unless somebody else has done
@@ -40,8 +41,10 @@ void tell_change(MountState& state, fuse_ino_t inode) {
 /// asked while it was told to forget.
 void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_info& info) {
   mount_state(request).kernel_flush->after(inode, [=] {
-    tell_change(mount_state(request), inode);
-    reply_open(request, info);
+    guarded(request, "open", [&] {
+      tell_change(mount_state(request), inode);
+      reply_open(request, info);
+    });
   });
 }
 

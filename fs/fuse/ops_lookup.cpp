@@ -49,7 +49,8 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
       return;
     }
     const fuse_entry_param entry = entry_param(*found);
-    if (fuse_reply_entry(request, &entry) != 0) tree.forget(found->id, 1);
+    if (fuse_reply_entry(request, &entry) != 0)
+      run_unanswered("lookup", [&] { tree.forget(found->id, 1); });
   });
 }
 
