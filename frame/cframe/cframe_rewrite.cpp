@@ -150,7 +150,7 @@ void CframeRewrite::take_name() {
 void CframeRewrite::remove_leftover() noexcept {
   try {
     if (state_.directory->stamp(name_)) state_.directory->unlink(name_);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // A temporary name stays behind, as after a crash.
   }
 }

@@ -36,7 +36,7 @@ void SframeCommit::remove_index_file() noexcept {
   index_.reset();
   try {
     state_.directory->unlink(index_name_);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // A temporary name stays behind, as after a crash.
   }
 }
@@ -101,7 +101,7 @@ void SframeCommit::bound_unsynced() {
   if (unsynced_.size() <= kMaxUnsynced) return;
   try {
     sync_chunk_files();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // They belong to earlier calls, so it is flush() that has to tell.
     lost_chunks_ = true;
   }
@@ -118,7 +118,7 @@ void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
   files_.erase(number);
   try {
     state_.directory->unlink(chunk_file_name(number));
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // A file without an entry does no harm.
   }
 }
