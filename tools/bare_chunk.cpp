@@ -1,7 +1,6 @@
 #include "tools/bare_chunk.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include <fcntl.h>
 

@@ -1,7 +1,6 @@
 #include "frame/open/open.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
 
 #include <fcntl.h>

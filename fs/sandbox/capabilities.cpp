@@ -1,6 +1,5 @@
 #include "fs/sandbox/capabilities.hpp"
 
-#include <cerrno>
 #include <memory>
 #include <type_traits>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "fs/sandbox/private_namespace.hpp"
 
-#include <cerrno>
 #include <exception>
 
 #include <fcntl.h>

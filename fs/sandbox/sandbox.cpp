@@ -1,6 +1,5 @@
 #include "fs/sandbox/sandbox.hpp"
 
-#include <cerrno>
 #include <ctime>
 #include <stdexcept>
 #include <system_error>

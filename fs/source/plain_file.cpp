@@ -1,6 +1,5 @@
 #include "fs/source/plain_file.hpp"
 
-#include <cerrno>
 #include <system_error>
 
 #include <fcntl.h>

@@ -1,13 +1,11 @@
 // What is open of the nodes.
 
-#include <cerrno>
 #include <utility>
 
 #include "fs/tree/node_table.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
-namespace {}  // namespace
 
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
