@@ -1,11 +1,10 @@
 #include "tools/bare_chunk.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "frame/stored/stored_chunk.hpp"
 
 namespace bloscfs::tools {
@@ -86,7 +85,7 @@ class BareChunk final : public frame::Snapshot {
 
 std::shared_ptr<const frame::Snapshot> open_bare_chunk(const std::string& path) {
   frame::UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw std::system_error(errno, std::generic_category(), "open");
+  if (!fd) frame::throw_errno("open");
   auto source = std::make_shared<frame::FileSource>(std::move(fd), nullptr);
   const frame::FileStamp stamp = source->stamp();
   return std::make_shared<BareChunk>(std::move(source), stamp);

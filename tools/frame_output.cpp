@@ -75,7 +75,7 @@ void FrameOutput::look_at_target() {
   const std::string path = directory_path_ + name_;
   struct stat st {};
   if (::stat(path.c_str(), &st) != 0) {
-    if (errno != ENOENT) frame::throw_errno(errno, {});
+    if (errno != ENOENT) frame::throw_errno();
     return;
   }
   mode_ = st.st_mode & mode_t{07777};
@@ -86,8 +86,7 @@ void FrameOutput::look_at_target() {
   if (target_ == Kind::file) return;
   require_sframe(path);
   search_mode_ = mode_;
-  if (::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0)
-    frame::throw_errno(errno, {});
+  if (::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0) frame::throw_errno();
   mode_ = st.st_mode & mode_t{07777};
 }
 
@@ -124,17 +123,16 @@ void FrameOutput::take_over_mode() const {
   if (target_ == Kind::nothing) return;
   const std::string path = temporary_path();
   const std::string file = sparse_ ? path + "/" + frame::kSframeIndexName : path;
-  if (::chmod(file.c_str(), mode_) != 0) frame::throw_errno(errno, {});
+  if (::chmod(file.c_str(), mode_) != 0) frame::throw_errno();
   if (sparse_ && search_mode_ != 0 && ::chmod(path.c_str(), search_mode_) != 0)
-    frame::throw_errno(errno, {});
+    frame::throw_errno();
 }
 
 void FrameOutput::swap_names() {
   const int fd = directory_->descriptor();
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
-  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0)
-    frame::throw_errno(errno, {});
+  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0) frame::throw_errno();
   // Exchanged, the temporary name is that of what was there before, which the destructor removes.
   if (over_file) temporary_.clear();
 }

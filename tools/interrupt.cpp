@@ -4,10 +4,11 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <system_error>
 
 #include <sys/eventfd.h>
 #include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -28,7 +29,7 @@ void note(int signal) {
 
 void note_interrupts() {
   event = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  if (event < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  if (event < 0) frame::throw_errno("eventfd");
   std::signal(SIGXFSZ, SIG_IGN);  // writing beyond a limit is an error like others
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction present {};

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
-#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -14,16 +13,13 @@
 #include <unistd.h>
 
 #include "codec/error.hpp"
+#include "fs/support/file_error.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 20;
-
-[[noreturn]] void throw_errno(const std::string& file) {
-  throw FileError(file, std::generic_category().message(errno));
-}
 
 void require_size(std::int64_t found, std::int64_t wanted) {
   if (found != wanted)
@@ -70,7 +66,7 @@ frame::UniqueFd nameless_file_beside(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   frame::UniqueFd fd(::open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (!fd) throw_errno(path);
+  if (!fd) throw FileError(path, errno);
   return fd;
 }
 
@@ -81,7 +77,7 @@ std::int64_t copy_rest(RawInput& input, int fd, const std::string& beside) {
     got = input.read(piece);
     for (std::size_t done = 0; done < got;) {
       const ssize_t put = ::write(fd, piece.data() + done, got - done);
-      if (put < 0 && errno != EINTR) throw_errno(beside);
+      if (put < 0 && errno != EINTR) throw FileError(beside, errno);
       if (put > 0) done += static_cast<std::size_t>(put);
     }
     copied += static_cast<std::int64_t>(got);
@@ -94,7 +90,7 @@ std::int64_t copy_rest(RawInput& input, int fd, const std::string& beside) {
 MappedInput::MappedInput(RawInput& input, std::int64_t size, const std::string& beside) {
   struct stat st {};
   if (input.file_size()) {
-    if (::fstat(input.descriptor(), &st) != 0) throw_errno(input.name());
+    if (::fstat(input.descriptor(), &st) != 0) throw FileError(input.name(), errno);
     require_size(st.st_size - input.file_position(), size);
     map(input.descriptor(), input.file_position(), size, input.name());
   } else {
@@ -107,7 +103,7 @@ MappedInput::MappedInput(RawInput& input, std::int64_t size, const std::string& 
 void MappedInput::map(int fd, std::int64_t position, std::int64_t size, const std::string& name) {
   mapped_size_ = static_cast<std::size_t>(position + size);
   mapping_ = ::mmap(nullptr, mapped_size_, PROT_READ, MAP_SHARED, fd, 0);
-  if (mapping_ == MAP_FAILED) throw_errno(name);
+  if (mapping_ == MAP_FAILED) throw FileError(name, errno);
   start_ = static_cast<const std::uint8_t*>(mapping_) + position;
   mapped_input.set(mapping_, mapped_size_);
   watch_for_loss();

@@ -2,9 +2,9 @@
 
 #include <cerrno>
 #include <limits>
-#include <system_error>
 
 #include "frame/header/msgpack_json.hpp"
+#include "fs/support/file_error.hpp"
 #include "tools/input.hpp"
 #include "tools/raw_input.hpp"
 
@@ -20,7 +20,7 @@ std::vector<std::uint8_t> read_all(const std::string& path) {
   std::vector<std::uint8_t> bytes;
   for (std::size_t got = kReadPiece; got == kReadPiece;) {
     const std::size_t filled = bytes.size();
-    if (filled > kMaxContent) throw FileError(path, std::generic_category().message(EFBIG));
+    if (filled > kMaxContent) throw FileError(path, EFBIG);
     bytes.resize(filled + kReadPiece);
     got = input.read(codec::MutableBytes(bytes).subspan(filled));
     bytes.resize(filled + got);

@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -13,6 +12,7 @@
 
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/support/file_error.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
@@ -25,7 +25,7 @@ std::string follow_symlink(const std::string& path) {
 
 frame::UniqueFd open_directory(const std::string& path) {
   frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) frame::throw_errno(errno, {});
+  if (!fd) frame::throw_errno();
   return fd;
 }
 
@@ -37,8 +37,9 @@ OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" :
     create_temporary(follow_symlink(path));
   else
     fd_.reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd_) throw_errno();
-  if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0) throw_errno();
+  if (!fd_) throw FileError(name_, errno);
+  if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0)
+    throw FileError(name_, errno);
 }
 
 void OutputFile::create_temporary(const std::string& path) {
@@ -47,10 +48,6 @@ void OutputFile::create_temporary(const std::string& path) {
   if (!fd_) return;
   path_ = path;
   temporary_ = name;
-}
-
-void OutputFile::throw_errno() const {
-  throw FileError(name_, std::generic_category().message(errno));
 }
 
 OutputFile::~OutputFile() {
@@ -62,14 +59,14 @@ void OutputFile::write(codec::Bytes bytes) {
   while (!bytes.empty()) {
     const ssize_t done = ::write(fd_.get(), bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw_errno();
+    if (done < 0) throw FileError(name_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
 }
 
 void OutputFile::write_zeros(std::int64_t size) {
   if (!temporary_.empty()) {
-    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw_errno();
+    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw FileError(name_, errno);
     size_ += size;
     return;
   }
@@ -83,12 +80,12 @@ void OutputFile::write_zeros(std::int64_t size) {
 
 void OutputFile::commit() {
   if (temporary_.empty()) {
-    if (close(fd_.release()) != 0) throw_errno();
+    if (close(fd_.release()) != 0) throw FileError(name_, errno);
     return;
   }
-  if (ftruncate(fd_.get(), size_) != 0) throw_errno();
-  if (close(fd_.release()) != 0) throw_errno();
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw_errno();
+  if (ftruncate(fd_.get(), size_) != 0) throw FileError(name_, errno);
+  if (close(fd_.release()) != 0) throw FileError(name_, errno);
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError(name_, errno);
   temporary_.clear();
 }
 

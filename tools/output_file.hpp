@@ -33,7 +33,6 @@ class OutputFile {
 
  private:
   void create_temporary(const std::string& path);
-  [[noreturn]] void throw_errno() const;
 
   std::string name_;  ///< as given, for messages
   frame::UniqueFd fd_;

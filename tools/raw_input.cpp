@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/support/file_error.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
 
@@ -18,15 +18,11 @@ RawInput::RawInput(const std::string& path) : name_(path == "-" ? "stdin" : path
   fd_.reset(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   throw_if_interrupted();  // while waiting for a fifo's other end
   struct stat st {};
-  if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw_errno();
+  if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw FileError(name_, errno);
   if (!S_ISREG(st.st_mode)) return;
   file_offset_ = std::max<off_t>(0, ::lseek(fd_.get(), 0, SEEK_CUR));
   file_size_ = std::max<std::int64_t>(0, st.st_size - file_offset_);
   ::posix_fadvise(fd_.get(), 0, 0, POSIX_FADV_SEQUENTIAL);
-}
-
-void RawInput::throw_errno() const {
-  throw FileError(name_, std::generic_category().message(errno));
 }
 
 /// Lets a signal end the wait for a pipe's other end.
@@ -34,7 +30,7 @@ void RawInput::wait_for_bytes() const {
   if (file_size_) return;
   pollfd descriptors[2] = {{fd_.get(), POLLIN, 0}, {interrupt_descriptor(), POLLIN, 0}};
   while (::poll(descriptors, 2, -1) < 0)
-    if (errno != EINTR) throw_errno();
+    if (errno != EINTR) throw FileError(name_, errno);
 }
 
 std::size_t RawInput::read_some(codec::MutableBytes out) {
@@ -43,7 +39,7 @@ std::size_t RawInput::read_some(codec::MutableBytes out) {
     throw_if_interrupted();
     const ssize_t got = ::read(fd_.get(), out.data(), out.size());
     if (got >= 0) return static_cast<std::size_t>(got);
-    if (errno != EINTR && errno != EAGAIN) throw_errno();
+    if (errno != EINTR && errno != EAGAIN) throw FileError(name_, errno);
   }
 }
 
@@ -73,7 +69,7 @@ std::int64_t RawInput::known_rest() const {
 void RawInput::skip(std::int64_t size) {
   taken_ += size;
   const std::int64_t read = std::max<std::int64_t>(std::ssize(peeked_), taken_);
-  if (::lseek(fd_.get(), file_offset_ + read, SEEK_SET) < 0) throw_errno();
+  if (::lseek(fd_.get(), file_offset_ + read, SEEK_SET) < 0) throw FileError(name_, errno);
 }
 
 void RawInput::announce(std::int64_t position, std::int64_t size) const {
@@ -84,7 +80,7 @@ void RawInput::read_at(std::int64_t position, codec::MutableBytes out) const {
   while (!out.empty()) {
     const ssize_t got = ::pread(fd_.get(), out.data(), out.size(), position);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw_errno();
+    if (got < 0) throw FileError(name_, errno);
     if (got == 0) throw FileError(name_, "became shorter while it was read");
     position += got;
     out = out.subspan(static_cast<std::size_t>(got));

@@ -42,7 +42,6 @@ class RawInput {
  private:
   std::size_t read_some(codec::MutableBytes out);
   void wait_for_bytes() const;
-  [[noreturn]] void throw_errno() const;
 
   std::string name_;
   frame::UniqueFd fd_;

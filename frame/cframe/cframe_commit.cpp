@@ -9,6 +9,8 @@
 #include "frame/editing/frame_tail.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_header_writer.hpp"
+#include "frame/reading/expected_state.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -274,14 +276,12 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     set_times();
     return state_.file->stamp();
   }
-  if (!state_.expected->matches(*state_.file, 0))
-    throw std::system_error(ESTALE, std::generic_category(),
-                            state_.name + ": changed by another program");
+  if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
   if (rewritten_ && !state_.name.empty()) {
     // A name that was removed must not come back.
     const auto named = state_.directory->stamp(state_.name);
     if (!named || named->inode != state_.file->stamp().inode)
-      throw std::system_error(ESTALE, std::generic_category(), state_.name + ": was removed");
+      throw_errno(ESTALE, state_.name + ": was removed");
   }
   if (rewritten_) return rewritten_->publish(times);
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));

@@ -8,8 +8,10 @@
 
 #include "frame/editing/frame_file.hpp"
 #include "frame/editing/replacement.hpp"
+#include "frame/reading/expected_state.hpp"
 #include "frame/store/store_writer.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -54,8 +56,7 @@ class PackedIndex final : public TableContent {
 
 CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporary_name()) {
   if (state.file->link_count() > 1)
-    throw std::system_error(EOPNOTSUPP, std::generic_category(),
-                            state.name + ": cannot replace a file with several hard links");
+    throw_errno(EOPNOTSUPP, state.name + ": cannot replace a file with several hard links");
   file_ = state.directory->create(name_, 0600);
 }
 
@@ -142,16 +143,14 @@ void CframeRewrite::take_name() {
         return replaced.inode == state_.file->stamp().inode &&
                state_.expected->matches(*state_.file, 0);
       });
-  if (!has_taken)
-    throw std::system_error(ESTALE, std::generic_category(),
-                            state_.name + ": changed by another program");
+  if (!has_taken) throw_stale(state_.name);
 }
 
 /// The old file, if it was exchanged with the new one.
 void CframeRewrite::remove_leftover() noexcept {
   try {
     if (state_.directory->stamp(name_)) state_.directory->unlink(name_);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // A temporary name stays behind, as after a crash.
   }
 }

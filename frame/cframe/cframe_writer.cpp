@@ -15,6 +15,7 @@
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/store/container_lock.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -96,9 +97,7 @@ class CframeWriter final : public FrameWriter {
   /// Keeps out other writers, and makes sure that nobody has changed the frame.
   ContainerLock lock_container() {
     if (state_.in_transaction) throw std::logic_error("two transactions on one container");
-    if (state_.broken)
-      throw std::system_error(EIO, std::generic_category(),
-                              state_.name + ": a commit failed half-way, open it again");
+    if (state_.broken) throw_errno(EIO, state_.name + ": a commit failed half-way, open it again");
     if (!state_.current) return {};
     if (state_.name.empty()) {
       if (!state_.current->unchanged()) throw_stale("removed frame");
@@ -166,8 +165,7 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   open_current(state);
   const FrameInfo& info = state.current->info();
   if (state.current->header_bytes()[0] == kEarlyArray)
-    throw std::system_error(EOPNOTSUPP, std::generic_category(),
-                            name + ": the layout of before 2.0");
+    throw_errno(EOPNOTSUPP, name + ": the layout of before 2.0");
   if (!state.current->unchanged()) throw_stale(name);
   state.header_len = static_cast<std::uint64_t>(info.header_len);
   state.reserve = find_reserve(*state.file, state.header_len);

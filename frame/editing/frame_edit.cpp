@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -14,6 +13,7 @@
 #include "frame/header/frame_limits.hpp"
 #include "frame/header/metalayer_names.hpp"
 #include "frame/header/metalayer_writer.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "frame/stored/table_writer.hpp"
 
 namespace bloscfs::frame {
@@ -24,10 +24,6 @@ using codec::SpecialValue;
 /// Bound of a pass over the chunk headers of a variable-size frame.
 constexpr std::size_t kMaxMapMemory = std::size_t{1} << 20;
 
-[[noreturn]] void refuse(int error, const std::string& what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
-
 /// The special values whose contents are zeros, of any number.
 bool reads_as_zeros(std::int64_t entry) {
   const SpecialValue value = special_of_entry(entry);
@@ -35,12 +31,12 @@ bool reads_as_zeros(std::int64_t entry) {
 }
 
 std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize, bool checksums) {
-  if (nbytes < 0) refuse(EINVAL, fmt::format("size {}", nbytes));
+  if (nbytes < 0) throw_errno(EINVAL, fmt::format("size {}", nbytes));
   if (nbytes == 0) return 0;
-  if (chunksize <= 0) refuse(EINVAL, "no size of chunks is set");
+  if (chunksize <= 0) throw_errno(EINVAL, "no size of chunks is set");
   const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
   if (count > max_chunk_count(checksums))
-    refuse(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
+    throw_errno(EFBIG, fmt::format("{} bytes in chunks of {}", nbytes, chunksize));
   return count;
 }
 
@@ -86,7 +82,7 @@ std::int64_t special_entry(SpecialValue value) {
     case SpecialValue::uninit:
       return static_cast<std::int64_t>(std::uint64_t{kSpecialEntryUninit} << 56);
     default:
-      refuse(EINVAL, "special value without an index entry");
+      throw_errno(EINVAL, "special value without an index entry");
   }
 }
 
@@ -114,9 +110,9 @@ FrameEdit::FrameEdit(FrameInfo info, bool checksums)
     : info_(std::move(info)), keeps_checksums_(checksums) {}
 
 void FrameEdit::check_chunk(std::int64_t number) const {
-  if (info_.vl_blocks) refuse(EOPNOTSUPP, "chunks of a frame of VL blocks");
+  if (info_.vl_blocks) throw_errno(EOPNOTSUPP, "chunks of a frame of VL blocks");
   if (number < 0 || number >= info_.nchunks)
-    refuse(EINVAL, fmt::format("chunk {} of {}", number, info_.nchunks));
+    throw_errno(EINVAL, fmt::format("chunk {} of {}", number, info_.nchunks));
 }
 
 std::optional<PutChunk> FrameEdit::put(std::int64_t number, const PutChunk& chunk) {
@@ -127,13 +123,13 @@ std::optional<PutChunk> FrameEdit::put(std::int64_t number, const PutChunk& chun
 }
 
 void FrameEdit::check_resizable() const {
-  if (info_.variable_chunks) refuse(EOPNOTSUPP, "resizing a frame of variable-size chunks");
-  if (info_.vl_blocks) refuse(EOPNOTSUPP, "resizing a frame of VL blocks");
+  if (info_.variable_chunks) throw_errno(EOPNOTSUPP, "resizing a frame of variable-size chunks");
+  if (info_.vl_blocks) throw_errno(EOPNOTSUPP, "resizing a frame of VL blocks");
 }
 
 std::vector<PutChunk> FrameEdit::resize(std::int64_t nbytes) {
   check_resizable();
-  if (info_.array) refuse(EINVAL, "resizing an array without a shape");
+  if (info_.array) throw_errno(EINVAL, "resizing an array without a shape");
   return change_size(nbytes);
 }
 
@@ -152,10 +148,11 @@ std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
 
 void FrameEdit::set_chunksize(std::int32_t chunksize, std::int32_t blocksize) {
   check_resizable();
-  if (info_.nbytes != 0 || info_.array) refuse(EINVAL, "another size of chunks for old contents");
+  if (info_.nbytes != 0 || info_.array)
+    throw_errno(EINVAL, "another size of chunks for old contents");
   if (chunksize <= 0 || chunksize > codec::kMaxChunkNbytes || blocksize < 0 ||
       blocksize > codec::kMaxBlocksize)
-    refuse(EINVAL, fmt::format("chunks of {} and blocks of {} bytes", chunksize, blocksize));
+    throw_errno(EINVAL, fmt::format("chunks of {} and blocks of {} bytes", chunksize, blocksize));
   info_.chunksize = chunksize;
   info_.blocksize = blocksize;
 }
@@ -163,22 +160,22 @@ void FrameEdit::set_chunksize(std::int32_t chunksize, std::int32_t blocksize) {
 std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shape) {
   check_resizable();
   if (!info_.array || shape.size() != info_.array->shape.size())
-    refuse(EINVAL, fmt::format("a shape of {} dimensions", shape.size()));
+    throw_errno(EINVAL, fmt::format("a shape of {} dimensions", shape.size()));
   if (std::any_of(shape.begin(), shape.end(), [](std::int64_t extent) { return extent < 0; }))
-    refuse(EINVAL, "negative shape");
+    throw_errno(EINVAL, "negative shape");
   ArrayInfo array = *info_.array;
   array.shape = shape;
   ArraySizes sizes;
   try {
     sizes = array_sizes(array, info_.typesize);
   } catch (const codec::Error& error) {
-    refuse(EINVAL, error.what());
+    throw_errno(EINVAL, error.what());
   }
   // Other dimensions change the numbers of chunks.
   const bool renumbers = !std::equal(shape.begin() + (shape.empty() ? 0 : 1), shape.end(),
                                      info_.array->shape.begin() + (shape.empty() ? 0 : 1));
   if (renumbers && info_.nbytes != 0 && sizes.nbytes != 0)
-    refuse(EINVAL, "another shape behind the first dimension");
+    throw_errno(EINVAL, "another shape behind the first dimension");
   if (info_.chunksize <= 0 || info_.nbytes == 0) {
     info_.chunksize = static_cast<std::int32_t>(sizes.chunksize);
     info_.blocksize = static_cast<std::int32_t>(sizes.blocksize);
@@ -191,7 +188,7 @@ std::vector<PutChunk> FrameEdit::set_shape(const std::vector<std::int64_t>& shap
 /// Adds up what there is rather than laying it out: there may be thousands.
 void FrameEdit::put_vlmetalayer(Layer layer) {
   check_layer_name(layer.name);
-  if (layer.name == kChecksumLayerName) refuse(EPERM, layer.name);
+  if (layer.name == kChecksumLayerName) throw_errno(EPERM, layer.name);
   SectionSize size;
   for (const Layer& known : layers_)
     if (known.name != layer.name) size.add(known.name, known.stored_size());
@@ -214,8 +211,8 @@ void FrameEdit::copy_vlmetalayer(std::shared_ptr<const ByteSource> source,
 
 void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
   check_layer_name(name);
-  if (!base_) refuse(EINVAL, name + ": the settings of a new frame have its metalayers");
-  if (says_what_it_is(name)) refuse(EPERM, name);
+  if (!base_) throw_errno(EINVAL, name + ": the settings of a new frame have its metalayers");
+  if (says_what_it_is(name)) throw_errno(EPERM, name);
   std::vector<Layer> layers = metalayers_;
   put_layer(layers, {name, std::nullopt, nullptr, {content.begin(), content.end()}});
   lay_out_header(sizes_of(layers));
@@ -224,7 +221,7 @@ void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
 }
 
 bool FrameEdit::remove_metalayer(const std::string& name) {
-  if (says_what_it_is(name)) refuse(EPERM, name);
+  if (says_what_it_is(name)) throw_errno(EPERM, name);
   const auto is_wanted = [&](const Layer& layer) { return layer.name == name; };
   if (std::erase_if(metalayers_, is_wanted) == 0) return false;
   changes_metalayers_ = true;
@@ -283,18 +280,18 @@ void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder
   if (number < 0 || number >= kept_ || chunks_.count(number) != 0 || keeps_size(number)) return;
   const std::int64_t entry = EntryReader(*base_, decoder)[number];
   if (entry >= 0 || !reads_as_zeros(entry))
-    refuse(EINVAL, fmt::format("chunk {} has to be put: its size changes to {}", number,
-                               fixed_nbytes(info_, number)));
+    throw_errno(EINVAL, fmt::format("chunk {} has to be put: its size changes to {}", number,
+                                    fixed_nbytes(info_, number)));
 }
 
 void FrameEdit::check_sizes(codec::BlockDecoder& decoder) const {
   for (const auto& [number, chunk] : chunks_) {
     const std::int32_t wanted = chunk_nbytes(number, decoder);
     if (chunk.is_stored() && chunk.nbytes != wanted)
-      refuse(info_.variable_chunks ? EOPNOTSUPP : EINVAL,
-             fmt::format("chunk {} has {} bytes instead of {}", number, chunk.nbytes, wanted));
+      throw_errno(info_.variable_chunks ? EOPNOTSUPP : EINVAL,
+                  fmt::format("chunk {} has {} bytes instead of {}", number, chunk.nbytes, wanted));
     if (!chunk.is_stored() && !reads_as_zeros(chunk.entry) && wanted % info_.typesize != 0)
-      refuse(EINVAL, fmt::format("chunk {}: {} bytes of NaNs", number, wanted));
+      throw_errno(EINVAL, fmt::format("chunk {}: {} bytes of NaNs", number, wanted));
   }
   if (!base_ || info_.variable_chunks) return;
   check_boundary(base_->info().nchunks - 1, decoder);

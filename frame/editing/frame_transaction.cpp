@@ -3,22 +3,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
 #include <fmt/core.h>
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/container/checksum.hpp"
 #include "frame/editing/special_chunk.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
 using codec::SpecialValue;
-
-[[noreturn]] void refuse(const std::string& what) {
-  throw std::system_error(EINVAL, std::generic_category(), what);
-}
 
 /// Checks that a chunk may stand in a frame (frame/formats/cframe.md, "Chunks in a frame").
 codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
@@ -26,14 +22,14 @@ codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
       codec::parse_chunk_header(stored.first(std::min(stored.size(), codec::kChunkHeaderBytes)),
                                 stored.size(), frame.typesize);
   if (static_cast<std::size_t>(header.cbytes) != stored.size())
-    refuse(fmt::format("a chunk of {} bytes in {}", header.cbytes, stored.size()));
+    throw_errno(EINVAL, fmt::format("a chunk of {} bytes in {}", header.cbytes, stored.size()));
   if (header.header_size != codec::kExtendedHeaderSize || header.vl_blocks)
-    refuse("a chunk of Blosc1 or with VL blocks");
+    throw_errno(EINVAL, "a chunk of Blosc1 or with VL blocks");
   if (header.is_special() && header.special != SpecialValue::value)
-    refuse("a special chunk with stored bytes");
+    throw_errno(EINVAL, "a special chunk with stored bytes");
   if (frame.array && !header.is_special() && header.blocksize != frame.blocksize)
-    refuse(fmt::format("blocks of {} bytes in an array of blocks of {}", header.blocksize,
-                       frame.blocksize));
+    throw_errno(EINVAL, fmt::format("blocks of {} bytes in an array of blocks of {}",
+                                    header.blocksize, frame.blocksize));
   return header;
 }
 
@@ -83,7 +79,7 @@ void FrameTransaction::put_chunks(std::span<const NumberedChunk> chunks) {
 void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
   changing().check_chunk(number);
   if (value == SpecialValue::nan && info().typesize != 4 && info().typesize != 8)
-    refuse(fmt::format("NaNs of {} bytes", info().typesize));
+    throw_errno(EINVAL, fmt::format("NaNs of {} bytes", info().typesize));
   if (!info().variable_chunks) return put(number, {special_entry(value), 0, 0, 0});
   const std::int32_t nbytes = edit_.chunk_nbytes(number, decoder_);
   if (nbytes > 0) put_chunk(number, store_special(value, nbytes, info()));

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include <fmt/core.h>
 
@@ -10,13 +9,13 @@
 #include "frame/header/b2nd.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
 void check(bool condition, const char* what, std::int64_t value) {
-  if (!condition)
-    throw std::system_error(EINVAL, std::generic_category(), fmt::format("{} {}", what, value));
+  if (!condition) throw_errno(EINVAL, fmt::format("{} {}", what, value));
 }
 
 void check_settings(const FrameSettings& settings) {
@@ -43,7 +42,7 @@ void plan_array(const ArrayInfo& array, NewFrame& frame) {
     frame.info.nbytes = sizes.nbytes;
     frame.info.nchunks = sizes.nbytes / std::max<std::int64_t>(1, sizes.chunksize);
   } catch (const codec::Error& error) {
-    throw std::system_error(EINVAL, std::generic_category(), error.what());
+    throw_errno(EINVAL, error.what());
   }
   check(frame.info.nchunks <= max_chunk_count(frame.checksums), "number of chunks",
         frame.info.nchunks);

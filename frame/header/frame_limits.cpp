@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <limits>
-#include <system_error>
 #include <vector>
 
 #include "codec/chunk_format.hpp"
@@ -11,6 +10,7 @@
 #include "frame/header/b2nd.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/metalayer_writer.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "frame/stored/table_writer.hpp"
 
 namespace bloscfs::frame {
@@ -65,7 +65,7 @@ void check_vlmetalayers(const Snapshot* base, const VlmetalayerSizes& changes) {
   }
   for (const auto& [name, size] : changes) {
     if (!size) continue;
-    if (name == kChecksumLayerName) throw std::system_error(EPERM, std::generic_category(), name);
+    if (name == kChecksumLayerName) throw_errno(EPERM, name);
     sizes.push_back({name, *size + codec::kExtendedHeaderSize});
   }
   sizes.push_back({kChecksumLayerName, static_cast<std::uint64_t>(checksums)});

@@ -3,13 +3,13 @@
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <system_error>
 
 #include <boost/endian/conversion.hpp>
 #include <fmt/core.h>
 
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/metalayers.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -17,10 +17,6 @@ namespace {
 constexpr std::size_t kEntryRest = 6;     // of a map entry: the name's marker, int32
 constexpr std::size_t kContentsHead = 3;  // array16
 constexpr std::uint8_t kTrailerVersion = 1;
-
-[[noreturn]] void throw_no_room(const std::string& what) {
-  throw std::system_error(ENOSPC, std::generic_category(), what);
-}
 
 void put_u16(std::vector<std::uint8_t>& out, std::uint8_t marker, std::size_t value) {
   out.push_back(marker);
@@ -40,10 +36,10 @@ void check_section(const SectionSize& size, const MapRules& rules) {
   const std::size_t map_size = kMapHead + size.map_entries;
   if (size.layers > static_cast<std::size_t>(rules.max_entries) ||
       map_size > std::numeric_limits<std::uint16_t>::max())
-    throw_no_room(fmt::format("{} metalayers", size.layers));
+    throw_errno(ENOSPC, fmt::format("{} metalayers", size.layers));
   const std::uint64_t end = rules.map_at + map_size + kContentsHead + size.contents;
   if (end > static_cast<std::uint64_t>(std::numeric_limits<std::int32_t>::max()))
-    throw_no_room(fmt::format("metalayers of {} bytes", end));
+    throw_errno(ENOSPC, fmt::format("metalayers of {} bytes", end));
 }
 
 /// Of a trailer, whose first two bytes are its array marker and version.
@@ -53,7 +49,7 @@ constexpr MapRules kTrailerRules{2, kMaxVlmetalayers, 1};
 
 void check_layer_name(const std::string& name) {
   if (name.empty() || name.size() > kMaxMetalayerName || name.find('\0') != std::string::npos)
-    throw std::system_error(EINVAL, std::generic_category(), "name of a metalayer");
+    throw_errno(EINVAL, "name of a metalayer");
 }
 
 std::array<std::uint8_t, 5> content_head(std::uint64_t size) {

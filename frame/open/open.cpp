@@ -1,9 +1,7 @@
 #include "frame/open/open.hpp"
 
 #include <array>
-#include <cerrno>
 #include <cstddef>
-#include <system_error>
 
 #include <fcntl.h>
 
@@ -13,6 +11,7 @@
 #include "frame/sframe/sframe.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -49,11 +48,10 @@ std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings&
 std::unique_ptr<Snapshot> open_path(const std::string& path, const OpenSettings& settings) {
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
-  if (!place || ::fstat(place.get(), &st) != 0)
-    throw std::system_error(errno, std::generic_category());
+  if (!place || ::fstat(place.get(), &st) != 0) throw_errno();
   if (S_ISDIR(st.st_mode)) {
     UniqueFd directory(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory) throw std::system_error(errno, std::generic_category());
+    if (!directory) throw_errno();
     return open_directory(std::move(directory), settings);
   }
   UniqueFd fd = open_if_regular(place, O_RDONLY);

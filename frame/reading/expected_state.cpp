@@ -2,8 +2,9 @@
 
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <utility>
+
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -19,7 +20,7 @@ bool is_recent(const FileStamp& stamp) {
 }  // namespace
 
 void throw_stale(const std::string& name) {
-  throw std::system_error(ESTALE, std::generic_category(), name + ": changed by another program");
+  throw_errno(ESTALE, name + ": changed by another program");
 }
 
 ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header)

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <thread>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/reading/chunk_map.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -93,7 +93,7 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offse
     } catch (const codec::Error&) {
       if (last || source.stamp() == stamp) throw;
     }
-    if (last) throw std::system_error(EIO, std::generic_category(), "frame changes while opening");
+    if (last) throw_errno(EIO, "frame changes while opening");
     if (attempt >= kAttemptsAtOnce)
       std::this_thread::sleep_for(std::chrono::milliseconds(1 << (attempt - kAttemptsAtOnce)));
   }
@@ -277,9 +277,7 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
   const PeerLock::Shared shared(peer_lock_);
   const ChunkFile file = chunk_file(chunk.place);
   if (file.stamp != chunk.stamp)
-    throw std::system_error(
-        EIO, std::generic_category(),
-        fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
+    throw_errno(EIO, fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
   file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(range.offset), out,
                                "chunk");
 }

@@ -8,6 +8,7 @@
 
 #include "codec/error.hpp"
 #include "frame/header/sframe_format.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -34,8 +35,7 @@ class StoredFiles final : public SframeFiles {
     auto source = directory_->open_source(name);
     if (!source) codec::throw_malformed(fmt::format("chunk file {} is missing", name));
     if (is_private_of_another(*source, *index_))
-      throw std::system_error(EACCES, std::generic_category(),
-                              fmt::format("chunk file {} of another user", name));
+      throw_errno(EACCES, fmt::format("chunk file {} of another user", name));
     return source;
   }
 

@@ -9,6 +9,7 @@
 #include "frame/editing/frame_file.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -35,7 +36,7 @@ void SframeCommit::remove_index_file() noexcept {
   index_.reset();
   try {
     state_.directory->unlink(index_name_);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // A temporary name stays behind, as after a crash.
   }
 }
@@ -100,7 +101,7 @@ void SframeCommit::bound_unsynced() {
   if (unsynced_.size() <= kMaxUnsynced) return;
   try {
     sync_chunk_files();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // They belong to earlier calls, so it is flush() that has to tell.
     lost_chunks_ = true;
   }
@@ -117,7 +118,7 @@ void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
   files_.erase(number);
   try {
     state_.directory->unlink(chunk_file_name(number));
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // A file without an entry does no harm.
   }
 }
@@ -178,7 +179,7 @@ void SframeCommit::write(const FrameEdit& edit) {
 
 void SframeCommit::flush() {
   if (!published_) {
-    if (lost_chunks_) throw std::system_error(EIO, std::generic_category(), "sync of a chunk file");
+    if (lost_chunks_) throw_errno(EIO, "sync of a chunk file");
     sync_chunk_files();
     index_->sync();
   } else if (!state_.current) {
@@ -189,8 +190,7 @@ void SframeCommit::flush() {
 
 FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
   if (state_.current) {
-    if (!state_.current->unchanged())
-      throw std::system_error(ESTALE, std::generic_category(), "changed by another program");
+    if (!state_.current->unchanged()) throw_errno(ESTALE, "changed by another program");
     // They may have been changed since this commit began.
     const FileAttributes now = state_.index->attributes();
     if (!now.same_but_times(attributes_)) index_->set_attributes(now);

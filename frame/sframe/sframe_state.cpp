@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/orphans.hpp"
 #include "frame/sframe/sframe.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -25,7 +25,7 @@ void for_each_named(const FrameSnapshot* snapshot, codec::BlockDecoder& decoder,
 
 void open_current(SframeState& state) {
   auto files = open_sframe_files(state.directory);
-  if (!files) throw std::system_error(ENOENT, std::generic_category(), kSframeIndexName);
+  if (!files) throw_errno(ENOENT, kSframeIndexName);
   state.current = open_sframe(std::move(files), state.expected);
   state.expected = state.current->expected();
   state.index = state.directory->open(kSframeIndexName);
@@ -43,8 +43,7 @@ std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder) {
     state.first_own = next;
     state.next_number = next;
   }
-  if (*state.next_number > UINT32_MAX)
-    throw std::system_error(ENOSPC, std::generic_category(), "numbers of chunk files");
+  if (*state.next_number > UINT32_MAX) throw_errno(ENOSPC, "numbers of chunk files");
   return static_cast<std::uint32_t>((*state.next_number)++);
 }
 

@@ -11,6 +11,7 @@
 #include "frame/sframe/sframe_commit.hpp"
 #include "frame/sframe/sframe_state.hpp"
 #include "frame/store/container_lock.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -85,9 +86,7 @@ class SframeWriter final : public FrameWriter {
   /// Keeps out other writers, and makes sure that nobody has changed the frame.
   ContainerLock lock_container() {
     if (state_.in_transaction) throw std::logic_error("two transactions on one container");
-    if (state_.broken)
-      throw std::system_error(EIO, std::generic_category(),
-                              "sparse frame: a commit failed half-way, open it again");
+    if (state_.broken) throw_errno(EIO, "sparse frame: a commit failed half-way, open it again");
     if (!state_.current) return {};
     ContainerLock lock = frame::lock_container(*state_.index, *state_.directory, kSframeLockName,
                                                state_.settings.locking);

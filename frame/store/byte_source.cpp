@@ -2,13 +2,13 @@
 
 #include <cerrno>
 #include <limits>
-#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 
@@ -25,7 +25,7 @@ FileStamp stamp_of(const struct stat& st) {
 
 struct stat status_of(int fd) {
   struct stat st {};
-  if (::fstat(fd, &st) != 0) throw std::system_error(errno, std::generic_category(), "fstat");
+  if (::fstat(fd, &st) != 0) throw_errno("fstat");
   return st;
 }
 
@@ -50,7 +50,7 @@ std::size_t FileSource::read_at(std::uint64_t offset, MutableBytes out) const {
     const ssize_t got =
         ::pread(fd_.get(), out.data() + done, out.size() - done, static_cast<off_t>(position));
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw std::system_error(errno, std::generic_category(), "pread");
+    if (got < 0) throw_errno("pread");
     if (got == 0) break;
     done += static_cast<std::size_t>(got);
     if (counters_ != nullptr) {

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
-#include <system_error>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,6 +16,7 @@
 
 #include "frame/store/ofd_lock.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
 
@@ -32,12 +32,12 @@ constexpr const char* kAccessList = "system.posix_acl_access";
 constexpr int kOpenFlags = O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
 
 void check(int result, const std::string& what) {
-  if (result != 0) throw_errno(errno, what);
+  if (result != 0) throw_errno(what);
 }
 
 off_t checked_offset(std::uint64_t offset) {
   if (offset > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max()))
-    throw std::system_error(EFBIG, std::generic_category(), "file offset");
+    throw_errno(EFBIG, "file offset");
   return static_cast<off_t>(offset);
 }
 
@@ -46,7 +46,7 @@ std::vector<std::string> extended_names(int fd) {
   if (size <= 0) return {};
   std::string list(static_cast<std::size_t>(size), '\0');
   const ssize_t got = ::flistxattr(fd, list.data(), list.size());
-  if (got < 0) throw_errno(errno, "flistxattr");
+  if (got < 0) throw_errno("flistxattr");
   list.resize(static_cast<std::size_t>(got));
   std::vector<std::string> names;
   for (std::size_t at = 0; at < list.size(); at += names.back().size() + 1)
@@ -65,8 +65,8 @@ mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended
   return (mode & ~mode_t{S_IRWXG}) | ((mode & S_IRWXO) << 3);
 }
 
-/// True for errors that say "not here" or "not you" rather than "it went wrong".
-bool is_refusal(int error) { return error == ENOTSUP || error == EPERM || error == EACCES; }
+/// True where there are no attributes of this kind, or none for us.
+bool has_no_attributes(int error) { return error == ENOTSUP || is_denial(errno_code(error)); }
 
 class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
  public:
@@ -83,7 +83,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     while (!bytes.empty()) {
       const ssize_t put = ::pwrite(fd(), bytes.data(), bytes.size(), checked_offset(offset));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0) throw_errno(errno, "pwrite");
+      if (put < 0) throw_errno("pwrite");
       offset += static_cast<std::uint64_t>(put);
       bytes = bytes.subspan(static_cast<std::size_t>(put));
     }
@@ -96,7 +96,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   void punch(std::uint64_t offset, std::uint64_t size) override {
     const int result = ::fallocate(fd(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                    checked_offset(offset), checked_offset(size));
-    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno(errno, "fallocate");
+    if (result != 0 && errno != EOPNOTSUPP && errno != ENOSYS) throw_errno("fallocate");
   }
 
   void begin_sync() override {
@@ -116,8 +116,8 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     for (const std::string& name : extended_names(fd())) {
       std::vector<std::uint8_t> value(std::size_t{64} << 10);  // what the kernel allows
       const ssize_t size = ::fgetxattr(fd(), name.c_str(), value.data(), value.size());
-      if (size < 0 && is_refusal(errno)) continue;
-      if (size < 0) throw_errno(errno, "fgetxattr " + name);
+      if (size < 0 && has_no_attributes(errno)) continue;
+      if (size < 0) throw_errno("fgetxattr " + name);
       value.resize(static_cast<std::size_t>(size));
       result.extended.push_back({name, std::move(value)});
     }
@@ -143,7 +143,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
       if (!is_kept(attribute.name)) continue;
       const int result = ::fsetxattr(fd(), attribute.name.c_str(), attribute.value.data(),
                                      attribute.value.size(), 0);
-      if (result != 0 && !is_refusal(errno)) throw_errno(errno, "fsetxattr " + attribute.name);
+      if (result != 0 && !has_no_attributes(errno)) throw_errno("fsetxattr " + attribute.name);
     }
     set_times(wanted.accessed, wanted.modified);
   }
@@ -182,7 +182,7 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   void set_owner(uid_t owner, gid_t group) const {
     if (::fchown(fd(), owner, group) == 0) return;
     if (errno == EPERM && ::fchown(fd(), static_cast<uid_t>(-1), group) == 0) return;
-    if (errno != EPERM) throw_errno(errno, "fchown");
+    if (errno != EPERM) throw_errno("fchown");
   }
 
   FileSource source_;
@@ -196,7 +196,7 @@ class LocalDirectory final : public StoreDirectory {
 
   std::shared_ptr<StoreFile> open(const std::string& name) override {
     UniqueFd fd = open_regular_at(fd_.get(), name, O_RDWR);
-    if (!fd) throw std::system_error(stamp(name) ? EINVAL : ENOENT, std::generic_category(), name);
+    if (!fd) throw_errno(stamp(name) ? EINVAL : ENOENT, name);
     return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
   }
 
@@ -209,7 +209,7 @@ class LocalDirectory final : public StoreDirectory {
   std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(),
                          O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags, mode));
-    if (!fd) throw_errno(errno, name);
+    if (!fd) throw_errno(name);
     return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
   }
 
@@ -230,7 +230,7 @@ class LocalDirectory final : public StoreDirectory {
 
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
     UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
-    if (!fd) throw_errno(errno, name);
+    if (!fd) throw_errno(name);
     return std::make_shared<LocalDirectory>(std::move(fd), counters_, syncing_);
   }
 
@@ -238,20 +238,20 @@ class LocalDirectory final : public StoreDirectory {
     struct stat st {};
     if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
     if (errno == ENOENT) return std::nullopt;
-    throw_errno(errno, name);
+    throw_errno(name);
   }
 
   std::vector<std::string> names() const override {
     // A description of its own: its position is not shared.
     UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) throw_errno(errno, "open directory");
+    if (!fd) throw_errno("open directory");
     const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
-    if (!stream) throw_errno(errno, "fdopendir");
+    if (!stream) throw_errno("fdopendir");
     fd.release();
     std::vector<std::string> result;
     for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0)
       result.emplace_back(entry->d_name);
-    if (errno != 0) throw_errno(errno, "readdir");
+    if (errno != 0) throw_errno("readdir");
     return result;
   }
 

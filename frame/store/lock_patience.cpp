@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cerrno>
 
+#include "frame/store/throw_errno.hpp"
+
 namespace bloscfs::frame {
 namespace {
 
@@ -19,8 +21,7 @@ thread_local Clock::time_point end = Clock::time_point::max();
 
 }  // namespace
 
-LockedByOthers::LockedByOthers(const char* what)
-    : std::system_error(ETIMEDOUT, std::generic_category(), what) {}
+LockedByOthers::LockedByOthers(const char* what) : std::system_error(errno_code(ETIMEDOUT), what) {}
 
 CountedPatience::CountedPatience() : time_(++waiting <= kPatientOnes ? kLong : kShort) {}
 

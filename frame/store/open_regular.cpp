@@ -1,10 +1,11 @@
 #include "frame/store/open_regular.hpp"
 
 #include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/stat.h>
+
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 
@@ -15,13 +16,12 @@ int open_quietly(const std::string& path, int flags) {
 
 UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   struct stat st {};
-  if (::fstat(place.get(), &st) != 0)
-    throw std::system_error(errno, std::generic_category(), "fstat");
+  if (::fstat(place.get(), &st) != 0) throw_errno("fstat");
   if (!S_ISREG(st.st_mode)) return {};
   // Only so is it sure to be the file that was looked at.
   const std::string path = "/proc/self/fd/" + std::to_string(place.get());
   UniqueFd fd(open_quietly(path, flags));
-  if (!fd) throw std::system_error(errno, std::generic_category(), "open");
+  if (!fd) throw_errno("open");
   return fd;
 }
 
@@ -29,7 +29,7 @@ UniqueFd open_regular_at(int directory, const std::string& name, int flags) {
   const UniqueFd place(::openat(directory, name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (place) return open_if_regular(place, flags);
   if (errno == ENOENT || errno == ENOTDIR) return {};
-  throw std::system_error(errno, std::generic_category(), name);
+  throw_errno(name);
 }
 
 }  // namespace bloscfs::frame

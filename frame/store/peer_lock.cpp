@@ -15,6 +15,8 @@
 #include <unistd.h>
 
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
 
 namespace bloscfs::frame {
@@ -41,9 +43,8 @@ UniqueFd open_sidecar(int directory, const std::string& name) {
   try {
     return open_regular_at(directory, name, O_RDONLY);
   } catch (const std::system_error& error) {
-    for (const auto refusal : {std::errc::permission_denied, std::errc::operation_not_permitted,
-                               std::errc::no_such_file_or_directory, std::errc::filename_too_long})
-      if (error.code() == refusal) return {};
+    // What is stale has been replaced by one that somebody may have locked.
+    if (is_refusal(error.code()) && error.code() != std::errc(ESTALE)) return {};
     throw;
   }
 }
@@ -64,7 +65,7 @@ constexpr const char* kLockName = "another program's .b2lock";
 bool try_flock(int fd, int operation) {
   while (::flock(fd, operation | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) return false;
-    if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "flock");
+    if (errno != EINTR) throw_errno("flock");
   }
   return true;
 }
@@ -173,7 +174,7 @@ std::uint64_t PeerLock::generation() const {
   do {
     got = ::pread(fd_.get(), &value, sizeof(value), off_t{kGenerationAt});
   } while (got < 0 && errno == EINTR);
-  if (got < 0) throw std::system_error(errno, std::generic_category(), "pread .b2lock");
+  if (got < 0) throw_errno("pread .b2lock");
   return got == sizeof(value) ? value : 0;
 }
 

@@ -45,8 +45,7 @@ std::optional<std::uint64_t> digits_in(std::string_view name) {
 
 template <typename Value>
 void fill_randomly(Value& value) {
-  if (::getrandom(&value, sizeof value, 0) != ssize_t{sizeof value})
-    throw_errno(errno, "getrandom");
+  if (::getrandom(&value, sizeof value, 0) != ssize_t{sizeof value}) throw_errno("getrandom");
 }
 
 using Digest = std::array<std::uint8_t, 32>;
@@ -60,7 +59,7 @@ Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
   if (::HMAC(EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
              reinterpret_cast<const unsigned char*>(message.data()), sizeof message, digest.data(),
              nullptr) == nullptr)
-    throw std::system_error(ENOSYS, std::generic_category(), "HMAC");
+    throw_errno(ENOSYS, "HMAC");
   return digest;
 }
 
@@ -103,7 +102,7 @@ std::optional<ObjectIdentity> identity_at(int directory, const std::string& name
   if (::statx(directory, name.c_str(), AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, STATX_INO | STATX_BTIME,
               &st) != 0) {
     if (errno == ENOENT) return std::nullopt;
-    throw_errno(errno, name);
+    throw_errno(name);
   }
   ObjectIdentity identity{st.stx_ino, 0};
   if ((st.stx_mask & STATX_BTIME) != 0)

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include <boost/endian/conversion.hpp>
 #include <fmt/core.h>
 
 #include "codec/bytes.hpp"
 #include "frame/store/store_writer.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -30,7 +30,7 @@ codec::EncodeSettings table_settings() {
 }
 
 [[noreturn]] void throw_too_large(std::int64_t count) {
-  throw std::system_error(EFBIG, std::generic_category(), fmt::format("{} chunks", count));
+  throw_errno(EFBIG, fmt::format("{} chunks", count));
 }
 
 std::int32_t table_bytes(std::int64_t count) {

@@ -1,25 +1,12 @@
 #include "fs/commit/commit_failure.hpp"
 
-#include <new>
-
 #include "frame/store/lock_patience.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/commit/content_commit.hpp"
+#include "fs/support/error_number.hpp"
 
 namespace bloscfs::fs {
 namespace {
-
-std::error_code code_of(const std::exception& error) {
-  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
-    if (system->code().category() == std::generic_category() ||
-        system->code().category() == std::system_category())
-      return system->code();
-    const std::error_condition told = system->code().default_error_condition();
-    if (told.category() == std::generic_category()) return {told.value(), told.category()};
-  }
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-    return std::make_error_code(std::errc::not_enough_memory);
-  return std::make_error_code(std::errc::io_error);
-}
 
 Obstacle obstacle_of(const std::exception& error) {
   if (dynamic_cast<const BeingWritten*>(&error) != nullptr) return Obstacle::unfinished;
@@ -31,7 +18,7 @@ Obstacle obstacle_of(const std::exception& error) {
 }  // namespace
 
 CommitFailure failure_of(const std::exception& error) {
-  return {code_of(error), error.what(), obstacle_of(error)};
+  return {frame::errno_code(errno_of(error)), error.what(), obstacle_of(error)};
 }
 
 CommitFailure failure_of(const Content& content, const std::exception& error) {

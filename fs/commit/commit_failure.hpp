@@ -23,7 +23,7 @@ struct CommitFailure {
   Obstacle obstacle = Obstacle::none;
 };
 
-/// Errors that are none of the system's count as EIO.
+/// With the errno that error_number.hpp gives it.
 CommitFailure failure_of(const std::exception& error);
 /// Nothing where the content's file was removed meanwhile, which asks for no commit.
 CommitFailure failure_of(const Content& content, const std::exception& error);

@@ -120,7 +120,7 @@ void Committer::flush(Batch& batch) {
   try {
     services_.sync_all();
     run(batch, &ContentCommit::flushed);
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& error) {
     for (auto& commit : batch.commits)
       if (commit) give_up(batch, commit, failure_of(error));
   }

@@ -5,11 +5,11 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include "codec/error.hpp"
 #include "frame/array/array_geometry.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/commit/content_commit.hpp"
 #include "fs/encoding/new_frame.hpp"
 
@@ -76,7 +76,7 @@ std::shared_ptr<void> ContentCommit::take_working_memory() const {
   if (chunksize <= static_cast<std::int64_t>(kBytesAtOnce)) return nullptr;
   const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
   if (!can_be_encoded(chunksize, cache.capacity()))
-    throw std::system_error(EFBIG, std::generic_category(), "chunks need more than cache_size");
+    frame::throw_errno(EFBIG, "chunks need more than cache_size");
   cache.charge(0, needed);
   return {nullptr, [&cache, needed](void*) { cache.charge(needed, 0); }};
 }

@@ -11,6 +11,7 @@
 #include "frame/header/frame_limits.hpp"
 #include "frame/header/metalayer_names.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
 #include "fs/encoding/stale_indexes.hpp"
@@ -167,8 +168,7 @@ void ContentCommit::choose(const StoredPlace& place) {
   if (new_frame_) return;
   if (can_edit() && (!is_array || (!held_flat_ && (raw || can_be_array())))) return;
   if (place.has_links)
-    throw std::system_error(EOPNOTSUPP, std::generic_category(),
-                            place.name + ": has other names, so that it stays an array");
+    frame::throw_errno(EOPNOTSUPP, place.name + ": has other names, so that it stays an array");
   new_frame_ = new_flat_frame(content_->services_.options, read_start(kSampleSize));
 }
 
@@ -176,7 +176,7 @@ void ContentCommit::choose(const StoredPlace& place) {
 
 void ContentCommit::write() {
   if (kind_ != CommitKind::staged && changes_values_ && !is_announced_)
-    throw std::system_error(EAGAIN, std::generic_category(), "values changed meanwhile");
+    frame::throw_errno(EAGAIN, "values changed meanwhile");
   content_->wait_for_peers();
   Content::at_place(*content_->home_, [this](const StoredPlace& place) { prepare(place); });
   transaction_ = new_writer_ ? new_writer_->begin() : content_->writer_->begin();
@@ -258,14 +258,14 @@ void ContentCommit::create(const StoredPlace& chosen) {
   const auto name_lock = content_->home_->lock_name();
   const StoredPlace& place = name_lock->place();
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
-    throw std::system_error(ESTALE, std::generic_category(), chosen.name);
+    frame::throw_errno(ESTALE, chosen.name);
   stored_as_ = frame::temporary_name();
   const frame::WriterSettings settings{content_->services_.options.locking};
   if (place.is_temporary && !place.is_unlinked && !was_staged_) {
     stored_as_ = place.name;
     auto file = place.directory->open(stored_as_);
     if (place.meant && !(frame::id_of(file->stamp()) == *place.meant))
-      throw std::system_error(ESTALE, std::generic_category(), stored_as_);
+      frame::throw_errno(ESTALE, stored_as_);
     new_writer_ =
         frame::create_cframe(place.directory, stored_as_, *new_frame_, settings, std::move(file));
   } else {
@@ -283,8 +283,7 @@ std::vector<frame::Metalayer> ContentCommit::kept_metalayers() const {
       if (frame::says_what_it_is(entry.name) || changed_metalayer({LayerKind::fixed, entry.name}))
         continue;
       if ((size += entry.stored_size) > kMostKeptMetalayers)
-        throw std::system_error(EFBIG, std::generic_category(),
-                                "fixed metalayers of more than 4 MiB");
+        frame::throw_errno(EFBIG, "fixed metalayers of more than 4 MiB");
       kept.push_back({entry.name, snapshot_->read_metalayer(entry)});
     }
   }
@@ -336,7 +335,7 @@ void ContentCommit::publish() {
   const StoredPlace& place = name_lock->place();
   // What takes the place of another program's state would be all that is left of it.
   if (new_writer_ && snapshot_ && !place.is_unlinked && !snapshot_->is_as_taken())
-    throw std::system_error(ESTALE, std::generic_category(), place.name);
+    frame::throw_errno(ESTALE, place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked)
     new_writer_->set_attributes(content_->writer_->attributes());
   // It may have been renamed since write().
@@ -351,18 +350,15 @@ void ContentCommit::publish() {
   if (!new_writer_ && !place.is_temporary) {
     if (reopens_) settled_in_ = place.directory;
     // What was committed to a file that another program has replaced meanwhile is nowhere.
-    if (!name_lock->refresh(published_))
-      throw std::system_error(ESTALE, std::generic_category(), place.name);
+    if (!name_lock->refresh(published_)) frame::throw_errno(ESTALE, place.name);
     return;
   }
   const RepresentationNames& names = name_lock->names();
   if (is_array_ && names.array.empty())
-    throw std::system_error(EAGAIN, std::generic_category(), place.name + ": renamed meanwhile");
+    frame::throw_errno(EAGAIN, place.name + ": renamed meanwhile");
   const std::string name = is_array_ ? names.array : names.flat;
   // For a new file that is another program's doing, who has got the name meanwhile.
-  if (name.empty())
-    throw std::system_error(place.is_temporary ? ESTALE : EEXIST, std::generic_category(),
-                            place.name);
+  if (name.empty()) frame::throw_errno(place.is_temporary ? ESTALE : EEXIST, place.name);
   is_named_ = true;
   const bool was_temporary = place.is_temporary;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
@@ -390,10 +386,10 @@ void ContentCommit::finish() {
   // chunks would be looked for where they were in a file that another one has replaced.
   const bool is_moved = snapshot_ && snapshot->info().kind == frame::ContainerKind::cframe &&
                         snapshot->stamp().inode != snapshot_->stamp().inode;
-  if (new_frame_ || drops_chunks_ || is_moved)
+  const auto forget = [&](std::int64_t chunk) { return view_->reader().forget_chunk(chunk); };
+  if (new_frame_ || drops_chunks_ || is_moved ||
+      !std::all_of(changed_chunks_.begin(), changed_chunks_.end(), forget))
     c.id_ = c.services_.next_id++;
-  else
-    for (const std::int64_t chunk : changed_chunks_) view_->reader().forget_chunk(chunk);
   c.set_view(snapshot);
   c.frozen_.reset();
   if (!is_ours && !c.live_.has_contents()) c.size_ = c.view_->size();

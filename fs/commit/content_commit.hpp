@@ -11,6 +11,7 @@
 #include <system_error>
 #include <vector>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
@@ -32,7 +33,7 @@ enum class CommitKind {
 class LongCommit : public std::system_error {
  public:
   explicit LongCommit(const std::string& name)
-      : std::system_error(EAGAIN, std::generic_category(), name) {}
+      : std::system_error(frame::errno_code(EAGAIN), name) {}
 };
 
 /// A commit that ends early, by an exception or by destruction, leaves what was written dirty.

@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
@@ -265,7 +266,7 @@ std::uint64_t Content::epoch() const {
 std::uint64_t Content::epoch_of_pages() const {
   const ReadLock lock(mutex_);
   if (is_abandoned_ || (pages_forgotten_ && !*pages_forgotten_))
-    throw std::system_error(ESTALE, std::generic_category(), "page of another state");
+    frame::throw_errno(ESTALE, "page of another state");
   return epoch_;
 }
 

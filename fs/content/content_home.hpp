@@ -14,6 +14,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/container/snapshot.hpp"
 #include "frame/store/byte_store.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {
@@ -56,7 +57,7 @@ class Refuge {
 class BeingWritten : public std::system_error {
  public:
   explicit BeingWritten(const std::string& path)
-      : std::system_error(ESTALE, std::generic_category(), path + ": being written") {}
+      : std::system_error(frame::errno_code(ESTALE), path + ": being written") {}
 };
 
 /// What is done about that: who serves others, too, does not wait.

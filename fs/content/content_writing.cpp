@@ -278,7 +278,7 @@ bool Content::set_times(const timespec& accessed, const timespec& modified) {
   }
   try {
     store_times(is_present(accessed) && is_present(modified));
-  } catch (const std::system_error&) {
+  } catch (...) {
     const WriteLock lock(mutex_);
     accessed_ = before.accessed;
     modified_ = before.modified;

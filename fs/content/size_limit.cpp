@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
 #include <fmt/core.h>
 
 #include "codec/compressor/compressor.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "frame/header/frame_limits.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/encoding/new_frame.hpp"
 
 namespace bloscfs::fs {
@@ -19,8 +19,7 @@ using frame::max_chunk_count;
 
 void require(bool fits, std::int64_t size) {
   if (!fits)
-    throw std::system_error(EFBIG, std::generic_category(),
-                            fmt::format("{} bytes are more than a frame can hold", size));
+    frame::throw_errno(EFBIG, fmt::format("{} bytes are more than a frame can hold", size));
 }
 
 std::int64_t chunks_of(std::int64_t size, std::int64_t chunksize) {
@@ -36,9 +35,8 @@ void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t siz
 /// For changes of a part.
 void require_memory(const StoredFile& file) {
   if (!can_be_encoded(file.snapshot->info().chunksize, file.memory))
-    throw std::system_error(EFBIG, std::generic_category(),
-                            fmt::format("chunks of {} bytes need more than cache_size",
-                                        file.snapshot->info().chunksize));
+    frame::throw_errno(EFBIG, fmt::format("chunks of {} bytes need more than cache_size",
+                                          file.snapshot->info().chunksize));
 }
 
 /// Without a NPY header an array grows by rows.
@@ -59,9 +57,8 @@ void require_flat(const StoredFile& file, std::int64_t size) {
   require(chunks_of(size, chunksize) <= max_chunk_count(file.options.checksum), size);
   const std::int64_t kept = file.view == nullptr ? 0 : std::min(size, file.view->size());
   if (!can_be_rewritten(chunks_of(kept, chunksize), file.memory))
-    throw std::system_error(
-        EFBIG, std::generic_category(),
-        fmt::format("{} bytes cannot become a flat frame with this cache_size", kept));
+    frame::throw_errno(
+        EFBIG, fmt::format("{} bytes cannot become a flat frame with this cache_size", kept));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "fs/encoding/stale_indexes.hpp"
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -9,6 +8,7 @@
 #include "codec/error.hpp"
 #include "frame/open/open.hpp"
 #include "frame/python/python_indexes.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/view/frame_reader.hpp"
 
 namespace bloscfs::fs {
@@ -25,9 +25,8 @@ void require_markable_indexes(const frame::Snapshot& array) {
     if (const auto indexes = read_index_metadata(array, frame::kArrayIndexesLayer))
       frame::stale_array_indexes(*indexes);
   } catch (const codec::Error& error) {
-    throw std::system_error(
-        EROFS, std::generic_category(),
-        fmt::format("read-only, since its indexes cannot be marked stale: {}", error.what()));
+    frame::throw_errno(EROFS, fmt::format("read-only, since its indexes cannot be marked stale: {}",
+                                          error.what()));
   }
 }
 

@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <csignal>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -33,14 +32,14 @@ constexpr const char* kContext = "going into the background";
 }  // namespace
 
 Background::Background() : nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
-  if (!nothing_) frame::throw_errno(errno, kContext);
+  if (!nothing_) frame::throw_errno(kContext);
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno(errno, kContext);
+  if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno(kContext);
   const frame::UniqueFd told(ends[0]);
   ready_.reset(ends[1]);
   const pid_t caller = ::getpid();
   const pid_t child = ::fork();
-  if (child < 0) frame::throw_errno(errno, kContext);
+  if (child < 0) frame::throw_errno(kContext);
   if (child > 0) {
     ready_.reset();
     wait_for(child, told.get());
@@ -51,10 +50,10 @@ Background::Background() : nothing_(::open("/dev/null", O_RDWR | O_CLOEXEC)) {
 
 void Background::leave_caller() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
-    if (::dup2(nothing_.get(), fd) < 0) frame::throw_errno(errno, kContext);
+    if (::dup2(nothing_.get(), fd) < 0) frame::throw_errno(kContext);
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, 0);
-  if (::write(ready_.get(), "", 1) != 1) frame::throw_errno(errno, kContext);
+  if (::write(ready_.get(), "", 1) != 1) frame::throw_errno(kContext);
   ready_.reset();
   nothing_.reset();
 }

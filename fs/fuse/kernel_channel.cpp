@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <system_error>
 
 #include <fcntl.h>
 #include <linux/fuse.h>
 #include <sys/uio.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/fuse/request_cells.hpp"
 
 namespace bloscfs::fs {
@@ -103,7 +103,7 @@ void use_kernel_channel(fuse_session* session) {
   io.writev = write_to_kernel;
   io.splice_send = splice_to_kernel;
   const int result = fuse_session_custom_io(session, &io, fuse_session_fd(session));
-  if (result != 0) throw std::system_error(-result, std::generic_category(), "session");
+  if (result != 0) frame::throw_errno(-result, "session");
 }
 
 bool request_drops_privileges() { return drops_privileges; }

@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <exception>
 #include <memory>
 #include <optional>
-#include <system_error>
 
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
@@ -78,7 +78,7 @@ bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
   std::optional<Tree::Found> found;
   try {
     found = tree.enter(directory, entry);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     return add_without_attributes(buffer, entry, next);
   }
   if (!found) return true;  // gone since the directory was opened
@@ -112,7 +112,8 @@ void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     fuse_file_info reply = given;
     reply.fh = fs.open_directory(inode, begun);
     TurnAtNeed::need_no_more();
-    if (fuse_reply_open(request, &reply) != 0) fs.release_directory(reply.fh);
+    if (fuse_reply_open(request, &reply) != 0)
+      run_unanswered("opendir", [&] { fs.release_directory(reply.fh); });
   });
 }
 

@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <vector>
 
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
@@ -23,7 +23,8 @@ namespace bloscfs::fs {
 namespace {
 
 void reply_open(fuse_req_t request, const fuse_file_info& info) {
-  if (fuse_reply_open(request, &info) != 0) filesystem(request).release(info.fh);
+  Filesystem& fs = filesystem(request);
+  if (fuse_reply_open(request, &info) != 0) run_unanswered("open", [&] { fs.release(info.fh); });
 }
 
 /// Has the kernel forget the attributes of a file that has changed, unless somebody else has done
@@ -40,8 +41,10 @@ void tell_change(MountState& state, fuse_ino_t inode) {
 /// asked while it was told to forget.
 void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_info& info) {
   mount_state(request).kernel_flush->after(inode, [=] {
-    tell_change(mount_state(request), inode);
-    reply_open(request, info);
+    guarded(request, "open", [&] {
+      tell_change(mount_state(request), inode);
+      reply_open(request, info);
+    });
   });
 }
 
@@ -108,7 +111,7 @@ void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offse
 
 off_t seek_plain(int fd, off_t offset, int whence) {
   const off_t found = ::lseek(fd, offset, whence);
-  if (found < 0) throw std::system_error(errno, std::generic_category(), "lseek");
+  if (found < 0) frame::throw_errno("lseek");
   return found;
 }
 
@@ -151,10 +154,9 @@ std::vector<iovec> pieces_of(const fuse_bufvec& in) {
 void write_plain(fuse_req_t request, int fd, const std::vector<iovec>& pieces, off_t offset,
                  bool keeps_time) {
   struct stat before {};
-  if (keeps_time && ::fstat(fd, &before) != 0)
-    throw std::system_error(errno, std::generic_category(), "fstat");
+  if (keeps_time && ::fstat(fd, &before) != 0) frame::throw_errno("fstat");
   const ssize_t written = ::pwritev(fd, pieces.data(), static_cast<int>(pieces.size()), offset);
-  if (written < 0) throw std::system_error(errno, std::generic_category(), "pwritev");
+  if (written < 0) frame::throw_errno("pwritev");
   if (keeps_time) {
     const timespec times[2] = {kUnchangedTime, before.st_mtim};
     ::futimens(fd, times);  // who may not set times has none to keep
@@ -231,11 +233,10 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
     if (request_drops_privileges()) fs.drop_privileges(out_inode, caller_of(request));
     const auto in = fs.handle(in_info->fh);
     const auto out = fs.handle(out_info->fh);
-    if (!in->file->plain || !out->plain)
-      throw std::system_error(EOPNOTSUPP, std::generic_category(), "copy_file_range");
+    if (!in->file->plain || !out->plain) frame::throw_errno(EOPNOTSUPP, "copy_file_range");
     const ssize_t copied = ::copy_file_range(in->file->plain.get(), &in_offset, out->plain->fd(),
                                              &out_offset, size, static_cast<unsigned>(flags));
-    if (copied < 0) throw std::system_error(errno, std::generic_category(), "copy_file_range");
+    if (copied < 0) frame::throw_errno("copy_file_range");
     fuse_reply_write(request, static_cast<std::size_t>(copied));
   });
 }

@@ -4,10 +4,10 @@
 #include <climits>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 #include <sys/stat.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
@@ -42,14 +42,15 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
       fuse_reply_entry(request, &entry);
       return;
     }
-    if (wanted.size() > NAME_MAX) throw std::system_error(ENAMETOOLONG, std::generic_category());
+    if (wanted.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
     const auto found = tree.lookup(parent, name);
     if (!found) {
       reply_missing(request);
       return;
     }
     const fuse_entry_param entry = entry_param(*found);
-    if (fuse_reply_entry(request, &entry) != 0) tree.forget(found->id, 1);
+    if (fuse_reply_entry(request, &entry) != 0)
+      run_unanswered("lookup", [&] { tree.forget(found->id, 1); });
   });
 }
 

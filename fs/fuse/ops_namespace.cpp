@@ -15,7 +15,9 @@ namespace {
 
 void reply_found(fuse_req_t request, const Tree::Found& found) {
   const fuse_entry_param entry = entry_param(found);
-  if (fuse_reply_entry(request, &entry) != 0) filesystem(request).tree().forget(found.id, 1);
+  Tree& tree = filesystem(request).tree();
+  if (fuse_reply_entry(request, &entry) != 0)
+    run_unanswered("entry", [&] { tree.forget(found.id, 1); });
 }
 
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
@@ -104,7 +106,7 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
     if (fuse_reply_create(request, &entry, &reply) == 0)
       reference.keep();
     else
-      fs.release(reply.fh);
+      run_unanswered("create", [&] { fs.release(reply.fh); });
   });
 }
 

@@ -4,13 +4,13 @@
 #include <cerrno>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
 #include "frame/store/byte_source.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -44,11 +44,11 @@ unsigned long flags_of(const std::vector<std::string>& options) {
 /// True if there was a daemon that can write, which has committed everything.
 bool commit_all(const std::string& mountpoint) {
   const frame::UniqueFd root(::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) throw std::system_error(errno, std::generic_category());
+  if (!root) frame::throw_errno();
   if (::ioctl(root.get(), kCommitRequest) == 0) return true;
   if (errno == EROFS) return false;
   if (errno == ENOTTY) throw std::invalid_argument("no bloscfs is mounted there");
-  throw std::system_error(errno, std::generic_category(), "committing what was written");
+  frame::throw_errno("committing what was written");
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ void remount(const std::string& mountpoint, const std::vector<std::string>& opti
   if (!writes && (flags & MS_RDONLY) == 0)
     throw std::invalid_argument("was mounted read-only; unmount it, and mount it again");
   if (::mount(nullptr, mountpoint.c_str(), nullptr, MS_REMOUNT | flags, nullptr) != 0)
-    throw std::system_error(errno, std::generic_category(), "remount");
+    frame::throw_errno("remount");
   // The kernel has handed over by now what it had collected.
   if ((flags & MS_RDONLY) != 0) commit_all(mountpoint);
 }

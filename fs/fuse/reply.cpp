@@ -1,26 +1,16 @@
 #include "fs/fuse/reply.hpp"
 
-#include <cerrno>
-#include <new>
-#include <system_error>
-
 #include <fmt/core.h>
 
-#include "codec/error.hpp"
+#include "fs/support/error_number.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
 
 int errno_of(const std::exception& error, const char* operation) noexcept {
-  if (const auto* system = dynamic_cast<const std::system_error*>(&error)) {
-    if (system->code().category() == std::generic_category() ||
-        system->code().category() == std::system_category())
-      return system->code().value();
-    return system->code().default_error_condition().value();
-  }
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return ENOMEM;
+  if (const auto known = known_errno(error)) return *known;
   log::error(fmt::format("{}: {}", operation, error.what()));
-  return EIO;
+  return errno_of(error);
 }
 
 Caller caller_of(fuse_req_t request) {

@@ -1,5 +1,5 @@
 #pragma once
-// The error boundary: exceptions become an errno here and nowhere else.
+// The error boundary: no exception gets into libfuse.
 
 #include <exception>
 #include <utility>
@@ -14,8 +14,7 @@
 
 namespace bloscfs::fs {
 
-/// The errno that tells a caller of `error`; what is no system error counts as EIO and is logged
-/// with the operation's name.
+/// As errno_of(error); what has no errno is logged with the operation's name.
 int errno_of(const std::exception& error, const char* operation) noexcept;
 
 /// Runs the body of an operation, whose last act is its reply; a failure is replied instead.
@@ -29,14 +28,21 @@ void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
   }
 }
 
-/// The same for an operation that nobody waits for.
-template <typename Body>
-void guarded_unanswered(fuse_req_t request, const char* operation, Body&& body) noexcept {
+/// Runs what nobody waits for, such as what a reply calls for that was not delivered: its request
+/// is gone by then.
+template <typename Work>
+void run_unanswered(const char* operation, Work&& work) noexcept {
   try {
-    std::forward<Body>(body)();
+    std::forward<Work>(work)();
   } catch (const std::exception& error) {
     errno_of(error, operation);
   }
+}
+
+/// As guarded(), for an operation that nobody waits for.
+template <typename Body>
+void guarded_unanswered(fuse_req_t request, const char* operation, Body&& body) noexcept {
+  run_unanswered(operation, std::forward<Body>(body));
   fuse_reply_none(request);
 }
 

@@ -10,7 +10,6 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 
 #include <fcntl.h>
@@ -22,6 +21,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/fuse/background.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
@@ -188,14 +188,13 @@ ThreadCounts thread_counts(const MountOptions& options) {
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
-  if (!resolved) throw FileError(path, std::generic_category().message(errno));
+  if (!resolved) throw FileError(path, errno);
   return resolved.get();
 }
 
 void require_directory(const std::string& mountpoint) {
   struct stat st {};
-  if (::stat(mountpoint.c_str(), &st) != 0)
-    throw FileError(mountpoint, std::generic_category().message(errno));
+  if (::stat(mountpoint.c_str(), &st) != 0) throw FileError(mountpoint, errno);
   if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
@@ -211,7 +210,7 @@ void refuse_nested_mountpoint(const std::string& source, const std::string& moun
 void follow_permission(const std::string& source, MountOptions& options) {
   if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
   options.read_only = true;
-  const std::string reason = "cannot be written: " + std::generic_category().message(errno);
+  const std::string reason = "cannot be written: " + frame::errno_code(errno).message();
   if (options.unwritable == Unwritable::refused)
     throw std::runtime_error(reason + "; mount it with ro, or without rw");
   if (options.unwritable == Unwritable::told_of)
@@ -337,7 +336,7 @@ void run_session(SessionSettings settings) {
   });
   const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
   // The place that the command was called from may be unmounted.
-  if (::chdir("/") != 0) throw std::system_error(errno, std::generic_category(), "chdir");
+  if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)
     log::use(std::move(log_file));
   else if (background)
@@ -346,7 +345,7 @@ void run_session(SessionSettings settings) {
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
     filesystem.commit_all();
-    if (error != 0) throw std::system_error(error, std::generic_category(), "session");
+    if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon
     if (lock) lock->leave_unfinished();

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 
 #include <sys/resource.h>
 
@@ -26,7 +25,7 @@ constexpr std::size_t kLargestBatch = 256;
 
 /// How long one waits for commits of one's own files.
 constexpr std::chrono::seconds kPatience{10};
-constexpr std::chrono::milliseconds kLookAgain{500};
+constexpr std::chrono::milliseconds kCountAgain{500};
 
 }  // namespace
 
@@ -39,7 +38,7 @@ DescriptorLimits::DescriptorLimits(std::size_t limit) {
 
 DescriptorLimits DescriptorLimits::of_process() {
   rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) frame::throw_errno(errno, "getrlimit");
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) frame::throw_errno("getrlimit");
   return DescriptorLimits(limit.rlim_cur);
 }
 
@@ -49,7 +48,7 @@ FairShare::Part DescriptorShares::take(std::size_t amount) {
   const uid_t user = RequestUser::current().value_or(0);
   // Again and again: other threads of his close files meanwhile.
   for (const auto end = Clock::now() + kPatience; committer_.hurry(user) && Clock::now() < end;) {
-    if (auto part = share_.take(amount, kLookAgain)) return part;
+    if (auto part = share_.take(amount, kCountAgain)) return part;
   }
   // What was waited for may have ended between the two looks.
   if (auto part = share_.take(amount)) return part;

@@ -2,11 +2,11 @@
 
 #include <cerrno>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <malloc.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/request_user.hpp"
 #include "fs/support/turns.hpp"
 
@@ -39,8 +39,7 @@ struct DirectoryListings::Kept : DirectoryListing {
         budget(all.budget_),
         memory(memory_of(entries)),
         part(all.share_.take_one(memory)) {
-    if (!part)
-      throw std::system_error(ENOMEM, std::generic_category(), "too much is open of directories");
+    if (!part) frame::throw_errno(ENOMEM, "too much is open of directories");
     budget.charge(0, memory);
   }
   ~Kept() { budget.charge(memory, 0); }

@@ -14,6 +14,7 @@
 #include "frame/header/frame_limits.hpp"
 #include "frame/header/metalayer_writer.hpp"
 #include "frame/store/lock_patience.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/lock_breaks.hpp"
@@ -29,10 +30,6 @@ constexpr std::chrono::seconds kUnfinishedPatience{2};
 constexpr std::chrono::milliseconds kLookAgain{10};
 /// So many threads may wait for that: the others serve other files.
 constexpr int kPatient = 4;
-
-[[noreturn]] void fail(int error, const std::string& what) {
-  throw std::system_error(error, std::generic_category(), what);
-}
 
 /// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
 frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
@@ -86,7 +83,8 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
     // It has been renamed meanwhile, or a directory above it has.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
-  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path.text());
+  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source)))
+    frame::throw_errno(ESTALE, path.text());
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
   return tree_.share_opened(node, std::move(file), entry);
 }
@@ -299,7 +297,7 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   frame::check_layer_name(name.name);
   // A header is written anew by a new file, which would leave other names behind.
   if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
-    fail(EOPNOTSUPP, name.name);
+    frame::throw_errno(EOPNOTSUPP, name.name);
   auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
   change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenFile>& file) {
     if (content) file->content->wait_for_room();
@@ -327,8 +325,8 @@ void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChan
   const auto snapshot = file.snapshot();
   frame::VlmetalayerSizes changes = changed_sizes(file, name.kind);
   const bool exists = has_metalayer(snapshot.get(), changes, name);
-  if ((flags & XATTR_CREATE) != 0 && exists) fail(EEXIST, name.name);
-  if (((flags & XATTR_REPLACE) != 0 || !content) && !exists) fail(ENODATA, name.name);
+  if ((flags & XATTR_CREATE) != 0 && exists) frame::throw_errno(EEXIST, name.name);
+  if (((flags & XATTR_REPLACE) != 0 || !content) && !exists) frame::throw_errno(ENODATA, name.name);
   if (content) {
     changes[name.name] = content->size();
     check_room(snapshot.get(), changes, name.kind);
@@ -350,7 +348,7 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
       const auto name_lock = home->lock_name();
       const std::string& name = name_lock->names().flat;
       if (name_lock->place().meant != place.meant || name.empty())
-        fail(ESTALE, place.name + ": renamed or replaced meanwhile");
+        frame::throw_errno(ESTALE, place.name + ": renamed or replaced meanwhile");
       name_lock->before_replacing();
       name_lock->before_settling(name, ShownAs::flat);
       name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/request_limits.hpp"
@@ -27,19 +28,16 @@ using frame::throw_errno;
 /// Messages that are remembered, so that they are not repeated.
 constexpr std::size_t kMaxLogged = 10'000;
 
-/// The caller names the path in its message.
-[[noreturn]] void throw_last_error() { throw std::system_error(errno, std::generic_category()); }
-
 std::string real_path(const std::string& path) {
   const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
                                                         std::free);
-  if (!resolved) throw_last_error();
+  if (!resolved) throw_errno();
   return resolved.get();
 }
 
 frame::UniqueFd open_directory_path(const std::string& path) {
   frame::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw_last_error();
+  if (!fd) throw_errno();
   return fd;
 }
 
@@ -81,7 +79,7 @@ auto retrying_stale(Work work) {
 MountSource open_source(const std::string& path, bool raw) {
   const std::string resolved = real_path(path);
   struct stat st {};
-  if (::stat(resolved.c_str(), &st) != 0) throw_last_error();
+  if (::stat(resolved.c_str(), &st) != 0) throw_errno();
   const auto snapshot = frame::open_path(resolved, {});
   if (!snapshot) {
     if (!S_ISDIR(st.st_mode))
@@ -230,12 +228,14 @@ struct stat Filesystem::handle_attributes(std::uint64_t number) {
   const auto open = handle(number);
   if (open->file->plain) {
     struct stat st {};
-    if (::fstat(open->file->plain.get(), &st) != 0) throw_errno(errno, "fstat");
+    if (::fstat(open->file->plain.get(), &st) != 0) throw_errno("fstat");
     return tree_.owned(st);
   }
   try {
     return tree_.attributes(open->node);
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
+    // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
+    if (!frame::is_refusal(error.code())) throw;
     return open->file->attributes;
   }
 }

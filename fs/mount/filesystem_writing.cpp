@@ -240,7 +240,7 @@ void Filesystem::commit_all() {
   committer_.stop();
   try {
     committer_.commit_all();
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     const std::string losses = contents_.keep_for_recovery(committer_.uncommitted());
     if (!losses.empty()) throw std::runtime_error(losses);
   }

@@ -3,10 +3,11 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
-#include <system_error>
 
 #include <fmt/chrono.h>
 #include <fmt/core.h>
+
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -38,7 +39,7 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
     in.sync();
     return join_path(path.text(), name);
   }
-  throw std::system_error(EEXIST, std::generic_category(), shown_name);
+  frame::throw_errno(EEXIST, shown_name);
 }
 
 }  // namespace bloscfs::fs

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstdio>
-#include <system_error>
 #include <utility>
 
 #include <dirent.h>
@@ -23,6 +22,7 @@
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
+#include "fs/tree/node_table.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -335,7 +335,7 @@ void Namespace::change_locked(NodeId node, const Caller* caller, const Change& w
     return names.changed_by_user(node);
   }
   const auto object = names.object(node);
-  if (!object) throw_errno(ESTALE, "inode " + std::to_string(node));
+  if (!object) throw_stale(node);
   work(*Removal(names, services_).keep(*object), &*object);
   names.touched(*object);
   names.changed_by_user(node);

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "frame/store/local_store.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/names/conflict_name.hpp"
 #include "fs/names/node_home.hpp"
@@ -19,10 +21,6 @@ namespace {
 /// How often SOURCE may change while it is looked at.
 constexpr int kTries = 20;
 constexpr const char* kAccessList = "system.posix_acl_access";
-
-[[noreturn]] void throw_stale(const std::string& what) {
-  throw std::system_error(ESTALE, std::generic_category(), what);
-}
 
 bool has_access_list(const frame::FileAttributes& attributes) {
   for (const auto& attribute : attributes.extended)
@@ -58,7 +56,7 @@ class NodeRefuge : public Refuge {
   NodeRefuge(NameServices& services, NodeId node, ShownAs shown, uid_t user)
       : services_(services), user_(user) {
     const auto name = services.tree.name_of(node);
-    if (!name) throw_stale("file without a name");
+    if (!name) frame::throw_errno(ESTALE, "file without a name");
     of_ = *name;
     shown_name_ = preferred_name(of_.full_name, shown);
   }
@@ -108,8 +106,8 @@ class Beside final : public NodeRefuge {
     try {
       directory_ = store(of_.directory_path);
       directory_node_ = of_.directory;
-    } catch (const std::system_error&) {
-      // It has gone.
+    } catch (const std::system_error& error) {
+      if (!frame::is_refusal(error.code())) throw;  // else it has gone
     }
   }
 
@@ -143,7 +141,7 @@ class ForRecovery final : public NodeRefuge {
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
     Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
-    if (journal == nullptr) throw_stale("there is no journal that could name it");
+    if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
     // The names of both, which are in one directory.
     directory_->sync();
     journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
@@ -183,7 +181,8 @@ ContentHome::Following NodeHome::follow() {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
     // While what was written was kept it may have got another name, which nobody has taken.
-    if (name->waiting_as && services_.tree.is_in_place(node_)) throw_stale(name->path().text());
+    if (name->waiting_as && services_.tree.is_in_place(node_))
+      frame::throw_errno(ESTALE, name->path().text());
     auto seen = finished_successor(*name);
     Following following;
     const auto file = services_.tree.opened(node_);
@@ -199,7 +198,7 @@ ContentHome::Following NodeHome::follow() {
     if (heir) following = {nullptr, false, *heir, std::make_shared<NodeHome>(services_, *heir)};
     return following;
   }
-  throw_stale("a file that changes all the time");
+  frame::throw_errno(ESTALE, "a file that changes all the time");
 }
 
 /// A new file's temporary, which may have gone with its directory.

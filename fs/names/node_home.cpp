@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <optional>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -10,6 +9,7 @@
 #include "frame/editing/replacement.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/names/name_choice.hpp"
 #include "fs/names/removal.hpp"
 #include "fs/names/succession.hpp"
@@ -22,8 +22,7 @@ namespace bloscfs::fs {
 namespace {
 
 [[noreturn]] void throw_overtaken(const std::string& name) {
-  throw std::system_error(ESTALE, std::generic_category(),
-                          name + ": made or changed by another program meanwhile");
+  frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
 }
 
 bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
@@ -96,8 +95,7 @@ void NodeHome::Lock::look() {
   // Only the content's own writer tells its changes from those of others.
   object_ = names_.object_in_any_state(node_);
   if (!object_) {
-    if (!names_.is_unlinked(node_))
-      throw std::system_error(ESTALE, std::generic_category(), "file of a content");
+    if (!names_.is_unlinked(node_)) frame::throw_errno(ESTALE, "file of a content");
     place_.is_unlinked = true;
     place_.directory =
         frame::make_local_store(services_.root.open({}, O_RDONLY | O_DIRECTORY), nullptr);

@@ -4,7 +4,9 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/store/refusal.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/names/hidden_entries.hpp"
 
 namespace bloscfs::fs {
@@ -15,9 +17,7 @@ void change_sidecar(const std::function<void()>& change) {
   try {
     change();
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::operation_not_permitted &&
-        error.code() != std::errc::permission_denied)
-      throw;
+    if (!frame::is_denial(error.code())) throw;
   }
 }
 
@@ -64,7 +64,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   }
   // Readers open its chunks by name, so they stay together under another one.
   const auto identity = frame::identity_at(directory.descriptor(), stored_name);
-  if (!identity) throw std::system_error(ENOENT, std::generic_category(), stored_name);
+  if (!identity) frame::throw_errno(ENOENT, stored_name);
   const std::string aside = frame::name_aside(*identity);
   if (aside != stored_name) directory.rename(stored_name, directory, aside);
   auto doomed = services_.doomed.add(directory.again(), aside, *identity);
@@ -72,8 +72,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
 }
 
 void Removal::remove_directory(const NamedObject& object, uid_t user) {
-  if (!names_.is_empty(object))
-    throw std::system_error(ENOTEMPTY, std::generic_category(), object.path().text());
+  if (!names_.is_empty(object)) frame::throw_errno(ENOTEMPTY, object.path().text());
   clear(object, user);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);

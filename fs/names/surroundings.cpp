@@ -1,12 +1,15 @@
 #include "fs/names/surroundings.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <exception>
 #include <filesystem>
 #include <utility>
 
 #include <sys/stat.h>
 
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/source/mount_lock.hpp"
 
@@ -15,7 +18,9 @@ namespace {
 
 bool is_there(const std::filesystem::path& path) {
   struct stat st {};
-  return ::lstat(path.c_str(), &st) == 0;
+  if (::lstat(path.c_str(), &st) == 0) return true;
+  if (!frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(path.native());
+  return false;
 }
 
 bool is_locked_above(std::filesystem::path path, bool is_single) {

@@ -4,12 +4,12 @@
 #include <cerrno>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/names/node_home.hpp"
 #include "fs/names/removal.hpp"
@@ -23,10 +23,6 @@ namespace {
 /// Which of a table's rows are there.
 constexpr std::string_view kValidRows = "_valid_rows";
 constexpr std::string_view kResults = ".__query_cache__.b2frame";
-
-[[noreturn]] void refuse(const std::string& why) {
-  throw std::system_error(EROFS, std::generic_category(), why);
-}
 
 std::vector<std::string> components(const std::string& path) {
   std::vector<std::string> parts;
@@ -138,12 +134,13 @@ void ValueDependents::require_markable(const Place& place) const {
   const auto table = table_of(place);
   if (!table) return;
   if (!table->is_described)
-    refuse("read-only, since the table that it belongs to is described inside of a store");
+    frame::throw_errno(
+        EROFS, "read-only, since the table that it belongs to is described inside of a store");
   const std::string obstacle =
       table->path.empty() ? services_.surroundings.table_obstacle(table->depth)
                           : table_obstacle(join_path(table->path, std::string(kTableFrame)),
                                            table->key, table->is_mounted);
-  if (!obstacle.empty()) refuse(obstacle);
+  if (!obstacle.empty()) frame::throw_errno(EROFS, obstacle);
 }
 
 void ValueDependents::require_markable(NodeId node) {
@@ -169,11 +166,12 @@ void ValueDependents::mark_table(const Place& place, const Table& table) {
   const std::string shown_name = Attempts::run([&] {
     TreeChanges names(tree);
     const auto object = names.stored(directory, std::string(kTableFrame));
-    if (!object || !object->entry.is_container) refuse("the frame of its table is gone");
+    if (!object || !object->entry.is_container)
+      frame::throw_errno(EROFS, "the frame of its table is gone");
     return names.shown_name(*object);
   });
   const auto found = tree.lookup(directory, shown_name);
-  if (!found) refuse("the frame of its table is gone");
+  if (!found) frame::throw_errno(EROFS, "the frame of its table is gone");
   const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
   services_.contents->change_metalayers(
       found->id, std::make_shared<NodeHome>(services_, found->id),

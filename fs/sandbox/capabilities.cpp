@@ -1,6 +1,5 @@
 #include "fs/sandbox/capabilities.hpp"
 
-#include <cerrno>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -37,15 +36,15 @@ bool includes(const Capabilities& all, cap_flag_t set, cap_value_t one) {
 void keep_needed_capabilities(bool writes) {
   const Capabilities before(::cap_get_proc());
   const Capabilities after(::cap_init());
-  if (!before || !after) frame::throw_errno(errno, kCapabilities);
+  if (!before || !after) frame::throw_errno(kCapabilities);
   for (const cap_value_t one : needed(writes))
     for (const cap_flag_t set : {CAP_EFFECTIVE, CAP_PERMITTED})
       if (includes(before, set, one)) ::cap_set_flag(after.get(), set, 1, &one, CAP_SET);
   if (includes(before, CAP_EFFECTIVE, CAP_SETPCAP))
     for (cap_value_t one = 0; one < ::cap_max_bits(); one++)
       if (!includes(after, CAP_PERMITTED, one) && ::cap_drop_bound(one) != 0)
-        frame::throw_errno(errno, kCapabilities);
-  if (::cap_set_proc(after.get()) != 0) frame::throw_errno(errno, kCapabilities);
+        frame::throw_errno(kCapabilities);
+  if (::cap_set_proc(after.get()) != 0) frame::throw_errno(kCapabilities);
 }
 
 }  // namespace bloscfs::fs

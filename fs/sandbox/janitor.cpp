@@ -158,12 +158,12 @@ bool leave_daemon(int socket) {
 Janitor::Janitor(const std::string& mountpoint) : mountpoint_(mountpoint) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    frame::throw_errno(errno, kJanitor);
+    frame::throw_errno(kJanitor);
   socket_.reset(ends[0]);
   const frame::UniqueFd other(ends[1]);
   const auto before = mounted_at(mountpoint_);
   process_ = ::fork();
-  if (process_ < 0) frame::throw_errno(errno, kJanitor);
+  if (process_ < 0) frame::throw_errno(kJanitor);
   if (process_ == 0) run_process(other.get(), mountpoint_, before);
 }
 
@@ -175,7 +175,7 @@ Janitor::~Janitor() {
 void Janitor::take_charge() {
   const auto identity = mounted_at(mountpoint_);
   if (!identity || !is_done_by(socket_.get(), {JanitorMessage::Kind::mounted, *identity}))
-    frame::throw_errno(errno, kJanitor);
+    frame::throw_errno(kJanitor);
 }
 
 bool Janitor::unmount() { return is_done_by(socket_.get(), {JanitorMessage::Kind::unmount, {}}); }

@@ -55,7 +55,7 @@ constexpr std::array kKnown = {
 const Known& known_rules() {
   const long abi =
       ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  if (abi < 0) frame::throw_errno(errno, kLandlock);
+  if (abi < 0) frame::throw_errno(kLandlock);
   if (abi < kLeastAbi) frame::throw_errno(EOPNOTSUPP, kLandlock);
   return kKnown[static_cast<std::size_t>(std::min<long>(abi, kKnown.back().abi) - kLeastAbi)];
 }
@@ -65,7 +65,7 @@ void allow(int ruleset, int below, std::uint64_t access) {
   rule.allowed_access = access;
   rule.parent_fd = below;
   if (::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0)
-    frame::throw_errno(errno, kLandlock);
+    frame::throw_errno(kLandlock);
 }
 
 }  // namespace
@@ -74,13 +74,12 @@ void restrict_to_source(int source, bool writes) {
   const Known& known = known_rules();
   const frame::UniqueFd ruleset(
       static_cast<int>(::syscall(SYS_landlock_create_ruleset, &known.rules, known.size, 0)));
-  if (!ruleset) frame::throw_errno(errno, kLandlock);
+  if (!ruleset) frame::throw_errno(kLandlock);
   allow(ruleset.get(), source, (writes ? kReading | kWriting : kReading) & known.rules.files);
   // For the groups of callers.
   const frame::UniqueFd processes(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (processes) allow(ruleset.get(), processes.get(), LANDLOCK_ACCESS_FS_READ_FILE);
-  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0)
-    frame::throw_errno(errno, kLandlock);
+  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) frame::throw_errno(kLandlock);
 }
 
 }  // namespace bloscfs::fs

@@ -1,6 +1,5 @@
 #include "fs/sandbox/private_namespace.hpp"
 
-#include <cerrno>
 #include <exception>
 
 #include <fcntl.h>
@@ -24,7 +23,7 @@ constexpr const char *kSource = "source", *kProc = "proc";
 constexpr const char *kEmptyDirectory = "empty", *kEmptyFile = "empty_file";
 
 void check(int result) {
-  if (result < 0) throw_errno(errno, kMountNamespace);
+  if (result < 0) throw_errno(kMountNamespace);
 }
 
 UniqueFd checked(int fd) {

@@ -1,6 +1,5 @@
 #include "fs/sandbox/sandbox.hpp"
 
-#include <cerrno>
 #include <ctime>
 #include <stdexcept>
 #include <system_error>
@@ -33,7 +32,7 @@ OtherMounts others_of(const MountOptions& options) {
 }
 
 void set_process(int operation, unsigned long value) {
-  if (::prctl(operation, value, 0, 0, 0) != 0) frame::throw_errno(errno, "prctl");
+  if (::prctl(operation, value, 0, 0, 0) != 0) frame::throw_errno("prctl");
 }
 
 }  // namespace

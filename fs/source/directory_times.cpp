@@ -1,6 +1,6 @@
 #include "fs/source/directory_times.hpp"
 
-#include <system_error>
+#include <exception>
 
 #include "fs/support/timestamps.hpp"
 
@@ -12,7 +12,7 @@ DirectoryTimes::~DirectoryTimes() {
       directory_.set_times(kUnchangedTime, before_.st_mtim);
     const timespec after = directory_.stat().st_ctim;
     if (tell_ && nanoseconds(after) != nanoseconds(before_.st_ctim)) tell_(before_.st_ctim, after);
-  } catch (const std::system_error&) {
+  } catch (const std::exception&) {
     // Only an owner sets times.
   }
 }

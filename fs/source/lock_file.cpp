@@ -32,16 +32,16 @@ Found judge(const std::optional<struct stat>& st) {
 }
 
 /// True where SOURCE has no room for a file, or none that we may make.
-bool is_refusal(int error) {
-  constexpr std::array<int, 6> kRefusals = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENAMETOOLONG};
-  return std::find(kRefusals.begin(), kRefusals.end(), error) != kRefusals.end();
+bool has_no_place(int error) {
+  constexpr std::array<int, 6> kErrors = {EACCES, EPERM, EROFS, ENOSPC, EDQUOT, ENAMETOOLONG};
+  return std::find(kErrors.begin(), kErrors.end(), error) != kErrors.end();
 }
 
 /// Empty where it is refused, or there is one already, with errno set.
 frame::UniqueFd make_new(const SourceDirectory& directory, const std::string& name) {
   frame::UniqueFd file(::openat(directory.descriptor(), name.c_str(),
                                 O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode));
-  if (!file && errno != EEXIST && !is_refusal(errno)) frame::throw_errno(errno, name);
+  if (!file && errno != EEXIST && !has_no_place(errno)) frame::throw_errno(name);
   // A mask or an access list may have taken some of it.
   if (file) ::fchmod(file.get(), kMode);
   return file;

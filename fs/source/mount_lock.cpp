@@ -14,6 +14,8 @@
 
 #include "frame/store/ofd_lock.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
 
@@ -30,7 +32,7 @@ bool try_flock(const frame::UniqueFd& file) {
 
 SourceDirectory open_directory(int directory) {
   frame::UniqueFd fd(::openat(directory, ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) throw std::system_error(errno, std::generic_category(), "cannot be locked");
+  if (!fd) frame::throw_errno("cannot be locked");
   return {std::move(fd), {}};
 }
 
@@ -46,6 +48,7 @@ void try_journaling(const Work& work) {
 
 bool has_exclusive_flock(const std::string& path) {
   const frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!fd && !frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(path);
   return fd && ::flock(fd.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
@@ -55,9 +58,8 @@ bool is_held(const std::filesystem::path& lock_file, const std::string& source) 
     return file && frame::is_ofd_locked(file.get(), frame::OfdLocked::source);
   } catch (const std::system_error& error) {
     // One that cannot be asked, or made: then SOURCE itself is locked, if nobody was before.
-    const bool is_unknown = error.code() == std::errc::permission_denied ||
-                            error.code() == std::errc::filename_too_long;
-    return is_unknown && has_exclusive_flock(source);
+    if (!frame::is_refusal(error.code())) throw;
+    return has_exclusive_flock(source);
   }
 }
 

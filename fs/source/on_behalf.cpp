@@ -5,7 +5,6 @@
 #include <cstdlib>
 #include <memory>
 #include <optional>
-#include <system_error>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
@@ -111,7 +111,7 @@ AsCaller::AsCaller() {
   if (acts_for->umask != 0) {
     if (!has_own_umask()) {
       is_caller = false;
-      throw std::system_error(EPERM, std::generic_category(), "a umask for one thread");
+      frame::throw_errno(EPERM, "a umask for one thread");
     }
     ::umask(acts_for->umask);
     has_umask_ = true;
@@ -123,7 +123,7 @@ AsCaller::AsCaller() {
   be_daemon();
   if (has_umask_) ::umask(0);
   is_caller = false;
-  throw std::system_error(EPERM, std::generic_category(), "acting as the caller");
+  frame::throw_errno(EPERM, "acting as the caller");
 }
 
 AsCaller::~AsCaller() {

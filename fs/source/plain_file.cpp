@@ -1,17 +1,14 @@
 #include "fs/source/plain_file.hpp"
 
-#include <cerrno>
 #include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "frame/store/throw_errno.hpp"
+
 namespace bloscfs::fs {
 namespace {
-
-[[noreturn]] void fail(const char* what) {
-  throw std::system_error(errno, std::generic_category(), what);
-}
 
 /// The kernel may read through a handle that was opened for writing alone.
 frame::UniqueFd open_for_writing(const SourceObject& object, int flags) {
@@ -31,15 +28,15 @@ PlainFile::PlainFile(const SourceObject& object, int flags) : fd_(open_for_writi
 }
 
 void PlainFile::truncate(std::int64_t size) const {
-  if (::ftruncate(fd(), size) != 0) fail("ftruncate");
+  if (::ftruncate(fd(), size) != 0) frame::throw_errno("ftruncate");
 }
 
 void PlainFile::allocate(int mode, std::int64_t offset, std::int64_t size) const {
-  if (::fallocate(fd(), mode, offset, size) != 0) fail("fallocate");
+  if (::fallocate(fd(), mode, offset, size) != 0) frame::throw_errno("fallocate");
 }
 
 void sync_plain(int fd) {
-  if (::fsync(fd) != 0) fail("fsync");
+  if (::fsync(fd) != 0) frame::throw_errno("fsync");
 }
 
 }  // namespace bloscfs::fs

@@ -2,18 +2,18 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <system_error>
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/on_behalf.hpp"
 #include "fs/source/source_root.hpp"
 
 namespace bloscfs::fs {
 
 void SourceDirectory::fail(const std::string& name) const {
-  throw std::system_error(errno, std::generic_category(), join_path(path_, name));
+  frame::throw_errno(join_path(path_, name));
 }
 
 struct stat SourceDirectory::stat() const {

@@ -1,13 +1,13 @@
 #include "fs/source/source_object.hpp"
 
 #include <cerrno>
-#include <system_error>
 
 #include <fcntl.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "frame/store/open_regular.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/on_behalf.hpp"
 
 namespace bloscfs::fs {
@@ -25,11 +25,9 @@ bool means_no_attributes(int error) {
 /// What only works on paths reaches the object through /proc.
 std::string SourceObject::path() const { return "/proc/self/fd/" + std::to_string(object_.get()); }
 
-void SourceObject::fail() const { throw std::system_error(errno, std::generic_category(), name_); }
-
 struct stat SourceObject::stat() const {
   struct stat st {};
-  if (::fstat(object_.get(), &st) != 0) fail();
+  if (::fstat(object_.get(), &st) != 0) frame::throw_errno(name_);
   return st;
 }
 
@@ -37,39 +35,39 @@ std::optional<struct stat> SourceObject::stat(const std::string& entry) const {
   struct stat st {};
   if (::fstatat(object_.get(), entry.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
   if (errno == ENOENT) return std::nullopt;
-  fail();
+  frame::throw_errno(name_);
 }
 
 frame::UniqueFd SourceObject::open(int flags) const {
   frame::UniqueFd fd(::open(path().c_str(), flags | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) fail();
+  if (!fd) frame::throw_errno(name_);
   return fd;
 }
 
 frame::UniqueFd SourceObject::open_quietly(int flags) const {
   frame::UniqueFd fd(frame::open_quietly(path(), flags | O_NONBLOCK));
-  if (!fd) fail();
+  if (!fd) frame::throw_errno(name_);
   return fd;
 }
 
 void SourceObject::check_access(int mask) const {
-  if (::faccessat(AT_FDCWD, path().c_str(), mask, AT_EACCESS) != 0) fail();
+  if (::faccessat(AT_FDCWD, path().c_str(), mask, AT_EACCESS) != 0) frame::throw_errno(name_);
 }
 
 void SourceObject::set_mode(mode_t mode) const {
   const AsCaller as;
-  if (::chmod(path().c_str(), mode) != 0) fail();
+  if (::chmod(path().c_str(), mode) != 0) frame::throw_errno(name_);
 }
 
 void SourceObject::set_owner(uid_t owner, gid_t group) const {
   const AsCaller as;
-  if (::fchownat(object_.get(), "", owner, group, AT_EMPTY_PATH) != 0) fail();
+  if (::fchownat(object_.get(), "", owner, group, AT_EMPTY_PATH) != 0) frame::throw_errno(name_);
 }
 
 void SourceObject::set_times(const timespec& accessed, const timespec& modified) const {
   const AsCaller as;
   const timespec times[2] = {accessed, modified};
-  if (::utimensat(AT_FDCWD, path().c_str(), times, 0) != 0) fail();
+  if (::utimensat(AT_FDCWD, path().c_str(), times, 0) != 0) frame::throw_errno(name_);
 }
 
 std::vector<std::string> SourceObject::attribute_names() const {
@@ -77,7 +75,7 @@ std::vector<std::string> SourceObject::attribute_names() const {
   const ssize_t size = ::listxattr(path().c_str(), list.data(), list.size());
   if (size < 0) {
     if (means_no_attributes(errno)) return {};
-    fail();
+    frame::throw_errno(name_);
   }
   std::vector<std::string> names;
   for (const char* name = list.data(); name < list.data() + size; name += names.back().size() + 1)
@@ -88,19 +86,20 @@ std::vector<std::string> SourceObject::attribute_names() const {
 std::string SourceObject::attribute(const std::string& name) const {
   std::vector<char> value(kMaxAttributeBytes);
   const ssize_t size = ::getxattr(path().c_str(), name.c_str(), value.data(), value.size());
-  if (size < 0) fail();
+  if (size < 0) frame::throw_errno(name_);
   return {value.data(), static_cast<std::size_t>(size)};
 }
 
 void SourceObject::set_attribute(const std::string& name, const std::string& value,
                                  int flags) const {
   const AsCaller as;
-  if (::setxattr(path().c_str(), name.c_str(), value.data(), value.size(), flags) != 0) fail();
+  if (::setxattr(path().c_str(), name.c_str(), value.data(), value.size(), flags) != 0)
+    frame::throw_errno(name_);
 }
 
 void SourceObject::remove_attribute(const std::string& name) const {
   const AsCaller as;
-  if (::removexattr(path().c_str(), name.c_str()) != 0) fail();
+  if (::removexattr(path().c_str(), name.c_str()) != 0) frame::throw_errno(name_);
 }
 
 }  // namespace bloscfs::fs

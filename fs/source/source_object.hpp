@@ -52,7 +52,6 @@ class SourceObject {
 
  private:
   std::string path() const;
-  [[noreturn]] void fail() const;
 
   frame::UniqueFd object_;
   std::string name_;

@@ -5,7 +5,6 @@
 #include <climits>
 #include <cstring>
 #include <memory>
-#include <system_error>
 
 #include <fcntl.h>
 #include <linux/openat2.h>
@@ -13,22 +12,19 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+using frame::errno_code;
 using frame::throw_errno;
 
 /// A path is opened in steps of at most so many bytes, which leaves room for a suffix.
 constexpr std::size_t kLongestStep = PATH_MAX - NAME_MAX - 1;
 
 const char* or_dot(const std::string& path) { return path.empty() ? "." : path.c_str(); }
-
-bool is_absence(int error) {
-  return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG || error == ELOOP ||
-         error == ESTALE || error == EXDEV;
-}
 
 }  // namespace
 
@@ -94,7 +90,7 @@ std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
 
 NearPath SourceRoot::approach(const SourcePath& path) const {
   auto near = try_approach(path.above_.get(), path.rest_);
-  if (!near) throw_errno(errno, path.text());
+  if (!near) throw_errno(path.text());
   return std::move(*near);
 }
 
@@ -105,13 +101,13 @@ int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int f
 
 frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
   frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, flags));
-  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(errno, path.text());
+  if (!fd || !is_meant(fd.get(), path.meant_)) throw_errno(path.text());
   return fd;
 }
 
 void SourceRoot::require(const SourcePath& directory) const {
   if (!directory.empty() && try_enter(*directory.as_step()) < 0)
-    throw_errno(is_absence(errno) ? ESTALE : errno, directory.text());
+    throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());
 }
 
 std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
@@ -119,27 +115,27 @@ std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
   struct stat st {};
   const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
   if (fd && is_meant(fd.get(), std::nullopt) && ::fstat(fd.get(), &st) == 0) return st;
-  if (is_absence(errno)) return std::nullopt;
-  throw_errno(errno, path.text());
+  if (frame::is_absence(errno_code(errno))) return std::nullopt;
+  throw_errno(path.text());
 }
 
 std::string SourceRoot::read_link(const SourcePath& path) const {
   const frame::UniqueFd fd = open(path, O_PATH);
   std::array<char, PATH_MAX> text;
   const ssize_t size = ::readlinkat(fd.get(), "", text.data(), text.size());
-  if (size < 0) throw_errno(errno, path.text());
+  if (size < 0) throw_errno(path.text());
   return {text.data(), static_cast<std::size_t>(size)};
 }
 
 struct statvfs SourceRoot::stat_filesystem() const {
   struct statvfs st {};
-  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno(errno, "");
+  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno("");
   return st;
 }
 
 void SourceRoot::sync_all() const {
   const frame::UniqueFd root = open({}, O_RDONLY | O_DIRECTORY);
-  if (::syncfs(root.get()) != 0) throw_errno(errno, "syncfs");
+  if (::syncfs(root.get()) != 0) throw_errno("syncfs");
 }
 
 SourceObject SourceRoot::object(const SourcePath& path) const {
@@ -159,8 +155,8 @@ std::shared_ptr<const SourceObject> SourceRoot::find_meant(
   frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
   if (fd && is_meant(fd.get(), meant))
     return std::make_shared<const SourceObject>(std::move(fd), path.text());
-  if (is_absence(errno)) return nullptr;
-  throw_errno(errno, path.text());
+  if (frame::is_absence(errno_code(errno))) return nullptr;
+  throw_errno(path.text());
 }
 
 SourceDirectory SourceRoot::directory(const SourcePath& path) const {
@@ -171,7 +167,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
                                                 const std::function<void()>& if_many) const {
   frame::UniqueFd fd = open(path, O_RDONLY | O_DIRECTORY);
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(::fdopendir(fd.get()), ::closedir);
-  if (!directory) throw_errno(errno, path.text());
+  if (!directory) throw_errno(path.text());
   fd.release();
   std::vector<Entry> entries;
   for (;;) {
@@ -182,7 +178,7 @@ std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,
     if (if_many && entries.size() == kMany) if_many();
     entries.push_back({entry->d_name, entry->d_type, entry->d_ino});
   }
-  if (errno != 0) throw_errno(errno, path.text());
+  if (errno != 0) throw_errno(path.text());
   return entries;
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "frame/store/throw_errno.hpp"
+
 namespace bloscfs::fs {
 
 /// what() does not name the file: who reports it does.
@@ -12,6 +14,9 @@ class FileError : public std::runtime_error {
  public:
   FileError(std::string file, const std::string& what)
       : std::runtime_error(what), file_(std::move(file)) {}
+  /// With the text of an errno value.
+  FileError(std::string file, int error)
+      : FileError(std::move(file), frame::errno_code(error).message()) {}
   const std::string& file() const { return file_; }
 
  private:

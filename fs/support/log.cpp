@@ -3,7 +3,6 @@
 #include <cerrno>
 #include <memory>
 #include <mutex>
-#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -110,7 +109,7 @@ frame::UniqueFd open_file(const std::string& path) {
   // Whoever reads a pipe slowly must not keep the daemon waiting.
   frame::UniqueFd file(::open(
       path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0600));
-  if (!file) throw FileError(path, std::generic_category().message(errno));
+  if (!file) throw FileError(path, errno);
   return file;
 }
 

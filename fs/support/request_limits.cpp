@@ -6,6 +6,7 @@
 
 #include <fmt/core.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/timestamps.hpp"
 
 namespace bloscfs::fs {
@@ -36,11 +37,11 @@ RequestLimits::~RequestLimits() { current_limits = nullptr; }
 void RequestLimits::check() {
   if (current_limits == nullptr) return;
   if (current_limits->is_interrupted_())
-    throw RequestEnded(EINTR, std::generic_category(), "interrupted");
+    throw RequestEnded(frame::errno_code(EINTR), "interrupted");
   const std::chrono::nanoseconds now = processor_time();
   if (current_limits->began_.count() == 0) current_limits->began_ = now;
   if (now - current_limits->began_ > current_limits->most_)
-    throw RequestEnded(EFBIG, std::generic_category(),
+    throw RequestEnded(frame::errno_code(EFBIG),
                        fmt::format("one request needs more than {} ms of processor time",
                                    current_limits->most_.count()));
 }

@@ -12,6 +12,8 @@
 #include "frame/container/snapshot.hpp"
 #include "frame/editing/carrier.hpp"
 #include "frame/store/open_regular.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
@@ -30,15 +32,6 @@ constexpr std::uint64_t kReadLimit = 1 << 20;
 constexpr int kTries = 3;
 /// Within a tick of a coarse clock a file may change and keep its times.
 constexpr std::int64_t kYoungNs = 2'000'000'000;
-
-/// True for errors that say "not you" or "not there (any more)" rather than "it went wrong".
-bool is_refusal(const std::error_code& error) {
-  for (const auto refusal : {std::errc::permission_denied, std::errc::operation_not_permitted,
-                             std::errc::no_such_file_or_directory, std::errc::not_a_directory,
-                             std::errc::too_many_symbolic_link_levels, std::errc(ESTALE)})
-    if (error == refusal) return true;
-  return false;
-}
 
 bool is_young(const struct stat& st) {
   return nanoseconds(now()) - nanoseconds(st.st_ctim) < kYoungNs;
@@ -63,7 +56,7 @@ std::optional<struct stat> stat_index(const SourceObject& directory) {
     return directory.stat(kSframeIndex);
   } catch (const std::system_error& error) {
     // A directory that may not be searched is shown as one.
-    if (is_refusal(error.code())) return std::nullopt;
+    if (frame::is_refusal(error.code())) return std::nullopt;
     throw;
   }
 }
@@ -92,7 +85,7 @@ Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* 
 
 std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
                                                   const SourceEntry& entry) const {
-  if (!entry.object) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  if (!entry.object) frame::throw_errno(ESTALE, path.text());
   frame::OpenSettings settings;
   settings.counters = counters_;
   const NearPath near = root_.approach(path);
@@ -105,8 +98,7 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
                                                        const SourceEntry& entry) const {
   const SourceObject& object = *entry.object;
   if (entry.is_sframe) return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
-  if (!S_ISREG(object.stat().st_mode))
-    throw std::system_error(ESTALE, std::generic_category(), object.name());
+  if (!S_ISREG(object.stat().st_mode)) frame::throw_errno(ESTALE, object.name());
   return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 
@@ -182,7 +174,7 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.is_sframe = false;
   entry.source = entry.entry;
-  if (is_refusal(error)) return;  // opening it tells the reader why
+  if (frame::is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
   if (S_ISREG(entry.entry.st_mode)) {
     const std::string& text = path.text();

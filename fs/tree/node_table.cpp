@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include <boost/range/adaptor/reversed.hpp>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -17,11 +17,9 @@ namespace {
 constexpr std::size_t kMaxNames = 16;
 constexpr std::size_t kFewestBuckets = 64;
 
-[[noreturn]] void throw_stale(NodeId id) {
-  throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(id));
-}
-
 }  // namespace
+
+void throw_stale(NodeId id) { frame::throw_errno(ESTALE, "inode " + std::to_string(id)); }
 
 FileState state_of(const struct stat& st) { return {frame::stamp_of(st), nanoseconds(st.st_ctim)}; }
 

@@ -90,6 +90,9 @@ struct Node {
   std::unique_ptr<Rare> rare_parts;
 };
 
+/// Throws ESTALE.
+[[noreturn]] void throw_stale(NodeId id);
+
 /// Not thread-safe: its owner's mutex guards it. Errors are std::system_error(ESTALE) for ids that
 /// are not in use (any more) and for nodes without a name.
 class NodeTable {

@@ -7,6 +7,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/lock_breaks.hpp"
+#include "fs/tree/node_table.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -207,7 +208,7 @@ SourceEntry Tree::entry_of(const Known& known) {
 }
 
 SourceEntry Tree::entry_of_remains(const Known& known) {
-  if (!known.remains) throw_errno(ESTALE, "inode " + std::to_string(known.id));
+  if (!known.remains) throw_stale(known.id);
   SourceEntry entry;
   entry.is_container = known.is_container;
   entry.is_sframe = known.is_sframe;
@@ -242,7 +243,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
   const ReadNames names(names_);
   const Known what = known(id);
   if (what.paths.empty()) {
-    if (!what.remains) throw_errno(ESTALE, "inode " + std::to_string(id));
+    if (!what.remains) throw_stale(id);
     return what.remains;
   }
   for (const SourcePath& path : what.paths)

@@ -10,8 +10,10 @@
 #include <fcntl.h>
 
 #include "frame/open/open.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/target_name.hpp"
 #include "fs/support/timestamps.hpp"
+#include "fs/tree/node_table.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -33,9 +35,7 @@ bool has_links(const NamedObject& object) {
 }
 
 void require_no_links(const NamedObject& object) {
-  if (has_links(object))
-    throw std::system_error(EOPNOTSUPP, std::generic_category(),
-                            object.path().text() + ": has other names");
+  if (has_links(object)) frame::throw_errno(EOPNOTSUPP, object.path().text() + ": has other names");
 }
 
 NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
@@ -125,8 +125,7 @@ bool TreeChanges::is_known(const struct stat& object) const {
 std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   const MutexLock lock(tree_.mutex_);
   const Node& found = tree_.nodes_.node(node);
-  if (!found.rare().remains)
-    throw std::system_error(ESTALE, std::generic_category(), "inode " + std::to_string(node));
+  if (!found.rare().remains) throw_stale(node);
   return found.rare().remains;
 }
 
@@ -204,7 +203,7 @@ std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   const SourcePath path = join_path(tree_.path(directory), full_name);
   const auto entry = tree_.look_whole(path);
-  if (!entry) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  if (!entry) frame::throw_errno(ESTALE, path.text());
   tree_.listed_.note_change(directory);
   return tree_.adopt_entry(directory, full_name, *entry).id;
 }
@@ -351,7 +350,7 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   if (st) entry.entry = entry.source = *st;
   entry.is_sframe = st && S_ISDIR(st->st_mode);
   if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
-  if (!st) throw std::system_error(ESTALE, std::generic_category(), path.text());
+  if (!st) frame::throw_errno(ESTALE, path.text());
   entry.source = *st;
   const auto changed = content_change(id);
   const MutexLock lock(tree_.mutex_);

@@ -1,17 +1,11 @@
 // What is open of the nodes.
 
-#include <cerrno>
 #include <utility>
 
-#include "frame/store/throw_errno.hpp"
+#include "fs/tree/node_table.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-using frame::throw_errno;
-
-}  // namespace
 
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
@@ -50,8 +44,7 @@ std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<co
   Node& node = nodes_.node(id);
   other = node.open_file.lock();
   if (other && !other->content == !file->content) return other;
-  if (node.is_container && !(node.state == state_of(entry.source)))
-    throw_errno(ESTALE, "inode " + std::to_string(id));
+  if (node.is_container && !(node.state == state_of(entry.source))) throw_stale(id);
   node.open_file = file;
   note_opened(node);
   return file;

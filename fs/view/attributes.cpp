@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -14,6 +13,7 @@
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/metalayer_names.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -97,13 +97,8 @@ bool can_be_listed(std::string_view attribute, const LayerName& layer) {
   return is_free(layer) && !layer.name.empty() && attribute.size() <= kMaxName;
 }
 
-[[noreturn]] void throw_too_big(std::string_view name) {
-  throw std::system_error(E2BIG, std::generic_category(), std::string(name));
-}
-
 void check_unchanged(const Snapshot& snapshot) {
-  if (!snapshot.unchanged())
-    throw std::system_error(EIO, std::generic_category(), "source was changed while in use");
+  if (!snapshot.unchanged()) frame::throw_errno(EIO, "source was changed while in use");
 }
 
 const Computed* find_computed(std::string_view attribute) {
@@ -225,7 +220,7 @@ std::optional<std::string> computed_value(const FrameInfo& info, std::string_vie
   const Computed* const computed = find_computed(attribute);
   if (computed == nullptr) return std::nullopt;
   auto value = computed->value(info);
-  if (value && value->size() > kMaxAttributeSize) throw_too_big(attribute);
+  if (value && value->size() > kMaxAttributeSize) frame::throw_errno(E2BIG, attribute);
   return value;
 }
 
@@ -233,7 +228,7 @@ std::optional<std::vector<std::uint8_t>> read_layer(const Snapshot& snapshot, co
                                                     codec::BlockDecoder& decoder) {
   const auto entry = name.name.empty() ? std::nullopt : find_layer(snapshot, name);
   if (!entry) return std::nullopt;
-  if (is_too_large(snapshot, name.kind, *entry)) throw_too_big(name.name);
+  if (is_too_large(snapshot, name.kind, *entry)) frame::throw_errno(E2BIG, name.name);
   auto content = read_entry(snapshot, name.kind, *entry, decoder);
   check_unchanged(snapshot);
   return content;
@@ -241,7 +236,7 @@ std::optional<std::vector<std::uint8_t>> read_layer(const Snapshot& snapshot, co
 
 std::string layer_as_json(codec::Bytes content) {
   std::string text = frame::to_line(frame::metalayer_to_json(content));
-  if (text.size() > kMaxAttributeSize) throw_too_big("JSON");
+  if (text.size() > kMaxAttributeSize) frame::throw_errno(E2BIG, "JSON");
   return text;
 }
 
@@ -251,9 +246,9 @@ std::vector<std::uint8_t> layer_from_json(const std::string& text) {
     content =
         frame::json_to_msgpack({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
   } catch (const std::runtime_error& error) {
-    throw std::system_error(EINVAL, std::generic_category(), error.what());
+    frame::throw_errno(EINVAL, error.what());
   }
-  if (content.size() > kMaxAttributeSize) throw_too_big("msgpack");
+  if (content.size() > kMaxAttributeSize) frame::throw_errno(E2BIG, "msgpack");
   return content;
 }
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -239,9 +239,7 @@ BlockCache::LargeWork::~LargeWork() {
 
 BlockCache::Held::Held(BlockCache& cache, std::size_t bytes)
     : cache_(cache), bytes_(bytes), part_(cache.held_.take(bytes)) {
-  if (!part_)
-    throw std::system_error(ENOMEM, std::generic_category(),
-                            "too many files with large headers are open");
+  if (!part_) frame::throw_errno(ENOMEM, "too many files with large headers are open");
   cache_.reserve(bytes_);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -91,8 +92,7 @@ CacheKey FrameReader::key(CacheKind kind, std::int64_t item, std::int32_t block)
 }
 
 void FrameReader::check_unchanged() const {
-  if (!snapshot_->unchanged())
-    throw std::system_error(EIO, std::generic_category(), "source was changed while in use");
+  if (!snapshot_->unchanged()) frame::throw_errno(EIO, "source was changed while in use");
 }
 
 const frame::ChunkMap* FrameReader::chunk_map(Request& request) const {
@@ -355,17 +355,20 @@ void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) c
   }
 }
 
-void FrameReader::forget_chunk(std::int64_t chunk) const {
-  if (chunk >= snapshot_->info().nchunks) return;
+bool FrameReader::forget_chunk(std::int64_t chunk) const {
+  if (chunk >= snapshot_->info().nchunks) return true;
   const CacheKey opened_key = key(CacheKind::opened_chunk, chunk);
   try {
     const std::int32_t blocks = open_chunk(chunk)->chunk.block_count();
     for (std::int32_t block = 0; block < blocks; block++)
       cache_.forget(key(CacheKind::block, chunk, block));
+  } catch (const codec::Error&) {
+    // A damaged chunk has no blocks in the cache.
   } catch (const std::exception&) {
-    // A chunk that cannot be opened has no blocks in the cache.
+    return false;
   }
   cache_.forget(opened_key);
+  return true;
 }
 
 void FrameReader::prefetch(std::int64_t offset, std::int64_t size,

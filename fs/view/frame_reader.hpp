@@ -78,8 +78,9 @@ class FrameReader {
   std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk, Request& request) const;
   /// The chunk with its header read (special chunks included).
   std::shared_ptr<const frame::OpenedChunk> open_chunk(std::int64_t chunk, Request& request) const;
-  /// Drops what the cache has of a chunk, which nobody is reading.
-  void forget_chunk(std::int64_t chunk) const;
+  /// Drops what the cache has of a chunk, which nobody is reading. False where the chunk cannot be
+  /// opened just now, so that nobody knows how many blocks that may be.
+  bool forget_chunk(std::int64_t chunk) const;
 
   /// A piece of a chunk's contents: bytes of a pinned block, or a part of a special chunk.
   struct Span {

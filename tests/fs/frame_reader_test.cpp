@@ -3,6 +3,7 @@
 #include "fs/view/frame_reader.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <mutex>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/view/file_view.hpp"
 #include "tests/frame/blp_builder.hpp"
 #include "tests/frame/frame_builder.hpp"
@@ -48,6 +50,23 @@ class BusySource final : public frame::ByteSource {
   static constexpr std::size_t kLarge = 512 << 10;
   Buffer bytes_;
   mutable std::atomic<int> now_{0}, most_{0};
+};
+
+/// A source whose reads can be made to fail.
+class FailingSource final : public frame::ByteSource {
+ public:
+  explicit FailingSource(Buffer bytes) : bytes_(std::move(bytes)) {}
+
+  std::size_t read_at(std::uint64_t offset, frame::MutableBytes out) const override {
+    if (error != 0) frame::throw_errno(error, "source");
+    return bytes_.read_at(offset, out);
+  }
+  frame::FileStamp stamp() const override { return bytes_.stamp(); }
+
+  int error = 0;
+
+ private:
+  MemorySource bytes_;
 };
 
 /// The b2nd metalayer of an array of bytes.
@@ -254,6 +273,22 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
   for (std::jthread& thread : threads) thread.join();
   BOOST_TEST(own_stats.index_blocks_decoded.load() >= 4);
   BOOST_TEST(source->most_at_once() == 1);
+}
+
+// A chunk of which it is not known how many blocks it has may have some in the cache.
+BOOST_AUTO_TEST_CASE(tells_where_a_chunk_cannot_be_forgotten) {
+  const Buffer content = pattern(40'000, 1);
+  const auto source = std::make_shared<FailingSource>(simple_frame(content, 20'000, 5000).build());
+  const SharedSnapshot snapshot = frame::open_cframe(source, {});
+  const FrameReader reader(snapshot, 1, 2, cache, stats);
+  reader.open_chunk(0);
+  BOOST_TEST(reader.forget_chunk(0));
+  for (const int error : {EIO, EMFILE, ETIMEDOUT}) {
+    source->error = error;
+    BOOST_TEST(!reader.forget_chunk(0), "errno " << error);
+    source->error = 0;
+    BOOST_TEST(reader.forget_chunk(0));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(snapshots_keep_neither_index_nor_vlmetalayers) {

@@ -13,6 +13,7 @@
 #include "tests/mount/errno_of.hpp"
 #include "tests/mount/foreign_changes.hpp"
 #include "tests/mount/naming_cases.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -155,6 +156,22 @@ BOOST_AUTO_TEST_CASE(failure_leaves_what_is_known_and_open_alone, *precondition(
   BOOST_CHECK(listed_names(mount.path()) == kShown);
   failing.stop();
   BOOST_CHECK(read_file(mount / "a") == patched(bytes_of(flat_text()), 0, bytes_of("new")));
+}
+
+// Nor is what was so before told of a file that has changed since.
+BOOST_AUTO_TEST_CASE(size_of_an_open_file_is_not_told_from_memory, *precondition(needs_fuse)) {
+  const TempDir source;
+  make_files(Maker(source.path()));
+  FailingReads failing(source.path());
+  const Fd file(open((failing.mount() / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_REQUIRE(file.get() >= 0);
+  failing.fail("read", EIO, "a.b2frame");
+  fs_std::last_write_time(source / "a.b2frame", {});
+  // Asks for the size of what this descriptor has open.
+  const auto error = [&] { return lseek(file.get(), 0, SEEK_END) < 0 ? errno : 0; };
+  BOOST_TEST(comes_true([&] { return error() == EIO; }));
+  failing.stop();
+  BOOST_TEST(comes_true([&] { return error() == 0; }));
 }
 
 // A sidecar that cannot be opened may be locked by another program.
