@@ -326,7 +326,8 @@ std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
     if (place.is_unlinked || (!new_writer_ && !place.is_temporary)) return name_lock;
     const RepresentationNames& names = name_lock->names();
     const std::string& name = is_array_ ? names.array : names.flat;
-    if (!name.empty()) name_lock->before_settling(name, is_array_ ? ShownAs::array : ShownAs::flat);
+    if (!name.empty())
+      name_lock->before_giving_name(name, is_array_ ? ShownAs::array : ShownAs::flat);
     return name_lock;
   });
 }
@@ -367,11 +368,11 @@ void ContentCommit::publish() {
   const bool was_temporary = place.is_temporary;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
-  writer.moved(place.directory,
-               name_lock->settle(stored_as_, frame::id_of(published_), name,
-                                 is_array_ ? ShownAs::array : ShownAs::flat, [this, was_temporary] {
-                                   return snapshot_ ? snapshot_->is_as_taken() : was_temporary;
-                                 }));
+  writer.moved(
+      place.directory,
+      name_lock->give_name(
+          stored_as_, frame::id_of(published_), name, is_array_ ? ShownAs::array : ShownAs::flat,
+          [this, was_temporary] { return snapshot_ ? snapshot_->is_as_taken() : was_temporary; }));
   settled_in_ = place.directory;
 }
 

@@ -352,9 +352,9 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
       if (name_lock->place().meant != place.meant || name.empty())
         fail(ESTALE, place.name + ": renamed or replaced meanwhile");
       name_lock->before_replacing();
-      name_lock->before_settling(name, ShownAs::flat);
-      name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
-                        [&] { return source->stamp() == stamp; });
+      name_lock->before_giving_name(name, ShownAs::flat);
+      name_lock->give_name(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
+                           [&] { return source->stamp() == stamp; });
     });
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);

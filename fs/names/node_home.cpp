@@ -52,14 +52,14 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void before_replacing() override {
     if (object_) services_.freed.before_replacing(object_->entry.entry);
   }
-  void before_settling(const std::string& full_name, ShownAs shown) override {
+  void before_giving_name(const std::string& full_name, ShownAs shown) override {
     if (object_)
       services_.freed.before_taking(services_.root.directory(object_->directory_path), full_name,
                                     shown);
   }
-  std::string settle(const std::string& stored_as, const frame::FileId& made,
-                     const std::string& wanted_name, ShownAs shown,
-                     const std::function<bool()>& is_unchanged) override;
+  std::string give_name(const std::string& stored_as, const frame::FileId& made,
+                        const std::string& wanted_name, ShownAs shown,
+                        const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
     if (!names_.rewritten(*object_, own)) return false;
@@ -137,9 +137,9 @@ void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
 
-std::string NodeHome::Lock::settle(const std::string& stored_as, const frame::FileId& made,
-                                   const std::string& wanted_name, ShownAs shown,
-                                   const std::function<bool()>& is_unchanged) {
+std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame::FileId& made,
+                                      const std::string& wanted_name, ShownAs shown,
+                                      const std::function<bool()>& is_unchanged) {
   if (place_.is_unlinked) return stored_as;
   require_no_links(*object_);
   names();
