@@ -38,8 +38,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
     : content_(std::move(content)), commit_lock_(content_->commit_mutex_), kind_(kind) {
   Content& c = *content_;
   const WriteLock lock(c.mutex_);
-  look_for_array_ =
-      kind_ != CommitKind::staged && c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
+  look_for_array_ = kind_ != CommitKind::staged && c.writers_ == 0 && c.held_flat_ == 0 &&
+                    !c.representation_is_current_;
   held_flat_ = c.held_flat_ > 0;
   view_ = c.view_.get();
   snapshot_ = c.snapshot_;
@@ -63,7 +63,7 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   if (!c.modified_) c.modified_ = modification_time(snapshot_->stamp());
   accessed_ = c.accessed_;
   modified_ = c.modified_;
-  if (look_for_array_) c.view_is_settled_ = true;
+  if (look_for_array_) c.representation_is_current_ = true;
 }
 
 ContentCommit::~ContentCommit() {
@@ -79,7 +79,7 @@ ContentCommit::~ContentCommit() {
     c.frozen_->merge(c.live_);
     c.live_ = std::move(*c.frozen_);
     c.frozen_.reset();
-    if (look_for_array_) c.view_is_settled_ = false;
+    if (look_for_array_) c.representation_is_current_ = false;
     c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
     c.account_anew();
   }

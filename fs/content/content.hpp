@@ -325,8 +325,9 @@ class Content {
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
-  bool is_new_ GUARDED_BY(mutex_) = false;          ///< never committed, though perhaps staged
-  bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
+  bool is_new_ GUARDED_BY(mutex_) = false;  ///< never committed, though perhaps staged
+  bool representation_is_current_ GUARDED_BY(mutex_) =
+      true;  ///< false: look again at the last close
   /// A commit failed when its file had the name already.
   bool is_unsettled_ GUARDED_BY(mutex_) = false;
   bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit

@@ -238,7 +238,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
   else if (following.heir)
     inheritance_ = {*following.heir, following.heir_home, std::move(layers)};
   is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
-  view_is_settled_ = true;
+  representation_is_current_ = true;
   is_orphan_ = !following.successor;
   is_abandoned_ = following.heir || is_lost;
   is_kept_ = false;
