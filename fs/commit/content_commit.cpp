@@ -48,7 +48,7 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   was_staged_ = c.is_new_ && view_ != nullptr;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
   const bool needs_name = c.is_new_ && kind_ != CommitKind::staged;
-  reopens_ = c.is_unsettled_;
+  reopens_ = c.stored_state_is_unknown_;
   empty_ = (c.is_orphan_ && kind_ != CommitKind::staged) ||
            (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
             size_ == view_->size() && !look_for_array_ && !must_become_flat);
@@ -80,7 +80,7 @@ ContentCommit::~ContentCommit() {
     c.live_ = std::move(*c.frozen_);
     c.frozen_.reset();
     if (look_for_array_) c.representation_is_current_ = false;
-    c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
+    c.stored_state_is_unknown_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
     c.account_anew();
   }
 }
@@ -398,7 +398,7 @@ void ContentCommit::finish() {
   c.set_view(snapshot);
   c.frozen_.reset();
   if (!is_ours && !c.live_.has_contents()) c.size_ = c.view_->size();
-  c.is_unsettled_ = false;
+  c.stored_state_is_unknown_ = false;
   c.account_anew();
   if (kind_ != CommitKind::staged) c.is_new_ = false;
   // Who only reads has no share of its descriptors.

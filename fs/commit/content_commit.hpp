@@ -134,7 +134,7 @@ class ContentCommit {
   bool empty_ = false;
   std::uint64_t epoch_ = 0;
   frame::FileStamp published_;  ///< of the file that holds the new state
-  bool reopens_ = false;        ///< an earlier commit failed when its file had the name already
+  bool reopens_ = false;        ///< an earlier commit failed, and nobody knows what it left
   bool is_named_ = false;       ///< this one may have given its file the name
   bool finished_ = false;
   bool was_staged_ = false;          ///< the file's temporary holds a state already

@@ -274,7 +274,7 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
-  const bool is_hidden = is_orphan_ || (is_new_ && !is_unsettled_);
+  const bool is_hidden = is_orphan_ || (is_new_ && !stored_state_is_unknown_);
   const std::size_t layers = live_.metalayers.empty() ? 0 : layers_memory_;
   return is_hidden && writers_ > 0 && live_.bytes.memory() + layers >= least_dirty;
 }
@@ -286,7 +286,8 @@ bool Content::needs_commit() const {
 }
 
 bool Content::has_uncommitted() const {
-  return is_new_ || is_unsettled_ || frozen_ || !live_.empty() || size_ != committed_size();
+  return is_new_ || stored_state_is_unknown_ || frozen_ || !live_.empty() ||
+         size_ != committed_size();
 }
 
 bool Content::is_committing() const {

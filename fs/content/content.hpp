@@ -326,10 +326,10 @@ class Content {
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
   bool is_new_ GUARDED_BY(mutex_) = false;  ///< never committed, though perhaps staged
-  bool representation_is_current_ GUARDED_BY(mutex_) =
-      true;  ///< false: look again at the last close
-  /// A commit failed when its file had the name already.
-  bool is_unsettled_ GUARDED_BY(mutex_) = false;
+  /// False: at the last close it is looked at whether it is to be an array, or flat.
+  bool representation_is_current_ GUARDED_BY(mutex_) = true;
+  /// A commit failed so late that its state may be the file's, or that nobody knows which one is.
+  bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
   bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
   std::error_code error_ GUARDED_BY(mutex_);
   bool is_following_ GUARDED_BY(mutex_) = false;  ///< nothing can be written for the moment
