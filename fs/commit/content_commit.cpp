@@ -70,7 +70,7 @@ ContentCommit::~ContentCommit() {
   recoder_.reset();
   keep_named_state();
   transaction_.reset();
-  const bool is_abandoned = new_writer_ && !settled_in_ && created_in_;
+  const bool is_abandoned = new_writer_ && !directory_to_sync_ && created_in_;
   new_writer_.reset();
   if (is_abandoned) remove_created();
   Content& c = *content_;
@@ -87,7 +87,7 @@ ContentCommit::~ContentCommit() {
 
 /// A temporary that may have got its name already keeps the state that it was given it for.
 void ContentCommit::keep_named_state() noexcept {
-  if (!is_named_ || !is_settled_ || !transaction_) return;
+  if (!is_named_ || !is_temporary_durable_ || !transaction_) return;
   try {
     transaction_->finish();
   } catch (const std::exception& error) {
@@ -307,15 +307,15 @@ void ContentCommit::copy_vlmetalayers() {
 }
 
 void ContentCommit::flush() {
-  if (settled_in_) settled_in_->sync();
-  if (settled_in_ && new_writer_) return flushed();
-  if (!is_settled_) transaction_->flush();
-  is_settled_ = is_temporary_ready_;
+  if (directory_to_sync_) directory_to_sync_->sync();
+  if (directory_to_sync_ && new_writer_) return flushed();
+  if (!is_temporary_durable_) transaction_->flush();
+  is_temporary_durable_ = is_temporary_ready_;
 }
 
 void ContentCommit::flushed() {
-  if (!is_settled_) transaction_->flushed();
-  is_settled_ = is_temporary_ready_;
+  if (!is_temporary_durable_) transaction_->flushed();
+  is_temporary_durable_ = is_temporary_ready_;
 }
 
 std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
@@ -350,7 +350,7 @@ void ContentCommit::publish() {
   }
   // The frame may have been replaced by rename; the tree must not take that for another file.
   if (!new_writer_ && !place.is_temporary) {
-    if (reopens_) settled_in_ = place.directory;
+    if (reopens_) directory_to_sync_ = place.directory;
     // What was committed to a file that another program has replaced meanwhile is nowhere.
     if (!name_lock->refresh(published_))
       throw std::system_error(ESTALE, std::generic_category(), place.name);
@@ -373,7 +373,7 @@ void ContentCommit::publish() {
       name_lock->give_name(
           stored_as_, frame::id_of(published_), name, is_array_ ? ShownAs::array : ShownAs::flat,
           [this, was_temporary] { return snapshot_ ? snapshot_->is_as_taken() : was_temporary; }));
-  settled_in_ = place.directory;
+  directory_to_sync_ = place.directory;
 }
 
 void ContentCommit::finish() {
