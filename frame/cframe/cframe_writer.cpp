@@ -39,7 +39,7 @@ class CframeWriter final : public FrameWriter {
     const ContainerLock lock = lock_container();
     state_.expected->begin_writing();
     reclaim(true);
-    state_.expected->settle(*state_.file);
+    state_.expected->end_writing(*state_.file);
   }
 
   void compact() override {
@@ -60,10 +60,10 @@ class CframeWriter final : public FrameWriter {
     try {
       state_.file->set_times(accessed, modified);
     } catch (const std::system_error&) {
-      state_.expected->settle(*state_.file);
+      state_.expected->end_writing(*state_.file);
       throw;
     }
-    state_.expected->settle(*state_.file);
+    state_.expected->end_writing(*state_.file);
   }
 
   FileAttributes attributes() const override { return state_.file->attributes(); }
