@@ -118,7 +118,7 @@ class CframeWriter final : public FrameWriter {
   void reclaim(bool all) {
     try {
       const auto index_size = static_cast<std::uint64_t>(8 * state_.current->info().nchunks);
-      if (all || state_.space.doubtful_total() >= index_size) settle_doubtful(state_, decoder_);
+      if (all || state_.space.doubtful_total() >= index_size) resolve_doubtful(state_, decoder_);
       state_.space.release([&] { return state_.file->is_sole_user(); });
       const auto size = static_cast<std::uint64_t>(state_.file->stamp().size);
       const std::uint64_t end = state_.space.cut_end(all ? 1 : kMuchToCut);
