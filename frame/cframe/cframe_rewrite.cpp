@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "frame/editing/frame_file.hpp"
-#include "frame/editing/replacement.hpp"
+#include "frame/editing/replace_expected.hpp"
 #include "frame/store/store_writer.hpp"
 #include "frame/store/temporary_name.hpp"
 

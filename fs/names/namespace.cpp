@@ -17,7 +17,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/removal.hpp"
 #include "fs/names/renaming.hpp"
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 #include "fs/names/value_dependents.hpp"
 #include "fs/source/on_behalf.hpp"
 #include "fs/support/lock_breaks.hpp"

@@ -7,12 +7,12 @@
 
 #include <fcntl.h>
 
-#include "frame/editing/replacement.hpp"
+#include "frame/editing/replace_expected.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/names/name_choice.hpp"
 #include "fs/names/removal.hpp"
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 #include "fs/names/value_dependents.hpp"
 #include "fs/source/directory_times.hpp"
 #include "fs/source/target_name.hpp"
@@ -194,15 +194,15 @@ std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& 
                                        const std::string& stored_as, const frame::FileId& made,
                                        const std::string& full_name, ShownAs shown,
                                        const std::function<bool()>& is_unchanged) {
-  meet_successor(names_, old, directory, shown_name_, full_name);
+  take_name_of_replacement(names_, old, directory, shown_name_, full_name);
   services_.freed.before_taking(directory, full_name, shown);
   std::string meeting = visible_name(old);
-  if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}})) {
+  if (meeting == full_name || !can_be_replaced_there(names_, old, shown_name_, shown, {{&old}})) {
     take_name(old, directory, stored_as, full_name, is_unchanged);
     return full_name;
   }
   take_name(old, directory, stored_as, meeting, is_unchanged);
-  if (!move_on(directory, meeting, full_name)) return meeting;
+  if (!move_to_own_name(directory, meeting, full_name)) return meeting;
   // What another program gave the meeting name meanwhile is not ours to move.
   if (!leads_to(directory, full_name, made)) {
     directory.rename_to_free(full_name, directory, meeting);

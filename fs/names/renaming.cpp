@@ -7,7 +7,7 @@
 
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 #include "fs/source/target_name.hpp"
 
 namespace bloscfs::fs {
@@ -140,17 +140,18 @@ std::optional<NamedObject> Renaming::occupant(const std::string& full_name) {
 void Renaming::move_stored() {
   const std::string full_name =
       target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
-  if (target_) meet_successor(names_, *target_, to_, request_.to_name, full_name);
+  if (target_) take_name_of_replacement(names_, *target_, to_, request_.to_name, full_name);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   const std::string meeting = target_ ? visible_name(*target_) : full_name;
-  const bool meets = meeting != full_name && can_succeed_there(names_, *target_, request_.to_name,
-                                                               source_.entry.shown, ahead_);
+  const bool meets =
+      meeting != full_name &&
+      can_be_replaced_there(names_, *target_, request_.to_name, source_.entry.shown, ahead_);
   const auto replaced = occupant(meets ? meeting : full_name);
   services_.freed.before_taking(to_, full_name, source_.entry.shown);
   services_.freed.note(from_, source_.stored_name, source_.entry.shown);
   std::string placed = meets ? meeting : full_name;
   put(placed, replaced);
-  if (meets && move_on(to_, meeting, full_name)) {
+  if (meets && move_to_own_name(to_, meeting, full_name)) {
     placed = full_name;
     if (has_sidecar(source_)) carry_sidecar(to_, meeting, to_, full_name);
   }
@@ -206,8 +207,8 @@ std::optional<Renaming::Need> Renaming::exchange() {
   if (target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
   const std::string source_name = choose(source_, request_.to, request_.to_name, *target_);
   if (!target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
-  meet_successor(names_, *target_, to_, request_.to_name, source_name);
-  meet_successor(names_, source_, from_, request_.from_name, old_name);
+  take_name_of_replacement(names_, *target_, to_, request_.to_name, source_name);
+  take_name_of_replacement(names_, source_, from_, request_.from_name, old_name);
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);
