@@ -86,7 +86,8 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
     // It has been renamed meanwhile, or a directory above it has.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
-  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source))) fail(ESTALE, path.text());
+  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
+    fail(ESTALE, path.text());
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
   return tree_.share_opened(node, std::move(file), entry);
 }

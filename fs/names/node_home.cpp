@@ -50,7 +50,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
   void before_replacing() override {
-    if (object_) services_.freed.before_replacing(object_->entry.entry);
+    if (object_) services_.freed.before_replacing(object_->entry.own_stat);
   }
   void before_giving_name(const std::string& full_name, ShownAs shown) override {
     if (object_)
@@ -109,7 +109,7 @@ void NodeHome::Lock::look() {
   place_.is_temporary = object_->is_pending;
   place_.is_sparse = object_->entry.is_sframe;
   place_.has_links = has_links(*object_);
-  place_.meant = identity_of(object_->entry.entry);
+  place_.meant = identity_of(object_->entry.own_stat);
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -163,7 +163,7 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   if (before.replaces && before.full_name != full_name)
     if (const auto shadowed = names_.stored(before.directory, before.full_name))
       leave_name(*shadowed, directory,
-                 [&] { return frame::stamp_of(shadowed->entry.source) == before.replaces; });
+                 [&] { return frame::stamp_of(shadowed->entry.content_stat) == before.replaces; });
   return full_name;
 }
 
@@ -171,13 +171,13 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
 void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& directory,
                                 const std::function<bool()>& is_unchanged) {
   const auto identity = frame::identity_at(directory.descriptor(), old.stored_name);
-  if (!identity || identity->inode != old.entry.entry.st_ino) return;
+  if (!identity || identity->inode != old.entry.own_stat.st_ino) return;
   // A name of that object alone: another one that gets it meanwhile is no leftover.
   const std::string aside = frame::name_aside(*identity);
   directory.rename_to_free(old.stored_name, directory, aside);
   bool is_ours = false;
   try {
-    is_ours = leads_to(directory, aside, identity_of(old.entry.entry)) && is_unchanged();
+    is_ours = leads_to(directory, aside, identity_of(old.entry.own_stat)) && is_unchanged();
   } catch (...) {
     directory.rename_to_free(aside, directory, old.stored_name);
     throw;
@@ -222,11 +222,11 @@ void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& di
   }
   const SourceEntry& known = occupant->entry;
   const bool is_own = !old.is_pending;
-  if (!is_own && frame::stamp_of(known.source) != old.replaces) throw_overtaken(full_name);
+  if (!is_own && frame::stamp_of(known.content_stat) != old.replaces) throw_overtaken(full_name);
   const bool has_taken =
       frame::replace_expected(*place_.directory, stored_as, full_name, [&](const auto& replaced) {
-        if (is_own) return replaced.inode == old.entry.entry.st_ino && is_unchanged();
-        return replaced == frame::stamp_of(known.entry);
+        if (is_own) return replaced.inode == old.entry.own_stat.st_ino && is_unchanged();
+        return replaced == frame::stamp_of(known.own_stat);
       });
   if (!has_taken) throw_overtaken(full_name);
   if (directory.stat(stored_as))

@@ -55,7 +55,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
                             const std::string& stored_name) {
   if (!is_temporary(stored_name)) services_.freed.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe) {
-    if (object.entry.entry.st_nlink > 1) services_.freed.note_link(object.entry.entry);
+    if (object.entry.own_stat.st_nlink > 1) services_.freed.note_link(object.entry.own_stat);
     directory.remove_file(stored_name);
     if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
       change_sidecar([&] { directory.remove_file(sidecar_name(stored_name)); });

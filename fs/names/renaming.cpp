@@ -21,11 +21,13 @@ NamedObject found_or_throw(std::optional<NamedObject> object, const std::string&
 }
 
 bool is_same(const NamedObject& a, const NamedObject& b) {
-  return identity_of(a.entry.entry) == identity_of(b.entry.entry);
+  return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
 }
 
 /// Only a directory can take the place of a directory, sparse frames included.
-bool is_stored_directory(const NamedObject& object) { return S_ISDIR(object.entry.entry.st_mode); }
+bool is_stored_directory(const NamedObject& object) {
+  return S_ISDIR(object.entry.own_stat.st_mode);
+}
 
 bool has_sidecar(const NamedObject& object) {
   return object.entry.is_container && !object.entry.is_sframe;
@@ -112,7 +114,8 @@ std::optional<Renaming::Need> Renaming::move_pending() {
     return Need{Need::What::commit, source_.node};
   std::optional<frame::FileStamp> replaces;
   if (shadows)
-    replaces = target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.source);
+    replaces =
+        target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.content_stat);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   // By another name also where it could keep its own: this changes the directory's times.
   const std::string temporary = frame::temporary_name();

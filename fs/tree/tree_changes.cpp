@@ -27,7 +27,7 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 }  // namespace
 
 bool has_links(const NamedObject& object) {
-  const struct stat& file = object.entry.source;
+  const struct stat& file = object.entry.content_stat;
   return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe &&
          file.st_nlink > 1;
 }
@@ -101,7 +101,7 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
-  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.entry)))
+  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.own_stat)))
     return std::nullopt;
   return object;
 }
@@ -171,7 +171,7 @@ bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
 }
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
-  if (full_name != kSframeIndex || !S_ISREG(object.entry.entry.st_mode)) return false;
+  if (full_name != kSframeIndex || !S_ISREG(object.entry.own_stat.st_mode)) return false;
   const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
   std::array<std::uint8_t, 32> start{};
   const std::size_t size = file.read_at(0, start);
@@ -330,10 +330,10 @@ void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& c
 }
 
 void TreeChanges::link_lost(const NamedObject& object) {
-  const Identity identity = identity_of(object.entry.entry);
+  const Identity identity = identity_of(object.entry.own_stat);
   const MutexLock lock(tree_.mutex_);
   Node* node = tree_.nodes_.current(identity);
-  if (node == nullptr || !(node->state == state_of(object.entry.source))) return;
+  if (node == nullptr || !(node->state == state_of(object.entry.content_stat))) return;
   for (const SourcePath& path : tree_.nodes_.paths(*node))
     if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
       return take_state(*node, path);
@@ -348,11 +348,11 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   entry.shown = shown;
   entry.is_container = true;
   auto st = tree_.root_.stat(path);
-  if (st) entry.entry = entry.source = *st;
+  if (st) entry.own_stat = entry.content_stat = *st;
   entry.is_sframe = st && S_ISDIR(st->st_mode);
   if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
   if (!st) throw std::system_error(ESTALE, std::generic_category(), path.text());
-  entry.source = *st;
+  entry.content_stat = *st;
   const auto changed = content_change(id);
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(id);
@@ -382,14 +382,14 @@ bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& o
 }
 
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
-  tree_.nodes_.set_identity(node, identity_of(entry.entry));
+  tree_.nodes_.set_identity(node, identity_of(entry.own_stat));
   node.is_sframe = entry.is_sframe;
   node.shown = entry.shown;
   // Whoever has it open as a plain file keeps that, and nobody else gets it.
   if (entry.is_container && !node.is_container) node.open_file.reset();
   if (!node.rare().wanted_name) node.is_container = entry.is_container;
   if (node.is_container && node.rare_parts) node.rare_parts->plain_writers = 0;
-  node.state = state_of(entry.source);
+  node.state = state_of(entry.content_stat);
 }
 
 /// Takes its front name from a node, which is pinned.
@@ -407,9 +407,9 @@ void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
 bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
   const auto st = tree_.root_.stat(path);
   if (!known) return true;  // what is there now is looked at as any other file
-  if (!st || !(identity_of(*st) == identity_of(known->entry))) return false;
+  if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
   const auto source = known->is_sframe ? tree_.root_.stat(join_path(path, kSframeIndex)) : st;
-  return source && state_of(*source) == state_of(known->source);
+  return source && state_of(*source) == state_of(known->content_stat);
 }
 
 /// A node that nobody changes leaves what it stands for to one that somebody does.
@@ -437,7 +437,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   Node& directory = nodes.node(name.directory);
   node.pins++;
   directory.pins++;
-  Node* const other = successor ? nodes.current(identity_of(successor->entry)) : nullptr;
+  Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
   if (other != nullptr && other != &node) {
     others = other->open_file.lock();
     if (!gives_way(*other, others.get(), dropped)) heir = other->id;

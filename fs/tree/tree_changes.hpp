@@ -24,9 +24,9 @@ struct NamedObject {
   std::optional<frame::FileStamp> replaces;
 
   SourcePath path() const {
-    return {join_path(directory_path, stored_name), identity_of(entry.entry)};
+    return {join_path(directory_path, stored_name), identity_of(entry.own_stat)};
   }
-  bool is_directory() const { return !entry.is_container && S_ISDIR(entry.entry.st_mode); }
+  bool is_directory() const { return !entry.is_container && S_ISDIR(entry.own_stat.st_mode); }
 };
 
 /// True for a file with names beside this one: they would part if another file took its place.

@@ -31,7 +31,7 @@ SourceEntry Tree::look_at(const std::shared_ptr<const SourceObject>& object, Sou
   if (auto own = own_entry(object, Own::leading)) return *std::move(own);
   if (!entry.is_container || entry.is_sframe) return entry;
   const MutexLock lock(mutex_);
-  const Node* node = nodes_.current(identity_of(entry.entry));
+  const Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node != nullptr && node->rare().plain_writers > 0) {
     entry.is_container = entry.is_bloscpack = false;
     entry.shown = ShownAs::itself;
@@ -68,21 +68,21 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
   entry.is_container = true;
   entry.is_sframe = is_sframe;
   entry.object = object;
-  entry.entry = entry.source = st;
+  entry.own_stat = entry.content_stat = st;
   if (is_sframe) {
     const auto index = object->stat(kSframeIndex);
     if (!index) return std::nullopt;
-    entry.source = *index;
+    entry.content_stat = *index;
   }
   const Content::Shown shown = file->content->shown();
   entry.shown = shown_as;
   entry.is_bloscpack = shown.is_bloscpack;
   entry.shown_size = shown.size;
-  entry.stored_size = shown.stored_chunks + entry.source.st_size;
+  entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
   // A commit changes the state, until the tree is told of the one that it leaves.
   entry.is_outdated =
       !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
-                                                     : !(state == state_of(entry.source)));
+                                                     : !(state == state_of(entry.content_stat)));
   return entry;
 }
 
@@ -93,7 +93,7 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   entry.shown = ShownAs::flat;
   entry.is_container = true;
   entry.object = object;
-  entry.source = entry.entry = object->stat();
+  entry.content_stat = entry.own_stat = object->stat();
   return entry;
 }
 
@@ -150,7 +150,7 @@ std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& pat
 }
 
 Tree::Sight Tree::sight_of(const SourceEntry& entry) {
-  return {entry.shown, entry.shown_type(), entry.entry.st_ino};
+  return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
 }
 
 /// A file is there once, under the name that it has when this ends.

@@ -18,7 +18,7 @@ bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   // A container's node is one state, but for what happened before its first open.
   if (!entry.is_container) {
-    const FileState previous = std::exchange(node.state, state_of(entry.source));
+    const FileState previous = std::exchange(node.state, state_of(entry.content_stat));
     if (!(previous == node.state)) node.is_untold = true;
   }
   return node.is_untold || node.is_being_told;
@@ -49,7 +49,7 @@ std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<co
   Node& node = nodes_.node(id);
   other = node.open_file.lock();
   if (other && !other->content == !file->content) return other;
-  if (node.is_container && !(node.state == state_of(entry.source)))
+  if (node.is_container && !(node.state == state_of(entry.content_stat)))
     throw_errno(ESTALE, "inode " + std::to_string(id));
   node.open_file = file;
   node.was_opened = true;
