@@ -149,7 +149,7 @@ std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& pat
   return only;
 }
 
-Tree::Sight Tree::sight_of(const SourceEntry& entry) {
+Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
   return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
 }
 
@@ -157,7 +157,7 @@ Tree::Sight Tree::sight_of(const SourceEntry& entry) {
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
                                              const std::function<void()>& if_many) {
   const ListedDirectories::Listing listing(listed_, directory);
-  Sights seen;
+  ListedEntries seen;
   for (int tries = 1;; tries++) {
     const std::uint64_t before = changes_of(listing);
     std::vector<std::string> present = names_in(directory, path(directory), if_many);
@@ -181,7 +181,7 @@ std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
 
 /// One break for all that has to be read.
 void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-                   Sights& seen) {
+                   ListedEntries& seen) {
   auto unread = std::make_shared<std::vector<UnreadName>>();
   for (const std::string& name : names) {
     if (seen.count(name) != 0) continue;
@@ -190,29 +190,29 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
     if (glance.is_unread)
       unread->push_back({name, join_path(path, name), *std::move(glance.entry)});
     else
-      seen.emplace(name, sight_of(*glance.entry));
+      seen.emplace(name, listed_entry_of(*glance.entry));
   }
   if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
 }
 
-void Tree::read_all(std::vector<UnreadName>& unread, Sights& seen) {
+void Tree::read_all(std::vector<UnreadName>& unread, ListedEntries& seen) {
   TurnAtNeed::need();
   for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
   const ReadNames names(names_);
   for (UnreadName& file : unread)
-    seen.emplace(file.name, sight_of(look_at(file.entry.object, file.entry)));
+    seen.emplace(file.name, listed_entry_of(look_at(file.entry.object, file.entry)));
 }
 
 std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
-                                                   const Sights& seen) {
+                                                   const ListedEntries& seen) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   for (std::string& name : present) {
     const auto found = seen.find(name);
     if (found == seen.end()) continue;
-    const Sight& sight = found->second;
-    named.push_back({std::move(name), sight.shown});
-    entries.push_back({{}, {}, sight.type, sight.inode});
+    const ListedEntry& listed = found->second;
+    named.push_back({std::move(name), listed.shown});
+    entries.push_back({{}, {}, listed.type, listed.inode});
   }
   std::vector<std::string> shown = shown_names(named);
   for (std::size_t i = 0; i < entries.size(); i++) {
