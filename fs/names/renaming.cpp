@@ -51,7 +51,7 @@ Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameReque
       target_(names.find(request.to, request.to_name)),
       from_(services.root.directory(names.path(request.from))),
       to_(services.root.directory(names.path(request.to))),
-      ahead_{{&source_, target_ ? &*target_ : nullptr}} {}
+      after_change_{{&source_, target_ ? &*target_ : nullptr}} {}
 
 std::optional<Renaming::Need> Renaming::run() {
   if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
@@ -74,16 +74,16 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
                                   const std::string& name, const NamedObject* replaced) {
   if (object.entry.shown == ShownAs::itself) {
     if (!names_.makes_frame(object, name) &&
-        names_.fits(directory, name, name, ShownAs::itself, ahead_))
+        names_.fits(directory, name, name, ShownAs::itself, after_change_))
       return name;
     throw_errno(EEXIST, name);
   }
   if (replaced != nullptr && replaced->entry.is_container &&
-      names_.fits(directory, name, replaced->full_name, object.entry.shown, ahead_))
+      names_.fits(directory, name, replaced->full_name, object.entry.shown, after_change_))
     return replaced->full_name;
-  std::string chosen =
-      choose_name(names_, directory, name, object.entry.shown,
-                  object.is_pending ? std::string() : object.full_name, services_.policy, ahead_);
+  std::string chosen = choose_name(names_, directory, name, object.entry.shown,
+                                   object.is_pending ? std::string() : object.full_name,
+                                   services_.policy, after_change_);
   if (chosen.empty()) throw_errno(EEXIST, name);
   return chosen;
 }
@@ -148,7 +148,7 @@ void Renaming::move_stored() {
   const std::string meeting = target_ ? visible_name(*target_) : full_name;
   const bool meets =
       meeting != full_name &&
-      can_be_replaced_there(names_, *target_, request_.to_name, source_.entry.shown, ahead_);
+      can_be_replaced_there(names_, *target_, request_.to_name, source_.entry.shown, after_change_);
   const auto replaced = occupant(meets ? meeting : full_name);
   services_.freed.before_taking(to_, full_name, source_.entry.shown);
   services_.freed.note(from_, source_.stored_name, source_.entry.shown);
@@ -203,7 +203,7 @@ std::optional<Renaming::Need> Renaming::exchange() {
   const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject& replaced) {
     std::string chosen = target_name(object, directory, name, &replaced);
-    ahead_.arrived.push_back({directory, chosen, object.entry.shown});
+    after_change_.arrived.push_back({directory, chosen, object.entry.shown});
     return chosen;
   };
   std::string old_name;

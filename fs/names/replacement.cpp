@@ -38,9 +38,9 @@ void take_name_of_replacement(TreeChanges& names, NamedObject& object,
 
 bool can_be_replaced_there(TreeChanges& names, const NamedObject& object,
                            const std::string& shown_name, ShownAs replacement,
-                           const TreeChanges::Ahead& ahead) {
+                           const TreeChanges::AfterChange& after_change) {
   return is_stored(object) &&
-         names.fits(object.directory, shown_name, visible_name(object), replacement, ahead);
+         names.fits(object.directory, shown_name, visible_name(object), replacement, after_change);
 }
 
 bool move_to_own_name(const SourceDirectory& directory, const std::string& meeting,

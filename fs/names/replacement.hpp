@@ -24,7 +24,7 @@ void take_name_of_replacement(TreeChanges& names, NamedObject& object,
 /// True if `replacement`, as it is shown, can stand for a moment under the name of `object`.
 bool can_be_replaced_there(TreeChanges& names, const NamedObject& object,
                            const std::string& shown_name, ShownAs replacement,
-                           const TreeChanges::Ahead& ahead);
+                           const TreeChanges::AfterChange& after_change);
 
 /// Durably leaves what was replaced behind, and gives what replaces it its own name. False if that
 /// fails: then it stays where it is, which shows it as well.

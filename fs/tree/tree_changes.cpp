@@ -130,11 +130,12 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   return found.rare().remains;
 }
 
-EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path, const Ahead& ahead) {
-  return [this, directory, path, ahead](const std::string& name) -> std::optional<ShownAs> {
-    for (const Ahead::Arrival& arrival : ahead.arrived)
+EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
+                              const AfterChange& after_change) {
+  return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
+    for (const AfterChange::Arrival& arrival : after_change.arrived)
       if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
-    for (const NamedObject* gone : ahead.gone)
+    for (const NamedObject* gone : after_change.gone)
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
     const auto entry = tree_.visible_entry(directory, path, name);
@@ -156,17 +157,18 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
 }
 
 bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
-                       const std::string& full_name, ShownAs shown, const Ahead& ahead) {
+                       const std::string& full_name, ShownAs shown,
+                       const AfterChange& after_change) {
   const SourcePath path = tree_.path(directory);
   const auto is_there = [&](const NamedObject* gone) {
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
   };
-  if (std::none_of(ahead.gone.begin(), ahead.gone.end(), is_there) &&
+  if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
       tree_.root_.stat(join_path(path, full_name)))
     return false;
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
-  return shows_as(shown_name, full_name, shown, probe(directory, path, ahead)) &&
+  return shows_as(shown_name, full_name, shown, probe(directory, path, after_change)) &&
          !hides(directory, path, full_name, shown);
 }
 
