@@ -5,9 +5,9 @@
 #include <string>
 
 #include "fs/names/contents.hpp"
-#include "fs/names/doomed_frames.hpp"
 #include "fs/names/freed_names.hpp"
 #include "fs/names/name_choice.hpp"
+#include "fs/names/removed_sframes.hpp"
 #include "fs/names/surroundings.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "fs/source/source_root.hpp"
@@ -22,7 +22,7 @@ struct NameServices {
   NamingPolicy policy;
   MountLock* lock = nullptr;     ///< of a writable mount
   Contents* contents = nullptr;  ///< of a writable mount
-  DoomedFrames doomed = {};
+  RemovedSframes removed_sframes = {};
   FreedNames freed{root};
   /// As ContentHome's; attributes are forgotten, too.
   std::function<void(NodeId, std::function<void()> done)> forget_pages =

@@ -67,8 +67,8 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   if (!identity) throw std::system_error(ENOENT, std::generic_category(), stored_name);
   const std::string aside = frame::name_aside(*identity);
   if (aside != stored_name) directory.rename(stored_name, directory, aside);
-  auto doomed = services_.doomed.add(directory.again(), aside, *identity);
-  names_.at_end(object.node, std::move(doomed));
+  auto removed = services_.removed_sframes.add(directory.again(), aside, *identity);
+  names_.at_end(object.node, std::move(removed));
 }
 
 void Removal::remove_directory(const NamedObject& object, uid_t user) {
