@@ -50,12 +50,12 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
   void before_replacing() override {
-    if (object_) services_.freed.before_replacing(object_->entry.own_stat);
+    if (object_) services_.unsynced_names.before_replacing(object_->entry.own_stat);
   }
   void before_giving_name(const std::string& full_name, ShownAs shown) override {
     if (object_)
-      services_.freed.before_taking(services_.root.directory(object_->directory_path), full_name,
-                                    shown);
+      services_.unsynced_names.before_taking(services_.root.directory(object_->directory_path),
+                                             full_name, shown);
   }
   std::string give_name(const std::string& stored_as, const frame::FileId& made,
                         const std::string& wanted_name, ShownAs shown,
@@ -183,7 +183,7 @@ void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& d
     throw;
   }
   if (is_ours) {
-    services_.freed.note(directory, old.stored_name, old.entry.shown);
+    services_.unsynced_names.note(directory, old.stored_name, old.entry.shown);
     Removal(names_, services_).remove_stored(old, directory, aside);
   } else {
     directory.rename_to_free(aside, directory, old.stored_name);
@@ -195,7 +195,7 @@ std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& 
                                        const std::string& full_name, ShownAs shown,
                                        const std::function<bool()>& is_unchanged) {
   take_name_of_replacement(names_, old, directory, shown_name_, full_name);
-  services_.freed.before_taking(directory, full_name, shown);
+  services_.unsynced_names.before_taking(directory, full_name, shown);
   std::string meeting = visible_name(old);
   if (meeting == full_name || !can_be_replaced_there(names_, old, shown_name_, shown, {{&old}})) {
     take_name(old, directory, stored_as, full_name, is_unchanged);

@@ -53,9 +53,11 @@ void Removal::remove(const NamedObject& object) {
 
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
-  if (!is_temporary(stored_name)) services_.freed.note(directory, stored_name, object.entry.shown);
+  if (!is_temporary(stored_name))
+    services_.unsynced_names.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe) {
-    if (object.entry.own_stat.st_nlink > 1) services_.freed.note_link(object.entry.own_stat);
+    if (object.entry.own_stat.st_nlink > 1)
+      services_.unsynced_names.note_link(object.entry.own_stat);
     directory.remove_file(stored_name);
     if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
       change_sidecar([&] { directory.remove_file(sidecar_name(stored_name)); });
@@ -77,7 +79,7 @@ void Removal::remove_directory(const NamedObject& object, uid_t user) {
   clear(object, user);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);
-  services_.freed.note(parent, object.stored_name, object.entry.shown);
+  services_.unsynced_names.note(parent, object.stored_name, object.entry.shown);
   parent.remove_directory(object.stored_name);
   remove_name(object, std::move(remains));
 }

@@ -150,8 +150,8 @@ void Renaming::move_stored() {
       meeting != full_name &&
       can_be_replaced_there(names_, *target_, request_.to_name, source_.entry.shown, after_change_);
   const auto replaced = occupant(meets ? meeting : full_name);
-  services_.freed.before_taking(to_, full_name, source_.entry.shown);
-  services_.freed.note(from_, source_.stored_name, source_.entry.shown);
+  services_.unsynced_names.before_taking(to_, full_name, source_.entry.shown);
+  services_.unsynced_names.note(from_, source_.stored_name, source_.entry.shown);
   std::string placed = meets ? meeting : full_name;
   put(placed, replaced);
   if (meets && move_to_own_name(to_, meeting, full_name)) {
@@ -244,7 +244,7 @@ void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory&
     if (has_sidecar(object)) carry_sidecar(directory, stored_name, directory, full_name);
   }
   names_.moved(object, directory_node, full_name);
-  services_.freed.note_exchanged(directory, full_name, object.entry.shown);
+  services_.unsynced_names.note_exchanged(directory, full_name, object.entry.shown);
   note_renamed(object);
 }
 
