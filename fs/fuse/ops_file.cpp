@@ -16,8 +16,8 @@
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/request_limits.hpp"
-#include "fs/support/spare_memory.hpp"
 
 namespace bloscfs::fs {
 namespace {

@@ -2,14 +2,14 @@
 
 #include <cstring>
 
-#include "fs/support/spare_memory.hpp"
+#include "fs/support/page_pool.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 /// What is taken for `capacity`.
 std::size_t taken_for(std::size_t capacity) {
-  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize : spare_size(capacity);
+  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize : pooled_size(capacity);
 }
 
 }  // namespace

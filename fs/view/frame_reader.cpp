@@ -238,12 +238,12 @@ void FrameReader::decode_each(const frame::OpenedChunk& opened, const BlockRun& 
   const codec::Chunk& chunk = opened.chunk;
   const bool together = run.stored.size <= kLargestGather;
   codec::ByteRange held;
-  SpareBytes stored;
+  PooledBytes stored;
   for (std::int32_t number = run.first; number <= run.last; number++) {
     const codec::ByteRange wanted = chunk.block_stored(number);
     if (wanted.offset < held.offset || end_of(wanted) > end_of(held)) {
       held = together ? run.stored : wanted;
-      stored = SpareBytes(static_cast<std::size_t>(held.size));
+      stored = PooledBytes(static_cast<std::size_t>(held.size));
       snapshot_->read_stored(opened, held, stored.span());
     }
     const codec::ByteRange content = chunk.block_content(number);
