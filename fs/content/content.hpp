@@ -152,7 +152,7 @@ class Content {
   void write(std::optional<std::int64_t> at, codec::Bytes bytes,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
-  void write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+  void write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
   /// committed.

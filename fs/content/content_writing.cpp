@@ -140,12 +140,12 @@ void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes,
            [&](ByteOverlay& overlay, std::int64_t offset) { overlay.write(offset, bytes); });
 }
 
-void Content::write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+void Content::write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
                     std::optional<std::uint64_t> epoch) {
   std::size_t count = 0;
-  for (const CellBytes& cell : cells) count += cell.size();
+  for (const PooledBuffer& cell : cells) count += cell.size();
   write_at(at, count, epoch, [&](ByteOverlay& overlay, std::int64_t offset) {
-    for (CellBytes& cell : cells) {
+    for (PooledBuffer& cell : cells) {
       const auto size = static_cast<std::int64_t>(cell.size());
       overlay.write(offset, cell);
       offset += size;
