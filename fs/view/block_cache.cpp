@@ -27,11 +27,11 @@ constexpr std::size_t kMostShareOfSpent = 4;
 /// What went to the kernel within so many bytes is not read ahead again: other readers of the file,
 /// whom the kernel serves, had asked for it as well.
 constexpr std::size_t kJustSpent = std::size_t{64} << 20;
-/// So many glances at what the kernel was given show that it does not keep it.
-constexpr int kManyGlances = 64;
-/// What was only glanced at may hold so much, but only one part in so many.
-constexpr std::size_t kMostGlanced = std::size_t{2} << 20;
-constexpr std::size_t kShareOfGlanced = 8;
+/// So many small reads of what the kernel was given show that it does not keep it.
+constexpr int kManySmallReads = 64;
+/// What only small reads wanted may hold so much, but only one part in so many.
+constexpr std::size_t kMostOfSmallReads = std::size_t{2} << 20;
+constexpr std::size_t kShareOfSmallReads = 8;
 /// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
 constexpr std::size_t kOneUse = 8;
 /// What open files may hold beside half of the budget.
@@ -59,7 +59,7 @@ BlockCache::BlockCache(std::size_t capacity, Stats& stats)
     : capacity_(capacity),
       spent_capacity_(
           std::max(capacity / kShareOfSpent, std::min(kLeastSpent, capacity / kMostShareOfSpent))),
-      glanced_capacity_(std::min(kMostGlanced, capacity / kShareOfGlanced)),
+      small_reads_capacity_(std::min(kMostOfSmallReads, capacity / kShareOfSmallReads)),
       stats_(stats),
       held_(capacity / 2 + kHeldBesides) {}
 
@@ -83,8 +83,8 @@ bool BlockCache::JustSpent::contains(std::size_t hash) {
 void BlockCache::JustSpent::read(std::size_t hash, Purpose purpose) {
   const MutexLock lock(mutex_);
   if (hashes_.erase(hash) == 0) return;
-  if (purpose == Purpose::glance && ++glances_ < kManyGlances) return;
-  glances_ = 0;
+  if (purpose == Purpose::small_read && ++small_reads_ < kManySmallReads) return;
+  small_reads_ = 0;
   hashes_.clear();
   order_.clear();
   bytes_ = 0;
@@ -138,7 +138,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     release(working);
     Value value = made.value;
     finish(shard, key, hash, purpose, std::move(made));
-    keep_within(Place::glanced, glanced_capacity_);
+    keep_within(Place::small_reads, small_reads_capacity_);
     while (used_ > capacity_ && evict_one()) {
     }
     return value;
@@ -192,7 +192,7 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Pur
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
-  const Place place = purpose == Purpose::glance ? Place::glanced : Place::small;
+  const Place place = purpose == Purpose::small_read ? Place::small_reads : Place::small;
   put(shard, entry, shard.ghosts.erase(hash) != 0 ? Place::main : place);
   stats_.cache_bytes += entry.charge;
   shard.made.notify_all();
@@ -269,7 +269,7 @@ std::size_t BlockCache::bytes_in(Place place) const {
 }
 
 bool BlockCache::evict_one() {
-  for (const Place place : {Place::spent, Place::glanced})
+  for (const Place place : {Place::spent, Place::small_reads})
     if (bytes_in(place) > 0 && evict_from_fullest(place)) return true;
   const std::size_t fresh = bytes_in(Place::small);
   const bool new_first = fresh * kShareOfNew > fresh + bytes_in(Place::main);

@@ -28,7 +28,7 @@ namespace bloscfs::fs {
 
 /// Why a value is wanted: to be read now, or only a little of it, or because a sequential reader
 /// will come to it.
-enum class Purpose : std::uint8_t { read, glance, readahead };
+enum class Purpose : std::uint8_t { read, small_read, readahead };
 
 enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map, checksums };
 
@@ -141,7 +141,7 @@ class BlockCache {
     Value value;
     std::exception_ptr error;
   };
-  enum class Place : std::uint8_t { small, main, spent, glanced };
+  enum class Place : std::uint8_t { small, main, spent, small_reads };
   static constexpr std::size_t kPlaces = 4;
   struct Entry : boost::intrusive::list_base_hook<> {
     CacheKey key;
@@ -164,7 +164,7 @@ class BlockCache {
     void add(std::size_t hash, std::size_t bytes) EXCLUDES(mutex_);
     bool contains(std::size_t hash) EXCLUDES(mutex_);
     /// Somebody reads that value: the kernel does not keep what it is given. It may give up a few
-    /// pages at any time, so that a few glances say nothing of the other values.
+    /// pages at any time, so that a few small reads say nothing of the other values.
     void read(std::size_t hash, Purpose purpose) EXCLUDES(mutex_);
 
    private:
@@ -172,7 +172,7 @@ class BlockCache {
     std::deque<std::pair<std::size_t, std::size_t>> order_ GUARDED_BY(mutex_);  ///< hash, bytes
     std::unordered_set<std::size_t> hashes_ GUARDED_BY(mutex_);
     std::size_t bytes_ GUARDED_BY(mutex_) = 0;
-    int glances_ GUARDED_BY(mutex_) = 0;
+    int small_reads_ GUARDED_BY(mutex_) = 0;
   };
   struct Shard {
     Mutex mutex;
@@ -208,7 +208,7 @@ class BlockCache {
 
   static constexpr std::size_t kShards = 16;
   const std::size_t capacity_;
-  const std::size_t spent_capacity_, glanced_capacity_;
+  const std::size_t spent_capacity_, small_reads_capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
   FairShare held_;                       ///< by open files

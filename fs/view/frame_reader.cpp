@@ -24,7 +24,7 @@ constexpr std::int64_t kSmallChunk = 256 << 10;
 constexpr std::int64_t kLargestGather = 256 << 10;
 
 /// A read of no more than this that finds nothing read ahead may well be the only one of its block.
-constexpr std::int64_t kLargestGlance = 64 << 10;
+constexpr std::int64_t kLargestSmallRead = 64 << 10;
 
 // Work besides decoding, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kBlockWork = 256;
@@ -341,7 +341,7 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 
 void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   if (size <= 0) return;
-  const Purpose purpose = size <= kLargestGlance ? Purpose::glance : Purpose::read;
+  const Purpose purpose = size <= kLargestSmallRead ? Purpose::small_read : Purpose::read;
   Request request(*this);
   frame::ChunkPlace where = place_at(offset, request);
   for (;;) {

@@ -203,7 +203,7 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
   BOOST_TEST(stats.cache_evictions.load() > 20);
   for (int i = 0; i < 60; i++) BOOST_TEST(!cache.lacks(key_of(i)));
   // The kernel has given up a page of one.
-  get(0, 10'000, Purpose::glance);
+  get(0, 10'000, Purpose::small_read);
   for (int i = 1; i < 30; i++) BOOST_TEST(!cache.lacks(key_of(i)));
   // It keeps nothing.
   get(1, 10'000);
@@ -218,26 +218,26 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
   BOOST_TEST(cache.lacks(key_of(100)));
 }
 
-BOOST_AUTO_TEST_CASE(many_glances_show_that_the_kernel_keeps_nothing) {
+BOOST_AUTO_TEST_CASE(many_small_reads_show_that_the_kernel_keeps_nothing) {
   for (int i = 0; i < 200; i++) {
     get(i, 10'000);
     cache.spent(key_of(i));
   }
-  for (int i = 0; i < 32; i++) get(i, 10'000, Purpose::glance);
+  for (int i = 0; i < 32; i++) get(i, 10'000, Purpose::small_read);
   BOOST_TEST(!cache.lacks(key_of(100)));
-  for (int i = 32; i < 64; i++) get(i, 10'000, Purpose::glance);
+  for (int i = 32; i < 64; i++) get(i, 10'000, Purpose::small_read);
   BOOST_TEST(cache.lacks(key_of(100)));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_glanced_at_holds_little_until_it_comes_back) {
+BOOST_AUTO_TEST_CASE(what_small_reads_wanted_holds_little_until_it_comes_back) {
   get(1000, 10'000);
   for (int i = 0; i < 60; i++)
-    for (int step = 0; step < 3; step++) get(i, 10'000, Purpose::glance);
+    for (int step = 0; step < 3; step++) get(i, 10'000, Purpose::small_read);
   BOOST_TEST(made == 61);
   BOOST_TEST(stats.cache_bytes.load() < 150'000);
   for (int round = 0; round < 2; round++) {
     made = 0;
-    for (int i = 0; i < 60; i++) get(i, 10'000, Purpose::glance);
+    for (int i = 0; i < 60; i++) get(i, 10'000, Purpose::small_read);
     BOOST_TEST((made > 40) == (round == 0), made << " made in round " << round);
   }
   get(1000, 10'000);
