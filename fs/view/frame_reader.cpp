@@ -310,7 +310,7 @@ FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::in
 void FrameReader::note_given(const frame::OpenedChunk& opened, const Span& span,
                              std::int64_t size) const {
   if (span.block && span.block->gave(static_cast<std::size_t>(size)))
-    cache_.spent(key(CacheKind::block, opened.place.number, span.run));
+    cache_.given_to_kernel(key(CacheKind::block, opened.place.number, span.run));
 }
 
 void FrameReader::Span::copy(std::int64_t from, codec::MutableBytes out) const {
