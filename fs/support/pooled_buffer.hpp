@@ -1,5 +1,6 @@
 #pragma once
-// Buffers of bytes that are written, whose memory is taken and given back by the thousand while somebody writes.
+// Buffers of what is written, whose memory is taken and given back by the thousand while somebody
+// writes.
 
 #include <cstddef>
 #include <cstdint>
