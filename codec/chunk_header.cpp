@@ -120,7 +120,7 @@ void check_special(ChunkHeader& h) {
 }
 
 /// Sets blocksize and block_count (codec/formats/chunk.md, "Blocks and streams").
-void settle_blocks(ChunkHeader& h) {
+void set_blocks(ChunkHeader& h) {
   if (h.vl_blocks) {
     if (h.is_special() || h.memcpyed || h.nbytes == 0) bad("VL blocks in a chunk that has none");
     h.block_count = h.blocksize;
@@ -146,7 +146,7 @@ void check_layout(ChunkHeader& h) {
         std::to_string(h.cbytes));
   }
   if (h.is_special()) check_special(h);
-  settle_blocks(h);
+  set_blocks(h);
   if (h.is_special()) h.memcpyed = false;
   h.has_dictionary = h.has_dictionary && h.has_block_starts();
 }

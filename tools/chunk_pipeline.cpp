@@ -37,7 +37,7 @@ void ChunkPipeline::add_filled(std::size_t size, Fill fill) {
   recoder_.add(
       static_cast<std::int64_t>(next_++), size,
       [size, fill = std::move(fill)](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-        static thread_local fs::CellBytes own;
+        static thread_local fs::PooledBuffer own;
         const codec::MutableBytes contents = own.room_for(size);
         fill(contents);
         return encoder.encode_into(contents, out);

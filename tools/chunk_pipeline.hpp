@@ -7,7 +7,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
-#include "fs/support/cell_memory.hpp"
+#include "fs/support/pooled_buffer.hpp"
 #include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::tools {
@@ -39,7 +39,7 @@ class ChunkPipeline {
   void finish();
 
  private:
-  std::vector<fs::CellBytes> slots_;  ///< contents; one more than are under way
+  std::vector<fs::PooledBuffer> slots_;  ///< contents; one more than are under way
   std::size_t next_ = 0;
   fs::WorkerPool pool_;
   fs::ChunkRecoder recoder_;

@@ -83,7 +83,7 @@ void CframeCommit::take_back() noexcept {
       // A new file for which there was no space must not keep others from theirs.
       if (!state_.current && !published_) state_.file->truncate(state_.space.cut_end(1));
     }
-    if (state_.expected) state_.expected->settle(*state_.file);
+    if (state_.expected) state_.expected->end_writing(*state_.file);
   } catch (const std::exception&) {
     state_.broken = true;
   }
@@ -301,7 +301,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
   state_.in_transaction = false;
   try {
     if (rewritten_) {
-      state_.expected->settle(*state_.file);
+      state_.expected->end_writing(*state_.file);
       rewritten_->adopt();
     } else {
       if (!state_.current) {
@@ -312,7 +312,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
         state_.space.supersede_all(superseded_);
       else
         state_.space.supersede(superseded_);
-      if (state_.expected) state_.expected->settle(*state_.file);
+      if (state_.expected) state_.expected->end_writing(*state_.file);
       if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
         state_.reserve.clear();
       open_current(state_);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "frame/editing/frame_file.hpp"
-#include "frame/editing/replacement.hpp"
+#include "frame/editing/replace_expected.hpp"
 #include "frame/reading/expected_state.hpp"
 #include "frame/store/store_writer.hpp"
 #include "frame/store/temporary_name.hpp"
@@ -160,7 +160,7 @@ void CframeRewrite::adopt() {
   state_.header_len = header_len_;
   // What is there by now need not be what was written.
   state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), std::move(header_));
-  state_.expected->settle(*state_.file);
+  state_.expected->end_writing(*state_.file);
   state_.reserve = std::move(reserve_);
   state_.space = FrameSpace(static_cast<std::uint64_t>(info_.frame_len), 0, state_.settings.grace);
   state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));

@@ -62,7 +62,7 @@ void open_current(CframeState& state) {
   state.space.watch(state.current);
 }
 
-void settle_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
+void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
   if (state.space.doubtful().empty()) return;
   const FrameSnapshot& frame = *state.current;
   SharedBytes claims(state.space.doubtful());
@@ -72,14 +72,14 @@ void settle_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
     for (std::int64_t page = 0; table && page < table->page_count(); ++page)
       for (const std::int64_t entry : table->read_page(page, decoder).entries)
         if (entry >= 0) claims.see(chunks_at + static_cast<std::uint64_t>(entry));
-    state.space.settle_doubtful(claims.unshared([&](std::uint64_t position) {
+    state.space.resolve_doubtful(claims.unshared([&](std::uint64_t position) {
       const StoredAt at{position, static_cast<std::uint64_t>(INT32_MAX)};
       return position +
              static_cast<std::uint64_t>(read_chunk_header(*frame.source(), at, {}).cbytes);
     }));
   } catch (const codec::Error&) {
     // What cannot be read cannot be told apart from what is needed.
-    state.space.settle_doubtful({});
+    state.space.resolve_doubtful({});
   }
 }
 

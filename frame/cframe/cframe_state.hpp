@@ -38,6 +38,6 @@ struct CframeState {
 void open_current(CframeState& state);
 
 /// Finds out which superseded extents share no bytes with chunks of the present state.
-void settle_doubtful(CframeState& state, codec::BlockDecoder& decoder);
+void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder);
 
 }  // namespace bloscfs::frame

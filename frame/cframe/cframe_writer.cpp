@@ -40,7 +40,7 @@ class CframeWriter final : public FrameWriter {
     const ContainerLock lock = lock_container();
     state_.expected->begin_writing();
     reclaim(true);
-    state_.expected->settle(*state_.file);
+    state_.expected->end_writing(*state_.file);
   }
 
   void compact() override {
@@ -61,10 +61,10 @@ class CframeWriter final : public FrameWriter {
     try {
       state_.file->set_times(accessed, modified);
     } catch (const std::system_error&) {
-      state_.expected->settle(*state_.file);
+      state_.expected->end_writing(*state_.file);
       throw;
     }
-    state_.expected->settle(*state_.file);
+    state_.expected->end_writing(*state_.file);
   }
 
   FileAttributes attributes() const override { return state_.file->attributes(); }
@@ -117,7 +117,7 @@ class CframeWriter final : public FrameWriter {
   void reclaim(bool all) {
     try {
       const auto index_size = static_cast<std::uint64_t>(8 * state_.current->info().nchunks);
-      if (all || state_.space.doubtful_total() >= index_size) settle_doubtful(state_, decoder_);
+      if (all || state_.space.doubtful_total() >= index_size) resolve_doubtful(state_, decoder_);
       state_.space.release([&] { return state_.file->is_sole_user(); });
       const auto size = static_cast<std::uint64_t>(state_.file->stamp().size);
       const std::uint64_t end = state_.space.cut_end(all ? 1 : kMuchToCut);

@@ -105,7 +105,7 @@ std::uint64_t FrameSpace::doubtful_total() const {
   return total;
 }
 
-void FrameSpace::settle_doubtful(const std::vector<Extent>& unshared) {
+void FrameSpace::resolve_doubtful(const std::vector<Extent>& unshared) {
   doubtful_.clear();
   for (const Extent& extent : unshared) renewed_.add(extent);
   quarantine(unshared);

@@ -49,8 +49,8 @@ class FrameSpace {
   /// Superseded extents that may share bytes with live chunks, and how many bytes they have.
   const std::vector<Extent>& doubtful() const { return doubtful_; }
   std::uint64_t doubtful_total() const;
-  /// Settles them: these share nothing, and the others do.
-  void settle_doubtful(const std::vector<Extent>& unshared);
+  /// Decides about them: these share nothing, and the others do.
+  void resolve_doubtful(const std::vector<Extent>& unshared);
 
   /// Frees what nobody reads any more (see Quarantine::release).
   void release(const std::function<bool()>& nobody_else);

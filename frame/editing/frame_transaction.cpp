@@ -143,7 +143,7 @@ void FrameTransaction::begin_flush() {
 
 void FrameTransaction::flush() {
   if (step_ != Step::written) expect(Step::published);
-  const Step next = step_ == Step::written ? Step::flushed : Step::settled;
+  const Step next = step_ == Step::written ? Step::flushed : Step::durable;
   step_ = Step::failed;
   target_->flush();
   step_ = next;
@@ -151,7 +151,7 @@ void FrameTransaction::flush() {
 
 void FrameTransaction::flushed() {
   if (step_ != Step::written) expect(Step::published);
-  step_ = step_ == Step::written ? Step::flushed : Step::settled;
+  step_ = step_ == Step::written ? Step::flushed : Step::durable;
 }
 
 FileStamp FrameTransaction::publish() {
@@ -163,7 +163,7 @@ FileStamp FrameTransaction::publish() {
 }
 
 std::shared_ptr<const Snapshot> FrameTransaction::finish() {
-  expect(Step::settled);
+  expect(Step::durable);
   auto snapshot = target_->finish();
   step_ = Step::finished;
   return snapshot;

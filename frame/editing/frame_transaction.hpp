@@ -53,7 +53,7 @@ class FrameTransaction final : public Transaction {
   std::shared_ptr<const Snapshot> finish() override;
 
  private:
-  enum class Step { changing, written, flushed, published, settled, finished, failed };
+  enum class Step { changing, written, flushed, published, durable, finished, failed };
 
   FrameEdit& changing();
   void expect(Step step) const;

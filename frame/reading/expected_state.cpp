@@ -51,7 +51,7 @@ void ExpectedState::begin_writing() {
   writing_ = true;
 }
 
-void ExpectedState::settle(const ByteSource& source) {
+void ExpectedState::end_writing(const ByteSource& source) {
   const std::lock_guard guard(mutex_);
   stamp_ = source.stamp();
   overtaken_ |= !has_header(source, 0);

@@ -28,11 +28,11 @@ class ExpectedState {
 
   // --- for the one writer
 
-  /// From now on until settle() only the header tells whether somebody else changed the file.
+  /// From now on until end_writing() only the header tells whether somebody else changed the file.
   void begin_writing();
   /// The file is as the writer has left it, and so is its stamp: unless its header tells that
   /// somebody else has been at it meanwhile, which is then never forgotten.
-  void settle(const ByteSource& source);
+  void end_writing(const ByteSource& source);
   /// Calls `replace`, which puts another header in place; nobody compares meanwhile. When it throws
   /// the old one is still expected.
   void replace_header(std::vector<std::uint8_t> header, const std::function<void()>& replace);

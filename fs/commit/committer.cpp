@@ -138,7 +138,7 @@ bool Committer::stage(std::size_t least_dirty) {
     if (!content->can_be_staged(least_dirty)) continue;
     const CommitFailure failure = stage(content);
     if (failure.code)
-      settle(content, failure);
+      record_outcome(content, failure);
     else if (services_.ended)
       services_.ended(content->user(), {});
     goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
@@ -228,7 +228,8 @@ bool Committer::is_locked_for_long(const Content& content) {
   return Clock::now() - *since >= frame::kLockPatience;
 }
 
-void Committer::settle(const std::shared_ptr<Content>& content, const CommitFailure& failure) {
+void Committer::record_outcome(const std::shared_ptr<Content>& content,
+                               const CommitFailure& failure) {
   const std::error_code error = failure.code;
   const bool is_told = failure.obstacle != Obstacle::locked;
   if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
@@ -301,7 +302,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
     }
   }
   if (unfinished == IfBeingWritten::fail) note_failure(*content, failure);
-  settle(content, failure);
+  record_outcome(content, failure);
   return failure.code;
 }
 

@@ -131,7 +131,7 @@ class Committer {
   /// locks when they have lasted.
   void note_failure(Content& content, CommitFailure& failure) EXCLUDES(mutex_);
   bool is_locked_for_long(const Content& content) EXCLUDES(mutex_);
-  void settle(const std::shared_ptr<Content>& content, const CommitFailure& failure);
+  void record_outcome(const std::shared_ptr<Content>& content, const CommitFailure& failure);
 
   Stats& stats_;
   Services services_;

@@ -71,7 +71,7 @@ void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content,
     batch.commits.push_back(std::move(commit));
   } else {
     commit.reset();
-    settle(content, {});
+    record_outcome(content, {});
   }
 }
 
@@ -111,7 +111,7 @@ void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t 
   if (failure.obstacle != Obstacle::locked && follow(content, epoch, failure, IfBeingWritten::fail))
     return batch.again.push_back(content);
   note_failure(*content, failure);
-  settle(content, failure);
+  record_outcome(content, failure);
   if (!batch.first_error) batch.first_error = failure.code;
 }
 

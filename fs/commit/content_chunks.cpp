@@ -334,7 +334,7 @@ codec::EncodedSize ContentCommit::encode_changed(codec::ChunkEncoder& encoder, s
     contents.push_back(merged(chunk, old.block_content(block), changes));
     updates.push_back({block, contents.back()});
   }
-  CellBytes stored;
+  PooledBuffer stored;
   snapshot_->read_stored(*opened, {0, old.header().cbytes},
                          stored.room_for(static_cast<std::size_t>(old.header().cbytes)));
   return encoder.update_into(old, stored, updates, out);

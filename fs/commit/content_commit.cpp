@@ -39,8 +39,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
     : content_(std::move(content)), commit_lock_(content_->commit_mutex_), kind_(kind) {
   Content& c = *content_;
   const WriteLock lock(c.mutex_);
-  look_for_array_ =
-      kind_ != CommitKind::staged && c.writers_ == 0 && c.held_flat_ == 0 && !c.view_is_settled_;
+  look_for_array_ = kind_ != CommitKind::staged && c.writers_ == 0 && c.held_flat_ == 0 &&
+                    !c.representation_is_current_;
   held_flat_ = c.held_flat_ > 0;
   view_ = c.view_.get();
   snapshot_ = c.snapshot_;
@@ -49,7 +49,7 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   was_staged_ = c.is_new_ && view_ != nullptr;
   const bool must_become_flat = held_flat_ && view_ != nullptr && view_->shape().is_array;
   const bool needs_name = c.is_new_ && kind_ != CommitKind::staged;
-  reopens_ = c.is_unsettled_;
+  reopens_ = c.stored_state_is_unknown_;
   empty_ = (c.is_orphan_ && kind_ != CommitKind::staged) ||
            (view_ != nullptr && !reopens_ && !needs_name && c.live_.empty() &&
             size_ == view_->size() && !look_for_array_ && !must_become_flat);
@@ -64,14 +64,14 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   if (!c.modified_) c.modified_ = modification_time(snapshot_->stamp());
   accessed_ = c.accessed_;
   modified_ = c.modified_;
-  if (look_for_array_) c.view_is_settled_ = true;
+  if (look_for_array_) c.representation_is_current_ = true;
 }
 
 ContentCommit::~ContentCommit() {
   recoder_.reset();
   keep_named_state();
   transaction_.reset();
-  const bool is_abandoned = new_writer_ && !settled_in_ && created_in_;
+  const bool is_abandoned = new_writer_ && !directory_to_sync_ && created_in_;
   new_writer_.reset();
   if (is_abandoned) remove_created();
   Content& c = *content_;
@@ -80,15 +80,15 @@ ContentCommit::~ContentCommit() {
     c.frozen_->merge(c.live_);
     c.live_ = std::move(*c.frozen_);
     c.frozen_.reset();
-    if (look_for_array_) c.view_is_settled_ = false;
-    c.is_unsettled_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
+    if (look_for_array_) c.representation_is_current_ = false;
+    c.stored_state_is_unknown_ |= is_named_ || (c.writer_ && c.writer_->is_broken());
     c.account_anew();
   }
 }
 
 /// A temporary that may have got its name already keeps the state that it was given it for.
 void ContentCommit::keep_named_state() noexcept {
-  if (!is_named_ || !is_settled_ || !transaction_) return;
+  if (!is_named_ || !is_temporary_durable_ || !transaction_) return;
   try {
     transaction_->finish();
   } catch (const std::exception& error) {
@@ -306,15 +306,15 @@ void ContentCommit::copy_vlmetalayers() {
 }
 
 void ContentCommit::flush() {
-  if (settled_in_) settled_in_->sync();
-  if (settled_in_ && new_writer_) return flushed();
-  if (!is_settled_) transaction_->flush();
-  is_settled_ = is_temporary_ready_;
+  if (directory_to_sync_) directory_to_sync_->sync();
+  if (directory_to_sync_ && new_writer_) return flushed();
+  if (!is_temporary_durable_) transaction_->flush();
+  is_temporary_durable_ = is_temporary_ready_;
 }
 
 void ContentCommit::flushed() {
-  if (!is_settled_) transaction_->flushed();
-  is_settled_ = is_temporary_ready_;
+  if (!is_temporary_durable_) transaction_->flushed();
+  is_temporary_durable_ = is_temporary_ready_;
 }
 
 std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
@@ -325,7 +325,8 @@ std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
     if (place.is_unlinked || (!new_writer_ && !place.is_temporary)) return name_lock;
     const RepresentationNames& names = name_lock->names();
     const std::string& name = is_array_ ? names.array : names.flat;
-    if (!name.empty()) name_lock->before_settling(name, is_array_ ? ShownAs::array : ShownAs::flat);
+    if (!name.empty())
+      name_lock->before_giving_name(name, is_array_ ? ShownAs::array : ShownAs::flat);
     return name_lock;
   });
 }
@@ -348,7 +349,7 @@ void ContentCommit::publish() {
   }
   // The frame may have been replaced by rename; the tree must not take that for another file.
   if (!new_writer_ && !place.is_temporary) {
-    if (reopens_) settled_in_ = place.directory;
+    if (reopens_) directory_to_sync_ = place.directory;
     // What was committed to a file that another program has replaced meanwhile is nowhere.
     if (!name_lock->refresh(published_)) frame::throw_errno(ESTALE, place.name);
     return;
@@ -363,12 +364,12 @@ void ContentCommit::publish() {
   const bool was_temporary = place.is_temporary;
   frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   if (!new_writer_) stored_as_ = place.name;
-  writer.moved(place.directory,
-               name_lock->settle(stored_as_, frame::id_of(published_), name,
-                                 is_array_ ? ShownAs::array : ShownAs::flat, [this, was_temporary] {
-                                   return snapshot_ ? snapshot_->is_as_taken() : was_temporary;
-                                 }));
-  settled_in_ = place.directory;
+  writer.moved(
+      place.directory,
+      name_lock->give_name(
+          stored_as_, frame::id_of(published_), name, is_array_ ? ShownAs::array : ShownAs::flat,
+          [this, was_temporary] { return snapshot_ ? snapshot_->is_as_taken() : was_temporary; }));
+  directory_to_sync_ = place.directory;
 }
 
 void ContentCommit::finish() {
@@ -393,7 +394,7 @@ void ContentCommit::finish() {
   c.set_view(snapshot);
   c.frozen_.reset();
   if (!is_ours && !c.live_.has_contents()) c.size_ = c.view_->size();
-  c.is_unsettled_ = false;
+  c.stored_state_is_unknown_ = false;
   c.account_anew();
   if (kind_ != CommitKind::staged) c.is_new_ = false;
   // Who only reads has no share of its descriptors.

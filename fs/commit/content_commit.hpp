@@ -135,13 +135,13 @@ class ContentCommit {
   bool empty_ = false;
   std::uint64_t epoch_ = 0;
   frame::FileStamp published_;  ///< of the file that holds the new state
-  bool reopens_ = false;        ///< an earlier commit failed when its file had the name already
+  bool reopens_ = false;        ///< an earlier commit failed, and nobody knows what it left
   bool is_named_ = false;       ///< this one may have given its file the name
   bool finished_ = false;
-  bool was_staged_ = false;          ///< the file's temporary holds a state already
-  bool is_temporary_ready_ = false;  ///< it has got this commit's state, and not yet its name
-  bool is_settled_ = false;          ///< what the temporary got is durable
-  std::int64_t size_ = 0;            ///< of the file, as it is committed
+  bool was_staged_ = false;            ///< the file's temporary holds a state already
+  bool is_temporary_ready_ = false;    ///< it has got this commit's state, and not yet its name
+  bool is_temporary_durable_ = false;  ///< what the temporary got is durable
+  std::int64_t size_ = 0;              ///< of the file, as it is committed
   std::optional<timespec> accessed_, modified_;
   bool held_flat_ = false;
   bool changes_values_ = false;
@@ -150,8 +150,9 @@ class ContentCommit {
   std::optional<frame::FrameSettings> new_frame_;  ///< set when the container is written anew
   std::unique_ptr<frame::FrameWriter> new_writer_;
   std::string stored_as_;  ///< name of the file that the new container is in
-  std::shared_ptr<frame::StoreDirectory> settled_in_;  ///< where a new name is to be made durable
-  bool is_array_ = false;                              ///< what the new container is
+  /// Where a new name is to be made durable.
+  std::shared_ptr<frame::StoreDirectory> directory_to_sync_;
+  bool is_array_ = false;  ///< what the new container is
   std::unique_ptr<frame::Transaction> transaction_;
   std::unique_ptr<ChunkRecoder> recoder_;
   std::vector<std::int64_t> changed_chunks_;

@@ -12,7 +12,7 @@ namespace {
 /// What an extent or a range of zeros costs beside its bytes: tree node, vector, allocator.
 constexpr std::size_t kEntryCost = 112;
 
-std::int64_t length(const CellBytes& bytes) { return static_cast<std::int64_t>(bytes.size()); }
+std::int64_t length(const PooledBuffer& bytes) { return static_cast<std::int64_t>(bytes.size()); }
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void ByteOverlay::write(std::int64_t offset, codec::Bytes bytes) {
   }
 }
 
-void ByteOverlay::write(std::int64_t offset, CellBytes& bytes) {
+void ByteOverlay::write(std::int64_t offset, PooledBuffer& bytes) {
   const std::int64_t cell_end = offset + cell_size_;
   const auto next = extents_.lower_bound(offset);
   const bool is_first = next == extents_.end() || next->first >= cell_end;
@@ -48,10 +48,10 @@ ByteOverlay::Extents::iterator ByteOverlay::extent_to_grow(std::int64_t offset,
       return before;
   }
   memory_ += kEntryCost;
-  return extents_.emplace_hint(after, offset, CellBytes());
+  return extents_.emplace_hint(after, offset, PooledBuffer());
 }
 
-void ByteOverlay::grow(CellBytes& bytes, std::size_t size, std::size_t limit) {
+void ByteOverlay::grow(PooledBuffer& bytes, std::size_t size, std::size_t limit) {
   if (size <= bytes.size()) return;
   memory_ -= bytes.capacity();
   // Who has written a good part of a cell goes on to its end.
@@ -68,7 +68,7 @@ ByteOverlay::Extents::iterator ByteOverlay::erase(Extents::iterator extent) {
 
 void ByteOverlay::write_in_cell(std::int64_t offset, codec::Bytes bytes, std::int64_t cell_end) {
   const auto extent = extent_to_grow(offset, cell_end - cell_size_);
-  CellBytes& target = extent->second;
+  PooledBuffer& target = extent->second;
   const auto from = static_cast<std::size_t>(offset - extent->first);
   const auto limit = static_cast<std::size_t>(cell_end - extent->first);
   grow(target, from + bytes.size(), limit);
@@ -99,7 +99,7 @@ void ByteOverlay::remove_extents(std::int64_t begin, std::int64_t end) {
     }
     if (extent_end > end) {  // its end survives
       const auto rest = static_cast<std::size_t>(end - extent->first);
-      CellBytes tail(codec::Bytes(extent->second).subspan(rest));
+      PooledBuffer tail(codec::Bytes(extent->second).subspan(rest));
       memory_ += kEntryCost + tail.capacity();
       extents_.emplace(end, std::move(tail));
     }

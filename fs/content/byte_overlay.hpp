@@ -9,7 +9,7 @@
 
 #include "codec/bytes.hpp"
 #include "codec/chunk.hpp"
-#include "fs/support/cell_memory.hpp"
+#include "fs/support/pooled_buffer.hpp"
 
 namespace bloscfs::fs {
 
@@ -21,7 +21,7 @@ class ByteOverlay {
 
   void write(std::int64_t offset, codec::Bytes bytes);
   /// The same; takes the memory over where the bytes are a whole cell, or the first of one.
-  void write(std::int64_t offset, CellBytes& bytes);
+  void write(std::int64_t offset, PooledBuffer& bytes);
   /// Makes a range read as zeros, whatever its size, at the cost of an entry.
   void zero(std::int64_t offset, std::int64_t size);
   /// Forgets everything from `size` on.
@@ -58,13 +58,13 @@ class ByteOverlay {
                 const std::function<void(const Part&)>& visit) const;
 
  private:
-  using Extents = std::map<std::int64_t, CellBytes>;
+  using Extents = std::map<std::int64_t, PooledBuffer>;
   using Zeros = std::map<std::int64_t, std::int64_t>;  ///< begin to end; disjoint, not adjacent
 
   void write_in_cell(std::int64_t offset, codec::Bytes bytes, std::int64_t cell_end);
   Extents::iterator extent_to_grow(std::int64_t offset, std::int64_t cell_begin);
   void remove_extents(std::int64_t begin, std::int64_t end);
-  void grow(CellBytes& bytes, std::size_t size, std::size_t limit);
+  void grow(PooledBuffer& bytes, std::size_t size, std::size_t limit);
   Extents::iterator erase(Extents::iterator extent);
   Extents::const_iterator first_extent(std::int64_t offset) const;
   Zeros::const_iterator first_zeros(std::int64_t offset) const;

@@ -67,7 +67,7 @@ Content::Content(ContentServices services, const timespec& created)
     : services_(services), id_(services.next_id++) {
   const WriteLock lock(mutex_);
   changed_ = modified_ = accessed_ = created;
-  view_is_settled_ = false;
+  representation_is_current_ = false;
   is_new_ = true;
 }
 
@@ -252,12 +252,12 @@ bool Content::has_writers() const {
 void Content::hold_flat(bool held) {
   const WriteLock lock(mutex_);
   held_flat_ += held ? 1 : -1;
-  view_is_settled_ = false;
+  representation_is_current_ = false;
 }
 
 void Content::look_again() {
   const WriteLock lock(mutex_);
-  view_is_settled_ = false;
+  representation_is_current_ = false;
   changed_ = now();
 }
 
@@ -274,7 +274,7 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
-  const bool is_hidden = is_orphan_ || (is_new_ && !is_unsettled_);
+  const bool is_hidden = is_orphan_ || (is_new_ && !stored_state_is_unknown_);
   const std::size_t layers = live_.metalayers.empty() ? 0 : layers_memory_;
   return is_hidden && writers_ > 0 && live_.bytes.memory() + layers >= least_dirty;
 }
@@ -282,11 +282,12 @@ bool Content::can_be_staged(std::size_t least_dirty) const {
 bool Content::needs_commit() const {
   const ReadLock lock(mutex_);
   if (is_orphan_) return false;
-  return has_uncommitted() || (!view_is_settled_ && writers_ == 0);
+  return has_uncommitted() || (!representation_is_current_ && writers_ == 0);
 }
 
 bool Content::has_uncommitted() const {
-  return is_new_ || is_unsettled_ || frozen_ || !live_.empty() || size_ != committed_size();
+  return is_new_ || stored_state_is_unknown_ || frozen_ || !live_.empty() ||
+         size_ != committed_size();
 }
 
 bool Content::is_committing() const {

@@ -152,7 +152,7 @@ class Content {
   void write(std::optional<std::int64_t> at, codec::Bytes bytes,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
-  void write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+  void write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
              std::optional<std::uint64_t> epoch = std::nullopt);
   /// Sets the size; what is added reads as zeros. EFBIG, as for write(), for more than can be
   /// committed.
@@ -325,10 +325,11 @@ class Content {
   int writers_ GUARDED_BY(mutex_) = 0;
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
-  bool is_new_ GUARDED_BY(mutex_) = false;          ///< never committed, though perhaps staged
-  bool view_is_settled_ GUARDED_BY(mutex_) = true;  ///< false: look again at the last close
-  /// A commit failed when its file had the name already.
-  bool is_unsettled_ GUARDED_BY(mutex_) = false;
+  bool is_new_ GUARDED_BY(mutex_) = false;  ///< never committed, though perhaps staged
+  /// False: at the last close it is looked at whether it is to be an array, or flat.
+  bool representation_is_current_ GUARDED_BY(mutex_) = true;
+  /// A commit failed so late that its state may be the file's, or that nobody knows which one is.
+  bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
   bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
   std::error_code error_ GUARDED_BY(mutex_);
   bool is_following_ GUARDED_BY(mutex_) = false;  ///< nothing can be written for the moment

@@ -238,8 +238,8 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
     live_.metalayers = std::move(layers);
   else if (following.heir)
     inheritance_ = {*following.heir, following.heir_home, std::move(layers)};
-  is_following_ = is_new_ = is_unsettled_ = is_announced_ = false;
-  view_is_settled_ = true;
+  is_following_ = is_new_ = stored_state_is_unknown_ = is_announced_ = false;
+  representation_is_current_ = true;
   is_orphan_ = !following.successor;
   is_abandoned_ = following.heir || is_lost;
   is_kept_ = false;

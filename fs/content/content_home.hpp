@@ -111,9 +111,9 @@ class ContentHome {
     /// To be called before another file takes the place of the content's, in whatever way: no name
     /// that was removed shows that one again after a power cut.
     virtual void before_replacing() = 0;
-    /// To be called before settle() with that name, while there may be breaks
+    /// To be called before give_name() with that name, while there may be breaks
     /// (fs/support/lock_breaks.hpp).
-    virtual void before_settling(const std::string& full_name, ShownAs shown) = 0;
+    virtual void before_giving_name(const std::string& full_name, ShownAs shown) = 0;
     /// Gives the complete container `stored_as` of place().directory, which is the file `made`, the
     /// name `full_name` (one of place().name and names()), by which it is shown as `shown`, where
     /// it replaces what the content was until now, and tells the tree that this is the content's
@@ -121,9 +121,9 @@ class ContentHome {
     /// Returns the name that it has then: another one where the last step failed. ESTALE, and
     /// nothing is replaced, where another program has changed what the content was; `is_unchanged`
     /// tells, and is asked when nobody can do that any more by its name.
-    virtual std::string settle(const std::string& stored_as, const frame::FileId& made,
-                               const std::string& full_name, ShownAs shown,
-                               const std::function<bool()>& is_unchanged) = 0;
+    virtual std::string give_name(const std::string& stored_as, const frame::FileId& made,
+                                  const std::string& full_name, ShownAs shown,
+                                  const std::function<bool()>& is_unchanged) = 0;
     /// Tells the tree that the file now under place().name is the content's (after a commit in
     /// place, or by a rename that the frame layer made), so that it is not taken for a change.
     /// False, and nothing is told, if that is not the file of the stamp `own`.

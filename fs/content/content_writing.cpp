@@ -140,12 +140,12 @@ void Content::write(std::optional<std::int64_t> at, codec::Bytes bytes,
            [&](ByteOverlay& overlay, std::int64_t offset) { overlay.write(offset, bytes); });
 }
 
-void Content::write(std::optional<std::int64_t> at, std::span<CellBytes> cells,
+void Content::write(std::optional<std::int64_t> at, std::span<PooledBuffer> cells,
                     std::optional<std::uint64_t> epoch) {
   std::size_t count = 0;
-  for (const CellBytes& cell : cells) count += cell.size();
+  for (const PooledBuffer& cell : cells) count += cell.size();
   write_at(at, count, epoch, [&](ByteOverlay& overlay, std::int64_t offset) {
-    for (CellBytes& cell : cells) {
+    for (PooledBuffer& cell : cells) {
       const auto size = static_cast<std::int64_t>(cell.size());
       overlay.write(offset, cell);
       offset += size;
@@ -181,7 +181,7 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
     check_writable(offset, std::max(size_, offset + size));
     write(live_.bytes, offset);
     size_ = std::max(size_, offset + size);
-    view_is_settled_ = false;
+    representation_is_current_ = false;
     touch();
     account();
   });
@@ -198,7 +198,7 @@ void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
       live_.bytes.truncate(size);
       live_.lower_end = std::min(live_.lower_end, size);
     }
-    if (!is_same) view_is_settled_ = false;
+    if (!is_same) representation_is_current_ = false;
     size_ = size;
     touch();
     account();
@@ -222,7 +222,7 @@ void Content::reserve(std::int64_t end, std::optional<std::uint64_t> epoch) {
     if (grows) {
       check_writable(size_, end);
       size_ = end;
-      view_is_settled_ = false;
+      representation_is_current_ = false;
     }
     touch();
   });
@@ -238,7 +238,7 @@ void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::ui
     if (end <= offset) return;
     check_writable(offset, size_);
     live_.bytes.zero(offset, end - offset);
-    view_is_settled_ = false;
+    representation_is_current_ = false;
     touch();
     account();
   });

@@ -11,7 +11,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/container/transaction.hpp"
-#include "fs/support/cell_memory.hpp"
+#include "fs/support/pooled_buffer.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
 
@@ -68,7 +68,7 @@ class ChunkRecoder {
   struct Run {
     std::vector<Job> jobs;
     std::size_t nbytes = 0;
-    CellBytes stored;
+    PooledBuffer stored;
     std::vector<RecodedChunk> done_chunks;
     std::exception_ptr error;
     bool done = false;
@@ -81,7 +81,7 @@ class ChunkRecoder {
   void hand_over_first();
   void wait_for(const Run& run);
 
-  std::vector<CellBytes> spare_;  ///< room for stored bytes, whose pages are there already
+  std::vector<PooledBuffer> spare_;  ///< room for stored bytes, whose pages are there already
   const codec::EncodeSettings settings_;
   WorkerPool& pool_;
   const std::size_t at_once_;

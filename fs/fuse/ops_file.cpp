@@ -16,8 +16,8 @@
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/request_limits.hpp"
-#include "fs/support/spare_memory.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -145,7 +145,7 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
 /// The bytes of a write request, which libfuse has in one piece if they are not in cells.
 std::vector<iovec> pieces_of(const fuse_bufvec& in) {
   std::vector<iovec> pieces;
-  for (CellBytes& cell : written_cells()) pieces.push_back({cell.data(), cell.size()});
+  for (PooledBuffer& cell : written_cells()) pieces.push_back({cell.data(), cell.size()});
   if (pieces.empty()) pieces.push_back({in.buf[0].mem, in.buf[0].size});
   return pieces;
 }

@@ -21,7 +21,7 @@ constexpr int kPatience = 64;
 
 /// Where a thread reads requests to.
 struct Incoming {
-  std::array<CellBytes, kCells> cells;
+  std::array<PooledBuffer, kCells> cells;
   std::size_t filled = 0;  ///< cells that have the bytes of a write
   int patience = 0;        ///< requests for which there shall be cells
 };
@@ -76,6 +76,6 @@ ssize_t read_request(int fd, codec::MutableBytes buffer) {
   return got;
 }
 
-std::span<CellBytes> written_cells() { return std::span(incoming.cells).first(incoming.filled); }
+std::span<PooledBuffer> written_cells() { return std::span(incoming.cells).first(incoming.filled); }
 
 }  // namespace bloscfs::fs

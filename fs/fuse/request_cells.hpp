@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-#include "fs/support/cell_memory.hpp"
+#include "fs/support/pooled_buffer.hpp"
 
 namespace bloscfs::fs {
 
@@ -19,6 +19,6 @@ ssize_t read_request(int fd, codec::MutableBytes buffer);
 
 /// The bytes of the write request that this thread has read: cells that are full but for the last
 /// one. Empty where the buffer has the bytes. Whoever takes a cell leaves an empty one.
-std::span<CellBytes> written_cells();
+std::span<PooledBuffer> written_cells();
 
 }  // namespace bloscfs::fs

@@ -83,7 +83,7 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
     // It has been renamed meanwhile, or a directory above it has.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
-  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.source)))
+  if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
     frame::throw_errno(ESTALE, path.text());
   file->content = std::make_shared<Content>(services_, std::move(snapshot));
   return tree_.share_opened(node, std::move(file), entry);
@@ -350,9 +350,9 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
       if (name_lock->place().meant != place.meant || name.empty())
         frame::throw_errno(ESTALE, place.name + ": renamed or replaced meanwhile");
       name_lock->before_replacing();
-      name_lock->before_settling(name, ShownAs::flat);
-      name_lock->settle(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
-                        [&] { return source->stamp() == stamp; });
+      name_lock->before_giving_name(name, ShownAs::flat);
+      name_lock->give_name(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
+                           [&] { return source->stamp() == stamp; });
     });
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);

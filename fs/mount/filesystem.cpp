@@ -16,8 +16,8 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/request_limits.hpp"
-#include "fs/support/spare_memory.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
@@ -250,7 +250,7 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 
 void Filesystem::rest() {
   cache_.shrink(stats_.cache_bytes / kKeptAtRest);
-  trim_spare_memory();
+  trim_page_pool();
   ::malloc_trim(0);
 }
 

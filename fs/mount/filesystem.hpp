@@ -119,7 +119,7 @@ class Filesystem {
   /// To containers.
   void write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at, codec::Bytes bytes);
   void write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at,
-             std::span<CellBytes> cells);
+             std::span<PooledBuffer> cells);
   void truncate(FileHandle& handle, std::int64_t size);
   /// The same without a handle.
   void resize(NodeId node, std::int64_t size);

@@ -35,7 +35,7 @@ std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begi
 /// Null for a container that was never committed.
 std::shared_ptr<const FrameAttributes> Filesystem::look_at_frame(NodeId node,
                                                                  const SourceEntry& entry) {
-  AttributeKey key{state_of(entry.source)};
+  AttributeKey key{state_of(entry.content_stat)};
   auto file = tree_.opened(node);
   // What is committed of a changed file is not always what its source file's state stands for.
   const bool is_changed = file && file->leads();

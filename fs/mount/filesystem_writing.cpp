@@ -148,7 +148,7 @@ void Filesystem::write(FileHandle& handle, WriteOf what, std::optional<std::int6
 }
 
 void Filesystem::write(FileHandle& handle, WriteOf what, std::optional<std::int64_t> at,
-                       std::span<CellBytes> cells) {
+                       std::span<PooledBuffer> cells) {
   write_knowing(handle, what,
                 [&](Content& content, auto epoch) { content.write(at, cells, epoch); });
 }

@@ -29,14 +29,16 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
   for (const std::string& name : temporaries_) judge(name);
   // Who may remove an empty directory need not be permitted to write in it.
   const OnBehalfOf nobody(nullptr);
-  for (const Leftover& leftover : leftovers_) services_.doomed.wait_until_removed(leftover.name);
+  for (const Leftover& leftover : leftovers_)
+    services_.removed_sframes.wait_until_removed(leftover.name);
   std::vector<std::shared_ptr<void>> leaving;
   for (const Leftover& leftover : leftovers_) {
     SourceDirectory root = services_.root.directory({});
-    if (services_.doomed.relocate(leftover.name, directory_, root)) continue;
+    if (services_.removed_sframes.relocate(leftover.name, directory_, root)) continue;
     if (leftover.directory) {
       directory_.rename(leftover.name, root, leftover.name);
-      leaving.push_back(services_.doomed.add(std::move(root), leftover.name, *leftover.directory));
+      leaving.push_back(
+          services_.removed_sframes.add(std::move(root), leftover.name, *leftover.directory));
     } else {
       remove_leftover(directory_, leftover);
     }

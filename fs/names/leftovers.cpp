@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "fs/names/doomed_frames.hpp"
+#include "fs/names/removed_sframes.hpp"
 #include "fs/source/naming.hpp"
 
 namespace bloscfs::fs {

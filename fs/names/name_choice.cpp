@@ -9,10 +9,10 @@ namespace bloscfs::fs {
 
 std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::Ahead& ahead) {
+                        const TreeChanges::AfterChange& after_change) {
   const std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
   for (std::string& name : container_names(shown_name, shown, previous, suffix))
-    if (names.fits(directory, shown_name, name, shown, ahead)) return std::move(name);
+    if (names.fits(directory, shown_name, name, shown, after_change)) return std::move(name);
   return {};
 }
 

@@ -17,6 +17,6 @@ struct NamingPolicy {
 /// until now, empty for a new one. Empty if there is none.
 std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::Ahead& ahead);
+                        const TreeChanges::AfterChange& after_change);
 
 }  // namespace bloscfs::fs

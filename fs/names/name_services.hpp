@@ -5,10 +5,10 @@
 #include <string>
 
 #include "fs/names/contents.hpp"
-#include "fs/names/doomed_frames.hpp"
-#include "fs/names/freed_names.hpp"
 #include "fs/names/name_choice.hpp"
+#include "fs/names/removed_sframes.hpp"
 #include "fs/names/surroundings.hpp"
+#include "fs/names/unsynced_names.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/tree/tree.hpp"
@@ -22,8 +22,8 @@ struct NameServices {
   NamingPolicy policy;
   MountLock* lock = nullptr;     ///< of a writable mount
   Contents* contents = nullptr;  ///< of a writable mount
-  DoomedFrames doomed = {};
-  FreedNames freed{root};
+  RemovedSframes removed_sframes = {};
+  UnsyncedNames unsynced_names{root};
   /// As ContentHome's; attributes are forgotten, too.
   std::function<void(NodeId, std::function<void()> done)> forget_pages =
       [](NodeId, const std::function<void()>& done) { done(); };

@@ -16,7 +16,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/removal.hpp"
 #include "fs/names/renaming.hpp"
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 #include "fs/names/value_dependents.hpp"
 #include "fs/source/on_behalf.hpp"
 #include "fs/support/lock_breaks.hpp"
@@ -79,7 +79,7 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, con
     TreeChanges names(tree_);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = root_.directory(names.path(directory));
-    services_.freed.before_taking(in, name, ShownAs::itself);
+    services_.unsynced_names.before_taking(in, name, ShownAs::itself);
     {
       const OnBehalfOf behalf(&caller);
       make(in);
@@ -182,7 +182,7 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
     full_name.clear();
   if (full_name.empty()) throw_errno(EEXIST, name);
   const SourceDirectory in = root_.directory(names.path(directory));
-  services_.freed.before_taking(in, full_name, shown);
+  services_.unsynced_names.before_taking(in, full_name, shown);
   const SourceDirectory from = root_.directory(object->directory_path);
   {
     const OnBehalfOf behalf(&caller);

@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "fs/names/contents.hpp"
-#include "fs/names/doomed_frames.hpp"
 #include "fs/names/node_home.hpp"
+#include "fs/names/removed_sframes.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "fs/source/source_root.hpp"

@@ -216,7 +216,7 @@ std::shared_ptr<const frame::Snapshot> NodeHome::open_successor(const SourcePath
                                                                 const SourceEntry& seen) const {
   try {
     auto snapshot = services_.tree.open_container(path, seen);
-    const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.source);
+    const bool is_it = snapshot && snapshot->stamp() == frame::stamp_of(seen.content_stat);
     return is_it ? snapshot : nullptr;
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;

@@ -6,13 +6,13 @@
 
 #include <fcntl.h>
 
-#include "frame/editing/replacement.hpp"
+#include "frame/editing/replace_expected.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/name_choice.hpp"
 #include "fs/names/removal.hpp"
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 #include "fs/names/value_dependents.hpp"
 #include "fs/source/directory_times.hpp"
 #include "fs/source/target_name.hpp"
@@ -49,16 +49,16 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
   void before_replacing() override {
-    if (object_) services_.freed.before_replacing(object_->entry.entry);
+    if (object_) services_.unsynced_names.before_replacing(object_->entry.own_stat);
   }
-  void before_settling(const std::string& full_name, ShownAs shown) override {
+  void before_giving_name(const std::string& full_name, ShownAs shown) override {
     if (object_)
-      services_.freed.before_taking(services_.root.directory(object_->directory_path), full_name,
-                                    shown);
+      services_.unsynced_names.before_taking(services_.root.directory(object_->directory_path),
+                                             full_name, shown);
   }
-  std::string settle(const std::string& stored_as, const frame::FileId& made,
-                     const std::string& wanted_name, ShownAs shown,
-                     const std::function<bool()>& is_unchanged) override;
+  std::string give_name(const std::string& stored_as, const frame::FileId& made,
+                        const std::string& wanted_name, ShownAs shown,
+                        const std::function<bool()>& is_unchanged) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
     if (!names_.rewritten(*object_, own)) return false;
@@ -107,7 +107,7 @@ void NodeHome::Lock::look() {
   place_.is_temporary = object_->is_pending;
   place_.is_sparse = object_->entry.is_sframe;
   place_.has_links = has_links(*object_);
-  place_.meant = identity_of(object_->entry.entry);
+  place_.meant = identity_of(object_->entry.own_stat);
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -135,9 +135,9 @@ void NodeHome::Lock::follow_mount_lock(const std::string& stored_as) {
     services_.lock->follow(services_.root.object(stored_as).open(O_RDONLY));
 }
 
-std::string NodeHome::Lock::settle(const std::string& stored_as, const frame::FileId& made,
-                                   const std::string& wanted_name, ShownAs shown,
-                                   const std::function<bool()>& is_unchanged) {
+std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame::FileId& made,
+                                      const std::string& wanted_name, ShownAs shown,
+                                      const std::function<bool()>& is_unchanged) {
   if (place_.is_unlinked) return stored_as;
   require_no_links(*object_);
   names();
@@ -161,7 +161,7 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const frame::Fi
   if (before.replaces && before.full_name != full_name)
     if (const auto shadowed = names_.stored(before.directory, before.full_name))
       leave_name(*shadowed, directory,
-                 [&] { return frame::stamp_of(shadowed->entry.source) == before.replaces; });
+                 [&] { return frame::stamp_of(shadowed->entry.content_stat) == before.replaces; });
   return full_name;
 }
 
@@ -169,19 +169,19 @@ std::string NodeHome::Lock::settle(const std::string& stored_as, const frame::Fi
 void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& directory,
                                 const std::function<bool()>& is_unchanged) {
   const auto identity = frame::identity_at(directory.descriptor(), old.stored_name);
-  if (!identity || identity->inode != old.entry.entry.st_ino) return;
+  if (!identity || identity->inode != old.entry.own_stat.st_ino) return;
   // A name of that object alone: another one that gets it meanwhile is no leftover.
   const std::string aside = frame::name_aside(*identity);
   directory.rename_to_free(old.stored_name, directory, aside);
   bool is_ours = false;
   try {
-    is_ours = leads_to(directory, aside, identity_of(old.entry.entry)) && is_unchanged();
+    is_ours = leads_to(directory, aside, identity_of(old.entry.own_stat)) && is_unchanged();
   } catch (...) {
     directory.rename_to_free(aside, directory, old.stored_name);
     throw;
   }
   if (is_ours) {
-    services_.freed.note(directory, old.stored_name, old.entry.shown);
+    services_.unsynced_names.note(directory, old.stored_name, old.entry.shown);
     Removal(names_, services_).remove_stored(old, directory, aside);
   } else {
     directory.rename_to_free(aside, directory, old.stored_name);
@@ -192,15 +192,15 @@ std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& 
                                        const std::string& stored_as, const frame::FileId& made,
                                        const std::string& full_name, ShownAs shown,
                                        const std::function<bool()>& is_unchanged) {
-  meet_successor(names_, old, directory, shown_name_, full_name);
-  services_.freed.before_taking(directory, full_name, shown);
+  take_name_of_replacement(names_, old, directory, shown_name_, full_name);
+  services_.unsynced_names.before_taking(directory, full_name, shown);
   std::string meeting = visible_name(old);
-  if (meeting == full_name || !can_succeed_there(names_, old, shown_name_, shown, {{&old}})) {
+  if (meeting == full_name || !can_be_replaced_there(names_, old, shown_name_, shown, {{&old}})) {
     take_name(old, directory, stored_as, full_name, is_unchanged);
     return full_name;
   }
   take_name(old, directory, stored_as, meeting, is_unchanged);
-  if (!move_on(directory, meeting, full_name)) return meeting;
+  if (!move_to_own_name(directory, meeting, full_name)) return meeting;
   // What another program gave the meeting name meanwhile is not ours to move.
   if (!leads_to(directory, full_name, made)) {
     directory.rename_to_free(full_name, directory, meeting);
@@ -220,11 +220,11 @@ void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& di
   }
   const SourceEntry& known = occupant->entry;
   const bool is_own = !old.is_pending;
-  if (!is_own && frame::stamp_of(known.source) != old.replaces) throw_overtaken(full_name);
+  if (!is_own && frame::stamp_of(known.content_stat) != old.replaces) throw_overtaken(full_name);
   const bool has_taken =
       frame::replace_expected(*place_.directory, stored_as, full_name, [&](const auto& replaced) {
-        if (is_own) return replaced.inode == old.entry.entry.st_ino && is_unchanged();
-        return replaced == frame::stamp_of(known.entry);
+        if (is_own) return replaced.inode == old.entry.own_stat.st_ino && is_unchanged();
+        return replaced == frame::stamp_of(known.own_stat);
       });
   if (!has_taken) throw_overtaken(full_name);
   if (directory.stat(stored_as))

@@ -53,9 +53,11 @@ void Removal::remove(const NamedObject& object) {
 
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
-  if (!is_temporary(stored_name)) services_.freed.note(directory, stored_name, object.entry.shown);
+  if (!is_temporary(stored_name))
+    services_.unsynced_names.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe) {
-    if (object.entry.entry.st_nlink > 1) services_.freed.note_link(object.entry.entry);
+    if (object.entry.own_stat.st_nlink > 1)
+      services_.unsynced_names.note_link(object.entry.own_stat);
     directory.remove_file(stored_name);
     if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
       change_sidecar([&] { directory.remove_file(sidecar_name(stored_name)); });
@@ -67,8 +69,8 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   if (!identity) frame::throw_errno(ENOENT, stored_name);
   const std::string aside = frame::name_aside(*identity);
   if (aside != stored_name) directory.rename(stored_name, directory, aside);
-  auto doomed = services_.doomed.add(directory.again(), aside, *identity);
-  names_.at_end(object.node, std::move(doomed));
+  auto removed = services_.removed_sframes.add(directory.again(), aside, *identity);
+  names_.at_end(object.node, std::move(removed));
 }
 
 void Removal::remove_directory(const NamedObject& object, uid_t user) {
@@ -76,7 +78,7 @@ void Removal::remove_directory(const NamedObject& object, uid_t user) {
   clear(object, user);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);
-  services_.freed.note(parent, object.stored_name, object.entry.shown);
+  services_.unsynced_names.note(parent, object.stored_name, object.entry.shown);
   parent.remove_directory(object.stored_name);
   remove_name(object, std::move(remains));
 }

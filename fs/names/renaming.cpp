@@ -7,7 +7,7 @@
 
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 #include "fs/source/target_name.hpp"
 
 namespace bloscfs::fs {
@@ -21,11 +21,13 @@ NamedObject found_or_throw(std::optional<NamedObject> object, const std::string&
 }
 
 bool is_same(const NamedObject& a, const NamedObject& b) {
-  return identity_of(a.entry.entry) == identity_of(b.entry.entry);
+  return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
 }
 
 /// Only a directory can take the place of a directory, sparse frames included.
-bool is_stored_directory(const NamedObject& object) { return S_ISDIR(object.entry.entry.st_mode); }
+bool is_stored_directory(const NamedObject& object) {
+  return S_ISDIR(object.entry.own_stat.st_mode);
+}
 
 bool has_sidecar(const NamedObject& object) {
   return object.entry.is_container && !object.entry.is_sframe;
@@ -49,7 +51,7 @@ Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameReque
       target_(names.find(request.to, request.to_name)),
       from_(services.root.directory(names.path(request.from))),
       to_(services.root.directory(names.path(request.to))),
-      ahead_{{&source_, target_ ? &*target_ : nullptr}} {}
+      after_change_{{&source_, target_ ? &*target_ : nullptr}} {}
 
 std::optional<Renaming::Need> Renaming::run() {
   if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
@@ -72,16 +74,16 @@ std::string Renaming::target_name(const NamedObject& object, NodeId directory,
                                   const std::string& name, const NamedObject* replaced) {
   if (object.entry.shown == ShownAs::itself) {
     if (!names_.makes_frame(object, name) &&
-        names_.fits(directory, name, name, ShownAs::itself, ahead_))
+        names_.fits(directory, name, name, ShownAs::itself, after_change_))
       return name;
     throw_errno(EEXIST, name);
   }
   if (replaced != nullptr && replaced->entry.is_container &&
-      names_.fits(directory, name, replaced->full_name, object.entry.shown, ahead_))
+      names_.fits(directory, name, replaced->full_name, object.entry.shown, after_change_))
     return replaced->full_name;
-  std::string chosen =
-      choose_name(names_, directory, name, object.entry.shown,
-                  object.is_pending ? std::string() : object.full_name, services_.policy, ahead_);
+  std::string chosen = choose_name(names_, directory, name, object.entry.shown,
+                                   object.is_pending ? std::string() : object.full_name,
+                                   services_.policy, after_change_);
   if (chosen.empty()) throw_errno(EEXIST, name);
   return chosen;
 }
@@ -112,7 +114,8 @@ std::optional<Renaming::Need> Renaming::move_pending() {
     return Need{Need::What::commit, source_.node};
   std::optional<frame::FileStamp> replaces;
   if (shadows)
-    replaces = target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.source);
+    replaces =
+        target_->is_pending ? target_->replaces : frame::stamp_of(target_->entry.content_stat);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   // By another name also where it could keep its own: this changes the directory's times.
   const std::string temporary = frame::temporary_name();
@@ -140,17 +143,18 @@ std::optional<NamedObject> Renaming::occupant(const std::string& full_name) {
 void Renaming::move_stored() {
   const std::string full_name =
       target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
-  if (target_) meet_successor(names_, *target_, to_, request_.to_name, full_name);
+  if (target_) take_name_of_replacement(names_, *target_, to_, request_.to_name, full_name);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
   const std::string meeting = target_ ? visible_name(*target_) : full_name;
-  const bool meets = meeting != full_name && can_succeed_there(names_, *target_, request_.to_name,
-                                                               source_.entry.shown, ahead_);
+  const bool meets =
+      meeting != full_name &&
+      can_be_replaced_there(names_, *target_, request_.to_name, source_.entry.shown, after_change_);
   const auto replaced = occupant(meets ? meeting : full_name);
-  services_.freed.before_taking(to_, full_name, source_.entry.shown);
-  services_.freed.note(from_, source_.stored_name, source_.entry.shown);
+  services_.unsynced_names.before_taking(to_, full_name, source_.entry.shown);
+  services_.unsynced_names.note(from_, source_.stored_name, source_.entry.shown);
   std::string placed = meets ? meeting : full_name;
   put(placed, replaced);
-  if (meets && move_on(to_, meeting, full_name)) {
+  if (meets && move_to_own_name(to_, meeting, full_name)) {
     placed = full_name;
     if (has_sidecar(source_)) carry_sidecar(to_, meeting, to_, full_name);
   }
@@ -199,15 +203,15 @@ std::optional<Renaming::Need> Renaming::exchange() {
   const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject& replaced) {
     std::string chosen = target_name(object, directory, name, &replaced);
-    ahead_.arrived.push_back({directory, chosen, object.entry.shown});
+    after_change_.arrived.push_back({directory, chosen, object.entry.shown});
     return chosen;
   };
   std::string old_name;
   if (target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
   const std::string source_name = choose(source_, request_.to, request_.to_name, *target_);
   if (!target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
-  meet_successor(names_, *target_, to_, request_.to_name, source_name);
-  meet_successor(names_, source_, from_, request_.from_name, old_name);
+  take_name_of_replacement(names_, *target_, to_, request_.to_name, source_name);
+  take_name_of_replacement(names_, source_, from_, request_.from_name, old_name);
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);
@@ -240,7 +244,7 @@ void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory&
     if (has_sidecar(object)) carry_sidecar(directory, stored_name, directory, full_name);
   }
   names_.moved(object, directory_node, full_name);
-  services_.freed.note_exchanged(directory, full_name, object.entry.shown);
+  services_.unsynced_names.note_exchanged(directory, full_name, object.entry.shown);
   note_renamed(object);
 }
 

@@ -66,7 +66,7 @@ class Renaming {
   NamedObject source_;
   std::optional<NamedObject> target_;
   SourceDirectory from_, to_;
-  TreeChanges::Ahead ahead_;
+  TreeChanges::AfterChange after_change_;
   std::vector<NodeId> renamed_;
 };
 

@@ -24,7 +24,7 @@ struct SchedulingAttributes {
 
 }  // namespace
 
-void take_long_turns() noexcept {
+void use_long_time_slices() noexcept {
   SchedulingAttributes attributes;
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
   if (attributes.policy != 0) return;

@@ -18,7 +18,7 @@ namespace bloscfs::fs {
 /// Lets threads that wake up go before this one, which has long work to do: it takes its share of
 /// the processor in longer pieces, and loses nothing of it. Where the kernel cannot do that
 /// (before Linux 6.12) nothing happens.
-void take_long_turns() noexcept;
+void use_long_time_slices() noexcept;
 
 /// Not Asio's thread_pool: that waits forever for the threads it has where one more cannot be made.
 class WorkerPool {
@@ -61,7 +61,7 @@ class WorkerPool {
   template <typename Task>
   void run_later(Task&& task) {
     boost::asio::post(tasks_, [task = std::forward<Task>(task)]() mutable {
-      static thread_local const bool once = (take_long_turns(), true);
+      static thread_local const bool once = (use_long_time_slices(), true);
       static_cast<void>(once);
       task();
     });

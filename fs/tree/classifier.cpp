@@ -40,13 +40,13 @@ bool is_young(const struct stat& st) {
 /// That a file in this state is nothing but itself.
 Verdict state_verdict(const SourceEntry& entry) {
   Verdict verdict{};
-  verdict.device = entry.source.st_dev;
-  verdict.inode = entry.source.st_ino;
+  verdict.device = entry.content_stat.st_dev;
+  verdict.inode = entry.content_stat.st_ino;
   verdict.is_sframe = entry.is_sframe;
-  verdict.size = entry.source.st_size;
-  verdict.mtime_ns = nanoseconds(entry.source.st_mtim);
-  verdict.ctime_ns = nanoseconds(entry.source.st_ctim);
-  verdict.is_young = is_young(entry.source);
+  verdict.size = entry.content_stat.st_size;
+  verdict.mtime_ns = nanoseconds(entry.content_stat.st_mtim);
+  verdict.ctime_ns = nanoseconds(entry.content_stat.st_ctim);
+  verdict.is_young = is_young(entry.content_stat);
   return verdict;
 }
 
@@ -68,17 +68,18 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 bool is_same(const SourceEntry& a, const SourceEntry& b) {
-  return a.is_sframe == b.is_sframe && is_same(a.source, b.source) && is_same(a.entry, b.entry);
+  return a.is_sframe == b.is_sframe && is_same(a.content_stat, b.content_stat) &&
+         is_same(a.own_stat, b.own_stat);
 }
 
 bool is_unchanged(const SourceEntry& entry) {
   const auto now = entry.is_sframe ? entry.object->stat(kSframeIndex) : entry.object->stat();
-  return now && is_same(*now, entry.source);
+  return now && is_same(*now, entry.content_stat);
 }
 
 }  // namespace
 
-bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(source); }
+bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(content_stat); }
 
 Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
     : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
@@ -119,14 +120,14 @@ SourceEntry Classifier::glance(const SourcePath& path, std::shared_ptr<const Sou
                                bool& is_unread) {
   SourceEntry entry;
   entry.object = std::move(object);
-  entry.entry = entry.source = entry.object->stat();
+  entry.own_stat = entry.content_stat = entry.object->stat();
   try {
-    if (S_ISDIR(entry.entry.st_mode)) {
+    if (S_ISDIR(entry.own_stat.st_mode)) {
       const auto index = stat_index(*entry.object);
       if (!index || !S_ISREG(index->st_mode)) return entry;
       entry.is_sframe = true;
-      entry.source = *index;
-    } else if (!S_ISREG(entry.entry.st_mode)) {
+      entry.content_stat = *index;
+    } else if (!S_ISREG(entry.own_stat.st_mode)) {
       return entry;
     }
   } catch (const std::system_error& error) {
@@ -173,10 +174,10 @@ SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
 void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
   entry.is_sframe = false;
-  entry.source = entry.entry;
+  entry.content_stat = entry.own_stat;
   if (frame::is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
-  if (S_ISREG(entry.entry.st_mode)) {
+  if (S_ISREG(entry.own_stat.st_mode)) {
     const std::string& text = path.text();
     entry.shown = promised_by(std::string_view(text).substr(text.rfind('/') + 1));
   }
@@ -196,10 +197,10 @@ void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
   entry.shown_size = verdict.shown_size;
   entry.stored_size = verdict.stored_size;
   entry.is_damaged =
-      verdict.is_damaged || (S_ISREG(entry.entry.st_mode) && entry.source.st_size == 0);
+      verdict.is_damaged || (S_ISREG(entry.own_stat.st_mode) && entry.content_stat.st_size == 0);
   if (entry.is_container) return;
   entry.is_sframe = false;
-  entry.source = entry.entry;
+  entry.content_stat = entry.own_stat;
 }
 
 /// Read again where the file changes meanwhile; what then changes still is not remembered.
@@ -250,12 +251,12 @@ Verdict Classifier::read_verdict(const SourceEntry& entry) const {
   verdict.may_lack_contents = frame::may_lack_contents(*snapshot);
   verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
   verdict.shown_size = shape.file_size();
-  verdict.stored_size = snapshot->info().cbytes + entry.source.st_size;
+  verdict.stored_size = snapshot->info().cbytes + entry.content_stat.st_size;
   return verdict;
 }
 
 std::optional<Verdict> Classifier::recall(const SourceEntry& entry) const {
-  const struct stat& source = entry.source;
+  const struct stat& source = entry.content_stat;
   const MutexLock lock(mutex_);
   const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
   if (found == nullptr) return std::nullopt;

@@ -40,13 +40,13 @@ struct SourceEntry {
   bool is_outdated = false;
   /// The entry itself as it was found, to be opened without looking for it again.
   std::shared_ptr<const SourceObject> object;
-  struct stat source {};  ///< of the file; of chunks.b2frame for an sframe
-  struct stat entry {};   ///< of the entry itself (the directory of an sframe)
+  struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
+  struct stat own_stat {};      ///< of the entry itself (the directory of an sframe)
 
   /// True for what may be in the midst of being written: a look somewhat later finds a container.
   bool may_be_unfinished() const;
 
-  mode_t shown_type() const { return is_container ? S_IFREG : entry.st_mode & S_IFMT; }
+  mode_t shown_type() const { return is_container ? S_IFREG : own_stat.st_mode & S_IFMT; }
 };
 
 /// What an entry in a state was found to be.

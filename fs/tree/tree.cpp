@@ -188,13 +188,13 @@ SourceEntry Tree::entry_of(const Known& known) {
     if (known.id == kRootId) {
       // What SOURCE is was decided when it was mounted.
       entry->is_container = entry->is_sframe = false;
-      entry->source = entry->entry;
+      entry->content_stat = entry->own_stat;
       return *entry;
     }
     const bool same_object =
-        identity_of(entry->entry) == known.identity && entry->is_container == known.is_container;
+        identity_of(entry->own_stat) == known.identity && entry->is_container == known.is_container;
     const bool same_state = !known.is_container || (known.open_file && known.open_file->leads()) ||
-                            state_of(entry->source) == known.state;
+                            state_of(entry->content_stat) == known.state;
     if (same_object && same_state) return *entry;
     if (!newest) newest = entry;
   }
@@ -213,8 +213,8 @@ SourceEntry Tree::entry_of_remains(const Known& known) {
   entry.is_container = known.is_container;
   entry.is_sframe = known.is_sframe;
   entry.shown = known.is_container ? ShownAs::flat : ShownAs::itself;
-  entry.source = entry.entry = known.remains->stat();
-  entry.entry.st_ino = known.identity.inode;
+  entry.content_stat = entry.own_stat = known.remains->stat();
+  entry.own_stat.st_ino = known.identity.inode;
   entry.shown_size = known.last_size;
   if (!known.open_file) return entry;
   entry.shown_size = known.open_file->attributes.st_size;
@@ -227,10 +227,10 @@ bool Tree::follow(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   if (node.was_opened || !node.open_file.expired() || !node.is_container || !entry.is_container)
     return false;
-  nodes_.set_identity(node, identity_of(entry.entry));
+  nodes_.set_identity(node, identity_of(entry.own_stat));
   node.is_sframe = entry.is_sframe;
   node.shown = entry.shown;
-  node.state = state_of(entry.source);
+  node.state = state_of(entry.content_stat);
   node.is_untold = true;
   return true;
 }

@@ -214,25 +214,25 @@ class Tree {
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name);
   /// What a listing tells of an entry; absent for one that is not shown.
-  struct Sight {
+  struct ListedEntry {
     ShownAs shown;
     mode_t type;
     ino_t inode;
   };
-  using Sights = std::unordered_map<std::string, Sight>;
+  using ListedEntries = std::unordered_map<std::string, ListedEntry>;
   struct UnreadName {
     std::string name;
     SourcePath path;
     SourceEntry entry;
   };
-  static Sight sight_of(const SourceEntry& entry);
-  void read_all(std::vector<UnreadName>& unread, Sights& seen);
+  static ListedEntry listed_entry_of(const SourceEntry& entry);
+  void read_all(std::vector<UnreadName>& unread, ListedEntries& seen);
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
                                     const std::function<void()>& if_many);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-               Sights& seen);
+               ListedEntries& seen);
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
-                                                const Sights& seen);
+                                                const ListedEntries& seen);
   std::uint64_t changes_of(const ListedDirectories::Listing& listing);
   SourceEntry entry_of(const Known& known);
   /// Whether the content that a name's file belonged to until now is told of the new one first.

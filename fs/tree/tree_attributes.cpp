@@ -51,9 +51,9 @@ struct stat Tree::stored_attributes(const Known& known, bool* is_outdated) {
 }
 
 struct stat Tree::attributes_of(const SourceEntry& entry) const {
-  struct stat st = entry.source;
+  struct stat st = entry.content_stat;
   if (entry.is_container) {
-    st.st_ino = entry.entry.st_ino;
+    st.st_ino = entry.own_stat.st_ino;
     st.st_size = entry.shown_size;
     if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
   }

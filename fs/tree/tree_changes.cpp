@@ -29,7 +29,7 @@ bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_siz
 }  // namespace
 
 bool has_links(const NamedObject& object) {
-  const struct stat& file = object.entry.source;
+  const struct stat& file = object.entry.content_stat;
   return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe &&
          file.st_nlink > 1;
 }
@@ -101,7 +101,7 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
-  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.entry)))
+  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.own_stat)))
     return std::nullopt;
   return object;
 }
@@ -129,11 +129,12 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   return found.rare().remains;
 }
 
-EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path, const Ahead& ahead) {
-  return [this, directory, path, ahead](const std::string& name) -> std::optional<ShownAs> {
-    for (const Ahead::Arrival& arrival : ahead.arrived)
+EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
+                              const AfterChange& after_change) {
+  return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
+    for (const AfterChange::Arrival& arrival : after_change.arrived)
       if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
-    for (const NamedObject* gone : ahead.gone)
+    for (const NamedObject* gone : after_change.gone)
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
     const auto entry = tree_.visible_entry(directory, path, name);
@@ -155,22 +156,23 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
 }
 
 bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
-                       const std::string& full_name, ShownAs shown, const Ahead& ahead) {
+                       const std::string& full_name, ShownAs shown,
+                       const AfterChange& after_change) {
   const SourcePath path = tree_.path(directory);
   const auto is_there = [&](const NamedObject* gone) {
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
   };
-  if (std::none_of(ahead.gone.begin(), ahead.gone.end(), is_there) &&
+  if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
       tree_.root_.stat(join_path(path, full_name)))
     return false;
   if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
-  return shows_as(shown_name, full_name, shown, probe(directory, path, ahead)) &&
+  return shows_as(shown_name, full_name, shown, probe(directory, path, after_change)) &&
          !hides(directory, path, full_name, shown);
 }
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
-  if (full_name != kSframeIndex || !S_ISREG(object.entry.entry.st_mode)) return false;
+  if (full_name != kSframeIndex || !S_ISREG(object.entry.own_stat.st_mode)) return false;
   const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
   std::array<std::uint8_t, 32> start{};
   const std::size_t size = file.read_at(0, start);
@@ -329,10 +331,10 @@ void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& c
 }
 
 void TreeChanges::link_lost(const NamedObject& object) {
-  const Identity identity = identity_of(object.entry.entry);
+  const Identity identity = identity_of(object.entry.own_stat);
   const MutexLock lock(tree_.mutex_);
   Node* node = tree_.nodes_.current(identity);
-  if (node == nullptr || !(node->state == state_of(object.entry.source))) return;
+  if (node == nullptr || !(node->state == state_of(object.entry.content_stat))) return;
   for (const SourcePath& path : tree_.nodes_.paths(*node))
     if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
       return take_state(*node, path);
@@ -347,11 +349,11 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   entry.shown = shown;
   entry.is_container = true;
   auto st = tree_.root_.stat(path);
-  if (st) entry.entry = entry.source = *st;
+  if (st) entry.own_stat = entry.content_stat = *st;
   entry.is_sframe = st && S_ISDIR(st->st_mode);
   if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
   if (!st) frame::throw_errno(ESTALE, path.text());
-  entry.source = *st;
+  entry.content_stat = *st;
   const auto changed = content_change(id);
   const MutexLock lock(tree_.mutex_);
   Node& node = tree_.nodes_.node(id);
@@ -381,14 +383,14 @@ bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& o
 }
 
 void TreeChanges::take_entry(Node& node, const SourceEntry& entry) {
-  tree_.nodes_.set_identity(node, identity_of(entry.entry));
+  tree_.nodes_.set_identity(node, identity_of(entry.own_stat));
   node.is_sframe = entry.is_sframe;
   node.shown = entry.shown;
   // Whoever has it open as a plain file keeps that, and nobody else gets it.
   if (entry.is_container && !node.is_container) node.open_file.reset();
   if (!node.rare().wanted_name) node.is_container = entry.is_container;
   if (node.is_container && node.rare_parts) node.rare_parts->plain_writers = 0;
-  node.state = state_of(entry.source);
+  node.state = state_of(entry.content_stat);
 }
 
 /// Takes its front name from a node, which is pinned.
@@ -406,9 +408,9 @@ void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
 bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
   const auto st = tree_.root_.stat(path);
   if (!known) return true;  // what is there now is looked at as any other file
-  if (!st || !(identity_of(*st) == identity_of(known->entry))) return false;
+  if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
   const auto source = known->is_sframe ? tree_.root_.stat(join_path(path, kSframeIndex)) : st;
-  return source && state_of(*source) == state_of(known->source);
+  return source && state_of(*source) == state_of(known->content_stat);
 }
 
 /// A node that nobody changes leaves what it stands for to one that somebody does.
@@ -436,7 +438,7 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   Node& directory = nodes.node(name.directory);
   node.pins++;
   directory.pins++;
-  Node* const other = successor ? nodes.current(identity_of(successor->entry)) : nullptr;
+  Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
   if (other != nullptr && other != &node) {
     others = other->open_file.lock();
     if (!gives_way(*other, others.get(), dropped)) heir = other->id;

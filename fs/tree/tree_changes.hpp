@@ -24,9 +24,9 @@ struct NamedObject {
   std::optional<frame::FileStamp> replaces;
 
   SourcePath path() const {
-    return {join_path(directory_path, stored_name), identity_of(entry.entry)};
+    return {join_path(directory_path, stored_name), identity_of(entry.own_stat)};
   }
-  bool is_directory() const { return !entry.is_container && S_ISDIR(entry.entry.st_mode); }
+  bool is_directory() const { return !entry.is_container && S_ISDIR(entry.own_stat.st_mode); }
 };
 
 /// True for a file with names beside this one: they would part if another file took its place.
@@ -60,8 +60,8 @@ class TreeChanges {
   bool is_known(const struct stat& object) const;
   /// What is left of a node without names; throws ESTALE if nothing is.
   std::shared_ptr<const SourceObject> remains(NodeId node) const;
-  /// In what the names differ from those of now once a change is done.
-  struct Ahead {
+  /// How the names will differ from those of now after the change.
+  struct AfterChange {
     std::vector<const NamedObject*> gone;  ///< null ones aside
     struct Arrival {
       NodeId directory;
@@ -73,7 +73,7 @@ class TreeChanges {
   /// True if a new entry could have that full name, and would be shown as asked without a change
   /// for any other.
   bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
-            ShownAs shown, const Ahead& ahead);
+            ShownAs shown, const AfterChange& after_change);
   /// True if the object under that full name would make its directory a sparse frame.
   bool makes_frame(const NamedObject& object, const std::string& full_name) const;
   /// The name that the mount shows it by.
@@ -122,7 +122,7 @@ class TreeChanges {
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
-  EntryProbe probe(NodeId directory, const SourcePath& path, const Ahead& ahead);
+  EntryProbe probe(NodeId directory, const SourcePath& path, const AfterChange& after_change);
   bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
   NamedObject describe(NodeId directory, const SourcePath& path, const std::string& full_name,
                        const SourceEntry& entry, bool any_state);

@@ -31,7 +31,7 @@ SourceEntry Tree::look_at(const std::shared_ptr<const SourceObject>& object, Sou
   if (auto own = own_entry(object, Own::leading)) return *std::move(own);
   if (!entry.is_container || entry.is_sframe) return entry;
   const MutexLock lock(mutex_);
-  const Node* node = nodes_.current(identity_of(entry.entry));
+  const Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node != nullptr && node->rare().plain_writers > 0) {
     entry.is_container = entry.is_bloscpack = false;
     entry.shown = ShownAs::itself;
@@ -68,21 +68,21 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
   entry.is_container = true;
   entry.is_sframe = is_sframe;
   entry.object = object;
-  entry.entry = entry.source = st;
+  entry.own_stat = entry.content_stat = st;
   if (is_sframe) {
     const auto index = object->stat(kSframeIndex);
     if (!index) return std::nullopt;
-    entry.source = *index;
+    entry.content_stat = *index;
   }
   const Content::Shown shown = file->content->shown();
   entry.shown = shown_as;
   entry.is_bloscpack = shown.is_bloscpack;
   entry.shown_size = shown.size;
-  entry.stored_size = shown.stored_chunks + entry.source.st_size;
+  entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
   // A commit changes the state, until the tree is told of the one that it leaves.
   entry.is_outdated =
       !is_pending && (file->content->is_committing() ? !file->content->is_file_current()
-                                                     : !(state == state_of(entry.source)));
+                                                     : !(state == state_of(entry.content_stat)));
   return entry;
 }
 
@@ -93,7 +93,7 @@ std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   entry.shown = ShownAs::flat;
   entry.is_container = true;
   entry.object = object;
-  entry.source = entry.entry = object->stat();
+  entry.content_stat = entry.own_stat = object->stat();
   return entry;
 }
 
@@ -149,15 +149,15 @@ std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& pat
   return only;
 }
 
-Tree::Sight Tree::sight_of(const SourceEntry& entry) {
-  return {entry.shown, entry.shown_type(), entry.entry.st_ino};
+Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
+  return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
 }
 
 /// A file is there once, under the name that it has when this ends.
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
                                              const std::function<void()>& if_many) {
   const ListedDirectories::Listing listing(listed_, directory);
-  Sights seen;
+  ListedEntries seen;
   for (int tries = 1;; tries++) {
     const std::uint64_t before = changes_of(listing);
     std::vector<std::string> present = names_in(directory, path(directory), if_many);
@@ -181,7 +181,7 @@ std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
 
 /// One break for all that has to be read.
 void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-                   Sights& seen) {
+                   ListedEntries& seen) {
   auto unread = std::make_shared<std::vector<UnreadName>>();
   for (const std::string& name : names) {
     if (seen.count(name) != 0) continue;
@@ -190,29 +190,29 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
     if (glance.is_unread)
       unread->push_back({name, join_path(path, name), *std::move(glance.entry)});
     else
-      seen.emplace(name, sight_of(*glance.entry));
+      seen.emplace(name, listed_entry_of(*glance.entry));
   }
   if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
 }
 
-void Tree::read_all(std::vector<UnreadName>& unread, Sights& seen) {
+void Tree::read_all(std::vector<UnreadName>& unread, ListedEntries& seen) {
   TurnAtNeed::need();
   for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
   const ReadNames names(names_);
   for (UnreadName& file : unread)
-    seen.emplace(file.name, sight_of(look_at(file.entry.object, file.entry)));
+    seen.emplace(file.name, listed_entry_of(look_at(file.entry.object, file.entry)));
 }
 
 std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
-                                                   const Sights& seen) {
+                                                   const ListedEntries& seen) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
   for (std::string& name : present) {
     const auto found = seen.find(name);
     if (found == seen.end()) continue;
-    const Sight& sight = found->second;
-    named.push_back({std::move(name), sight.shown});
-    entries.push_back({{}, {}, sight.type, sight.inode});
+    const ListedEntry& listed = found->second;
+    named.push_back({std::move(name), listed.shown});
+    entries.push_back({{}, {}, listed.type, listed.inode});
   }
   std::vector<std::string> shown = shown_names(named);
   for (std::size_t i = 0; i < entries.size(); i++) {

@@ -138,7 +138,7 @@ struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,
                                  const std::string& path) {
   if (!S_ISLNK(st.st_mode)) return st;
   try {
-    st.st_size = std::ssize(shown_link(path, stored_link(path, entry.entry)));
+    st.st_size = std::ssize(shown_link(path, stored_link(path, entry.own_stat)));
   } catch (const std::system_error&) {
     // It is something else by now, as the next look tells.
   }

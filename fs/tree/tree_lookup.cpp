@@ -78,9 +78,9 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& direc
   const SourcePath path = join_path(directory_path, full_name);
   const auto entry = look_whole(path);
   if (!entry) return std::nullopt;
-  if (const NodeId overtaken = first == First::owner
-                                   ? overtaken_node(directory, full_name, identity_of(entry->entry))
-                                   : 0)
+  if (const NodeId overtaken =
+          first == First::owner ? overtaken_node(directory, full_name, identity_of(entry->own_stat))
+                                : 0)
     return outdated(overtaken, entry);
   // What a link leads to is looked at before anything is counted.
   const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
@@ -137,17 +137,18 @@ bool Tree::is_live(const SourceEntry& entry) const {
   std::shared_ptr<const OpenFile> file;
   {
     const MutexLock lock(mutex_);
-    const Node* node = nodes_.current(identity_of(entry.entry));
+    const Node* node = nodes_.current(identity_of(entry.own_stat));
     if (node != nullptr) file = node->open_file.lock();
   }
   return file && file->leads();
 }
 
 Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
-  Node* node = nodes_.current(identity_of(entry.entry));
+  Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node == nullptr || node->type != entry.shown_type()) return nullptr;
   if (node->is_container != entry.is_container) return nullptr;
-  const bool same_state = !entry.is_container || is_live || node->state == state_of(entry.source);
+  const bool same_state =
+      !entry.is_container || is_live || node->state == state_of(entry.content_stat);
   return same_state ? node : nullptr;
 }
 
@@ -162,15 +163,15 @@ Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
   if (known != nullptr) {
     known->references++;
     dropped = nodes_.add_name(*known, parent, full_name);
-    if (!(known->state == state_of(entry.source))) forget_link(*known);
+    if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
   } else {
-    known = &nodes_.add(parent, full_name, identity_of(entry.entry));
+    known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
     known->is_container = entry.is_container;
     known->is_sframe = entry.is_sframe;
     known->type = entry.shown_type();
   }
   known->shown = entry.shown;
-  known->state = state_of(entry.source);
+  known->state = state_of(entry.content_stat);
   found.attributes = with_shown_change(found.attributes, known->shown_change);
   found.id = known->id;
   return found;

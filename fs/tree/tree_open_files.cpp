@@ -13,7 +13,7 @@ bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   node.was_opened = true;
   // A container's node is one state, but for what happened before its first open.
   if (!entry.is_container) {
-    const FileState previous = std::exchange(node.state, state_of(entry.source));
+    const FileState previous = std::exchange(node.state, state_of(entry.content_stat));
     if (!(previous == node.state)) node.is_untold = true;
   }
   return node.is_untold || node.is_being_told;
@@ -44,7 +44,7 @@ std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<co
   Node& node = nodes_.node(id);
   other = node.open_file.lock();
   if (other && !other->content == !file->content) return other;
-  if (node.is_container && !(node.state == state_of(entry.source))) throw_stale(id);
+  if (node.is_container && !(node.state == state_of(entry.content_stat))) throw_stale(id);
   node.open_file = file;
   note_opened(node);
   return file;

@@ -19,19 +19,19 @@ constexpr std::size_t kMaxGhosts = 1024;  // per shard
 constexpr std::uint8_t kMaxUses = 3;
 /// New values may hold one part in so many before they are the first to go.
 constexpr std::size_t kShareOfNew = 10;
-/// What the kernel has may hold one part in so many, but not less than workers who read ahead for
-/// the same request may still come to, unless that is much.
-constexpr std::size_t kShareOfSpent = 64;
-constexpr std::size_t kLeastSpent = std::size_t{2} << 20;
-constexpr std::size_t kMostShareOfSpent = 4;
+/// Blocks that the kernel has may hold this part of the budget, and at least so much, since workers
+/// who read ahead for the same request may still come to them; but never more than this part.
+constexpr std::size_t kShareOfKernel = 64;
+constexpr std::size_t kLeastOfKernel = std::size_t{2} << 20;
+constexpr std::size_t kMostShareOfKernel = 4;
 /// What went to the kernel within so many bytes is not read ahead again: other readers of the file,
 /// whom the kernel serves, had asked for it as well.
-constexpr std::size_t kJustSpent = std::size_t{64} << 20;
-/// So many glances at what the kernel was given show that it does not keep it.
-constexpr int kManyGlances = 64;
-/// What was only glanced at may hold so much, but only one part in so many.
-constexpr std::size_t kMostGlanced = std::size_t{2} << 20;
-constexpr std::size_t kShareOfGlanced = 8;
+constexpr std::size_t kRecentlyGiven = std::size_t{64} << 20;
+/// So many small reads of what the kernel was given show that it does not keep it.
+constexpr int kManySmallReads = 64;
+/// What only small reads wanted may hold so much, but only one part in so many.
+constexpr std::size_t kMostOfSmallReads = std::size_t{2} << 20;
+constexpr std::size_t kShareOfSmallReads = 8;
 /// Uses closer together than this part of the capacity, in bytes made meanwhile, count as one.
 constexpr std::size_t kOneUse = 8;
 /// What open files may hold beside half of the budget.
@@ -57,34 +57,34 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
 
 BlockCache::BlockCache(std::size_t capacity, Stats& stats)
     : capacity_(capacity),
-      spent_capacity_(
-          std::max(capacity / kShareOfSpent, std::min(kLeastSpent, capacity / kMostShareOfSpent))),
-      glanced_capacity_(std::min(kMostGlanced, capacity / kShareOfGlanced)),
+      kernel_capacity_(std::max(capacity / kShareOfKernel,
+                                std::min(kLeastOfKernel, capacity / kMostShareOfKernel))),
+      small_reads_capacity_(std::min(kMostOfSmallReads, capacity / kShareOfSmallReads)),
       stats_(stats),
       held_(capacity / 2 + kHeldBesides) {}
 
-void BlockCache::JustSpent::add(std::size_t hash, std::size_t bytes) {
+void BlockCache::RecentlyGiven::add(std::size_t hash, std::size_t bytes) {
   const MutexLock lock(mutex_);
   if (!hashes_.insert(hash).second) return;
   order_.emplace_back(hash, bytes);
   bytes_ += bytes;
-  while (bytes_ > kJustSpent) {
+  while (bytes_ > kRecentlyGiven) {
     hashes_.erase(order_.front().first);
     bytes_ -= order_.front().second;
     order_.pop_front();
   }
 }
 
-bool BlockCache::JustSpent::contains(std::size_t hash) {
+bool BlockCache::RecentlyGiven::contains(std::size_t hash) {
   const MutexLock lock(mutex_);
   return hashes_.count(hash) != 0;
 }
 
-void BlockCache::JustSpent::read(std::size_t hash, Purpose purpose) {
+void BlockCache::RecentlyGiven::read(std::size_t hash, Purpose purpose) {
   const MutexLock lock(mutex_);
   if (hashes_.erase(hash) == 0) return;
-  if (purpose == Purpose::glance && ++glances_ < kManyGlances) return;
-  glances_ = 0;
+  if (purpose == Purpose::small_read && ++small_reads_ < kManySmallReads) return;
+  small_reads_ = 0;
   hashes_.clear();
   order_.clear();
   bytes_ = 0;
@@ -94,7 +94,7 @@ bool BlockCache::lacks(const CacheKey& key) {
   const std::size_t hash = CacheKeyHash{}(key);
   Shard& shard = shards_[hash % kShards];
   const MutexLock lock(shard.mutex);
-  return shard.entries.count(key) == 0 && !just_spent_.contains(hash);
+  return shard.entries.count(key) == 0 && !recently_given_.contains(hash);
 }
 
 BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_memory,
@@ -113,7 +113,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
       if (auto value = wait_for(shard, *pending)) return *std::move(value);
       continue;
     }
-    if (purpose == Purpose::readahead && just_spent_.contains(hash)) return nullptr;
+    if (purpose == Purpose::readahead && recently_given_.contains(hash)) return nullptr;
     TurnAtNeed::need();
     Entry& entry = shard.entries[key];
     entry.key = key;
@@ -122,7 +122,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     break;
   }
   stats_.cache_misses++;
-  if (purpose != Purpose::readahead) just_spent_.read(hash, purpose);
+  if (purpose != Purpose::readahead) recently_given_.read(hash, purpose);
   const auto working = static_cast<std::size_t>(working_memory);
   try {
     check_affordable(working);
@@ -138,7 +138,7 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
     release(working);
     Value value = made.value;
     finish(shard, key, hash, purpose, std::move(made));
-    keep_within(Place::glanced, glanced_capacity_);
+    keep_within(Place::small_reads, small_reads_capacity_);
     while (used_ > capacity_ && evict_one()) {
     }
     return value;
@@ -192,7 +192,7 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, std::size_t hash, Pur
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
-  const Place place = purpose == Purpose::glance ? Place::glanced : Place::small;
+  const Place place = purpose == Purpose::small_read ? Place::small_reads : Place::small;
   put(shard, entry, shard.ghosts.erase(hash) != 0 ? Place::main : place);
   stats_.cache_bytes += entry.charge;
   shard.made.notify_all();
@@ -267,7 +267,7 @@ std::size_t BlockCache::bytes_in(Place place) const {
 }
 
 bool BlockCache::evict_one() {
-  for (const Place place : {Place::spent, Place::glanced})
+  for (const Place place : {Place::kernel_has, Place::small_reads})
     if (bytes_in(place) > 0 && evict_from_fullest(place)) return true;
   const std::size_t fresh = bytes_in(Place::small);
   const bool new_first = fresh * kShareOfNew > fresh + bytes_in(Place::main);
@@ -316,7 +316,7 @@ bool BlockCache::evict_from(Shard& shard, Place place) {
     } else {
       const std::size_t hash = CacheKeyHash{}(entry.key);
       if (place != Place::main) remember_ghost(shard, hash);
-      if (place == Place::spent) just_spent_.add(hash, entry.charge);
+      if (place == Place::kernel_has) recently_given_.add(hash, entry.charge);
       drop(shard, entry);
       return true;
     }
@@ -324,7 +324,7 @@ bool BlockCache::evict_from(Shard& shard, Place place) {
   return false;
 }
 
-void BlockCache::spent(const CacheKey& key) {
+void BlockCache::given_to_kernel(const CacheKey& key) {
   Shard& shard = shards_[CacheKeyHash{}(key) % kShards];
   {
     const MutexLock lock(shard.mutex);
@@ -333,9 +333,9 @@ void BlockCache::spent(const CacheKey& key) {
     Entry& entry = position->second;
     if (entry.place == Place::main) return;
     take_out(shard, entry);
-    put(shard, entry, Place::spent);
+    put(shard, entry, Place::kernel_has);
   }
-  keep_within(Place::spent, spent_capacity_);
+  keep_within(Place::kernel_has, kernel_capacity_);
 }
 
 void BlockCache::keep_within(Place place, std::size_t most) {

@@ -28,7 +28,7 @@ namespace bloscfs::fs {
 
 /// Why a value is wanted: to be read now, or only a little of it, or because a sequential reader
 /// will come to it.
-enum class Purpose : std::uint8_t { read, glance, readahead };
+enum class Purpose : std::uint8_t { read, small_read, readahead };
 
 enum class CacheKind : std::uint8_t { block, opened_chunk, index_page, chunk_map, checksums };
 
@@ -117,7 +117,7 @@ class BlockCache {
   void charge(std::size_t before, std::size_t after);
 
   /// All of a value has gone to the kernel, which keeps it: it is hardly needed here any more.
-  void spent(const CacheKey& key);
+  void given_to_kernel(const CacheKey& key);
 
   /// False if the value is there or being made, or went to the kernel a moment ago: then nobody
   /// needs to read it ahead. Counts neither as hit nor as miss.
@@ -141,7 +141,7 @@ class BlockCache {
     Value value;
     std::exception_ptr error;
   };
-  enum class Place : std::uint8_t { small, main, spent, glanced };
+  enum class Place : std::uint8_t { small, main, kernel_has, small_reads };
   static constexpr std::size_t kPlaces = 4;
   struct Entry : boost::intrusive::list_base_hook<> {
     CacheKey key;
@@ -159,12 +159,12 @@ class BlockCache {
     std::atomic<std::size_t> bytes{0};
   };
   /// Keys of what was dropped after all of it had gone to the kernel, of the last few MiB.
-  class JustSpent {
+  class RecentlyGiven {
    public:
     void add(std::size_t hash, std::size_t bytes) EXCLUDES(mutex_);
     bool contains(std::size_t hash) EXCLUDES(mutex_);
-    /// Somebody reads that value: the kernel does not keep what it is given. It may give up a few
-    /// pages at any time, so that a few glances say nothing of the other values.
+    /// Somebody reads that value again, so that the kernel has not kept it: then it may have kept
+    /// none of them. A few small reads tell nothing: it may give up single pages at any time.
     void read(std::size_t hash, Purpose purpose) EXCLUDES(mutex_);
 
    private:
@@ -172,7 +172,7 @@ class BlockCache {
     std::deque<std::pair<std::size_t, std::size_t>> order_ GUARDED_BY(mutex_);  ///< hash, bytes
     std::unordered_set<std::size_t> hashes_ GUARDED_BY(mutex_);
     std::size_t bytes_ GUARDED_BY(mutex_) = 0;
-    int glances_ GUARDED_BY(mutex_) = 0;
+    int small_reads_ GUARDED_BY(mutex_) = 0;
   };
   struct Shard {
     Mutex mutex;
@@ -208,7 +208,7 @@ class BlockCache {
 
   static constexpr std::size_t kShards = 16;
   const std::size_t capacity_;
-  const std::size_t spent_capacity_, glanced_capacity_;
+  const std::size_t kernel_capacity_, small_reads_capacity_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
   FairShare held_;                       ///< by open files
@@ -216,7 +216,7 @@ class BlockCache {
   Mutex large_mutex_;
   CondVar large_freed_;
   std::size_t large_work_ GUARDED_BY(large_mutex_) = 0;
-  JustSpent just_spent_;
+  RecentlyGiven recently_given_;
   std::array<Shard, kShards> shards_;
 };
 

@@ -72,7 +72,7 @@ void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& o
   require_contents();
   if (!geometry_) return reader_.read(offset, size, out);
   // Added when it is complete: what a failure leaves unfilled must not be sent.
-  const auto bytes = std::make_shared<SpareBytes>(static_cast<std::size_t>(size));
+  const auto bytes = std::make_shared<PooledBytes>(static_cast<std::size_t>(size));
   read_blocked(offset, bytes->span(), out.is_kept_by_kernel());
   out.add_shared(bytes, bytes->view());
 }
@@ -186,7 +186,7 @@ std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
     return is_zero(*special) == want_hole ? offset : end;
   Search search(reader_);
   while (offset < end) {
-    // Data may be reported where a hole is, so a search that takes too long settles for that.
+    // Data may be reported where a hole is, so that is how a search ends that takes too long.
     if (!search.may_go_on()) return want_hole ? end : offset;
     const Extent extent =
         geometry_ ? blocked_extent_at(offset, search) : flat_extent_at(offset, search);

@@ -25,7 +25,7 @@ constexpr std::int64_t kSmallChunk = 256 << 10;
 constexpr std::int64_t kLargestGather = 256 << 10;
 
 /// A read of no more than this that finds nothing read ahead may well be the only one of its block.
-constexpr std::int64_t kLargestGlance = 64 << 10;
+constexpr std::int64_t kLargestSmallRead = 64 << 10;
 
 // Work besides decoding, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kBlockWork = 256;
@@ -238,12 +238,12 @@ void FrameReader::decode_each(const frame::OpenedChunk& opened, const BlockRun& 
   const codec::Chunk& chunk = opened.chunk;
   const bool together = run.stored.size <= kLargestGather;
   codec::ByteRange held;
-  SpareBytes stored;
+  PooledBytes stored;
   for (std::int32_t number = run.first; number <= run.last; number++) {
     const codec::ByteRange wanted = chunk.block_stored(number);
     if (wanted.offset < held.offset || end_of(wanted) > end_of(held)) {
       held = together ? run.stored : wanted;
-      stored = SpareBytes(static_cast<std::size_t>(held.size));
+      stored = PooledBytes(static_cast<std::size_t>(held.size));
       snapshot_->read_stored(opened, held, stored.span());
     }
     const codec::ByteRange content = chunk.block_content(number);
@@ -310,7 +310,7 @@ FrameReader::Span FrameReader::span_at(const frame::OpenedChunk& opened, std::in
 void FrameReader::note_given(const frame::OpenedChunk& opened, const Span& span,
                              std::int64_t size) const {
   if (span.block && span.block->gave(static_cast<std::size_t>(size)))
-    cache_.spent(key(CacheKind::block, opened.place.number, span.run));
+    cache_.given_to_kernel(key(CacheKind::block, opened.place.number, span.run));
 }
 
 void FrameReader::Span::copy(std::int64_t from, codec::MutableBytes out) const {
@@ -341,7 +341,7 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 
 void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   if (size <= 0) return;
-  const Purpose purpose = size <= kLargestGlance ? Purpose::glance : Purpose::read;
+  const Purpose purpose = size <= kLargestSmallRead ? Purpose::small_read : Purpose::read;
   Request request(*this);
   frame::ChunkPlace where = place_at(offset, request);
   for (;;) {

@@ -9,7 +9,7 @@
 #include <span>
 
 #include "frame/container/snapshot.hpp"
-#include "fs/support/spare_memory.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/view/block_cache.hpp"
 #include "fs/view/block_run.hpp"
 #include "fs/view/reply_data.hpp"
@@ -22,14 +22,14 @@ struct Block {
   explicit Block(std::size_t size) : bytes(size) {}
 
   codec::Bytes view() const { return bytes.view(); }
-  std::size_t memory() const { return sizeof(*this) + spare_size(bytes.size()); }
+  std::size_t memory() const { return sizeof(*this) + pooled_size(bytes.size()); }
   /// So many bytes have gone to the kernel; true when those were the last ones.
   bool gave(std::size_t count) const {
     const std::size_t before = given.fetch_add(count);
     return before < bytes.size() && before + count >= bytes.size();
   }
 
-  SpareBytes bytes;
+  PooledBytes bytes;
   mutable std::atomic<std::size_t> given{0};
 };
 

@@ -1,10 +1,9 @@
-#include "frame/editing/replacement.hpp"
-
 #include <functional>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 
+#include "frame/editing/replace_expected.hpp"
 #include "frame/store/local_store.hpp"
 #include "tests/frame/scratch_directory.hpp"
 

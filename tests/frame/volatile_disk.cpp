@@ -75,14 +75,15 @@ void VolatileDisk::perform(const StoreOperation& operation) {
     return;
   }
   // What is durable of a directory entry is not undone by something older.
-  std::set<Entry> settled;
+  std::set<Entry> durable_entries;
   std::vector<bool> is_durable(pending_.size());
   for (std::size_t i = pending_.size(); i-- > 0;) {
     const auto entries = entries_of(*durable_, pending_[i]);
     is_durable[i] = covers(operation, pending_[i]) ||
-                    std::any_of(entries.begin(), entries.end(),
-                                [&](const Entry& entry) { return settled.count(entry) != 0; });
-    if (is_durable[i]) settled.insert(entries.begin(), entries.end());
+                    std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+                      return durable_entries.count(entry) != 0;
+                    });
+    if (is_durable[i]) durable_entries.insert(entries.begin(), entries.end());
   }
   std::vector<StoreOperation> rest;
   for (std::size_t i = 0; i < pending_.size(); ++i) {

@@ -171,7 +171,7 @@ BOOST_AUTO_TEST_CASE(what_the_kernel_has_is_the_first_to_go) {
   for (int i = 0; i < 20; i++) get(i, 10'000);
   for (int i = 100; i < 200; i++) {
     get(i, 10'000);
-    cache.spent(key_of(i));
+    cache.given_to_kernel(key_of(i));
   }
   BOOST_TEST(stats.cache_bytes.load() < 500'000);
   made = 0;
@@ -179,14 +179,14 @@ BOOST_AUTO_TEST_CASE(what_the_kernel_has_is_the_first_to_go) {
   BOOST_TEST(made == 0);
   get(100, 10'000);
   BOOST_TEST(made == 1);
-  cache.spent(key_of(12345));  // nothing of that name
+  cache.given_to_kernel(key_of(12345));  // nothing of that name
 }
 
 BOOST_AUTO_TEST_CASE(what_comes_back_after_the_kernel_had_it_stays) {
   for (int round = 0; round < 2; round++)
     for (int i = 0; i < 60; i++) {
       get(i, 10'000);
-      cache.spent(key_of(i));
+      cache.given_to_kernel(key_of(i));
     }
   made = 0;
   for (int i = 0; i < 50; i++) get(i, 10'000);
@@ -197,47 +197,47 @@ BOOST_AUTO_TEST_CASE(what_went_to_the_kernel_is_not_read_ahead_again) {
   BOOST_TEST(cache.lacks(key_of(0)));
   for (int i = 0; i < 60; i++) {
     get(i, 10'000);
-    cache.spent(key_of(i));
+    cache.given_to_kernel(key_of(i));
     BOOST_TEST(!cache.lacks(key_of(i)));
   }
   BOOST_TEST(stats.cache_evictions.load() > 20);
   for (int i = 0; i < 60; i++) BOOST_TEST(!cache.lacks(key_of(i)));
   // The kernel has given up a page of one.
-  get(0, 10'000, Purpose::glance);
+  get(0, 10'000, Purpose::small_read);
   for (int i = 1; i < 30; i++) BOOST_TEST(!cache.lacks(key_of(i)));
   // It keeps nothing.
   get(1, 10'000);
   BOOST_TEST(cache.lacks(key_of(2)));
   // Much has come since.
   get(100, 10'000);
-  cache.spent(key_of(100));
+  cache.given_to_kernel(key_of(100));
   for (int i = 1000; i < 8000; i++) {
     get(i, 10'000);
-    cache.spent(key_of(i));
+    cache.given_to_kernel(key_of(i));
   }
   BOOST_TEST(cache.lacks(key_of(100)));
 }
 
-BOOST_AUTO_TEST_CASE(many_glances_show_that_the_kernel_keeps_nothing) {
+BOOST_AUTO_TEST_CASE(many_small_reads_show_that_the_kernel_keeps_nothing) {
   for (int i = 0; i < 200; i++) {
     get(i, 10'000);
-    cache.spent(key_of(i));
+    cache.given_to_kernel(key_of(i));
   }
-  for (int i = 0; i < 32; i++) get(i, 10'000, Purpose::glance);
+  for (int i = 0; i < 32; i++) get(i, 10'000, Purpose::small_read);
   BOOST_TEST(!cache.lacks(key_of(100)));
-  for (int i = 32; i < 64; i++) get(i, 10'000, Purpose::glance);
+  for (int i = 32; i < 64; i++) get(i, 10'000, Purpose::small_read);
   BOOST_TEST(cache.lacks(key_of(100)));
 }
 
-BOOST_AUTO_TEST_CASE(what_was_glanced_at_holds_little_until_it_comes_back) {
+BOOST_AUTO_TEST_CASE(what_small_reads_wanted_holds_little_until_it_comes_back) {
   get(1000, 10'000);
   for (int i = 0; i < 60; i++)
-    for (int step = 0; step < 3; step++) get(i, 10'000, Purpose::glance);
+    for (int step = 0; step < 3; step++) get(i, 10'000, Purpose::small_read);
   BOOST_TEST(made == 61);
   BOOST_TEST(stats.cache_bytes.load() < 150'000);
   for (int round = 0; round < 2; round++) {
     made = 0;
-    for (int i = 0; i < 60; i++) get(i, 10'000, Purpose::glance);
+    for (int i = 0; i < 60; i++) get(i, 10'000, Purpose::small_read);
     BOOST_TEST((made > 40) == (round == 0), made << " made in round " << round);
   }
   get(1000, 10'000);

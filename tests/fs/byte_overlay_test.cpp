@@ -66,7 +66,7 @@ class Pair {
       bytes.resize(static_cast<std::size_t>(std::min(kSize - offset, number(1, kCell))), 201);
       if (number(0, 1) == 0)
         bytes.resize(static_cast<std::size_t>(std::min(kCell, kSize - offset)), 202);
-      CellBytes cell(bytes);
+      PooledBuffer cell(bytes);
       overlay.write(offset, cell);
     }
     std::copy(bytes.begin(), bytes.end(), model.begin() + offset);

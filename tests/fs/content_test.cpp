@@ -23,7 +23,7 @@ namespace {
 
 using test::ByteVector;
 
-/// A file that keeps its name, but for temporaries that are settled.
+/// A file that keeps its name, but for temporaries that are given theirs.
 class Home : public ContentHome {
  public:
   Home(const std::filesystem::path& directory, std::string name, bool is_new) {
@@ -61,9 +61,9 @@ class Home : public ContentHome {
     explicit Lock(Home& home) : home_(home) {}
     const StoredPlace& place() const override { return home_.place_; }
     const RepresentationNames& names() override { return home_.names_; }
-    std::string settle(const std::string& stored_as, const bloscfs::frame::FileId&,
-                       const std::string& full_name, ShownAs,
-                       const std::function<bool()>&) override {
+    std::string give_name(const std::string& stored_as, const bloscfs::frame::FileId&,
+                          const std::string& full_name, ShownAs,
+                          const std::function<bool()>&) override {
       StoredPlace& place = home_.place_;
       place.directory->rename(stored_as, full_name, frame::RenameMode::replace);
       if (place.name != stored_as && place.name != full_name) place.directory->unlink(place.name);
@@ -72,7 +72,7 @@ class Home : public ContentHome {
       return full_name;
     }
     void before_replacing() override {}
-    void before_settling(const std::string&, ShownAs) override {}
+    void before_giving_name(const std::string&, ShownAs) override {}
     bool refresh(const frame::FileStamp&) override { return true; }
 
    private:

@@ -284,17 +284,17 @@ void Lockstep::compare_attributes(const std::string& what, const struct stat& mo
   compare_one("group", model.st_gid, mount.st_gid);
   if (!S_ISDIR(model.st_mode)) compare_one("size", model.st_size, mount.st_size);
   // What a file that is not committed yet replaces, keeps its link until then.
-  if (S_ISREG(model.st_mode) && (is_settled_ || mount.st_nlink < model.st_nlink))
+  if (S_ISREG(model.st_mode) && (all_is_committed_ || mount.st_nlink < model.st_nlink))
     compare_one("links", model.st_nlink, mount.st_nlink);
   check_time(what, model, mount);
 }
 
 void Lockstep::compare_trees() { compare_below({}); }
 
-void Lockstep::compare_settled_trees() {
-  is_settled_ = true;
+void Lockstep::compare_committed_trees() {
+  all_is_committed_ = true;
   compare_trees();
-  is_settled_ = false;
+  all_is_committed_ = false;
 }
 
 void Lockstep::compare_below(const std::string& directory) {

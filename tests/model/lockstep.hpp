@@ -29,7 +29,7 @@ class Lockstep {
   /// All names, attributes and contents.
   void compare_trees();
   /// The same after a remount: nothing waits for a commit.
-  void compare_settled_trees();
+  void compare_committed_trees();
   /// Before an unmount: mapped and open files are closed on both sides.
   void close_all();
   void moved(const fs_std::path& mount) { mount_.move_root(mount); }
@@ -71,7 +71,7 @@ class Lockstep {
   std::map<ino_t, LastTime> times_;  ///< by the model's inodes
   std::set<ino_t> mapped_;           ///< changed through a mapping: the kernel says when
   std::deque<std::string> history_;
-  bool is_settled_ = false;
+  bool all_is_committed_ = false;
 };
 
 }  // namespace bloscfs::test

@@ -54,7 +54,7 @@ void work(Lockstep& lockstep, Remounting& mount, const Variant& variant, std::ui
     mount.unmount();
     mount.mount();
     lockstep.moved(mount.path());
-    lockstep.compare_settled_trees();
+    lockstep.compare_committed_trees();
   }
 }
 

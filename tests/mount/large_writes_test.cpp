@@ -11,7 +11,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "fs/support/cell_memory.hpp"
+#include "fs/support/pooled_buffer.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/fd.hpp"

@@ -89,7 +89,7 @@ Sight look_around(const Path& directory, bool past_cache = false) {
 }
 
 /// Looking on counts as access once, with relatime, and not with what a mount keeps of names.
-void settle_access_times(const Path& directory) {
+void update_access_times(const Path& directory) {
   look_around(directory);
   for (const char* name : {kLink, kLoop}) ::access((directory / name).c_str(), F_OK);
 }
@@ -174,7 +174,7 @@ std::vector<Effects> run(const std::vector<PosixCase>& cases, const Roots& place
   for (std::size_t i = 0; i < cases.size(); ++i) prepare(place, i, cases[i], origin);
   std::this_thread::sleep_for(kTick);
   for (std::size_t i = 0; i < cases.size(); ++i)
-    settle_access_times(case_directory(place.directory, i));
+    update_access_times(case_directory(place.directory, i));
   std::this_thread::sleep_for(kTick);
   std::vector<Effects> results;
   std::vector<Sight> sights, old_sights;

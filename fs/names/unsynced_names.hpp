@@ -18,9 +18,9 @@ namespace bloscfs::fs {
 /// For the one who changes names at a time, who makes durable in breaks
 /// (fs/support/lock_breaks.hpp) what he finds out in time. Errors are std::system_error with the
 /// errno.
-class FreedNames {
+class UnsyncedNames {
  public:
-  explicit FreedNames(const SourceRoot& root) : root_(root) {}
+  explicit UnsyncedNames(const SourceRoot& root) : root_(root) {}
 
   /// Before a name goes.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
@@ -41,7 +41,7 @@ class FreedNames {
 
   static Shown key(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
 
-  struct Freed {
+  struct GivenUp {
     std::set<std::string> full_names;  ///< an empty one where it was exchanged
     std::uint64_t noted = 0;           ///< number of the last of them
   };
@@ -55,7 +55,7 @@ class FreedNames {
   const SourceRoot& root_;
   mutable Mutex mutex_;
   std::uint64_t noted_ GUARDED_BY(mutex_) = 0;
-  std::map<Shown, Freed> names_ GUARDED_BY(mutex_);
+  std::map<Shown, GivenUp> names_ GUARDED_BY(mutex_);
   std::map<std::pair<dev_t, ino_t>, std::uint64_t> files_ GUARDED_BY(mutex_);  ///< when noted
 };
 

@@ -1,29 +1,30 @@
-#include "fs/support/cell_memory.hpp"
+#include "fs/support/pooled_buffer.hpp"
 
 #include <cstring>
 
-#include "fs/support/spare_memory.hpp"
+#include "fs/support/page_pool.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 /// What is taken for `capacity`.
 std::size_t taken_for(std::size_t capacity) {
-  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize : spare_size(capacity);
+  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize : pooled_size(capacity);
 }
 
 }  // namespace
 
-CellBytes::CellBytes(codec::Bytes bytes) : size_(bytes.size()), capacity_(taken_for(bytes.size())) {
+PooledBuffer::PooledBuffer(codec::Bytes bytes)
+    : size_(bytes.size()), capacity_(taken_for(bytes.size())) {
   data_ = take_memory(capacity_);
   if (!bytes.empty()) std::memcpy(data_, bytes.data(), bytes.size());
 }
 
-CellBytes::~CellBytes() {
+PooledBuffer::~PooledBuffer() {
   if (data_ != nullptr) give_memory(data_, capacity_);
 }
 
-void CellBytes::reserve(std::size_t capacity) {
+void PooledBuffer::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;
   capacity = taken_for(capacity);
   std::uint8_t* const grown = take_memory(capacity);

@@ -1,4 +1,4 @@
-#include "fs/support/spare_memory.hpp"
+#include "fs/support/page_pool.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -73,7 +73,7 @@ struct Pieces {
 };
 
 /// Thread-safe.
-class SpareMemory {
+class PagePool {
  public:
   std::uint8_t* take(std::size_t size) EXCLUDES(mutex_) {
     const Found found = find(size);
@@ -163,27 +163,26 @@ class SpareMemory {
   std::atomic<bool> wants_slab_{false};
 };
 
-SpareMemory& spare_memory() {
+PagePool& page_pool() {
   // Never destroyed: contents that end with the process give their memory back late.
-  static SpareMemory& memory = *new SpareMemory;
-  return memory;
+  static PagePool& pool = *new PagePool;
+  return pool;
 }
 
 }  // namespace
 
-std::size_t spare_size(std::size_t size) {
+std::size_t pooled_size(std::size_t size) {
   return size < kLeastKept ? size : (size + kPage - 1) / kPage * kPage;
 }
 
 std::uint8_t* take_memory(std::size_t size) {
-  return is_kept(size) ? spare_memory().take(size)
-                       : static_cast<std::uint8_t*>(::operator new(size));
+  return is_kept(size) ? page_pool().take(size) : static_cast<std::uint8_t*>(::operator new(size));
 }
 
 void give_memory(std::uint8_t* piece, std::size_t size) noexcept {
   if (!is_kept(size)) return ::operator delete(piece);
   try {
-    spare_memory().give(piece, size);
+    page_pool().give(piece, size);
   } catch (const std::bad_alloc&) {
     // Without room in the lists nobody has it again.
   }
@@ -191,12 +190,12 @@ void give_memory(std::uint8_t* piece, std::size_t size) noexcept {
 
 void prepare_memory() noexcept {
   try {
-    spare_memory().prepare();
+    page_pool().prepare();
   } catch (const std::bad_alloc&) {
     // Who needs memory will hear of it.
   }
 }
 
-void trim_spare_memory() { spare_memory().trim(); }
+void trim_page_pool() { page_pool().trim(); }
 
 }  // namespace bloscfs::fs

@@ -1,4 +1,4 @@
-#include "fs/names/freed_names.hpp"
+#include "fs/names/unsynced_names.hpp"
 
 #include <memory>
 #include <system_error>
@@ -13,41 +13,41 @@ constexpr std::size_t kMaxNames = 4096;
 
 }  // namespace
 
-FreedNames::Shown FreedNames::key(const SourceDirectory& directory, const std::string& full_name,
-                                  ShownAs shown) {
+UnsyncedNames::Shown UnsyncedNames::key(const SourceDirectory& directory,
+                                        const std::string& full_name, ShownAs shown) {
   const struct stat st = directory.stat();
   return {st.st_dev, st.st_ino, preferred_name(full_name, shown)};
 }
 
-void FreedNames::note(const Shown& shown, const std::string& full_name) {
+void UnsyncedNames::note(const Shown& shown, const std::string& full_name) {
   const MutexLock lock(mutex_);
-  Freed& freed = names_[shown];
-  freed.full_names.insert(full_name);
-  freed.noted = ++noted_;
+  GivenUp& given_up = names_[shown];
+  given_up.full_names.insert(full_name);
+  given_up.noted = ++noted_;
 }
 
-void FreedNames::note(const SourceDirectory& directory, const std::string& full_name,
-                      ShownAs shown) {
+void UnsyncedNames::note(const SourceDirectory& directory, const std::string& full_name,
+                         ShownAs shown) {
   if (is_full()) forget_all();
   note(key(directory, full_name, shown), full_name);
 }
 
-void FreedNames::note_exchanged(const SourceDirectory& directory, const std::string& full_name,
-                                ShownAs shown) {
+void UnsyncedNames::note_exchanged(const SourceDirectory& directory, const std::string& full_name,
+                                   ShownAs shown) {
   note(key(directory, full_name, shown), {});
 }
 
-void FreedNames::note_link(const struct stat& file) {
+void UnsyncedNames::note_link(const struct stat& file) {
   const MutexLock lock(mutex_);
   files_[{file.st_dev, file.st_ino}] = ++noted_;
 }
 
-bool FreedNames::is_full() const {
+bool UnsyncedNames::is_full() const {
   const MutexLock lock(mutex_);
   return names_.size() + files_.size() >= kMaxNames;
 }
 
-void FreedNames::sync_all() {
+void UnsyncedNames::sync_all() {
   std::uint64_t noted = 0;
   {
     const MutexLock lock(mutex_);
@@ -58,13 +58,13 @@ void FreedNames::sync_all() {
 }
 
 /// What was noted later may not be durable.
-void FreedNames::forget_until(std::uint64_t noted) {
+void UnsyncedNames::forget_until(std::uint64_t noted) {
   const MutexLock lock(mutex_);
-  std::erase_if(names_, [&](const auto& freed) { return freed.second.noted <= noted; });
+  std::erase_if(names_, [&](const auto& given_up) { return given_up.second.noted <= noted; });
   std::erase_if(files_, [&](const auto& file) { return file.second <= noted; });
 }
 
-void FreedNames::before_replacing(const struct stat& file) {
+void UnsyncedNames::before_replacing(const struct stat& file) {
   const auto is_freed = [&] {
     const MutexLock lock(mutex_);
     return files_.count({file.st_dev, file.st_ino}) != 0;
@@ -72,7 +72,7 @@ void FreedNames::before_replacing(const struct stat& file) {
   if (is_freed()) Attempts::without_lock([this] { sync_all(); });
 }
 
-void FreedNames::forget_all() {
+void UnsyncedNames::forget_all() {
   try {
     sync_all();
   } catch (const std::system_error& error) {
@@ -81,24 +81,24 @@ void FreedNames::forget_all() {
   }
 }
 
-void FreedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,
-                               ShownAs shown) {
+void UnsyncedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,
+                                  ShownAs shown) {
   const Shown taken = key(directory, full_name, shown);
   std::uint64_t noted = 0;
   {
     const MutexLock lock(mutex_);
-    const auto freed = names_.find(taken);
-    if (freed != names_.end() && freed->second.full_names != std::set<std::string>{full_name})
-      noted = freed->second.noted;
+    const auto given_up = names_.find(taken);
+    if (given_up != names_.end() && given_up->second.full_names != std::set<std::string>{full_name})
+      noted = given_up->second.noted;
   }
   if (noted == 0) return;
   Attempts::without_lock(
       [this, taken, noted, again = std::make_shared<const SourceDirectory>(directory.again())] {
         again->sync();
         const MutexLock lock(mutex_);
-        if (const auto freed = names_.find(taken);
-            freed != names_.end() && freed->second.noted == noted)
-          names_.erase(freed);
+        if (const auto given_up = names_.find(taken);
+            given_up != names_.end() && given_up->second.noted == noted)
+          names_.erase(given_up);
       });
 }
 

@@ -1,4 +1,4 @@
-#include "frame/editing/replacement.hpp"
+#include "frame/editing/replace_expected.hpp"
 
 #include <optional>
 #include <system_error>

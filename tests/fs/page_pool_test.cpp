@@ -1,4 +1,4 @@
-#include "fs/support/spare_memory.hpp"
+#include "fs/support/page_pool.hpp"
 
 #include <vector>
 
@@ -9,51 +9,51 @@
 
 using namespace bloscfs::fs;
 
-BOOST_AUTO_TEST_SUITE(spare_memory)
+BOOST_AUTO_TEST_SUITE(page_pool)
 
 BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const std::uint8_t* first = nullptr;
   {
-    SpareBytes bytes(100'000);
+    PooledBytes bytes(100'000);
     first = bytes.span().data();
   }
-  BOOST_TEST(SpareBytes(100'001).view().data() == first);  // within the same page
-  BOOST_TEST(spare_size(100'000) == spare_size(100'001));
+  BOOST_TEST(PooledBytes(100'001).view().data() == first);  // within the same page
+  BOOST_TEST(pooled_size(100'000) == pooled_size(100'001));
 }
 
 BOOST_AUTO_TEST_CASE(pieces_of_a_size_in_use_stay_beside_many_of_another,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
-  trim_spare_memory();
-  std::vector<SpareBytes> many;  // more than is kept
+  trim_page_pool();
+  std::vector<PooledBytes> many;  // more than is kept
   for (int i = 0; i < 32; i++) many.emplace_back(1 << 20);
   {
-    SpareBytes bytes(64 << 10);
+    PooledBytes bytes(64 << 10);
     bytes.span().back() = 7;
   }
   many.clear();
   // Memory that was given back to the system would be zero.
-  BOOST_TEST(SpareBytes(64 << 10).view().back() == 7);
+  BOOST_TEST(PooledBytes(64 << 10).view().back() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(owner_gives_its_piece_to_another) {
-  SpareBytes one(50'000), other(60'000);
+  PooledBytes one(50'000), other(60'000);
   const std::uint8_t* const data = one.view().data();
   other = std::move(one);
   BOOST_TEST(other.view().data() == data);
   BOOST_TEST(other.size() == 50'000u);
-  const SpareBytes third(std::move(other));
+  const PooledBytes third(std::move(other));
   BOOST_TEST(third.view().data() == data);
 }
 
 BOOST_AUTO_TEST_CASE(any_size_can_be_had) {
   for (const std::size_t size : {0u, 1u, 4095u, 32u << 10, 600u << 10, 40u << 20}) {
-    SpareBytes bytes(size);
+    PooledBytes bytes(size);
     BOOST_TEST(bytes.size() == size);
     std::fill(bytes.span().begin(), bytes.span().end(), std::uint8_t{1});
   }
-  trim_spare_memory();
-  SpareBytes again(32 << 10);
+  trim_page_pool();
+  PooledBytes again(32 << 10);
   if (!bloscfs::test::kAddressSanitizer)
     BOOST_TEST(again.view().front() == 0);  // its memory had gone back to the system
 }

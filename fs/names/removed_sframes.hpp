@@ -19,7 +19,7 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
                             const frame::ObjectIdentity& identity) noexcept;
 
 /// Thread-safe.
-class DoomedFrames {
+class RemovedSframes {
  public:
   /// Removes the frame directory of that identity that is called `name` (a temporary's name) when
   /// the result, and its copies, are gone.
@@ -27,7 +27,7 @@ class DoomedFrames {
                             const frame::ObjectIdentity& identity);
   /// Waits for one that is just being removed, in a break (fs/support/lock_breaks.hpp).
   void wait_until_removed(const std::string& name);
-  /// Takes a doomed frame out of the directory that it is in, which is to be removed. False if
+  /// Takes a removed one out of the directory that it is in, which is to be removed. False if
   /// there is none of that name, or not any more.
   bool relocate(const std::string& name, const SourceDirectory& from, const SourceDirectory& to);
 

@@ -11,35 +11,35 @@
 namespace bloscfs::fs {
 
 /// The size of the piece that is taken for `size` bytes.
-std::size_t spare_size(std::size_t size);
+std::size_t pooled_size(std::size_t size);
 
-/// A piece of so many bytes, as spare_size() gives them, whose contents are not set. Thread-safe.
-std::uint8_t* take_memory(std::size_t spare_size);
+/// A piece of so many bytes, as pooled_size() gives them, whose contents are not set. Thread-safe.
+std::uint8_t* take_memory(std::size_t pooled_size);
 /// Gives a piece back. Up to 20 MiB are kept, in pieces of at most 1 MiB, for the next who wants
 /// one of its size.
-void give_memory(std::uint8_t* piece, std::size_t spare_size) noexcept;
+void give_memory(std::uint8_t* piece, std::size_t pooled_size) noexcept;
 
 /// Does in advance what take_memory() may need next, and what can take long: to be called when
 /// nobody waits.
 void prepare_memory() noexcept;
 
 /// Gives the pieces that are kept back to the system.
-void trim_spare_memory();
+void trim_page_pool();
 
 /// Owns so many bytes, which are not set.
-class SpareBytes {
+class PooledBytes {
  public:
-  SpareBytes() = default;
-  explicit SpareBytes(std::size_t size) : data_(take_memory(spare_size(size))), size_(size) {}
-  SpareBytes(SpareBytes&& other) noexcept
+  PooledBytes() = default;
+  explicit PooledBytes(std::size_t size) : data_(take_memory(pooled_size(size))), size_(size) {}
+  PooledBytes(PooledBytes&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  SpareBytes& operator=(SpareBytes&& other) noexcept {
+  PooledBytes& operator=(PooledBytes&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     return *this;
   }
-  ~SpareBytes() {
-    if (data_ != nullptr) give_memory(data_, spare_size(size_));
+  ~PooledBytes() {
+    if (data_ != nullptr) give_memory(data_, pooled_size(size_));
   }
 
   std::size_t size() const { return size_; }

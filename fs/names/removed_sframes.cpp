@@ -1,4 +1,4 @@
-#include "fs/names/doomed_frames.hpp"
+#include "fs/names/removed_sframes.hpp"
 
 #include <exception>
 #include <memory>
@@ -54,7 +54,7 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
   }
 }
 
-struct DoomedFrames::Frame {
+struct RemovedSframes::Frame {
   Frame(std::shared_ptr<Registry> in, SourceDirectory where, std::string named,
         const frame::ObjectIdentity& what)
       : registry(std::move(in)), parent(std::move(where)), name(std::move(named)), identity(what) {}
@@ -73,20 +73,20 @@ struct DoomedFrames::Frame {
   const frame::ObjectIdentity identity;
 };
 
-std::shared_ptr<void> DoomedFrames::add(SourceDirectory parent, const std::string& name,
-                                        const frame::ObjectIdentity& identity) {
+std::shared_ptr<void> RemovedSframes::add(SourceDirectory parent, const std::string& name,
+                                          const frame::ObjectIdentity& identity) {
   auto frame = std::make_shared<Frame>(registry_, std::move(parent), name, identity);
   const MutexLock lock(registry_->mutex);
   registry_->frames[name] = frame;
   return frame;
 }
 
-bool DoomedFrames::is_ending(const Registry& registry, const std::string& name) {
+bool RemovedSframes::is_ending(const Registry& registry, const std::string& name) {
   const auto found = registry.frames.find(name);
   return found != registry.frames.end() && found->second.expired();
 }
 
-void DoomedFrames::wait_until_removed(const std::string& name) {
+void RemovedSframes::wait_until_removed(const std::string& name) {
   {
     Registry& registry = *registry_;
     const MutexLock lock(registry.mutex);
@@ -99,8 +99,8 @@ void DoomedFrames::wait_until_removed(const std::string& name) {
   });
 }
 
-bool DoomedFrames::relocate(const std::string& name, const SourceDirectory& from,
-                            const SourceDirectory& to) {
+bool RemovedSframes::relocate(const std::string& name, const SourceDirectory& from,
+                              const SourceDirectory& to) {
   std::shared_ptr<Frame> frame;  // destroyed behind the lock
   const MutexLock lock(registry_->mutex);
   for (;;) {

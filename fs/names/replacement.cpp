@@ -1,4 +1,4 @@
-#include "fs/names/succession.hpp"
+#include "fs/names/replacement.hpp"
 
 #include <exception>
 
@@ -15,8 +15,9 @@ const std::string& visible_name(const NamedObject& object) {
   return object.is_pending ? object.full_name : object.stored_name;
 }
 
-void meet_successor(TreeChanges& names, NamedObject& object, const SourceDirectory& directory,
-                    const std::string& shown_name, const std::string& full_name) {
+void take_name_of_replacement(TreeChanges& names, NamedObject& object,
+                              const SourceDirectory& directory, const std::string& shown_name,
+                              const std::string& full_name) {
   if (!is_stored(object) || visible_name(object) == full_name || directory.stat(full_name)) return;
   const auto stored = names.stored(object.directory, visible_name(object));
   if (!stored ||
@@ -35,14 +36,15 @@ void meet_successor(TreeChanges& names, NamedObject& object, const SourceDirecto
   directory.sync();
 }
 
-bool can_succeed_there(TreeChanges& names, const NamedObject& object, const std::string& shown_name,
-                       ShownAs successor, const TreeChanges::Ahead& ahead) {
+bool can_be_replaced_there(TreeChanges& names, const NamedObject& object,
+                           const std::string& shown_name, ShownAs replacement,
+                           const TreeChanges::AfterChange& after_change) {
   return is_stored(object) &&
-         names.fits(object.directory, shown_name, visible_name(object), successor, ahead);
+         names.fits(object.directory, shown_name, visible_name(object), replacement, after_change);
 }
 
-bool move_on(const SourceDirectory& directory, const std::string& meeting,
-             const std::string& full_name) noexcept {
+bool move_to_own_name(const SourceDirectory& directory, const std::string& meeting,
+                      const std::string& full_name) noexcept {
   try {
     directory.sync();
     directory.rename_to_free(meeting, directory, full_name);

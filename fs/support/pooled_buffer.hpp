@@ -1,5 +1,6 @@
 #pragma once
-// Memory of dirty bytes, which is taken and given back by the thousand while somebody writes.
+// Buffers of what is written, whose memory is taken and given back by the thousand while somebody
+// writes.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,21 +15,21 @@ inline constexpr std::size_t kCellSize = 128 << 10;
 
 /// Bytes that grow at their end. New ones are not set. All that holds more than half a cell takes
 /// the same memory, so that it serves the next one.
-class CellBytes {
+class PooledBuffer {
  public:
-  CellBytes() = default;
-  explicit CellBytes(codec::Bytes bytes);
-  CellBytes(CellBytes&& other) noexcept
+  PooledBuffer() = default;
+  explicit PooledBuffer(codec::Bytes bytes);
+  PooledBuffer(PooledBuffer&& other) noexcept
       : data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
-  CellBytes& operator=(CellBytes&& other) noexcept {
+  PooledBuffer& operator=(PooledBuffer&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
     return *this;
   }
-  ~CellBytes();
+  ~PooledBuffer();
 
   std::uint8_t* data() { return data_; }
   const std::uint8_t* data() const { return data_; }
