@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "codec/bytes.hpp"
+
 namespace bloscfs::frame {
 namespace {
 

@@ -388,6 +388,8 @@ BOOST_AUTO_TEST_CASE(sets_times_without_disturbing_snapshots) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_frame(disk, "f", pattern(8192, 1));
   writer->set_times({1000, 0}, {2000, 0});
+  BOOST_TEST(writer->attributes().accessed.tv_sec == 1000);
+  BOOST_TEST(writer->attributes().modified.tv_sec == 2000);
   BOOST_TEST(writer->snapshot()->unchanged());
   BOOST_TEST(errno_of([&] { writer->begin(); }) == 0);
 }

@@ -16,6 +16,13 @@ std::string whole_corpus() {
   return named != nullptr ? named : kSourceRoot + "/../shared/corpus";
 }
 
+boost::test_tools::assertion_result has_whole_corpus(boost::unit_test::test_unit_id) {
+  const bool is_there = std::filesystem::exists(whole_corpus() + "/manifest.json");
+  boost::test_tools::assertion_result result(is_there);
+  result.message() << "no corpus in " << whole_corpus() << " (set BLOSCFS_CORPUS)";
+  return result;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(corpus)
@@ -24,13 +31,9 @@ BOOST_AUTO_TEST_CASE(agrees_with_the_reference_files) {
   BOOST_CHECK_GT(bloscfs::frame::test::check_corpus(kSourceRoot + "/tests/data/frame"), 20);
 }
 
-BOOST_AUTO_TEST_CASE(agrees_with_the_whole_corpus) {
-  const std::string directory = whole_corpus();
-  if (!std::filesystem::exists(directory + "/manifest.json")) {
-    BOOST_TEST_MESSAGE("skipped: no corpus in " << directory << " (set BLOSCFS_CORPUS)");
-    return;
-  }
-  BOOST_CHECK_GT(bloscfs::frame::test::check_corpus(directory), 500);
+BOOST_AUTO_TEST_CASE(agrees_with_the_whole_corpus,
+                     *boost::unit_test::precondition(has_whole_corpus)) {
+  BOOST_CHECK_GT(bloscfs::frame::test::check_corpus(whole_corpus()), 500);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -51,7 +51,7 @@ BOOST_AUTO_TEST_CASE(waits_for_other_readers) {
   BOOST_TEST(overwrite_often(*writer, *disk, 100) <= length);
 }
 
-BOOST_AUTO_TEST_CASE(waits_no_longer_than_the_grace_period) {
+BOOST_AUTO_TEST_CASE(waits_for_no_other_readers_without_a_grace_period) {
   const auto disk = MemoryDisk::make();
   const auto writer = make_frame(disk, "f", pattern(32768, 1), small_chunks(), kNoGrace);
   disk->sole_user = false;

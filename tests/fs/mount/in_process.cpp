@@ -1,0 +1,307 @@
+#include "tests/fs/mount/in_process.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <unistd.h>
+
+#include "codec/error.hpp"
+#include "frame/open/open.hpp"
+#include "fs/support/log.hpp"
+#include "tests/support/source_lock.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+constexpr std::int64_t kRequest = 128 << 10;
+
+std::vector<std::string> option_lists(const std::string& options) {
+  return options.empty() ? std::vector<std::string>() : std::vector<std::string>{options};
+}
+
+void require(std::int64_t result, const char* what) {
+  if (result < 0) throw_errno(what);
+}
+
+}  // namespace
+
+int error_of(const std::function<void()>& work) {
+  try {
+    work();
+    return 0;
+  } catch (const codec::Error&) {
+    return EIO;
+  } catch (const std::system_error& error) {
+    return error.code().default_error_condition().category() == std::generic_category()
+               ? error.code().default_error_condition().value()
+               : EIO;
+  }
+}
+
+InProcess::InProcess(const fs_std::path& source, const std::string& options)
+    : caller{::geteuid(), ::getegid(), 0022, ::gettid()} {
+  fs::log::use(fs::log::open_file(home_ / "log"));
+  const fs::MountOptions parsed = fs::parse_options(option_lists(options));
+  fs::MountSource opened = fs::open_source(source, parsed.raw);
+  if (!parsed.read_only) {
+    lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
+    lock_->make_durable();
+  }
+  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr);
+  filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
+    forgotten_++;
+    done();
+  });
+}
+
+InProcess::~InProcess() {
+  if (filesystem_ && lock_) lock_->leave_unfinished();
+}
+
+void InProcess::end() {
+  std::exception_ptr failure;
+  try {
+    if (lock_) filesystem_->commit_all();
+  } catch (const std::exception&) {
+    failure = std::current_exception();
+    lock_->leave_unfinished();
+  }
+  filesystem_.reset();
+  lock_.reset();
+  if (failure) std::rethrow_exception(failure);
+}
+
+std::string InProcess::log() const {
+  const ByteVector text = read_file(home_ / "log");
+  return {text.begin(), text.end()};
+}
+
+Reference InProcess::keep(const fs::Tree::Found& found) {
+  return {new fs::NodeId(found.id), [this](const fs::NodeId* id) {
+            if (filesystem_) filesystem_->tree().forget(*id, 1);
+            delete id;
+          }};
+}
+
+InProcess::Place InProcess::place(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return {find({}), std::string(path)};
+  return {find(path.substr(0, slash)), std::string(path.substr(slash + 1))};
+}
+
+Reference InProcess::find(std::string_view path) {
+  if (path.empty()) return keep(filesystem_->tree().reference(fs::kRootId));
+  const Place at = place(path);
+  const auto found = filesystem_->tree().lookup(*at.directory, at.name);
+  if (!found) throw std::system_error(ENOENT, std::generic_category(), std::string(path));
+  return keep(*found);
+}
+
+bool InProcess::has(std::string_view path) {
+  const Place at = place(path);
+  const auto found = filesystem_->tree().lookup(*at.directory, at.name);
+  if (found) keep(*found);
+  return found.has_value();
+}
+
+struct stat InProcess::stat(std::string_view path) {
+  return filesystem_->tree().attributes(*find(path));
+}
+
+Names InProcess::names(std::string_view path) {
+  const Reference directory = find(path);
+  const auto number = filesystem_->open_directory(*directory, filesystem_->listings_begun());
+  Names names;
+  for (const auto& entry :
+       filesystem_->directory_entries(number, true, filesystem_->listings_begun())->entries)
+    names.push_back(entry.shown_name);
+  filesystem_->release_directory(number);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+InProcess::File InProcess::open(std::string_view path, int flags) {
+  Reference node = find(path);
+  const auto opened = filesystem_->open(*node, flags);
+  return {*this, std::move(node), opened.handle};
+}
+
+InProcess::File InProcess::create(std::string_view path, int flags) {
+  const Place at = place(path);
+  auto descriptors = filesystem_->take_descriptors();
+  Reference node =
+      keep(filesystem_->names().create_file(*at.directory, at.name, S_IFREG | 0644, caller));
+  const auto opened = filesystem_->open(*node, flags, std::move(descriptors));
+  return {*this, std::move(node), opened.handle};
+}
+
+ByteVector InProcess::read(std::string_view path) { return open(path, O_RDONLY).contents(); }
+
+void InProcess::write(std::string_view path, const ByteVector& bytes) {
+  const File file = has(path) ? open(path, O_WRONLY | O_TRUNC) : create(path, O_WRONLY);
+  file.write(0, bytes);
+  file.flush();
+}
+
+void InProcess::resize(std::string_view path, std::int64_t size) {
+  filesystem_->resize(*find(path), size);
+}
+
+void InProcess::make_directory(std::string_view path) {
+  const Place at = place(path);
+  keep(filesystem_->names().make_directory(*at.directory, at.name, 0755, caller));
+}
+
+void InProcess::make_link(std::string_view from, std::string_view path) {
+  const Place at = place(path);
+  keep(filesystem_->names().make_link(*find(from), *at.directory, at.name, caller));
+}
+
+void InProcess::make_symlink(const std::string& target, std::string_view path) {
+  const Place at = place(path);
+  keep(filesystem_->names().make_symlink(*at.directory, at.name, target, caller));
+}
+
+std::string InProcess::read_link(std::string_view path) {
+  return filesystem_->tree().read_link(*find(path));
+}
+
+void InProcess::remove(std::string_view path) {
+  const Reference removed = find(path);
+  const Place at = place(path);
+  filesystem_->names().remove_file(*at.directory, at.name, caller);
+}
+
+void InProcess::remove_directory(std::string_view path) {
+  const Reference removed = find(path);
+  const Place at = place(path);
+  filesystem_->names().remove_directory(*at.directory, at.name, caller);
+}
+
+void InProcess::rename(std::string_view from, std::string_view to, unsigned flags) {
+  const Reference moved = find(from);
+  const Place source = place(from), target = place(to);
+  filesystem_->names().rename(*source.directory, source.name, *target.directory, target.name, flags,
+                              caller);
+}
+
+Names InProcess::attributes(std::string_view path) {
+  Names names = filesystem_->list_attributes(*find(path));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string InProcess::attribute(std::string_view path, const std::string& name) {
+  return filesystem_->read_attribute(*find(path), name);
+}
+
+void InProcess::set_attribute(std::string_view path, const std::string& name,
+                              const std::string& value, int flags) {
+  filesystem_->set_attribute(*find(path), name, value, flags, caller);
+}
+
+void InProcess::remove_attribute(std::string_view path, const std::string& name) {
+  filesystem_->remove_attribute(*find(path), name, caller);
+}
+
+void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {
+  filesystem_->set_attributes(*find(path), wanted, caller);
+}
+
+InProcess::File::File(File&& other) noexcept
+    : mount_(other.mount_),
+      node_(std::move(other.node_)),
+      number_(std::exchange(other.number_, 0)) {}
+
+InProcess::File::~File() {
+  if (number_ != 0 && mount_->filesystem_) mount_->filesystem_->release(number_);
+}
+
+ByteVector InProcess::File::read(std::int64_t offset, std::int64_t size) const {
+  auto& open = handle();
+  ByteVector bytes(static_cast<std::size_t>(size));
+  if (open.file->plain) {
+    const ssize_t got = ::pread(open.file->plain.get(), bytes.data(), bytes.size(), offset);
+    require(got, "pread");
+    bytes.resize(static_cast<std::size_t>(got));
+    return bytes;
+  }
+  fs::ReplyData data;
+  (*mount_)->expect_more(open, offset, size, mount_->caller.user);
+  (*mount_)->read(open, offset, size, data);
+  bytes.resize(data.size());
+  data.copy_to(bytes);
+  return bytes;
+}
+
+ByteVector InProcess::File::contents() const {
+  ByteVector all;
+  for (;;) {
+    const ByteVector part = read(static_cast<std::int64_t>(all.size()), kRequest);
+    all.insert(all.end(), part.begin(), part.end());
+    if (static_cast<std::int64_t>(part.size()) < kRequest) return all;
+  }
+}
+
+void InProcess::File::write(std::optional<std::int64_t> offset, const ByteVector& bytes) const {
+  auto& open = handle();
+  for (std::size_t done = 0; done < bytes.size();) {
+    const codec::Bytes part = codec::Bytes(bytes).subspan(
+        done, std::min(bytes.size() - done, static_cast<std::size_t>(kRequest)));
+    const auto at = offset ? std::optional(*offset + static_cast<std::int64_t>(done)) : offset;
+    if (open.plain)
+      require(::pwrite(open.plain->fd(), part.data(), part.size(), at.value_or(0)), "pwrite");
+    else
+      (*mount_)->write(open, fs::Filesystem::WriteOf::bytes, at, part);
+    done += part.size();
+  }
+}
+
+void InProcess::File::truncate(std::int64_t size) const { (*mount_)->truncate(handle(), size); }
+
+void InProcess::File::allocate(int mode, std::int64_t offset, std::int64_t size) const {
+  (*mount_)->allocate(handle(), mode, offset, size);
+}
+
+void InProcess::File::sync() const { (*mount_)->sync(handle()); }
+
+void InProcess::File::flush() const { (*mount_)->flush(handle()); }
+
+struct stat InProcess::File::stat() const {
+  return (*mount_)->handle_attributes(number_);
+}
+
+Names stored_names(const fs_std::path& directory) {
+  Names names;
+  for (const auto& entry : fs_std::directory_iterator(directory)) {
+    const fs_std::path name = entry.path().filename();
+    if (!is_lock_file(name)) names.push_back(name.extension() == ".tmp" ? ".tmp" : name.string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ByteVector shown_contents(const fs_std::path& stored) {
+  const std::shared_ptr<const frame::Snapshot> snapshot = frame::open_path(stored, {});
+  if (!snapshot) throw std::runtime_error(stored.string() + ": no container");
+  fs::Stats stats;
+  fs::BlockCache cache(std::size_t{32} << 20, stats);
+  const fs::FileView view(fs::view_shape(snapshot->info(), false),
+                          fs::FrameReader(snapshot, 1, 2, cache, stats));
+  fs::ReplyData data;
+  view.read(0, view.size(), data);
+  ByteVector bytes(data.size());
+  data.copy_to(bytes);
+  return bytes;
+}
+
+ByteVector with_bytes(ByteVector contents, std::size_t offset, const ByteVector& bytes) {
+  contents.resize(std::max(contents.size(), offset + bytes.size()));
+  std::copy(bytes.begin(), bytes.end(), contents.begin() + static_cast<std::ptrdiff_t>(offset));
+  return contents;
+}
+
+}  // namespace bloscfs::test

@@ -1,0 +1,115 @@
+// What one user's requests may cost the others.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+#include <sys/resource.h>
+
+#include "fs/support/request_user.hpp"
+#include "fs/support/turns.hpp"
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+/// For daemons that are started while it lives.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(rlim_t limit) {
+    ::getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit now{limit, before_.rlim_max};
+    ::setrlimit(RLIMIT_NOFILE, &now);
+  }
+  ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// True if there is no turn to be had for that.
+bool waits_for_turn(const std::function<void()>& work) {
+  try {
+    work();
+    return false;
+  } catch (const fs::NoTurn&) {
+    return true;
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(limits_in_process)
+
+BOOST_AUTO_TEST_CASE(user_with_too_many_open_files_leaves_others_some) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("one"));
+  const DescriptorLimit limit(400);
+  InProcess mount(source.path());
+  const Reference node = mount.find("a");
+  std::vector<std::uint64_t> handles;
+  int error = 0;
+  {
+    const fs::RequestUser user(1001);
+    while (error == 0 && handles.size() < 1000)
+      error = error_of([&] { handles.push_back(mount->open(*node, O_RDONLY).handle); });
+  }
+  BOOST_TEST(error == EMFILE);
+  BOOST_TEST(mount.log().find("user 1001 has too many files open") != std::string::npos);
+  {
+    const fs::RequestUser user(1002);
+    BOOST_TEST(error_of([&] { handles.push_back(mount->open(*node, O_RDONLY).handle); }) == 0);
+  }
+  for (const std::uint64_t handle : handles) mount->release(handle);
+  const fs::RequestUser user(1001);
+  BOOST_TEST(error_of([&] { mount.read("a"); }) == 0);
+}
+
+// Their files are committed instead, so that descriptors are given back.
+BOOST_AUTO_TEST_CASE(closed_files_give_way_to_new_ones) {
+  const TempDir source;
+  const DescriptorLimit limit(400);
+  InProcess mount(source.path());
+  const fs::RequestUser user(1001);
+  for (int i = 0; i < 300; i++) mount.write("f" + std::to_string(i), bytes_of("text"));
+  BOOST_TEST(mount->stats().commits > 0u);
+  mount->commit_written();
+  BOOST_TEST(stored_names(source.path()).size() == 300u);
+}
+
+BOOST_AUTO_TEST_CASE(large_directories_are_listed_in_turns) {
+  const TempDir source;
+  fs_std::create_directory(source / "small");
+  for (int i = 0; i < 12000; i++) fs_std::create_symlink("x", source / ("l" + std::to_string(i)));
+  InProcess mount(source.path());
+  fs::Turns turns(1);
+  const fs::RequestUser on_whose_account(1001);
+  for (const bool has_one : {true, false}) {
+    if (!has_one) BOOST_TEST((turns.begin(1001) && turns.begin(1002)));
+    const fs::TurnAtNeed turn(turns, 1001);
+    BOOST_TEST(waits_for_turn([&] { mount.names(); }) == !has_one);
+    BOOST_TEST(!waits_for_turn([&] { mount.names("small"); }));
+    BOOST_TEST(turn.has_begun() == has_one);
+    if (has_one) turns.end(1001);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(listing_is_that_of_its_beginning) {
+  const TempDir source;
+  fs_std::create_directory(source / "a");
+  InProcess mount(source.path());
+  const auto number = mount->open_directory(fs::kRootId, mount->listings_begun());
+  fs_std::create_directory(source / "b");
+  BOOST_TEST(mount->directory_entries(number, true, mount->listings_begun())->entries.size() == 1u);
+  BOOST_TEST(mount->directory_entries(number, false, mount->listings_begun())->entries.size() ==
+             1u);
+  BOOST_TEST(mount->directory_entries(number, true, mount->listings_begun())->entries.size() == 2u);
+  mount->release_directory(number);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

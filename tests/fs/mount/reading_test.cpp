@@ -1,0 +1,134 @@
+// Reading: from open files, ahead of their readers, and from disks that fail.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+
+#include "fs/mount/idle_watch.hpp"
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/fs/mount/watched_calls.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+
+BOOST_AUTO_TEST_SUITE(reading_in_process)
+
+BOOST_AUTO_TEST_CASE(any_range_is_read) {
+  const TempDir source;
+  const ByteVector contents = make_contents("islands", 1, 400001, 1);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  for (const std::size_t at : {0u, 16383u, 65536u, 399990u})
+    for (const std::size_t size : {1u, 11u, 20000u, 200000u}) {
+      const std::size_t end = std::min(contents.size(), at + size);
+      const auto from = contents.begin();
+      BOOST_CHECK(file.read(static_cast<std::int64_t>(at), static_cast<std::int64_t>(size)) ==
+                  ByteVector(from + static_cast<std::ptrdiff_t>(at),
+                             from + static_cast<std::ptrdiff_t>(end)));
+    }
+  BOOST_TEST(file.read(400001, 100).empty());
+  BOOST_TEST(file.read(1'000'000, 100).empty());
+}
+
+BOOST_AUTO_TEST_CASE(sequential_readers_are_read_ahead_for) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 4 << 20, 1);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  for (std::int64_t at = 0; at < 1 << 20; at += 64 << 10) file.read(at, 64 << 10);
+  BOOST_CHECK(comes_true([&] { return mount->stats().readahead_blocks > 0u; }));
+  BOOST_CHECK(file.contents() == contents);
+}
+
+BOOST_AUTO_TEST_CASE(random_readers_are_not_read_ahead_for) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(make_contents("text", 1, 4 << 20, 1)));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  for (const std::int64_t at : {3000000, 100000, 2000000, 500000, 1500000}) file.read(at, 100);
+  BOOST_TEST(mount->stats().readahead_blocks == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_decoded_is_not_decoded_again) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 300000, 1);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  file.read(0, 300000);
+  const std::uint64_t decoded = mount->stats().blocks_decoded;
+  BOOST_CHECK(file.read(0, 300000) == contents);
+  BOOST_TEST(mount->stats().blocks_decoded == decoded);
+  BOOST_TEST(mount->stats().cache_hits > 0u);
+  const std::uint64_t held = mount->stats().cache_bytes;
+  mount->rest();
+  BOOST_TEST(mount->stats().cache_bytes < held);
+  BOOST_CHECK(file.read(0, 300000) == contents);
+}
+
+BOOST_AUTO_TEST_CASE(failed_read_is_logged_and_the_next_one_works) {
+  const TempDir source;
+  const ByteVector contents = make_contents("noise", 1, 300000, 1);
+  write_file(source / "a.b2frame", flat_frame(contents));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  {
+    const FailedCalls failed(Call::read, EIO, "/a.b2frame");
+    for (int i = 0; i < 2; i++) BOOST_TEST(error_of([&] { file.read(0, 1000); }) == EIO);
+    BOOST_TEST(failed.count() > 0);
+  }
+  BOOST_TEST(mount->stats().io_errors == 2u);
+  const std::string log = mount.log();
+  BOOST_TEST(log.find("a.b2frame: ") != std::string::npos, log);
+  BOOST_TEST(std::count(log.begin(), log.end(), '\n') == 1, log);
+  BOOST_CHECK(file.contents() == contents);
+}
+
+BOOST_AUTO_TEST_CASE(handles_are_known_until_they_are_released) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("one"));
+  InProcess mount(source.path());
+  std::uint64_t number = 0;
+  {
+    const Reference node = mount.find("a");
+    number = mount->open(*node, O_RDONLY).handle;
+    BOOST_TEST(mount->idle_time().count() == 0);
+    BOOST_TEST(mount->handle_attributes(number).st_size == 3);
+    mount->release(number);
+  }
+  BOOST_TEST(error_of([&] { mount->handle(number); }) == EBADF);
+  BOOST_TEST(error_of([&] { mount->release(number); }) == EBADF);
+  BOOST_TEST(error_of([&] { mount->directory_entries(number, true, 0); }) == EBADF);
+  BOOST_TEST(mount->idle_time().count() > 0);
+}
+
+BOOST_AUTO_TEST_CASE(direct_readers_keep_others_from_relying_on_the_kernel) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("one"));
+  InProcess mount(source.path());
+  BOOST_TEST(mount->is_kept_by_kernel());
+  {
+    const InProcess::File file = mount.open("a", O_RDONLY | O_DIRECT);
+    BOOST_TEST(!mount->is_kept_by_kernel());
+    BOOST_CHECK(file.contents() == bytes_of("one"));
+  }
+  BOOST_TEST(mount->is_kept_by_kernel());
+}
+
+// It looks once a second; a limit would end this process.
+BOOST_AUTO_TEST_CASE(idle_watch_disturbs_nobody) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("one"));
+  InProcess mount(source.path());
+  const fs::IdleWatch watch(*mount.operator->(), std::chrono::seconds(0));
+  ::usleep(1'100'000);
+  BOOST_CHECK(mount.read("a") == bytes_of("one"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

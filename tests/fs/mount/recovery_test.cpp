@@ -1,0 +1,124 @@
+// What a mount cannot commit before it ends is kept, and given a name later.
+
+#include "fs/mount/recovery.hpp"
+
+#include <cerrno>
+#include <regex>
+
+#include <boost/test/unit_test.hpp>
+
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/fs/mount/watched_calls.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+ByteVector lost_contents() { return make_contents("noise", 5, 30000, 1); }
+
+/// A SOURCE of which a mount could not write to the frame `d/a`.
+struct Lost {
+  Lost() {
+    fs_std::create_directory(source / "d");
+    write_file(source / "d/a.b2frame", flat_frame(make_contents("text", 1, 20000, 1)));
+    InProcess mount(source.path());
+    mount.write("d/a", lost_contents());
+    const FailedCalls failed(Call::write, EIO, "/a.b2frame");
+    BOOST_CHECK_EXCEPTION(mount.end(), std::runtime_error, [](const std::runtime_error& error) {
+      const std::string text = error.what();
+      return text.find("d/a.b2frame: not committed") != std::string::npos &&
+             text.find("kept as .bloscfs-") != std::string::npos;
+    });
+  }
+  /// Paths that were recovered, by those that were lost.
+  std::vector<std::pair<std::string, std::string>> recover() const {
+    fs::MountSource opened = fs::open_source(source.path(), false);
+    fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
+    BOOST_REQUIRE(lock.journal() != nullptr);
+    std::vector<std::pair<std::string, std::string>> done;
+    fs::recover_kept(std::move(opened), *lock.journal(),
+                     [&](const fs::KeptFile& kept, const std::string& path) {
+                       done.emplace_back(kept.path, path);
+                     });
+    return done;
+  }
+  const TempDir source;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(recovery_in_process)
+
+BOOST_AUTO_TEST_CASE(it_gets_a_name_beside_what_has_its_own) {
+  const Lost lost;
+  {
+    InProcess mount(lost.source.path());
+    BOOST_TEST(mount.names("d") == Names{"a"}, boost::test_tools::per_element());
+    BOOST_TEST(mount.stat("d/a").st_size == 20000);
+    mount.end();
+  }
+  const auto done = lost.recover();
+  BOOST_REQUIRE(done.size() == 1u);
+  BOOST_TEST(done[0].first == "d/a");
+  const std::regex path("d/a\\.conflict-[0-9]{8}T[0-9]{6}\\.b2frame");
+  BOOST_TEST(std::regex_match(done[0].second, path), done[0].second);
+  BOOST_CHECK(shown_contents(lost.source / done[0].second) == lost_contents());
+  BOOST_TEST(lost.recover().empty());
+}
+
+BOOST_AUTO_TEST_CASE(it_gets_its_own_name_where_that_is_free) {
+  const Lost lost;
+  fs_std::remove(lost.source / "d/a.b2frame");
+  const auto done = lost.recover();
+  BOOST_REQUIRE(done.size() == 1u);
+  BOOST_TEST(done[0].second == "d/a.b2frame");
+  BOOST_CHECK(shown_contents(lost.source / "d/a.b2frame") == lost_contents());
+}
+
+BOOST_AUTO_TEST_CASE(it_goes_into_source_where_its_directory_is_gone) {
+  const Lost lost;
+  fs_std::remove_all(lost.source / "d");
+  const auto done = lost.recover();
+  BOOST_REQUIRE(done.size() == 1u);
+  BOOST_CHECK(shown_contents(lost.source / "a.b2frame") == lost_contents());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_gone_is_told_of) {
+  const Lost lost;
+  for (const auto& entry : fs_std::directory_iterator(lost.source.path()))
+    if (entry.path().extension() == ".tmp") fs_std::remove(entry.path());
+  const auto done = lost.recover();
+  BOOST_REQUIRE(done.size() == 1u);
+  BOOST_TEST(done[0].second == "");
+  BOOST_TEST(lost.recover().empty());
+}
+
+BOOST_AUTO_TEST_CASE(source_is_locked_while_it_is_mounted) {
+  const TempDir source;
+  BOOST_TEST(!fs::is_locked_by_other(source.path()));
+  {
+    InProcess mount(source.path());
+    fs::MountSource other = fs::open_source(source.path(), false);
+    int waits = 0;
+    fs::WaitNotice notice(source.path());
+    BOOST_CHECK_THROW(fs::MountLock(other.root.get(), std::nullopt, std::chrono::milliseconds(50),
+                                    [&] {
+                                      waits++;
+                                      notice();
+                                    }),
+                      std::runtime_error);
+    BOOST_TEST(waits > 0);
+    BOOST_TEST(fs::is_locked_by_other(source.path()));
+    mount.end();
+  }
+  BOOST_TEST(!fs::is_locked_by_other(source.path()));
+  fs::wait_for_ended_mounts(source.path());
+  BOOST_TEST(fs_std::is_empty(source.path()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

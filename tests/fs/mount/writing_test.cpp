@@ -1,0 +1,199 @@
+// Changes of contents, sizes, modes, owners and times.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+#include <linux/falloc.h>
+#include <unistd.h>
+
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/draw.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+
+BOOST_AUTO_TEST_SUITE(writing_in_process)
+
+BOOST_AUTO_TEST_CASE(what_is_written_is_read_before_and_after_commits) {
+  const TempDir source;
+  Random random(7);
+  ByteVector model = make_contents("text", 1, 200000, 1);
+  write_file(source / "a.b2frame", flat_frame(model));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a");
+  for (int i = 0; i < 60; i++) {
+    const auto at = static_cast<std::size_t>(between(random, 0, std::ssize(model)));
+    const auto size = static_cast<std::size_t>(between(random, 1, 30000));
+    const int what = between(random, 0, 9);
+    if (what == 0) {
+      file.truncate(static_cast<std::int64_t>(at));
+      model.resize(at);
+    } else if (what == 1) {
+      file.sync();
+    } else if (what == 2) {
+      file.allocate(FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<std::int64_t>(at),
+                    static_cast<std::int64_t>(size));
+      model = with_bytes(model, at, ByteVector(std::min(size, model.size() - at)));
+    } else {
+      const ByteVector bytes = make_contents("noise", static_cast<std::uint64_t>(i), size, 1);
+      file.write(static_cast<std::int64_t>(at), bytes);
+      model = with_bytes(model, at, bytes);
+    }
+    BOOST_REQUIRE(file.contents() == model);
+  }
+  file.sync();
+  BOOST_CHECK(shown_contents(source / "a.b2frame") == model);
+}
+
+BOOST_AUTO_TEST_CASE(writes_without_an_offset_go_to_the_end) {
+  const TempDir source;
+  InProcess mount(source.path());
+  const InProcess::File one = mount.create("a"), other = mount.open("a");
+  one.write(std::nullopt, bytes_of("one"));
+  other.write(std::nullopt, bytes_of("two"));
+  one.write(std::nullopt, bytes_of("three"));
+  BOOST_CHECK(other.contents() == bytes_of("onetwothree"));
+}
+
+BOOST_AUTO_TEST_CASE(sizes_are_set_with_and_without_a_handle) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  write_file(source / "plain", bytes_of("contents"));
+  InProcess mount(source.path());
+  for (const char* name : {"a", "plain"}) BOOST_TEST_CONTEXT(name) {
+      mount.resize(name, 4);
+      BOOST_CHECK(mount.read(name) == bytes_of("cont"));
+      mount.open(name).truncate(6);
+      BOOST_CHECK(mount.read(name) == with_bytes(ByteVector(6), 0, bytes_of("cont")));
+      BOOST_TEST(mount.stat(name).st_size == 6);
+      mount.open(name, O_RDWR | O_TRUNC);
+      BOOST_TEST(mount.read(name).empty());
+    }
+  mount->commit_written();
+  BOOST_CHECK(shown_contents(source / "a.b2frame").empty());
+}
+
+BOOST_AUTO_TEST_CASE(room_is_promised_only_where_there_is_some) {
+  const TempDir source;
+  InProcess mount(source.path());
+  const InProcess::File file = mount.create("a");
+  file.allocate(0, 0, 100000);
+  BOOST_CHECK(file.contents() == ByteVector(100000));
+  file.allocate(FALLOC_FL_KEEP_SIZE, 0, 200000);
+  BOOST_TEST(file.stat().st_size == 100000);
+  file.write(0, bytes_of("text"));
+  file.allocate(FALLOC_FL_ZERO_RANGE, 1, 150000);
+  BOOST_CHECK(file.contents() == with_bytes(ByteVector(150001), 0, bytes_of("t")));
+  BOOST_TEST(error_of([&] { file.allocate(0, 0, std::int64_t{1} << 42); }) == ENOSPC);
+  BOOST_TEST(error_of([&] { file.allocate(FALLOC_FL_COLLAPSE_RANGE, 0, 4096); }) == EOPNOTSUPP);
+  BOOST_TEST(error_of([&] { file.allocate(0, std::int64_t{1} << 62, std::int64_t{1} << 62); }) ==
+             EFBIG);
+}
+
+BOOST_AUTO_TEST_CASE(plain_files_are_written_in_place) {
+  const TempDir source;
+  write_file(source / "plain", bytes_of("contents"));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("plain");
+  file.write(3, bytes_of("TENT"));
+  BOOST_CHECK(read_file(source / "plain") == bytes_of("conTENTs"));
+  file.allocate(0, 0, 20);
+  BOOST_TEST(fs_std::file_size(source / "plain") == 20u);
+  file.sync();
+  BOOST_TEST(mount->has_writers(file.handle()));
+  BOOST_TEST(mount->stats().commits == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(readers_do_not_write) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  BOOST_TEST(error_of([&] { file.write(0, bytes_of("x")); }) == EBADF);
+  BOOST_TEST(!mount->has_to_store(file.handle()));
+  BOOST_TEST(!mount->has_writers(file.handle()));
+}
+
+// Bloscpack files have no place for changes.
+BOOST_AUTO_TEST_CASE(what_cannot_be_written_is_refused_when_it_is_opened) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 5000, 1);
+  write_file(source / "a.blp", bloscpack_file(contents, 1000));
+  InProcess mount(source.path());
+  BOOST_TEST(error_of([&] { mount.open("a"); }) == EROFS);
+  BOOST_TEST(error_of([&] { mount.resize("a", 0); }) == EROFS);
+  BOOST_CHECK(mount.read("a") == contents);
+}
+
+BOOST_AUTO_TEST_CASE(times_and_modes_are_kept_by_commits) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  InProcess mount(source.path());
+  for (const char* name : {"a", "new"}) BOOST_TEST_CONTEXT(name) {
+      mount.write(name, bytes_of("changed"));
+      fs::NewAttributes wanted;
+      wanted.mode = 0604;
+      wanted.modified = timespec{1'000'000'000, 500};
+      wanted.accessed = timespec{1'100'000'000, 0};
+      mount.set(name, wanted);
+      mount->commit_written();
+      const struct stat st = mount.stat(name);
+      BOOST_TEST((st.st_mode & 07777) == 0604u);
+      BOOST_TEST(st.st_mtim.tv_sec == 1'000'000'000);
+      BOOST_TEST(st.st_mtim.tv_nsec == 500);
+      const auto stored = fs_std::status(source / (std::string(name) + ".b2frame"));
+      BOOST_CHECK(stored.permissions() == fs_std::perms(0604));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(sparse_frame_has_one_mode) {
+  const TempDir source;
+  write_sparse_frame(source / "s.b2frame", make_contents("noise", 1, 200000, 1));
+  InProcess mount(source.path());
+  fs::NewAttributes wanted;
+  wanted.mode = 0640;
+  mount.set("s", wanted);
+  BOOST_TEST((mount.stat("s").st_mode & 07777) == 0640u);
+  for (const auto& entry : fs_std::directory_iterator(source / "s.b2frame"))
+    BOOST_TEST((entry.status().permissions() == fs_std::perms(0640)), entry.path().string());
+}
+
+BOOST_AUTO_TEST_CASE(set_user_bits_go_with_what_others_write,
+                     *boost::unit_test::precondition(needs_root)) {
+  const TempDir source;
+  fs_std::permissions(source.path(), fs_std::perms(0777));
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  fs_std::permissions(source / "a.b2frame", fs_std::perms(04777));
+  InProcess mount(source.path());
+  const Reference node = mount.find("a");
+  mount->drop_privileges(*node, {nobody(), nobody(), 0022});
+  BOOST_TEST((mount.stat("a").st_mode & 07777) == 0777u);
+}
+
+BOOST_AUTO_TEST_CASE(changes_are_made_as_who_asks, *boost::unit_test::precondition(needs_root)) {
+  const TempDir source;
+  fs_std::permissions(source.path(), fs_std::perms(0755));
+  fs_std::create_directory(source / "open");
+  fs_std::permissions(source / "open", fs_std::perms(0777));
+  write_file(source / "a.b2frame", flat_frame("contents"));
+  InProcess mount(source.path());
+  mount.caller = {nobody(), nobody(), 0022, ::gettid()};
+  BOOST_TEST(error_of([&] { mount.create("b"); }) == EACCES);
+  BOOST_TEST(error_of([&] { mount.make_directory("b"); }) == EACCES);
+  BOOST_TEST(error_of([&] { mount.remove("a"); }) == EACCES);
+  BOOST_TEST(error_of([&] { mount.rename("a", "open/a"); }) == EACCES);
+  fs::NewAttributes wanted;
+  wanted.mode = 0777;
+  BOOST_TEST(error_of([&] { mount.set("a", wanted); }) == EPERM);
+  mount.write("open/b", bytes_of("theirs"));
+  mount->commit_written();
+  BOOST_TEST(mount.stat("open/b").st_uid == nobody());
+  BOOST_TEST(mount->owner(*mount.find("open/b")) == nobody());
+  BOOST_TEST(mount->owner(*mount.find("a")) == 0u);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

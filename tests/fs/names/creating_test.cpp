@@ -1,0 +1,143 @@
+// New files, directories and links, and the names that they get in SOURCE.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/npy.hpp"
+
+namespace bloscfs::test {
+
+BOOST_AUTO_TEST_SUITE(creating)
+
+BOOST_AUTO_TEST_CASE(new_file_is_a_frame_once_it_is_committed) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 300000, 1);
+  InProcess mount(source.path());
+  {
+    const InProcess::File file = mount.create("a.txt");
+    file.write(0, contents);
+    BOOST_TEST(stored_names(source.path()) == Names{".tmp"}, boost::test_tools::per_element());
+    BOOST_TEST(mount.names() == Names{"a.txt"}, boost::test_tools::per_element());
+    BOOST_CHECK(mount.read("a.txt") == contents);
+    BOOST_TEST(file.stat().st_size == 300000);
+  }
+  mount->commit_written();
+  BOOST_TEST(stored_names(source.path()) == Names{"a.txt.b2frame"},
+             boost::test_tools::per_element());
+  BOOST_CHECK(shown_contents(source / "a.txt.b2frame") == contents);
+  BOOST_TEST(fs_std::file_size(source / "a.txt.b2frame") < contents.size() / 2);
+  BOOST_TEST((mount.stat("a.txt").st_mode & 07777) == 0644u);
+  BOOST_TEST(error_of([&] { mount.create("a.txt"); }) == EEXIST);
+}
+
+BOOST_AUTO_TEST_CASE(array_gets_the_name_of_one) {
+  const TempDir source;
+  InProcess mount(source.path());
+  const std::string header = npy_header("<f4", {100, 50});
+  const ByteVector elements = make_contents("floats", 2, 20000, 4);
+  const ByteVector file = with_bytes(bytes_of(header), header.size(), elements);
+  mount.write("a.npy", file);
+  mount.write("no.npy", bytes_of("no array"));
+  mount->commit_written();
+  BOOST_TEST(stored_names(source.path()) == (Names{"a.b2nd", "no.npy.b2frame"}),
+             boost::test_tools::per_element());
+  BOOST_CHECK(mount.read("a.npy") == file);
+  // It changes into the other kind with what is written to it.
+  mount.write("a.npy", bytes_of("text"));
+  mount.write("no.npy", file);
+  mount->commit_written();
+  BOOST_TEST(stored_names(source.path()) == (Names{"a.npy.b2frame", "no.b2nd"}),
+             boost::test_tools::per_element());
+  BOOST_CHECK(mount.read("a.npy") == bytes_of("text"));
+  BOOST_CHECK(shown_contents(source / "no.b2nd") == file);
+}
+
+BOOST_AUTO_TEST_CASE(names_are_free_or_refused) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  write_file(source / "plain", bytes_of("text"));
+  InProcess mount(source.path());
+  mount.write("a", bytes_of("one"));
+  for (const char* name : {"d", "plain", "a"}) BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(error_of([&] { mount.make_directory(name); }) == EEXIST);
+      BOOST_TEST(error_of([&] { mount.make_symlink("x", name); }) == EEXIST);
+    }
+  BOOST_TEST(error_of([&] { mount.make_directory("plain/x"); }) == ENOTDIR);
+  BOOST_TEST(error_of([&] { mount.create(std::string(256, 'x')); }) == ENAMETOOLONG);
+  mount->commit_written();
+  BOOST_TEST(error_of([&] { mount.make_directory("a"); }) == EEXIST);
+}
+
+// Such a name of SOURCE would be shown without its suffix.
+BOOST_AUTO_TEST_CASE(file_with_the_suffix_of_frames_keeps_its_name) {
+  const TempDir source;
+  InProcess mount(source.path());
+  mount.write("a.b2frame", bytes_of("one"));
+  mount->commit_written();
+  BOOST_TEST(mount.names() == Names{"a.b2frame"}, boost::test_tools::per_element());
+  BOOST_TEST(stored_names(source.path()) == Names{"a.b2frame.b2frame"},
+             boost::test_tools::per_element());
+  BOOST_CHECK(mount.read("a.b2frame") == bytes_of("one"));
+}
+
+BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("one"));
+  write_sparse_frame(source / "s.b2frame", bytes_of("two"));
+  InProcess mount(source.path());
+  mount.make_directory("d");
+  mount.make_link("a", "d/b");
+  BOOST_TEST(*mount.find("a") == *mount.find("d/b"));
+  BOOST_TEST(mount.stat("a").st_nlink == 2u);
+  mount.write("d/b", bytes_of("three"));
+  BOOST_CHECK(mount.read("a") == bytes_of("three"));
+  mount->commit_written();
+  BOOST_CHECK(shown_contents(source / "a.b2frame") == bytes_of("three"));
+  BOOST_TEST(fs_std::hard_link_count(source / "a.b2frame") == 2u);
+  BOOST_TEST(error_of([&] { mount.make_link("s", "t"); }) == EPERM);
+  BOOST_TEST(error_of([&] { mount.make_link("d", "e"); }) == EPERM);
+  mount.remove("a");
+  BOOST_CHECK(mount.read("d/b") == bytes_of("three"));
+  BOOST_TEST(mount.stat("d/b").st_nlink == 1u);
+}
+
+BOOST_AUTO_TEST_CASE(new_file_has_its_name_before_it_is_linked) {
+  const TempDir source;
+  InProcess mount(source.path());
+  mount.write("a", bytes_of("one"));
+  mount.make_link("a", "b");
+  BOOST_CHECK(shown_contents(source / "a.b2frame") == bytes_of("one"));
+  BOOST_TEST(fs_std::equivalent(source / "a.b2frame", source / "b.b2frame"));
+}
+
+BOOST_AUTO_TEST_CASE(special_files_are_made_as_they_are) {
+  const TempDir source;
+  InProcess mount(source.path());
+  const auto found =
+      mount->names().make_special(fs::kRootId, "pipe", S_IFIFO | 0600, 0, mount.caller);
+  BOOST_TEST(S_ISFIFO(found.attributes.st_mode));
+  BOOST_TEST(fs_std::is_fifo(source / "pipe"));
+  // A regular file that nobody opens is an empty frame.
+  const auto file = mount->names().make_special(fs::kRootId, "a", S_IFREG | 0600, 0, mount.caller);
+  mount->give_descriptors(file.id, mount->take_descriptors());
+  mount->commit_written();
+  BOOST_CHECK(shown_contents(source / "a.b2frame").empty());
+}
+
+BOOST_AUTO_TEST_CASE(read_only_mount_changes_nothing) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame("one"));
+  InProcess mount(source.path(), "ro");
+  BOOST_TEST(error_of([&] { mount.open("a", O_RDWR); }) == EROFS);
+  BOOST_TEST(error_of([&] { mount.resize("a", 1); }) == EROFS);
+  BOOST_TEST(error_of([&] { mount->commit_written(); }) == EROFS);
+  BOOST_TEST(stored_names(source.path()) == Names{"a.b2frame"}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

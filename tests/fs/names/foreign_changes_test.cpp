@@ -1,0 +1,158 @@
+// Files that other programs change in SOURCE while what was written to them waits.
+
+#include <cerrno>
+#include <regex>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/fs/mount/watched_calls.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+const std::regex& conflict_name() {
+  static const std::regex name("a\\.conflict-[0-9]{8}T[0-9]{6}(-[0-9]+)?");
+  return name;
+}
+
+/// A frame that is open, with something that was written to it and waits.
+struct Waiting {
+  Waiting() {
+    write_file(stored(), flat_frame(old));
+    mount.emplace(source.path());
+    file.emplace(mount->open("a"));
+    file->write(70000, bytes);
+  }
+  fs_std::path stored() const { return source / "a.b2frame"; }
+  /// Another program gives another file the name.
+  void replace(const ByteVector& contents) const {
+    write_file(source / "theirs", flat_frame(contents));
+    fs_std::rename(source / "theirs", stored());
+  }
+  /// The shown name of what was kept.
+  std::string conflict() {
+    std::string found;
+    for (const std::string& name : mount->names())
+      if (std::regex_match(name, conflict_name())) found += name;
+    return found;
+  }
+
+  const ByteVector old = make_contents("text", 1, 200000, 1);
+  const ByteVector bytes = make_contents("noise", 2, 5000, 1);
+  const ByteVector theirs = make_contents("floats", 3, 100000, 4);
+  const TempDir source;
+  std::optional<InProcess> mount;
+  std::optional<InProcess::File> file;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(foreign_changes_in_process)
+
+BOOST_AUTO_TEST_CASE(what_was_written_is_kept_beside_and_told_once) {
+  Waiting it;
+  it.replace(it.theirs);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == 0);
+  BOOST_CHECK(it.mount->read(it.conflict()) == with_bytes(it.old, 70000, it.bytes));
+  BOOST_CHECK(it.mount->read("a") == it.theirs);
+  BOOST_CHECK(it.file->contents() == it.theirs);
+  it.file->write(10, it.bytes);
+  it.file->sync();
+  BOOST_CHECK(shown_contents(it.stored()) == with_bytes(it.theirs, 10, it.bytes));
+  BOOST_TEST(it.mount->log().find("is kept as a.conflict-") != std::string::npos, it.mount->log());
+}
+
+BOOST_AUTO_TEST_CASE(closes_tell_until_somebody_syncs) {
+  Waiting it;
+  it.replace(it.theirs);
+  BOOST_TEST(error_of([&] { it.file->flush(); }) == ESTALE);
+  BOOST_TEST(error_of([&] { it.file->flush(); }) == ESTALE);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
+  BOOST_TEST(error_of([&] { it.file->flush(); }) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(closed_file_is_kept_by_whoever_looks) {
+  Waiting it;
+  it.file.reset();
+  it.replace(it.theirs);
+  BOOST_CHECK(it.mount->read("a") == it.theirs);
+  BOOST_CHECK(it.mount->read(it.conflict()) == with_bytes(it.old, 70000, it.bytes));
+  it.mount->end();
+  BOOST_CHECK(shown_contents(it.stored()) == it.theirs);
+}
+
+BOOST_AUTO_TEST_CASE(removed_file_leaves_what_was_written) {
+  Waiting it;
+  fs_std::remove(it.stored());
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
+  BOOST_TEST(!it.mount->has("a"));
+  BOOST_CHECK(it.mount->read(it.conflict()) == with_bytes(it.old, 70000, it.bytes));
+  it.mount->write("a", it.theirs);
+  BOOST_CHECK(it.mount->read("a") == it.theirs);
+}
+
+BOOST_AUTO_TEST_CASE(file_that_was_moved_refuses_what_is_written) {
+  Waiting it;
+  fs_std::rename(it.stored(), it.source / "moved.b2frame");
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == 0);
+  BOOST_TEST(error_of([&] { it.file->write(0, it.bytes); }) == ESTALE);
+  BOOST_CHECK(it.mount->read(it.conflict()) == with_bytes(it.old, 70000, it.bytes));
+  BOOST_CHECK(shown_contents(it.source / "moved.b2frame") == it.old);
+}
+
+BOOST_AUTO_TEST_CASE(change_in_the_midst_of_a_commit_is_seen) {
+  Waiting it;
+  bool is_done = false;
+  {
+    // Others come between its first look at the file and what it writes.
+    const WatchedCalls watched([&](Call call, const std::string& path) {
+      if (is_done || call != Call::write || !path.ends_with("/a.b2frame")) return 0;
+      is_done = true;
+      it.replace(it.theirs);
+      return 0;
+    });
+    BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
+  }
+  BOOST_TEST(is_done);
+  BOOST_CHECK(it.mount->read("a") == it.theirs);
+  BOOST_CHECK(shown_contents(it.stored()) == it.theirs);
+  BOOST_TEST(it.mount->read(it.conflict()).size() == it.old.size());
+}
+
+BOOST_AUTO_TEST_CASE(name_that_a_new_file_waits_for_is_taken_by_others) {
+  const TempDir source;
+  InProcess mount(source.path());
+  {
+    const InProcess::File file = mount.create("a");
+    file.write(0, bytes_of("ours"));
+    write_file(source / "a.b2frame", flat_frame("theirs"));
+  }
+  mount->commit_written();
+  Names contents;
+  for (const std::string& name : mount.names()) {
+    const ByteVector bytes = mount.read(name);
+    contents.emplace_back(bytes.begin(), bytes.end());
+  }
+  std::sort(contents.begin(), contents.end());
+  BOOST_TEST(contents == (Names{"ours", "theirs"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(readers_keep_the_state_that_they_have_opened) {
+  Waiting it;
+  it.file->sync();
+  const InProcess::File reader = it.mount->open("a", O_RDONLY);
+  const ByteVector before = reader.read(0, 1000);
+  it.replace(it.theirs);
+  BOOST_CHECK(reader.read(0, 1000) == before);
+  BOOST_CHECK(it.mount->read("a") == it.theirs);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

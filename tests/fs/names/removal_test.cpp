@@ -1,0 +1,124 @@
+// What is removed, and what stays of it for who has it open.
+
+#include <cerrno>
+
+#include <boost/test/unit_test.hpp>
+
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+
+BOOST_AUTO_TEST_SUITE(removing)
+
+BOOST_AUTO_TEST_CASE(open_files_are_read_and_written_without_a_name) {
+  const TempDir source;
+  const ByteVector contents = make_contents("noise", 1, 300000, 1);
+  write_file(source / "flat.b2frame", flat_frame(contents));
+  write_sparse_frame(source / "sparse.b2frame", contents);
+  write_file(source / "plain", contents);
+  InProcess mount(source.path());
+  mount.write("new", contents);
+  const ByteVector more = make_contents("text", 2, 5000, 1);
+  for (const char* name : {"flat", "sparse", "plain", "new"}) BOOST_TEST_CONTEXT(name) {
+      const InProcess::File file = mount.open(name);
+      mount.remove(name);
+      BOOST_TEST(!mount.has(name));
+      BOOST_CHECK(file.contents() == contents);
+      file.write(299000, more);
+      BOOST_CHECK(file.contents() == with_bytes(contents, 299000, more));
+      BOOST_TEST(file.stat().st_size == 304000);
+      file.truncate(10);
+      BOOST_TEST(file.contents().size() == 10u);
+      file.sync();
+    }
+  BOOST_TEST(mount.names().empty());
+  BOOST_CHECK(comes_true([&] { return stored_names(source.path()).empty(); }));
+  mount.end();
+  BOOST_TEST(fs_std::is_empty(source.path()));
+}
+
+BOOST_AUTO_TEST_CASE(names_are_free_again_at_once) {
+  const TempDir source;
+  write_sparse_frame(source / "a.b2frame", make_contents("noise", 1, 300000, 1));
+  InProcess mount(source.path());
+  const InProcess::File old = mount.open("a", O_RDONLY);
+  mount.remove("a");
+  mount.write("a", bytes_of("new"));
+  mount->commit_written();
+  BOOST_CHECK(mount.read("a") == bytes_of("new"));
+  BOOST_TEST(old.contents().size() == 300000u);
+}
+
+BOOST_AUTO_TEST_CASE(sparse_frames_that_nobody_reads_are_gone_at_once) {
+  const TempDir source;
+  write_sparse_frame(source / "a.b2frame", make_contents("noise", 1, 300000, 1));
+  InProcess mount(source.path());
+  mount.remove("a");
+  BOOST_TEST(stored_names(source.path()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(directory_goes_while_a_removed_frame_of_it_is_read) {
+  const TempDir source;
+  const ByteVector contents = make_contents("noise", 1, 300000, 1);
+  fs_std::create_directory(source / "d");
+  write_sparse_frame(source / "d/s.b2frame", contents);
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("d/s", O_RDONLY);
+  BOOST_TEST(error_of([&] { mount.remove_directory("d"); }) == ENOTEMPTY);
+  mount.remove("d/s");
+  mount.remove_directory("d");
+  BOOST_TEST(!fs_std::exists(source / "d"));
+  BOOST_CHECK(file.contents() == contents);
+}
+
+BOOST_AUTO_TEST_CASE(kinds_are_told_apart) {
+  const TempDir source;
+  write_sparse_frame(source / "s.b2frame", bytes_of("sparse"));
+  InProcess mount(source.path());
+  mount.make_directory("d");
+  BOOST_TEST(error_of([&] { mount.remove("d"); }) == EISDIR);
+  BOOST_TEST(error_of([&] { mount.remove_directory("s"); }) == ENOTDIR);
+  BOOST_TEST(error_of([&] { mount.remove("x"); }) == ENOENT);
+  BOOST_TEST(error_of([&] { mount.remove_directory("x"); }) == ENOENT);
+}
+
+BOOST_AUTO_TEST_CASE(file_that_was_never_committed_leaves_nothing) {
+  const TempDir source;
+  InProcess mount(source.path());
+  mount.write("a", make_contents("noise", 1, 100000, 1));
+  mount.remove("a");
+  BOOST_CHECK(comes_true([&] { return stored_names(source.path()).empty(); }));
+  mount->commit_written();
+  BOOST_TEST(mount->stats().commits == 0u);
+  BOOST_TEST(mount->stats().dirty_bytes == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(removed_directory_is_synced_as_nothing) {
+  const TempDir source;
+  InProcess mount(source.path());
+  mount.make_directory("d");
+  const Reference directory = mount.find("d");
+  mount->names().sync_directory(*directory);
+  mount.remove_directory("d");
+  BOOST_TEST(error_of([&] { mount->names().sync_directory(*directory); }) == 0);
+  BOOST_TEST(error_of([&] { mount->names().create_file(*directory, "a", 0644, mount.caller); }) ==
+             ESTALE);
+}
+
+BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
+  const TempDir source;
+  InProcess mount(source.path());
+  mount.make_directory("d");
+  mount.write("d/a", bytes_of("one"));
+  mount.write("b", bytes_of("two"));
+  mount->names().sync_directory(*mount.find("d"));
+  BOOST_TEST(stored_names(source / "d") == Names{"a.b2frame"}, boost::test_tools::per_element());
+  BOOST_TEST(stored_names(source.path()) == (Names{".tmp", "d"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
