@@ -243,9 +243,9 @@ struct stat Filesystem::handle_attributes(std::uint64_t number) {
 uid_t Filesystem::owner(NodeId node) { return tree_.object(node)->stat().st_uid; }
 
 std::chrono::steady_clock::duration Filesystem::idle_time() const {
-  using Clock = std::chrono::steady_clock;
-  if (handles_.size() != 0) return Clock::duration::zero();
-  return Clock::now().time_since_epoch() - Clock::duration(last_release_.load());
+  using Steady = std::chrono::steady_clock;
+  if (handles_.size() != 0) return Steady::duration::zero();
+  return Steady::now().time_since_epoch() - Steady::duration(last_release_.load());
 }
 
 void Filesystem::rest() {

@@ -35,13 +35,8 @@ Names hidden_in(const fs_std::path& directory) {
   return names;
 }
 
-/// What a mount has done with an earlier one's names is done when its journal says so.
 void wait_for_sweep(const fs_std::path& lock_file) {
-  BOOST_TEST(comes_true([&] {
-    const auto bytes = read_file(lock_file);
-    const std::string text(bytes.begin(), bytes.end());
-    return text.find("maker") == text.rfind("maker");
-  }));
+  BOOST_TEST(comes_true([&] { return is_swept(lock_file); }));
 }
 
 void kill_daemon(Mount& mount) {

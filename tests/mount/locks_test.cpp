@@ -282,6 +282,7 @@ BOOST_AUTO_TEST_CASE(root_and_other_users_take_turns, *precondition(needs_fuse_f
   BOOST_CHECK(read_file(lock) == left);
   BOOST_TEST(status_of(lock).st_uid == nobody());
   Mount mount(nobodys.source(), nobodys.settings);
+  BOOST_TEST(comes_true([&] { return is_swept(lock); }));
   BOOST_TEST(mount.unmount().ok(), mount.log());
   BOOST_TEST(comes_true([&] { return fs_std::is_empty(nobodys.source()); }));
 }

@@ -20,6 +20,12 @@ fs_std::path lock_file_beside(const fs_std::path& frame) {
 
 bool is_lock_file(const fs_std::path& path) { return path.filename().string().ends_with(kName); }
 
+bool is_swept(const fs_std::path& lock_file) {
+  const auto bytes = read_file(lock_file);
+  const std::string text(bytes.begin(), bytes.end());
+  return text.find("maker") == text.rfind("maker");
+}
+
 SourceLock::SourceLock(const fs_std::path& file)
     : file_(file), fd_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)) {
   struct flock whole {};

@@ -13,6 +13,8 @@ fs_std::path lock_file_in(const fs_std::path& directory);
 fs_std::path lock_file_beside(const fs_std::path& frame);
 /// True for such names.
 bool is_lock_file(const fs_std::path& path);
+/// True once a mount has removed what earlier ones have left: its journal names it alone.
+bool is_swept(const fs_std::path& lock_file);
 
 /// Has it locked until the end, as a mount until everything is written.
 class SourceLock {

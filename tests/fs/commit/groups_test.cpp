@@ -156,7 +156,7 @@ BOOST_AUTO_TEST_CASE(files_are_read_and_written_while_they_are_committed) {
     const WatchedCalls watched([&](Call call, const std::string& path) {
       if (is_done || call != Call::flush_file || !path.ends_with("/a.b2frame")) return 0;
       is_done = true;
-      std::thread other([&] {
+      std::jthread other([&] {
         BOOST_CHECK(file.contents() == with_bytes(old, 1000, first));
         file.write(3000, second);
         BOOST_CHECK(file.contents() == with_bytes(with_bytes(old, 1000, first), 3000, second));
