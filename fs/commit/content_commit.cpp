@@ -339,8 +339,12 @@ void ContentCommit::publish() {
     frame::throw_errno(ESTALE, place.name);
   if (new_writer_ && snapshot_ && !place.is_unlinked)
     new_writer_->set_attributes(content_->writer_->attributes());
+  frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
   // It may have been renamed since write().
-  if (!new_writer_) content_->writer_->moved(place.directory, place.name);
+  if (!new_writer_ || (!created_in_ && !place.is_unlinked))
+    writer.moved(place.directory, stored_as_ = place.name);
+  else if (!place.is_unlinked && !place.directory->stamp(stored_as_))
+    frame::throw_errno(EAGAIN, place.name + ": moved meanwhile");
   if (!is_temporary_ready_) published_ = transaction_->publish();
   if (place.is_unlinked) {
     // Removed since write(): what was to take its place goes on without a name, too.
@@ -362,8 +366,6 @@ void ContentCommit::publish() {
   if (name.empty()) frame::throw_errno(place.is_temporary ? ESTALE : EEXIST, place.name);
   is_named_ = true;
   const bool was_temporary = place.is_temporary;
-  frame::FrameWriter& writer = new_writer_ ? *new_writer_ : *content_->writer_;
-  if (!new_writer_) stored_as_ = place.name;
   writer.moved(
       place.directory,
       name_lock->give_name(

@@ -61,8 +61,9 @@ class ContentCommit {
   void flush();
   /// In place of flush(), after everything was made durable by other means.
   void flushed();
-  /// Makes the new state the file's. EAGAIN if it got a name since write() that asks for another
-  /// representation: then it is to be committed again.
+  /// Makes the new state the file's, by the name that it has now. EAGAIN if it got one since
+  /// write() that asks for another representation, or for another directory than the new frame is
+  /// in: then it is to be committed again.
   void publish();
   /// After the second flush: readers use the new state.
   void finish();

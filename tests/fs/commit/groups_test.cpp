@@ -5,14 +5,17 @@
 #include <map>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include <boost/test/unit_test.hpp>
+#include <unistd.h>
 
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/npy.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -172,6 +175,64 @@ BOOST_AUTO_TEST_CASE(files_are_read_and_written_while_they_are_committed) {
   file.sync();
   BOOST_CHECK(shown_contents(source / "a.b2frame") ==
               with_bytes(with_bytes(old, 1000, first), 3000, second));
+}
+
+/// Renames while what is to be committed is made durable for the first time. Returns what the
+/// commit tells.
+int sync_while_renamed(InProcess& mount, const InProcess::File& file, const std::string& from,
+                       const std::string& to) {
+  bool is_done = false;
+  std::jthread other;
+  const WatchedCalls watched([&](Call call, const std::string&) {
+    if (std::exchange(is_done, is_done || call == Call::flush_file) || !is_done) return 0;
+    other = std::jthread([&] { mount.rename(from, to); });
+    ::usleep(100'000);  // or else it comes later, which is as good
+    return 0;
+  });
+  const int error = error_of([&] { file.sync(); });
+  BOOST_TEST(is_done);
+  return error;
+}
+
+BOOST_AUTO_TEST_CASE(renamed_while_they_are_committed) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  for (const auto& [to, stored] : {std::pair("b", "b.b2frame"), std::pair("d/b", "d/b.b2frame")})
+    for (const bool was_committed : {false, true})
+      BOOST_TEST_CONTEXT(to << (was_committed ? " of a file" : " of a new file")) {
+        InProcess mount(source.path());
+        const InProcess::File file = mount.create("a");
+        file.write(0, bytes_of("old"));
+        if (was_committed) file.sync();
+        file.write(0, bytes_of("new"));
+        BOOST_TEST(sync_while_renamed(mount, file, "a", to) == 0);
+        BOOST_CHECK(shown_contents(source / stored) == bytes_of("new"));
+        mount.remove(to);
+      }
+  BOOST_TEST(stored_names(source.path()) == Names{"d"}, boost::test_tools::per_element());
+  BOOST_TEST(stored_names(source / "d") == Names{}, boost::test_tools::per_element());
+}
+
+// What becomes another kind of frame is a new file until it gets the name.
+BOOST_AUTO_TEST_CASE(moved_while_they_are_committed_as_other_frames) {
+  const TempDir source;
+  fs_std::create_directory(source / "d");
+  InProcess mount(source.path());
+  ByteVector array = bytes_of(npy_header("<f8", {1000}));
+  array.resize(array.size() + 8000, 7);
+  mount.write("a.npy", bytes_of("no array"));
+  mount->commit_written();
+  BOOST_TEST(stored_names(source.path()) == (Names{"a.npy.b2frame", "d"}),
+             boost::test_tools::per_element());
+  mount.write("a.npy", array);
+  {
+    const InProcess::File file = mount.open("a.npy", O_RDONLY);
+    BOOST_TEST(sync_while_renamed(mount, file, "a.npy", "d/b.npy") == 0);
+  }
+  BOOST_CHECK(mount.read("d/b.npy") == array);
+  mount.end();
+  BOOST_TEST(stored_names(source.path()) == Names{"d"}, boost::test_tools::per_element());
+  BOOST_TEST(stored_names(source / "d") == Names{"b.b2nd"}, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(sparse_frames_are_committed_as_such) {
