@@ -110,7 +110,7 @@ class Tree {
   /// The same of an entry that was just found for it: of that, whatever has its name by now.
   std::shared_ptr<const SourceObject> object(NodeId id, const SourceEntry& entry);
   /// True if size or times of a plain file, or of a container, are no longer those that its node
-  /// had when the kernel was last told; they are taken over.
+  /// had when the kernel was last told; they are taken over. ESTALE where one has become the other.
   bool take_change(NodeId id, const SourceEntry& entry);
   /// Around telling the kernel. False where somebody has begun since the last change. Until the end
   /// others find it changed as well: what the kernel asks meanwhile, it may not believe.
@@ -157,6 +157,7 @@ class Tree {
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
 
   /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
+  /// ESTALE where it has become a container since it was looked at.
   void begin_plain_writing(NodeId id);
   void end_plain_writing(NodeId id);
   bool has_plain_writers(NodeId id) const;

@@ -10,6 +10,7 @@ namespace bloscfs::fs {
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
+  if (node.is_container != entry.is_container) throw_stale(id);
   node.was_opened = true;
   // A container's node is one state, but for what happened before its first open.
   if (!entry.is_container) {
@@ -59,7 +60,9 @@ void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
 
 void Tree::begin_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
-  nodes_.node(id).make_rare().plain_writers++;
+  Node& node = nodes_.node(id);
+  if (node.is_container) throw_stale(id);
+  node.make_rare().plain_writers++;
 }
 
 bool Tree::has_plain_writers(NodeId id) const {

@@ -263,9 +263,11 @@ void Lockstep::look_at(const Operation& operation) {
   }, mount{};
   const bool in_model = status_of(model_, operation, model);
   const bool in_mount = status_of(mount_, operation, mount);
+  const int error = errno;
   if (in_model != in_mount)
     differ(describe(operation) + ": afterwards " + (in_model ? "only" : "not") +
-           " the plain directory has the file");
+           " the plain directory has the file; in the mount: " +
+           (in_mount ? "found" : std::strerror(error)));
   if (in_model) compare_attributes(describe(operation), model, mount);
   if (!operation.other.empty() && lstat((model_ / operation.other).c_str(), &model) == 0)
     compare_entry(operation.other);

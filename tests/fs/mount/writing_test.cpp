@@ -194,6 +194,27 @@ BOOST_AUTO_TEST_CASE(changes_are_made_as_who_asks, *boost::unit_test::preconditi
   BOOST_TEST(mount->owner(*mount.find("a")) == 0u);
 }
 
+// Between the look at a file and its opening another one may have closed it.
+BOOST_AUTO_TEST_CASE(plain_file_that_became_a_frame_is_opened_as_one) {
+  const TempDir source;
+  write_file(source / "p", bytes_of("plain"));
+  InProcess mount(source.path());
+  const Reference node = mount.find("p");
+  const fs::SourceEntry before = mount->tree().entry(*node);
+  ByteVector frame = flat_frame("contents");
+  {
+    const InProcess::File file = mount.open("p", O_WRONLY);
+    BOOST_REQUIRE(::pwrite(file.handle().plain->fd(), frame.data(), frame.size(), 0) ==
+                  std::ssize(frame));
+  }
+  BOOST_TEST(error_of([&] { mount->tree().begin_plain_writing(*node); }) == ESTALE);
+  BOOST_TEST(error_of([&] { mount->tree().take_change(*node, before); }) == ESTALE);
+  BOOST_CHECK(mount.read("p") == frame);
+  mount.open("p").write(0, bytes_of("C"));
+  frame[0] = 'C';
+  BOOST_CHECK(mount.read("p") == frame);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test
