@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <map>
 
 #include <sys/stat.h>
 
@@ -76,6 +78,17 @@ void read_directory(FuseChannel& channel, std::uint64_t directory, const std::st
   }
 }
 
+std::string stem_of(const std::filesystem::path& path) { return path.parent_path() / path.stem(); }
+
+void require_same(const std::string& name, const ShownFile& before, const ShownFile& now) {
+  if (!before.bytes) return;
+  if (now.type != before.type) fail(name + " is of another type");
+  if (now.size != before.size)
+    fail(name + " has " + std::to_string(now.size) + " bytes, not " + std::to_string(before.size));
+  if (!now.bytes) fail(name + " cannot be read any more");
+  if (*now.bytes != *before.bytes) fail(name + " has other bytes");
+}
+
 }  // namespace
 
 ShownTree read_tree(FuseChannel& channel) {
@@ -85,19 +98,23 @@ ShownTree read_tree(FuseChannel& channel) {
 }
 
 void require_same(const ShownTree& before, const ShownTree& after) {
+  std::map<std::string, const ShownFile*> appeared;
+  for (const auto& [path, file] : after)
+    if (!before.contains(path)) appeared.emplace(path, &file);
   for (const auto& [path, file] : before) {
     const auto found = after.find(path);
-    if (found == after.end()) fail(path + " is gone");
-    if (!file.bytes) continue;
-    const ShownFile& now = found->second;
-    if (now.type != file.type) fail(path + " is of another type");
-    if (now.size != file.size)
-      fail(path + " has " + std::to_string(now.size) + " bytes, not " + std::to_string(file.size));
-    if (!now.bytes) fail(path + " cannot be read any more");
-    if (*now.bytes != *file.bytes) fail(path + " has other bytes");
+    if (found != after.end()) {
+      require_same(path, file, found->second);
+      continue;
+    }
+    const auto renamed = std::find_if(
+        appeared.begin(), appeared.end(),
+        [&, stem = stem_of(path)](const auto& other) { return stem_of(other.first) == stem; });
+    if (renamed == appeared.end()) fail(path + " is gone");
+    require_same(path + ", now " + renamed->first, file, *renamed->second);
+    appeared.erase(renamed);
   }
-  for (const auto& [path, file] : after)
-    if (!before.contains(path)) fail(path + " was not there");
+  if (!appeared.empty()) fail(appeared.begin()->first + " was not there");
 }
 
 }  // namespace bloscfs::fuzz

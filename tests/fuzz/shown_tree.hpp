@@ -23,7 +23,9 @@ using ShownTree = std::map<std::string, ShownFile>;
 
 ShownTree read_tree(FuseChannel& channel);
 
-/// Ends the process unless `after` shows the same files, with the bytes that could be read.
+/// Ends the process unless `after` shows the same files, with the bytes that could be read. What
+/// had its full name since another one would have been shown the same may have got its own with the
+/// commit of that.
 void require_same(const ShownTree& before, const ShownTree& after);
 
 }  // namespace bloscfs::fuzz
