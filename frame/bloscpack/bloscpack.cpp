@@ -1,7 +1,9 @@
 #include "frame/bloscpack/bloscpack.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 #include <boost/endian/conversion.hpp>
@@ -31,7 +33,16 @@ class BloscpackSnapshot final : public Snapshot {
   BloscpackSnapshot(FrameInfo info, std::shared_ptr<const ByteSource> source, FileStamp stamp,
                     const BloscpackHeader& header, std::uint64_t table_begin);
 
-  bool unchanged() const override { return source_->stamp() == stamp_; }
+  bool unchanged() const override {
+    const std::lock_guard guard(mutex_);
+    return source_->stamp() == expected_;
+  }
+  void keep_through(const std::function<void()>& change) const override {
+    const std::lock_guard guard(mutex_);
+    const bool is_known = source_->stamp() == expected_;
+    change();
+    if (is_known) expected_ = source_->stamp();
+  }
   bool needs_chunk_map() const override { return needs_map_; }
   std::int64_t chunk_map_memory() const override { return kPassMemory; }
   std::unique_ptr<const ChunkMap> read_chunk_map(std::size_t max_memory,
@@ -71,6 +82,8 @@ class BloscpackSnapshot final : public Snapshot {
   DigestKind checksum_;
   std::uint64_t table_begin_;  ///< file position of the offset table
   bool needs_map_ = true;
+  mutable std::mutex mutex_;
+  mutable FileStamp expected_;  ///< stamp_, but for times that were set since
 };
 
 BloscpackSnapshot::BloscpackSnapshot(FrameInfo info, std::shared_ptr<const ByteSource> source,
@@ -78,7 +91,8 @@ BloscpackSnapshot::BloscpackSnapshot(FrameInfo info, std::shared_ptr<const ByteS
                                      std::uint64_t table_begin)
     : Snapshot(std::move(info), std::move(source), stamp),
       checksum_(header.checksum),
-      table_begin_(table_begin) {
+      table_begin_(table_begin),
+      expected_(stamp) {
   geometry_.nchunks = header.nchunks;
   geometry_.area = {static_cast<std::uint64_t>(info_.header_len),
                     static_cast<std::uint64_t>(info_.frame_len), digest_size(header.checksum)};

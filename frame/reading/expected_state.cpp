@@ -46,6 +46,13 @@ bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
   return stamp == stamp_;
 }
 
+void ExpectedState::keep_through(const ByteSource& source, const std::function<void()>& change) {
+  const std::lock_guard guard(mutex_);
+  const bool is_known = source.stamp() == stamp_;
+  change();
+  if (is_known) stamp_ = source.stamp();
+}
+
 void ExpectedState::begin_writing() {
   const std::lock_guard guard(mutex_);
   writing_ = true;

@@ -20,6 +20,9 @@ class FrameSnapshot : public Snapshot {
  public:
   bool unchanged() const final;
   bool is_as_taken() const override;
+  void keep_through(const std::function<void()>& change) const final {
+    expected_->keep_through(*source_, change);
+  }
   std::vector<MetalayerEntry> vlmetalayers() const override;
   bool has_chunk_map() const override { return info_.nchunks > 0; }
   bool needs_chunk_map() const override { return info_.variable_chunks && info_.nchunks > 0; }

@@ -292,6 +292,13 @@ bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
   }
 }
 
+void FileContents::keep_through(NodeId node, const std::function<void()>& change) {
+  const auto file = tree_.opened(node);
+  const auto snapshot = file && file->content ? file->content->snapshot() : nullptr;
+  if (!snapshot) return change();
+  snapshot->keep_through(change);
+}
+
 void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
                                  const LayerName& name, LayerChange content, int flags) {
   frame::check_layer_name(name.name);

@@ -3,6 +3,7 @@
 // and attributes ask for.
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ class FileContents final : public Contents {
   void resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) override;
   bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
                  const timespec& modified) override;
+  void keep_through(NodeId node, const std::function<void()>& change) override;
   void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,
                      LayerChange content, int flags) override;
   void change_metalayers(

@@ -49,6 +49,10 @@ class Contents {
   virtual bool set_times(NodeId node, std::shared_ptr<ContentHome> home, const timespec& accessed,
                          const timespec& modified) = 0;
 
+  /// Calls `change`, which sets the times of the source file: what is open of it goes on. Called
+  /// with `names_` held.
+  virtual void keep_through(NodeId node, const std::function<void()>& change) = 0;
+
   /// Sets a metalayer, or removes it. `flags` as in setxattr(2). EINVAL and ENOSPC for what a frame
   /// has no room for; EOPNOTSUPP for fixed ones of a file with hard links.
   virtual void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,

@@ -306,9 +306,11 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
     if (sets_others && named != nullptr && named->entry.is_sframe)
       frame.emplace(root_.directory(named->path()));
     set_owner_and_mode(object, wanted, 0);
-    if (sets_times && !are_set)
+    if (!sets_times || are_set) return;
+    contents().keep_through(node, [&] {
       object.set_times(wanted.accessed.value_or(kUnchangedTime),
                        wanted.modified.value_or(kUnchangedTime));
+    });
   });
   if (!frame) return;
   // There may be any number of them.

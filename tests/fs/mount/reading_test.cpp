@@ -53,6 +53,20 @@ BOOST_AUTO_TEST_CASE(random_readers_are_not_read_ahead_for) {
   BOOST_TEST(mount->stats().readahead_blocks == 0u);
 }
 
+// Frames get their times from their contents; of others SOURCE's files take them.
+BOOST_AUTO_TEST_CASE(setting_times_disturbs_no_reader) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 300000, 1);
+  write_file(source / "a.blp", bloscpack_file(contents, 1000));
+  InProcess mount(source.path());
+  const InProcess::File file = mount.open("a", O_RDONLY);
+  fs::NewAttributes wanted;
+  wanted.modified = timespec{1'000'000'000, 0};
+  mount.set("a", wanted);
+  BOOST_CHECK(file.contents() == contents);
+  BOOST_TEST(mount.stat("a").st_mtim.tv_sec == 1'000'000'000);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_decoded_is_not_decoded_again) {
   const TempDir source;
   const ByteVector contents = make_contents("text", 1, 300000, 1);
