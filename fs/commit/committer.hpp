@@ -111,7 +111,7 @@ class Committer {
   void work_at_long_ones() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   CommitFailure announce(Content& content);
-  void commit_together(Batch& batch, const Contents& contents) EXCLUDES(batch_mutex_);
+  void commit_together(Batch& batch, Contents contents) EXCLUDES(batch_mutex_);
   void begin(Batch& batch, const std::shared_ptr<Content>& content,
              const CommitFailure& announcing);
   void run(Batch& batch, void (ContentCommit::*step)());

@@ -36,7 +36,9 @@ std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_
   return batch.first_error;
 }
 
-void Committer::commit_together(Batch& batch, const Contents& contents) {
+void Committer::commit_together(Batch& batch, Contents contents) {
+  // Locks of one kind are taken in one order, also by batches that follow each other.
+  std::sort(contents.begin(), contents.end());
   const frame::LockPatience none(std::chrono::seconds(0));
   std::vector<CommitFailure> failures;
   for (const auto& content : contents) failures.push_back(announce(*content));

@@ -116,8 +116,8 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
   return view_shape(snapshot.info(), raw_);
 }
 
-SourceEntry Classifier::glance(const SourcePath& path, std::shared_ptr<const SourceObject> object,
-                               bool& is_unread) {
+SourceEntry Classifier::quick_look(const SourcePath& path,
+                                   std::shared_ptr<const SourceObject> object, bool& is_unread) {
   SourceEntry entry;
   entry.object = std::move(object);
   entry.own_stat = entry.content_stat = entry.object->stat();
@@ -143,7 +143,7 @@ SourceEntry Classifier::glance(const SourcePath& path, std::shared_ptr<const Sou
 
 SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const SourceObject> object) {
   bool is_unread = false;
-  SourceEntry entry = glance(path, std::move(object), is_unread);
+  SourceEntry entry = quick_look(path, std::move(object), is_unread);
   if (!is_unread) return entry;
   Attempts* const attempts = Attempts::current();
   if (attempts == nullptr) return read(path, std::move(entry));

@@ -69,8 +69,8 @@ class Classifier {
   /// (fs/support/lock_breaks.hpp).
   SourceEntry look(const SourcePath& path, std::shared_ptr<const SourceObject> object);
   /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
-  SourceEntry glance(const SourcePath& path, std::shared_ptr<const SourceObject> object,
-                     bool& is_unread);
+  SourceEntry quick_look(const SourcePath& path, std::shared_ptr<const SourceObject> object,
+                         bool& is_unread);
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 

@@ -205,11 +205,11 @@ class Tree {
   std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
                                            const std::string& full_name);
   /// What is known of it, for Classifier::read() where that is not enough.
-  struct Glance {
+  struct QuickLook {
     std::optional<SourceEntry> entry;
     bool is_unread = false;
   };
-  Glance glance(NodeId directory, const SourcePath& path, const std::string& full_name);
+  QuickLook quick_look(NodeId directory, const SourcePath& path, const std::string& full_name);
   bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,

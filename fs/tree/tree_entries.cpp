@@ -123,17 +123,18 @@ bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string
   return is_temporary(*locked) || (frame && frame->is_container);
 }
 
-Tree::Glance Tree::glance(NodeId directory, const SourcePath& path, const std::string& full_name) {
+Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
+                                 const std::string& full_name) {
   if (auto entry = pending_entry(directory, full_name)) return {std::move(entry)};
   if (is_hidden(directory, path, full_name)) return {};
   const SourcePath place = join_path(path, full_name);
   const auto object = root_.find_any(place);
   if (!object) return {};
   if (auto own = own_entry(object, Own::leading)) return {std::move(own)};
-  Glance glance;
-  glance.entry = classifier_.glance(place, object, glance.is_unread);
-  if (!glance.is_unread) glance.entry = look_at(object, *std::move(glance.entry));
-  return glance;
+  QuickLook seen;
+  seen.entry = classifier_.quick_look(place, object, seen.is_unread);
+  if (!seen.is_unread) seen.entry = look_at(object, *std::move(seen.entry));
+  return seen;
 }
 
 std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
@@ -185,12 +186,12 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
   auto unread = std::make_shared<std::vector<UnreadName>>();
   for (const std::string& name : names) {
     if (seen.count(name) != 0) continue;
-    Glance glance = this->glance(directory, path, name);
-    if (!glance.entry) continue;
-    if (glance.is_unread)
-      unread->push_back({name, join_path(path, name), *std::move(glance.entry)});
+    QuickLook look = quick_look(directory, path, name);
+    if (!look.entry) continue;
+    if (look.is_unread)
+      unread->push_back({name, join_path(path, name), *std::move(look.entry)});
     else
-      seen.emplace(name, listed_entry_of(*glance.entry));
+      seen.emplace(name, listed_entry_of(*look.entry));
   }
   if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
 }

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Checks fs/GLOSSARY.md: no word stands there twice, what it names in the code is there, and words that were given up
+for one of its own do not come back.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# What had many meanings, or hid its one, and what is said instead.
+GIVEN_UP = {
+    "settle": "give_name, record_outcome, resolve, or set",
+    "doomed": "removed",
+    "succession": "replacement",
+    "glance": "small_read",
+    "spare_memory": "page_pool",
+    "cell_memory": "dirty buffer",
+}
+
+ROW = re.compile(r"^\| ([^|]+) \|(.*)\|$", re.MULTILINE)
+QUOTED = re.compile(r"`([^`]+)`")
+NAME = re.compile(r"[A-Z]\w+(?:::\w+)?")
+PATH = re.compile(r"[\w./-]+/[\w.-]+")
+
+
+def sources(root):
+    listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "codec", "frame", "fs",
+                             "tools"], cwd=root, check=True, capture_output=True, text=True).stdout.split()
+    return {name: (root / name).read_text() for name in listed if name.endswith((".cpp", ".hpp")) and
+            (root / name).is_file()}
+
+
+def words(glossary):
+    for match in ROW.finditer(glossary):
+        if match[1].strip() not in ("word", "---"):
+            for word in match[1].split(", "):
+                yield word.strip(), match[2]
+
+
+def problems(root):
+    code = sources(root)
+    all_code = "\n".join(code.values())
+    seen = set()
+    for word, text in words((root / "fs/GLOSSARY.md").read_text()):
+        if word.lower() in seen:
+            yield f"fs/GLOSSARY.md: '{word}' stands there twice"
+        seen.add(word.lower())
+        for quoted in QUOTED.findall(text):
+            if PATH.fullmatch(quoted) and not any((root / top / quoted).exists() for top in ("fs", ".")):
+                yield f"fs/GLOSSARY.md: {word}: there is no {quoted}"
+            elif NAME.fullmatch(quoted) and not quoted.isupper():
+                if not re.search(rf"\b{quoted.split('::')[-1]}\b", all_code):
+                    yield f"fs/GLOSSARY.md: {word}: the code has no {quoted}"
+    if not seen:
+        yield "fs/GLOSSARY.md: no words"
+    for name, text in code.items():
+        for old, new in GIVEN_UP.items():
+            if re.search(old, text, re.IGNORECASE):
+                yield f"{name}: '{old}' was given up for {new}"
+
+
+def main():
+    found = list(problems(Path(__file__).resolve().parent.parent))
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
