@@ -202,6 +202,7 @@ void ContentCommit::write() {
 
 void ContentCommit::prepare(const StoredPlace& place) {
   if (reopens_ && !place.is_unlinked && (was_staged_ || !place.is_temporary)) reopen(place);
+  content_->commit_mutex_.assert_held();
   content_->need_writer(place);
   choose(place);
   if (kind_ == CommitKind::grouped && takes_long()) throw LongCommit(place.name);

@@ -24,6 +24,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
   bool try_lock() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
     return mutex_.try_lock();
   }
+  /// For the analysis, where a lock that is a member of the caller holds it.
+  void assert_held() const BLOSCFS_THREAD_ATTRIBUTE(assert_capability(this)) {}
 
  private:
   friend class CondVar;

@@ -92,7 +92,7 @@ bool Tree::is_last_plain_writer(NodeId id) const {
 void Tree::note_opened(const Node& node) {
   if (!node.has_name() || node.rare().wanted_name) return;
   if (opened_names_.size() >= names_to_look_through_) {
-    std::erase_if(opened_names_, [&](const OpenedName& named) {
+    std::erase_if(opened_names_, [&](const OpenedName& named) REQUIRES(mutex_) {
       const Node* const known = nodes_.find(named.node);
       return known == nullptr || known->open_file.expired();
     });
