@@ -72,14 +72,13 @@ void ContentCommit::fill() {
 
 /// For one large chunk at a time.
 std::shared_ptr<void> ContentCommit::take_working_memory() const {
-  BlockCache& cache = content_->services_.cache;
+  MemoryBudget& budget = content_->services_.cache.budget();
   const std::int64_t chunksize = transaction_->info().chunksize;
   if (chunksize <= static_cast<std::int64_t>(kBytesAtOnce)) return nullptr;
   const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
-  if (!can_be_encoded(chunksize, cache.capacity()))
+  if (!can_be_encoded(chunksize, budget.capacity()))
     frame::throw_errno(EFBIG, "chunks need more than cache_size");
-  cache.charge(0, needed);
-  return {nullptr, [&cache, needed](void*) { cache.charge(needed, 0); }};
+  return std::make_shared<MemoryBudget::Part>(budget, needed);
 }
 
 // --- new containers

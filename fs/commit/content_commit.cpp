@@ -126,7 +126,7 @@ std::optional<frame::FrameSettings> ContentCommit::as_array() const {
                               [this](std::size_t size) { return read_start(size); });
   if (frame) {
     const auto chunks = frame::array_chunk_count(*frame->array, frame->typesize);
-    if (!chunks || !can_be_rewritten(*chunks, content_->services_.cache.capacity()))
+    if (!chunks || !can_be_rewritten(*chunks, content_->services_.cache.budget().capacity()))
       return std::nullopt;
   }
   return frame;
