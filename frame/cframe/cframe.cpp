@@ -1,5 +1,7 @@
 #include "frame/cframe/cframe.hpp"
 
+#include "frame/store/peer_lock.hpp"
+
 namespace bloscfs::frame {
 namespace {
 
@@ -23,7 +25,8 @@ std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> sou
                                            const OpenSettings& settings,
                                            std::shared_ptr<ExpectedState> expected) {
   std::shared_ptr<PeerLock> lock;
-  if (!settings.name.empty()) lock = PeerLock::open(settings.directory, settings.name + ".b2lock");
+  if (!settings.name.empty())
+    lock = PeerLock::open(settings.directory, settings.name + kSidecarSuffix);
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
   FrameParts parts = read_stable_parts(*source, settings.frame_offset, 0, stamp);

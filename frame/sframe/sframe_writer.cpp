@@ -1,10 +1,11 @@
+#include "frame/sframe/sframe_writer.hpp"
+
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "codec/error.hpp"
-#include "frame/container/frame_writer.hpp"
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/orphans.hpp"

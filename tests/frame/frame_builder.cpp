@@ -402,4 +402,10 @@ std::unique_ptr<Snapshot> open_bytes(Buffer content, std::uint64_t frame_offset,
   return open_cframe(memory, settings);
 }
 
+std::optional<std::uint64_t> recorded_checksum(const Snapshot& snapshot, std::int64_t chunk,
+                                               codec::BlockDecoder& decoder) {
+  const auto sums = snapshot.recorded_checksums(chunk, 1, decoder);
+  return sums.empty() ? std::nullopt : std::optional<std::uint64_t>(sums.front());
+}
+
 }  // namespace bloscfs::frame::test
