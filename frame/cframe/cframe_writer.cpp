@@ -58,7 +58,7 @@ class CframeWriter final : public FrameWriter {
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.expected) return state_.file->set_times(accessed, modified);
     // Another program's change must not be taken for what the times make of the stamp.
-    if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
+    if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
     state_.expected->begin_writing();
     try {
       state_.file->set_times(accessed, modified);

@@ -55,11 +55,11 @@ class SframeWriter final : public FrameWriter {
     remove(orphan_chunk_files(*state_.current, std::move(present), decoder_));
   }
 
-  void moved(std::shared_ptr<StoreDirectory>, std::string) override {}
+  void moved(std::shared_ptr<StoreDirectory>, std::string) override {}  // it stays open
 
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.current) return;
-    if (!state_.expected->matches(*state_.index, 0)) throw_stale("sparse frame");
+    if (!state_.expected->matches(*state_.index)) throw_stale("sparse frame");
     const Bytes header = state_.current->header_bytes();
     state_.expected->replace_file({header.begin(), header.end()}, [&] {
       state_.index->set_times(accessed, modified);
