@@ -10,6 +10,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/content/content.hpp"
+#include "fs/content/frozen_bytes.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/support/log.hpp"
@@ -90,14 +91,14 @@ bool Content::is_file_current() const {
 
 bool Content::follow_source() {
   const PatientLock commit_lock(commit_mutex_);
-  if (!home_ || is_orphan() || is_current()) return false;
-  home_->require_finished();
+  if (home() == nullptr || is_orphan() || is_current()) return false;
+  home()->require_finished();
   const bool had_contents = has_contents_to_keep();
   begin_following();
   try {
     if (had_contents) keep_beside();
-    const std::string path = home_->path();
-    const ContentHome::Following following = home_->follow();
+    const std::string path = home()->path();
+    const ContentHome::Following following = home()->follow();
     const bool is_lost = is_lost_by(following);
     const bool loses_attributes = is_lost && has_attributes_to_keep();
     if (loses_attributes)
@@ -133,7 +134,7 @@ void Content::keep_beside() {
     if (is_kept_) return;
   }
   try {
-    const auto refuge = home_->conflict_refuge(shown_as(), user());
+    const auto refuge = home()->conflict_refuge(shown_as(), user());
     const Kept kept = keep_in(*refuge);
     log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
@@ -149,10 +150,10 @@ void Content::keep_beside() {
 
 std::optional<std::string> Content::keep_for_recovery() {
   const MutexLock commit_lock(commit_mutex_);
-  if (!home_ || is_orphan() || !has_contents_to_keep()) return std::nullopt;
+  if (home() == nullptr || is_orphan() || !has_contents_to_keep()) return std::nullopt;
   begin_following();
   try {
-    const Kept kept = keep_in(*home_->recovery_refuge(shown_as(), user()));
+    const Kept kept = keep_in(*home()->recovery_refuge(shown_as(), user()));
     stop_following();
     return kept.path;
   } catch (...) {
@@ -168,7 +169,8 @@ ShownAs Content::shown_as() const {
 
 std::string Content::path() {
   const MutexLock commit_lock(commit_mutex_);
-  return home_ ? home_->path() : std::string();
+  ContentHome* const own = home();
+  return own != nullptr ? own->path() : std::string();
 }
 
 bool Content::has_contents_to_keep() const {
@@ -186,10 +188,7 @@ void Content::begin_following() {
 void Content::stop_following() {
   const WriteLock lock(mutex_);
   is_following_ = false;
-  frozen_->merge(live_);
-  live_ = std::move(*frozen_);
-  frozen_.reset();
-  account_anew();
+  unfreeze();
 }
 
 Content::Kept Content::keep_in(Refuge& refuge) {

@@ -19,13 +19,14 @@ namespace {
 class FailedStep {
  public:
   explicit FailedStep(int number)
-      : watched_([this, number](Call call, const std::string&) {
+      : watched_([this, number](Call call, const std::string& path) {
           if (call == Call::read || count_++ != number) return 0;
           has_failed_ = true;
-          is_removal_ = call == Call::remove;
+          is_removal_ = call == Call::remove || (call == Call::rename && path.ends_with(".tmp"));
           return EIO;
         }) {}
   bool has_failed() const { return has_failed_; }
+  /// What is to be removed gets the name of a temporary first.
   bool is_removal() const { return is_removal_; }
 
  private:
@@ -190,6 +191,12 @@ BOOST_AUTO_TEST_CASE(of_a_file_that_was_staged) {
   static const ByteVector large = make_contents("noise", 3, 3'000'001, 1);
   fail_each_step({"a", "a.b2frame", "cache_size=8M,dirty_limit=1M", prepare_nothing,
                   [](InProcess& mount) { mount.write("a", large); }, large});
+}
+
+BOOST_AUTO_TEST_CASE(of_a_staged_file_that_becomes_an_array) {
+  static const ByteVector large = npy_file(40000);
+  fail_each_step({"a.npy", "a.b2nd", "cache_size=8M,dirty_limit=1M", prepare_nothing,
+                  [](InProcess& mount) { mount.write("a.npy", large); }, large});
 }
 
 BOOST_AUTO_TEST_SUITE_END()
