@@ -10,6 +10,7 @@
 #include "codec/names.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "fs/view/stored_contents.hpp"
+#include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
 #include "tools/input.hpp"

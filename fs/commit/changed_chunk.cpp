@@ -15,7 +15,7 @@ std::vector<std::uint8_t> merged(const FileView& view, std::int64_t chunk,
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
   if (chunk < view.reader().snapshot().info().nchunks)
     view.reader().visit_chunk(
-        chunk, range.offset, range.size, [&](const FrameReader::Span& span, std::int64_t at) {
+        chunk, range.offset, range.size, [&](const BlockReader::Span& span, std::int64_t at) {
           span.copy(0, codec::MutableBytes(out).subspan(static_cast<std::size_t>(at),
                                                         static_cast<std::size_t>(span.size)));
         });

@@ -11,6 +11,7 @@
 #include "fs/commit/changed_chunk.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/encoding/new_frame.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -124,8 +125,8 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
 
 codec::ByteRange ChunkFiller::chunk_range(std::int64_t chunk) const {
   if (cut_.chunksize > 0) return cut_.range(chunk);
-  FrameReader::Request request(file_.view->reader());
-  const frame::ChunkPlace place = file_.view->reader().place(chunk, request);
+  Request request = file_.view->reader().begin_request();
+  const frame::ChunkPlace place = file_.view->reader().index().place_of_chunk(chunk, request);
   return {place.content_offset, place.nbytes};
 }
 
@@ -154,8 +155,8 @@ void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_
 std::set<std::int64_t> ChunkFiller::touched_chunks() const {
   const auto chunk_of = [&](std::int64_t offset) {
     if (cut_.chunksize > 0) return offset / cut_.chunksize;
-    FrameReader::Request request(file_.view->reader());
-    return file_.view->reader().place_at(offset, request).number;
+    Request request = file_.view->reader().begin_request();
+    return file_.view->reader().index().place_at(offset, request).number;
   };
   std::set<std::int64_t> touched;
   file_.layer->bytes.for_each(0, file_.size, [&](const ByteOverlay::Part& part) {

@@ -11,6 +11,7 @@
 #include "fs/mount/filesystem.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {

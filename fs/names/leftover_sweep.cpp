@@ -17,7 +17,7 @@
 #include "fs/source/naming.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
-#include "fs/view/frame_reader.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {

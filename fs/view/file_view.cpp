@@ -79,14 +79,14 @@ void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& o
 
 void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
                             bool kept_by_kernel) const {
-  FrameReader::Request request(reader_);
+  Request request = reader_.begin_request();
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
     const auto opened = reader_.open_chunk(part.chunk, request);
-    FrameReader::Span span;
+    BlockReader::Span span;
     std::int64_t span_begin = 0;  // in the block
     std::int64_t given = 0;       // of the span
     const auto note_given = [&] {
-      if (kept_by_kernel) reader_.note_given(*opened, span, given);
+      if (kept_by_kernel) reader_.blocks().note_given(*opened, span, given);
     };
     for (const auto& run : *part.runs) {
       const std::int64_t run_end = run.in_block + run.length;
@@ -94,7 +94,8 @@ void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
       for (std::int64_t at = run.in_block; at < run_end;) {
         if (at >= span_begin + span.size) {
           note_given();
-          span = reader_.span_at(*opened, part.chunk_offset + at, part.block_size - at, request);
+          span = reader_.blocks().span_at(*opened, part.chunk_offset + at, part.block_size - at,
+                                          request);
           span_begin = at;
           given = 0;
         }
@@ -128,7 +129,7 @@ void FileView::prefetch(std::int64_t offset, std::int64_t size,
 
 void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
                                 const std::atomic<std::int64_t>& reached) const {
-  FrameReader::Request request(reader_);
+  Request request = reader_.begin_request();
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
     // The blocks of one layer are used up, and may be gone, all at once.
@@ -140,7 +141,7 @@ void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
       const std::int64_t run_begin = std::max(fetched, part.chunk_offset + run.in_block);
       const std::int64_t run_end = part.chunk_offset + run.in_block + run.length;
       if (run_begin < run_end)
-        fetched = reader_.prefetch_part(*opened, run_begin, run_end - run_begin, request);
+        fetched = reader_.blocks().prefetch(*opened, run_begin, run_end - run_begin, request);
     }
   });
 }
@@ -152,8 +153,8 @@ bool FileView::Search::may_go_on() {
 }
 
 FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
-  const frame::ChunkPlace place = reader_.place_at(content_offset, search.request);
-  const auto page = reader_.page_of_chunk(place.number, search.request);
+  const frame::ChunkPlace place = reader_.index().place_at(content_offset, search.request);
+  const auto page = reader_.index().page_of_chunk(place.number, search.request);
   if (!page->uniform_hole()) return {place.content_offset + place.nbytes, is_zero(place.special)};
   const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
   return {last.content_offset + last.nbytes, is_zero(place.special)};
@@ -162,7 +163,7 @@ FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& s
 bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
   for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
     if (!search.may_go_on()) return false;
-    const auto page = reader_.page_of_chunk(chunk, search.request);
+    const auto page = reader_.index().page_of_chunk(chunk, search.request);
     if (!is_zero(page->place(chunk).special)) return false;
     chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
   }
@@ -177,7 +178,7 @@ FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, Search
   }
   if (search.slab_is_hole) return {search.slab_end, true};
   const auto run = geometry_->chunk_run(content_offset);
-  return {run.end, is_zero(reader_.place(run.chunk, search.request).special)};
+  return {run.end, is_zero(reader_.index().place_of_chunk(run.chunk, search.request).special)};
 }
 
 std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {

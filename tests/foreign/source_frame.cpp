@@ -9,6 +9,7 @@
 #include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"
 #include "fs/view/file_view.hpp"
+#include "fs/view/thread_decoder.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 

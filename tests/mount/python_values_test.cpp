@@ -13,7 +13,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"
-#include "fs/view/frame_reader.hpp"
+#include "fs/view/thread_decoder.hpp"
 #include "tests/mount/errno_of.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/manifest.hpp"
