@@ -6,7 +6,6 @@
 #include "fs/commit/representation_facts.hpp"
 #include "fs/commit/stored_metalayers.hpp"
 #include "fs/content/at_place.hpp"
-#include "fs/content/size_limit.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"

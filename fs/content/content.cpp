@@ -109,7 +109,7 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   std::int64_t lower_end = 0;
   {
     const ReadLock lock(mutex_);
-    if (epoch && *epoch != epoch_) throw_errno(EIO, "source was changed while in use");
+    if (!epochs_.is_current(epoch)) throw_errno(EIO, "source was changed while in use");
     size = std::min(size, size_ - std::min(offset, size_));
     if (size <= 0) return;
     view = view_.get();

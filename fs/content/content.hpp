@@ -3,7 +3,6 @@
 // since. One per open container, shared by all its handles.
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -21,6 +20,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/dirty_budget.hpp"
+#include "fs/content/epochs.hpp"
 #include "fs/content/layer.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/options/write_options.hpp"
@@ -222,9 +222,6 @@ class Content {
   std::error_code take_error();
 
  private:
-  /// What a frame beside the file is made of.
-  class PendingBytes;
-
   template <typename Write>
   void write_at(std::optional<std::int64_t> at, std::size_t count,
                 std::optional<std::uint64_t> epoch, const Write& write);
@@ -313,16 +310,8 @@ class Content {
   bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
   bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
   std::error_code error_ GUARDED_BY(mutex_);
-  bool is_following_ GUARDED_BY(mutex_) = false;  ///< nothing can be written for the moment
-  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
+  Epochs epochs_ GUARDED_BY(mutex_);
   std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
-  bool is_abandoned_ GUARDED_BY(mutex_) = false;
-  /// Set when the kernel has no page of an older epoch; null in the first one.
-  std::shared_ptr<std::atomic<bool>> pages_forgotten_ GUARDED_BY(mutex_);
-
-  bool is_kept_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit: as a conflict
-  std::optional<std::chrono::steady_clock::time_point> keep_failed_ GUARDED_BY(mutex_);
 
   mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
   /// Replaced with commit_mutex_ held, too.

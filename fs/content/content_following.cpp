@@ -1,76 +1,16 @@
 // What a content does when another program has changed its file in SOURCE.
 
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
 #include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
-#include "frame/store/throw_errno.hpp"
 #include "fs/content/content.hpp"
-#include "fs/content/frozen_bytes.hpp"
 #include "fs/content/patient_lock.hpp"
-#include "fs/encoding/plain_to_frame.hpp"
+#include "fs/content/pending_bytes.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-using Steady = std::chrono::steady_clock;
-
-constexpr std::chrono::seconds kKeepAgain{1};
-
-}  // namespace
-
-/// The file with all that was written to it. What it was written over is there if it can still be
-/// read, as from a file that was replaced by rename; else zeros stand for that.
-class Content::PendingBytes final : public FileBytes {
- public:
-  PendingBytes(const FileView* view, bool can_read, const Layer& layer, std::int64_t size)
-      : base_(can_read ? view : nullptr),
-        header_(view == nullptr ? std::vector<std::uint8_t>() : view->shape().header),
-        layer_(layer),
-        size_(size) {}
-
-  std::int64_t size() const override { return size_; }
-
-  std::int64_t next_data(std::int64_t offset) const override {
-    const std::int64_t below = next_below(layer_.bytes.end_of_zeros(offset));
-    return std::min({size_, below, layer_.bytes.next_written(offset).value_or(size_)});
-  }
-
-  void read(std::int64_t offset, codec::MutableBytes out) const override {
-    if (base_ != nullptr) {
-      read_committed(base_, layer_.lower_end, offset, out);
-    } else {
-      std::fill(out.begin(), out.end(), std::uint8_t{0});
-      const auto from = std::min<std::int64_t>(offset, std::ssize(header_));
-      const auto count = std::min<std::ptrdiff_t>(std::ssize(header_) - from, std::ssize(out));
-      std::copy_n(header_.begin() + from, count, out.begin());
-    }
-    layer_.apply(offset, out);
-  }
-
- private:
-  /// The same for what it was written over, where that is not zeroed.
-  std::int64_t next_below(std::int64_t offset) const {
-    for (;;) {
-      if (base_ == nullptr) return offset < std::ssize(header_) ? offset : size_;
-      const auto found = offset < layer_.lower_end ? base_->seek_data(offset) : std::nullopt;
-      if (!found || *found >= layer_.lower_end) return size_;
-      const std::int64_t end = layer_.bytes.end_of_zeros(*found);
-      if (end == *found) return end;
-      offset = end;
-    }
-  }
-
-  const FileView* base_;
-  const std::vector<std::uint8_t> header_;
-  const Layer& layer_;
-  const std::int64_t size_;
-};
 
 bool Content::is_current() const {
   std::shared_ptr<ContentHome> home;
@@ -78,7 +18,7 @@ bool Content::is_current() const {
     const ReadLock lock(mutex_);
     if (is_orphan_) return true;
     // The tree knows the new state before the content has it.
-    if (is_following_) return false;
+    if (epochs_.is_ending()) return false;
     home = home_;
   }
   return is_file_current() && (!home || home->is_in_place());
@@ -124,14 +64,14 @@ bool Content::has_attributes_to_keep() const {
 
 bool Content::has_just_failed_to_follow() const {
   const ReadLock lock(mutex_);
-  return keep_failed_ && Steady::now() - *keep_failed_ < kKeepAgain;
+  return epochs_.has_just_failed_to_keep();
 }
 
 /// Once, whatever then keeps the content from going on.
 void Content::keep_beside() {
   {
     const ReadLock lock(mutex_);
-    if (is_kept_) return;
+    if (epochs_.is_kept()) return;
   }
   try {
     const auto refuge = home()->conflict_refuge(shown_as(), user());
@@ -141,11 +81,11 @@ void Content::keep_beside() {
                           kept.is_whole ? "" : ", with zeros for what can no longer be read"));
   } catch (...) {
     const WriteLock lock(mutex_);
-    keep_failed_ = Steady::now();
+    epochs_.note_failure_to_keep();
     throw;
   }
   const WriteLock lock(mutex_);
-  is_kept_ = true;
+  epochs_.note_kept();
 }
 
 std::optional<std::string> Content::keep_for_recovery() {
@@ -181,13 +121,13 @@ bool Content::has_contents_to_keep() const {
 /// What was written lies frozen from now on, so that others may read it.
 void Content::begin_following() {
   const WriteLock lock(mutex_);
-  is_following_ = true;
+  epochs_.begin_end();
   frozen_.emplace(std::exchange(live_, Layer()));
 }
 
 void Content::stop_following() {
   const WriteLock lock(mutex_);
-  is_following_ = false;
+  epochs_.stay();
   unfreeze();
 }
 
@@ -237,46 +177,40 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
     live_.metalayers = std::move(layers);
   else if (following.heir)
     inheritance_ = {*following.heir, following.heir_home, std::move(layers)};
-  is_following_ = is_new_ = stored_state_is_unknown_ = is_announced_ = false;
+  is_new_ = stored_state_is_unknown_ = is_announced_ = false;
   representation_is_current_ = true;
   is_orphan_ = !following.successor;
-  is_abandoned_ = following.heir || is_lost;
-  is_kept_ = false;
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
     id_ = services_.next_id++;
     set_view(following.successor);
     size_ = view_->size();
   }
-  epoch_++;
-  if (lost_something) epoch_after_loss_ = epoch_;
   account_anew();
+  const auto pages_forgotten =
+      epochs_.begin_next({lost_something, following.heir.has_value() || is_lost});
   // Asked for before anybody can open the new state, whose open waits for it.
-  const auto pages_forgotten = std::make_shared<std::atomic<bool>>(false);
   home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
-  pages_forgotten_ = pages_forgotten;
 }
 
 std::uint64_t Content::epoch() const {
   const ReadLock lock(mutex_);
-  return epoch_;
+  return epochs_.current();
 }
 
 std::uint64_t Content::epoch_of_pages() const {
   const ReadLock lock(mutex_);
-  if (is_abandoned_ || (pages_forgotten_ && !*pages_forgotten_))
-    frame::throw_errno(ESTALE, "page of another state");
-  return epoch_;
+  return epochs_.of_pages();
 }
 
 bool Content::lost_contents_of(std::uint64_t epoch) const {
   const ReadLock lock(mutex_);
-  return epoch < epoch_after_loss_;
+  return epochs_.lost_contents_of(epoch);
 }
 
 bool Content::is_abandoned() const {
   const ReadLock lock(mutex_);
-  return is_abandoned_;
+  return epochs_.is_abandoned();
 }
 
 std::optional<Content::Inheritance> Content::take_inheritance() {

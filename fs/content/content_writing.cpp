@@ -75,7 +75,7 @@ void Content::need_writer(const StoredPlace& place) {
 }
 
 void Content::touch() {
-  is_kept_ = false;
+  epochs_.note_written();
   // With its writeback cache the kernel says when a file was changed.
   if (!services_.options.writeback) changed_ = modified_ = now();
 }
@@ -119,7 +119,7 @@ void Content::write(std::optional<std::int64_t> at, std::span<PooledBuffer> cell
 }
 
 void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
-  if (epoch && *epoch != epoch_) throw_errno(ESTALE, "source was changed while in use");
+  if (!epochs_.is_current(epoch)) throw_errno(ESTALE, "source was changed while in use");
 }
 
 template <typename Change>
@@ -127,7 +127,7 @@ void Content::changing(const Change& change) {
   for (;;) {
     {
       const WriteLock lock(mutex_);
-      if (!is_following_) return change();
+      if (!epochs_.is_ending()) return change();
     }
     const MutexLock until_it_has_followed(commit_mutex_);
   }

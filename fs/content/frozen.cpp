@@ -34,7 +34,7 @@ void Content::Frozen::take() {
   const WriteLock lock(c.mutex_);
   const FileView* const view = c.view_.get();
   home_ = c.home_.get();
-  facts_.epoch = c.epoch_;
+  facts_.epoch = c.epochs_.current();
   facts_.is_held_flat = c.held_flat_ > 0;
   facts_.look_is_due = freeze_ == Freeze::all && c.writers_ == 0 && c.held_flat_ == 0 &&
                        !c.representation_is_current_;
