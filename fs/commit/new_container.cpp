@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <system_error>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 

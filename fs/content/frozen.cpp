@@ -103,7 +103,7 @@ void Content::Frozen::count_stored(std::size_t bytes) {
 bool Content::Frozen::forget_changed(const Stored& stored) const {
   // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
   // chunks would be looked for where they were in a file that another one has replaced.
-  const bool is_moved = stored.snapshot->info().kind == frame::ContainerKind::cframe &&
+  const bool is_moved = !stored.snapshot->info().is_directory() &&
                         stored.snapshot->stamp().inode != bytes_.snapshot()->stamp().inode;
   const FrameReader& reader = bytes_.view->reader();
   return !stored.drops_chunks && !is_moved &&

@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 
 #include "codec/bytes.hpp"
-#include "codec/compressor/compressor.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "frame/array/array_shapes.hpp"
 #include "frame/header/frame_limits.hpp"
