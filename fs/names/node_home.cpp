@@ -206,6 +206,7 @@ std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& 
     directory.rename_to_free(full_name, directory, meeting);
     throw_overtaken(meeting);
   }
+  carry_sidecar(directory, meeting, directory, full_name);
   return full_name;
 }
 
