@@ -280,6 +280,24 @@ BOOST_AUTO_TEST_CASE(commit_stores_each_kind_as_what_is_written) {
       }
 }
 
+// What another program has taken away is not looked for under the name that was given again.
+BOOST_AUTO_TEST_CASE(what_stood_behind_a_new_file_may_be_gone) {
+  for (const Kind placed : {Kind::cframe, Kind::sframe, Kind::pending})
+    BOOST_TEST_CONTEXT(text_of(placed)) {
+      Objects all({{placed, "a"}, {Kind::pending_before, "b"}});
+      InProcess& mount = *all.mount;
+      fs_std::remove(all.source / "b.npy.b2frame");
+      mount.rename("a.npy", "b.npy");
+      check_contents(mount, placed, "a", "b");
+      mount->commit_written();
+      check_contents(mount, placed, "a", "b");
+      BOOST_TEST(mount.names() == (Names{"b.npy", "n.npy"}), boost::test_tools::per_element());
+      BOOST_TEST(stored_names(all.source.path()) ==
+                     with_neighbour({{"b.npy.b2frame", has_sidecar(placed)}}),
+                 boost::test_tools::per_element());
+    }
+}
+
 // Its state is nobody's to replace, whichever of the steps it comes before.
 BOOST_AUTO_TEST_CASE(what_another_program_puts_there_meanwhile_stays) {
   const ByteVector theirs = bytes_of("another program's");
