@@ -162,7 +162,10 @@ std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
   return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
 }
 
-void NodeHome::before_values_change() { ValueDependents(services_).mark(node_); }
+void NodeHome::before_values_change() {
+  ValueDependents(services_).mark(
+      node_, [&](NodeId node) { return std::make_shared<NodeHome>(services_, node); });
+}
 
 void NodeHome::require_changeable() { ValueDependents(services_).require_markable(node_); }
 
