@@ -60,9 +60,9 @@ void take_name_of_replacement(TreeChanges& names, NamedObject& object,
 
 const std::string& Replacement::place(const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
+  services_.unsynced_names.before_taking(objects_.to, full_name, placed.entry.shown);
   if (objects_.old != nullptr)
     take_name_of_replacement(names_, *objects_.old, objects_.to, objects_.shown_name, full_name);
-  services_.unsynced_names.before_taking(objects_.to, full_name, placed.entry.shown);
   note_given_up(objects_.from, placed.stored_name);
   const std::string meeting = meeting_name(full_name);
   put(meeting);
