@@ -2,13 +2,14 @@
 
 #include <system_error>
 
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/refusal.hpp"
 
 namespace bloscfs::fs {
 
 bool may_have_sidecar(const SourceEntry& entry) { return entry.is_container && !entry.is_sframe; }
 
-std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
+std::string sidecar_name(const std::string& full_name) { return full_name + frame::kSidecarSuffix; }
 
 void change_sidecar(const std::function<void()>& change) {
   try {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "frame/header/sframe_format.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/hidden_entries.hpp"
@@ -13,8 +14,8 @@ namespace bloscfs::fs {
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
   const SourcePath path = object.path();
-  return std::make_shared<SourceObject>(
-      services_.root.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
+  return std::make_shared<SourceObject>(services_.root.object(
+      object.entry.is_sframe ? join_path(path, frame::kSframeIndexName) : path));
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
