@@ -141,7 +141,7 @@ NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
                                         ShownAs shown) const {
   const auto st = directory.stat(stored_as);
   if (!st || !(identity_of(*st) == made))
-    frame::throw_errno(ESTALE, stored_as + ": replaced by another program meanwhile");
+    frame::throw_errno(ESTALE, stored_as + ": made or changed by another program meanwhile");
   NamedObject object;
   object.directory = object_->directory;
   object.directory_path = object_->directory_path;
