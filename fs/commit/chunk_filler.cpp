@@ -33,13 +33,12 @@ bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
 }
 
 /// For one large chunk at a time.
-std::shared_ptr<void> take_working_memory(std::int64_t chunksize, BlockCache& cache) {
+std::shared_ptr<void> take_working_memory(std::int64_t chunksize, MemoryBudget& budget) {
   if (chunksize <= static_cast<std::int64_t>(kBytesAtOnce)) return nullptr;
   const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
-  if (!can_be_encoded(chunksize, cache.capacity()))
+  if (!can_be_encoded(chunksize, budget.capacity()))
     frame::throw_errno(EFBIG, "chunks need more than cache_size");
-  cache.charge(0, needed);
-  return {nullptr, [&cache, needed](void*) { cache.charge(needed, 0); }};
+  return std::make_shared<MemoryBudget::Part>(budget, needed);
 }
 
 }  // namespace
@@ -49,7 +48,7 @@ ChunkFiller::ChunkFiller(const FrozenBytes& file, frame::Transaction& transactio
     : file_(file),
       transaction_(transaction),
       was_put_(std::move(was_put)),
-      working_memory_(take_working_memory(transaction.info().chunksize, services.cache)),
+      working_memory_(take_working_memory(transaction.info().chunksize, services.cache.budget())),
       cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
       recoder_(encode_settings(transaction.info(), services.options), services.pool, kRunsAtOnce,
                kRunBytes, [this](std::span<const RecodedChunk> run) { put(run); }) {}

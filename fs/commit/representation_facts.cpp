@@ -36,7 +36,8 @@ std::optional<frame::FrameSettings> array_settings(const FrozenBytes& bytes,
                                  [&](std::size_t size) { return bytes.read_start(size); });
   if (!settings) return std::nullopt;
   const auto chunks = frame::array_chunk_count(*settings->array, settings->typesize);
-  if (!chunks || !can_be_rewritten(*chunks, services.cache.capacity())) return std::nullopt;
+  if (!chunks || !can_be_rewritten(*chunks, services.cache.budget().capacity()))
+    return std::nullopt;
   return settings;
 }
 

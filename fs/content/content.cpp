@@ -47,10 +47,7 @@ Content::Content(ContentServices services, const timespec& created)
   is_new_ = true;
 }
 
-Content::~Content() {
-  services_.budget.change(user_, accounted_, 0);
-  services_.cache.charge(charged_, 0);
-}
+Content::~Content() { services_.budget.change(user_, accounted_, 0); }
 
 void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
   snapshot_ = std::move(snapshot);
@@ -173,7 +170,7 @@ std::size_t Content::memory_of_bytes(const ByteOverlay& bytes) const {
 void Content::account() {
   const std::size_t frozen = frozen_ ? memory_of_bytes(frozen_->bytes) : 0;
   const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
-  services_.cache.charge(std::exchange(charged_, memory), memory);
+  charged_.resize(memory);
   // Nobody may wait for what will never be committed or staged.
   const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory - std::min(frozen, stored_);
   services_.budget.change(user_, accounted_, waiting);

@@ -294,7 +294,7 @@ class Content {
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
   std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
   std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
-  std::size_t charged_ GUARDED_BY(mutex_) = 0;    ///< to the cache's budget
+  MemoryBudget::Part charged_ GUARDED_BY(mutex_){services_.cache.budget()};
   /// Of metalayers that wait, and what a commit makes of them.
   std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;
   /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.

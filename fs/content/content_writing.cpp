@@ -82,7 +82,7 @@ void Content::touch() {
 
 StoredFile Content::stored_file() const {
   return {view_.get(), snapshot_.get(), services_.options, services_.raw,
-          services_.cache.capacity()};
+          services_.cache.budget().capacity()};
 }
 
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
