@@ -6,6 +6,7 @@
 
 #include "codec/error.hpp"
 #include "fs/view/stored_contents.hpp"
+#include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/progress.hpp"

@@ -12,6 +12,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/commit/content_commit.hpp"
 #include "fs/encoding/new_frame.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -146,8 +147,8 @@ codec::ByteRange ContentCommit::chunk_range(std::int64_t chunk, std::int64_t fra
   const std::int64_t chunksize = transaction_->info().chunksize;
   if (chunksize > 0)
     return {chunk * chunksize, std::min(chunksize, frame_size - chunk * chunksize)};
-  FrameReader::Request request(view_->reader());
-  const frame::ChunkPlace place = view_->reader().place(chunk, request);
+  Request request = view_->reader().begin_request();
+  const frame::ChunkPlace place = view_->reader().index().place_of_chunk(chunk, request);
   return {place.content_offset, place.nbytes};
 }
 
@@ -184,8 +185,8 @@ std::set<std::int64_t> ContentCommit::touched_chunks() const {
   const std::int64_t chunksize = transaction_->info().chunksize;
   const auto chunk_of = [&](std::int64_t offset) {
     if (chunksize > 0) return offset / chunksize;
-    FrameReader::Request request(view_->reader());
-    return view_->reader().place_at(offset, request).number;
+    Request request = view_->reader().begin_request();
+    return view_->reader().index().place_at(offset, request).number;
   };
   std::set<std::int64_t> touched;
   layer_->bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
@@ -292,7 +293,7 @@ std::vector<std::uint8_t> ContentCommit::merged(std::int64_t chunk, const codec:
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
   if (chunk < snapshot_->info().nchunks)
     view_->reader().visit_chunk(
-        chunk, range.offset, range.size, [&](const FrameReader::Span& span, std::int64_t at) {
+        chunk, range.offset, range.size, [&](const BlockReader::Span& span, std::int64_t at) {
           span.copy(0, codec::MutableBytes(out).subspan(static_cast<std::size_t>(at),
                                                         static_cast<std::size_t>(span.size)));
         });

@@ -9,7 +9,7 @@
 #include "frame/open/open.hpp"
 #include "frame/python/python_indexes.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/view/frame_reader.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 

@@ -10,6 +10,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -124,7 +125,7 @@ SourceEntry ExtendedAttributes::entry_to_change(NodeId node, const std::string& 
   if (!writable_) throw_errno(EROFS, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
   SourceEntry entry = tree_.entry(node);
-  if (entry.is_bloscpack) throw_errno(EROFS, name);
+  if (entry.is_read_only) throw_errno(EROFS, name);
   return entry;
 }
 

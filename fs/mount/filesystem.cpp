@@ -71,7 +71,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       extended_attributes_({tree_, names_, contents_, stats_}, cache_, options.cache_size,
                            writable_) {
-  names_.set_contents(&contents_);
+  names_.set_contents(contents_);
   if (writable_) begin_writing(lock);
 }
 

@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace bloscfs::fs {
-namespace {
-
-std::int64_t end_of(const codec::ByteRange& range) { return range.offset + range.size; }
-
-}  // namespace
-
 BlockRun block_run_at(const codec::Chunk& chunk, std::int64_t chunk_offset) {
   const std::int64_t start = chunk.block_content(chunk.block_at(chunk_offset)).offset;
   const std::int64_t begin = start / kRunSize * kRunSize;

@@ -7,6 +7,9 @@
 
 namespace bloscfs::fs {
 
+/// The first byte behind a range.
+inline std::int64_t end_of(const codec::ByteRange& range) { return range.offset + range.size; }
+
 /// Blocks smaller than a page are never wanted alone.
 inline constexpr std::int64_t kRunSize = 4096;
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "codec/special_value.hpp"
 #include "frame/array/array_geometry.hpp"
 #include "fs/numpy/npy.hpp"
 #include "fs/view/stored_contents.hpp"
@@ -16,15 +17,11 @@ constexpr std::size_t kOpenCost = 3 << 10;
 /// A step of a search for the next hole or data, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kSeekStep = 64;
 
-bool is_zero(codec::SpecialValue value) {
-  return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
-}
-
 }  // namespace
 
 ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
   ViewShape shape;
-  shape.blocked = info.array && info.kind != frame::ContainerKind::bloscpack;
+  shape.blocked = info.has_blocked_array();
   shape.content_size = info.nbytes;
   if (shape.blocked) shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
   if (raw) return shape;
@@ -79,14 +76,14 @@ void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& o
 
 void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
                             bool kept_by_kernel) const {
-  FrameReader::Request request(reader_);
+  Request request = reader_.begin_request();
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
     const auto opened = reader_.open_chunk(part.chunk, request);
-    FrameReader::Span span;
+    BlockReader::Span span;
     std::int64_t span_begin = 0;  // in the block
     std::int64_t given = 0;       // of the span
     const auto note_given = [&] {
-      if (kept_by_kernel) reader_.note_given(*opened, span, given);
+      if (kept_by_kernel) reader_.blocks().note_given(*opened, span, given);
     };
     for (const auto& run : *part.runs) {
       const std::int64_t run_end = run.in_block + run.length;
@@ -94,7 +91,8 @@ void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
       for (std::int64_t at = run.in_block; at < run_end;) {
         if (at >= span_begin + span.size) {
           note_given();
-          span = reader_.span_at(*opened, part.chunk_offset + at, part.block_size - at, request);
+          span = reader_.blocks().span_at(*opened, part.chunk_offset + at, part.block_size - at,
+                                          request);
           span_begin = at;
           given = 0;
         }
@@ -128,7 +126,7 @@ void FileView::prefetch(std::int64_t offset, std::int64_t size,
 
 void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
                                 const std::atomic<std::int64_t>& reached) const {
-  FrameReader::Request request(reader_);
+  Request request = reader_.begin_request();
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
     // The blocks of one layer are used up, and may be gone, all at once.
@@ -140,7 +138,7 @@ void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
       const std::int64_t run_begin = std::max(fetched, part.chunk_offset + run.in_block);
       const std::int64_t run_end = part.chunk_offset + run.in_block + run.length;
       if (run_begin < run_end)
-        fetched = reader_.prefetch_part(*opened, run_begin, run_end - run_begin, request);
+        fetched = reader_.blocks().prefetch(*opened, run_begin, run_end - run_begin, request);
     }
   });
 }
@@ -152,18 +150,19 @@ bool FileView::Search::may_go_on() {
 }
 
 FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
-  const frame::ChunkPlace place = reader_.place_at(content_offset, search.request);
-  const auto page = reader_.page_of_chunk(place.number, search.request);
-  if (!page->uniform_hole()) return {place.content_offset + place.nbytes, is_zero(place.special)};
+  const frame::ChunkPlace place = reader_.index().place_at(content_offset, search.request);
+  const auto page = reader_.index().page_of_chunk(place.number, search.request);
+  if (!page->uniform_hole())
+    return {place.content_offset + place.nbytes, codec::reads_as_zeros(place.special)};
   const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
-  return {last.content_offset + last.nbytes, is_zero(place.special)};
+  return {last.content_offset + last.nbytes, codec::reads_as_zeros(place.special)};
 }
 
 bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
   for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
     if (!search.may_go_on()) return false;
-    const auto page = reader_.page_of_chunk(chunk, search.request);
-    if (!is_zero(page->place(chunk).special)) return false;
+    const auto page = reader_.index().page_of_chunk(chunk, search.request);
+    if (!codec::reads_as_zeros(page->place(chunk).special)) return false;
     chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
   }
   return true;
@@ -177,13 +176,14 @@ FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, Search
   }
   if (search.slab_is_hole) return {search.slab_end, true};
   const auto run = geometry_->chunk_run(content_offset);
-  return {run.end, is_zero(reader_.place(run.chunk, search.request).special)};
+  return {run.end,
+          codec::reads_as_zeros(reader_.index().place_of_chunk(run.chunk, search.request).special)};
 }
 
 std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
   const std::int64_t end = shape_.content_size;
   if (const auto special = reader_.snapshot().all_chunks_special())
-    return is_zero(*special) == want_hole ? offset : end;
+    return codec::reads_as_zeros(*special) == want_hole ? offset : end;
   Search search(reader_);
   while (offset < end) {
     // Data may be reported where a hole is, so that is how a search ends that takes too long.

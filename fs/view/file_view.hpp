@@ -63,10 +63,10 @@ class FileView {
   /// What a search has at hand: the index, what it may still cost, and the slab that it is in, so
   /// that its chunks are looked through only once.
   struct Search {
-    explicit Search(const FrameReader& reader) : request(reader) {}
+    explicit Search(const FrameReader& reader) : request(reader.begin_request()) {}
     bool may_go_on();
 
-    FrameReader::Request request;
+    Request request;
     std::int64_t slab_end = 0;
     bool slab_is_hole = false;
   };

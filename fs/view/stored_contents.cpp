@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "frame/editing/carrier.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -11,9 +12,9 @@ namespace {
 std::optional<std::int64_t> first_special_chunk(const FrameReader& reader) {
   const std::int64_t count = reader.snapshot().info().nchunks;
   if (count > 0 && reader.snapshot().all_chunks_special()) return 0;
-  FrameReader::Request request(reader);
+  Request request = reader.begin_request();
   for (std::int64_t chunk = 0; chunk < count;) {
-    const auto page = reader.page_of_chunk(chunk, request);
+    const auto page = reader.index().page_of_chunk(chunk, request);
     for (const std::int64_t end = page->first_chunk() + page->chunk_count(); chunk < end; chunk++)
       if (page->place(chunk).special != codec::SpecialValue::none) return chunk;
   }

@@ -5,10 +5,12 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "codec/error.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/container/frame_writer.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"
 #include "fs/view/file_view.hpp"
+#include "fs/view/thread_decoder.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 

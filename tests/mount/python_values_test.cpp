@@ -10,10 +10,11 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/container/frame_writer.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"
-#include "fs/view/frame_reader.hpp"
+#include "fs/view/thread_decoder.hpp"
 #include "tests/mount/errno_of.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/manifest.hpp"

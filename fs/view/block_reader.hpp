@@ -1,0 +1,81 @@
+#pragma once
+// Decodes the blocks of opened chunks, each once, into the cache.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "fs/support/page_pool.hpp"
+#include "fs/view/block_run.hpp"
+#include "fs/view/cached_snapshot.hpp"
+#include "fs/view/request.hpp"
+
+namespace bloscfs::fs {
+
+/// Decoded bytes that a cache entry keeps: those of a run of blocks.
+struct Block {
+  explicit Block(std::size_t size) : bytes(size) {}
+
+  codec::Bytes view() const { return bytes.view(); }
+  std::size_t memory() const { return sizeof(*this) + pooled_size(bytes.size()); }
+  /// So many bytes have gone to the kernel; true when those were the last ones.
+  bool gave(std::size_t count) const {
+    const std::size_t before = given.fetch_add(count);
+    return before < bytes.size() && before + count >= bytes.size();
+  }
+
+  PooledBytes bytes;
+  mutable std::atomic<std::size_t> given{0};
+};
+
+/// Thread-safe; errors as FrameReader's.
+class BlockReader {
+ public:
+  explicit BlockReader(std::shared_ptr<const CachedSnapshot> source) : source_(std::move(source)) {}
+
+  /// A piece of a chunk's contents: bytes of a pinned block, or a part of a special chunk.
+  struct Span {
+    std::shared_ptr<const Block> block;  ///< null for special chunks
+    codec::Bytes bytes;                  ///< empty for special chunks
+    const codec::Chunk* special = nullptr;
+    std::int64_t chunk_offset = 0;
+    std::int64_t size = 0;
+    std::int32_t run = 0;  ///< first of the block's run
+
+    /// Copies [from, from + out.size()) of the span.
+    void copy(std::int64_t from, codec::MutableBytes out) const;
+  };
+  /// The longest piece of [chunk_offset, chunk_offset + size) that one span holds, from its start.
+  Span span_at(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size,
+               Request& request, Purpose purpose = Purpose::read) const;
+  /// `size` bytes of a span of that chunk have gone to the kernel's page cache.
+  void note_given(const frame::OpenedChunk& opened, const Span& span, std::int64_t size) const;
+  /// Brings the blocks of a part of a chunk into the cache; returns the end of what they hold.
+  std::int64_t prefetch(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
+                        std::int64_t size, Request& request) const;
+  /// Decodes all blocks of a chunk, which is not a special one.
+  void check(const frame::OpenedChunk& opened, Request& request) const;
+  /// Drops the blocks of a chunk, which nobody is reading.
+  void forget(const frame::OpenedChunk& opened) const;
+
+ private:
+  using BlockPointer = std::shared_ptr<const Block>;
+
+  CacheKey key(const frame::OpenedChunk& opened, const BlockRun& run) const;
+  /// From the cache, or by decode().
+  BlockPointer get(const frame::OpenedChunk& opened, const BlockRun& run, Request& request,
+                   Purpose purpose = Purpose::read) const;
+  BlockPointer decode(const frame::OpenedChunk& opened, const BlockRun& run,
+                      Request& request) const;
+  /// The block that holds what block 0 of the chunk decodes to; null unless `run` needs that.
+  BlockPointer reference_of(const frame::OpenedChunk& opened, const BlockRun& run,
+                            Request& request) const;
+  /// Reads and decodes the blocks of a run, one after the other.
+  void decode_into(codec::MutableBytes out, const frame::OpenedChunk& opened, const BlockRun& run,
+                   codec::Bytes reference) const;
+
+  std::shared_ptr<const CachedSnapshot> source_;
+};
+
+}  // namespace bloscfs::fs

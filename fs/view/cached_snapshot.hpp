@@ -1,0 +1,74 @@
+#pragma once
+// A snapshot, and the cache that keeps what was read of it: the two that index, chunks and blocks
+// are got from.
+
+#include <cstdint>
+#include <memory>
+
+#include "codec/error.hpp"
+#include "frame/container/snapshot.hpp"
+#include "fs/support/stats.hpp"
+#include "fs/view/block_cache.hpp"
+#include "fs/view/work.hpp"
+
+namespace bloscfs::fs {
+
+struct ReaderSettings {
+  bool verify_checksums = false;               ///< check bloscfs.xxh3 when a chunk is opened
+  std::int64_t work_limit = Work::kUnlimited;  ///< of one request
+};
+
+/// Thread-safe.
+class CachedSnapshot {
+ public:
+  /// `content_id` names chunks and blocks in the cache, `index_id` the index: equal only for
+  /// snapshots for which these are the same. `cache` and `stats` outlive it.
+  CachedSnapshot(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t content_id,
+                 std::uint64_t index_id, BlockCache& cache, Stats& stats, ReaderSettings settings);
+
+  const frame::Snapshot& snapshot() const { return *snapshot_; }
+  BlockCache& cache() const { return cache_; }
+  Stats& stats() const { return stats_; }
+  const ReaderSettings& settings() const { return settings_; }
+  CacheKey key(CacheKind kind, std::int64_t item, std::int32_t block = 0) const;
+
+  /// True for chunks that are read again rather than kept: millions of them would not be worth it.
+  bool is_tiny(const frame::ChunkPlace& place) const;
+
+  /// The value under `key` of the cache; who does not find it there makes it, with `memory` bytes
+  /// of working memory, and a permit where that is much. Otherwise as BlockCache::get().
+  template <typename T, typename Make>
+  std::shared_ptr<const T> get(const CacheKey& key, std::int64_t memory, Make make,
+                               Purpose purpose = Purpose::read) const {
+    if (BlockCache::LargeWork::is_large(memory))
+      if (auto there = cache_.find<T>(key, purpose)) return there;
+    const BlockCache::LargeWork permit(cache_, memory);
+    return cache_.get<T>(key, memory, make, purpose);
+  }
+
+  /// Runs `step`, which reads the source. Throws std::system_error(EIO) if that was changed: what
+  /// it gave, or found bad, may come from that.
+  template <typename Step>
+  auto unless_changed(Step step) const {
+    try {
+      auto result = step();
+      check_unchanged();
+      return result;
+    } catch (const codec::Error&) {
+      check_unchanged();
+      throw;
+    }
+  }
+
+ private:
+  void check_unchanged() const;
+
+  std::shared_ptr<const frame::Snapshot> snapshot_;
+  const std::uint64_t content_id_;
+  const std::uint64_t index_id_;
+  BlockCache& cache_;
+  Stats& stats_;
+  const ReaderSettings settings_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,113 @@
+#include "fs/view/chunk_opener.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "codec/error.hpp"
+#include "fs/view/named_errors.hpp"
+#include "fs/view/thread_decoder.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// What an opened chunk may take before it needs a permit: the starts of 32768 blocks.
+constexpr std::int64_t kSmallChunk = 256 << 10;
+/// Working memory that opening such a chunk is booked with, and reading a list of checksums.
+constexpr std::int64_t kSmallWorkingMemory = 64 << 10;
+
+// What opening costs, in bytes that could be decoded meanwhile.
+constexpr std::int64_t kOpeningWork = 256;
+constexpr std::int64_t kPerByteOfStarts = 4;
+
+/// Recorded checksums that are read at once.
+constexpr std::int64_t kChecksums = 1024;
+
+struct Checksums {
+  std::vector<std::uint64_t> values;
+  std::size_t memory() const { return sizeof(*this) + values.capacity() * sizeof(std::uint64_t); }
+};
+
+/// Runs `step`, and counts a wrong checksum that it finds.
+template <typename Step>
+auto counting_failures(Stats& stats, Step step) {
+  try {
+    return step();
+  } catch (const frame::ChecksumFailure&) {
+    stats.checksum_failures++;
+    throw;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPlace& place,
+                                                            Request& request) const {
+  if (place.special != codec::SpecialValue::none) {
+    const std::int32_t typesize = source_->snapshot().info().typesize;
+    return std::make_shared<const frame::OpenedChunk>(frame::OpenedChunk{
+        codec::Chunk::make_special(place.special, place.nbytes, typesize), place, {}});
+  }
+  const auto most = static_cast<std::int64_t>(source_->cache().capacity() / 2);
+  try {
+    return get(place, std::min(kSmallChunk, most), request);
+  } catch (const codec::Error& error) {
+    if (error.code() != codec::FormatErrc::too_large || request.work().exhausted()) throw;
+  }
+  const BlockCache::LargeWork permit(source_->cache(), most);
+  return get(place, most, request);
+}
+
+ChunkOpener::OpenedPointer ChunkOpener::get(const frame::ChunkPlace& place, std::int64_t memory,
+                                            Request& request) const {
+  const auto make = [&] { return read(place, memory, request); };
+  if (source_->is_tiny(place)) return make();
+  return source_->cache().get<frame::OpenedChunk>(
+      source_->key(CacheKind::opened_chunk, place.number),
+      memory <= kSmallChunk ? kSmallWorkingMemory : memory, make);
+}
+
+ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std::int64_t memory,
+                                             Request& request) const {
+  const frame::Snapshot& snapshot = source_->snapshot();
+  const bool verifies = source_->settings().verify_checksums;
+  request.work().begin(kOpeningWork);
+  source_->stats().chunks_opened++;
+  auto opened = source_->unless_changed([&] {
+    return naming_chunk(place.number, [&] {
+      return counting_failures(source_->stats(), [&] {
+        return std::make_shared<const frame::OpenedChunk>(
+            snapshot.open_chunk(place, static_cast<std::size_t>(memory)));
+      });
+    });
+  });
+  request.work().add(static_cast<std::int64_t>(opened->memory() - sizeof(*opened)) *
+                     kPerByteOfStarts);
+  if (verifies || !snapshot.info().checksum.empty())
+    request.work().add(opened->chunk.header().cbytes);
+  if (verifies) verify_checksum(*opened);
+  return opened;
+}
+
+void ChunkOpener::verify_checksum(const frame::OpenedChunk& opened) const {
+  // Many at once, so that reading the list is not repeated for every chunk.
+  const frame::Snapshot& snapshot = source_->snapshot();
+  const std::int64_t number = opened.place.number;
+  const std::int64_t first = number / kChecksums * kChecksums;
+  const CacheKey key = source_->key(CacheKind::checksums, first);
+  const auto sums = source_->cache().get<Checksums>(key, kSmallWorkingMemory, [&] {
+    const std::int64_t count = std::min(kChecksums, snapshot.info().nchunks - first);
+    auto read = std::make_shared<Checksums>();
+    read->values = source_->unless_changed(
+        [&] { return snapshot.recorded_checksums(first, count, thread_decoder()); });
+    return read;
+  });
+  if (sums->values.empty()) return;
+  const std::uint64_t sum = sums->values[static_cast<std::size_t>(number - first)];
+  if (sum != 0) counting_failures(source_->stats(), [&] { snapshot.verify_checksum(opened, sum); });
+}
+
+void ChunkOpener::forget(std::int64_t chunk) const {
+  source_->cache().forget(source_->key(CacheKind::opened_chunk, chunk));
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,35 @@
+#pragma once
+// The index of a snapshot, page by page through the cache: where chunks lie.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "fs/view/cached_snapshot.hpp"
+#include "fs/view/request.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe; errors as FrameReader's.
+class IndexReader {
+ public:
+  explicit IndexReader(std::shared_ptr<const CachedSnapshot> source) : source_(std::move(source)) {}
+
+  /// The page that holds a chunk.
+  std::shared_ptr<const frame::IndexPage> page_of_chunk(std::int64_t chunk, Request& request) const;
+  frame::ChunkPlace place_of_chunk(std::int64_t chunk, Request& request) const;
+  /// The place of the chunk that holds a content offset; codec::Error(malformed) where the index
+  /// leads to one that does not.
+  frame::ChunkPlace place_at(std::int64_t content_offset, Request& request) const;
+  /// The place of the next chunk; codec::Error(malformed) unless that begins where `previous` ends.
+  frame::ChunkPlace place_after(const frame::ChunkPlace& previous, Request& request) const;
+
+ private:
+  /// Null for a snapshot that has none.
+  const frame::ChunkMap* chunk_map(Request& request) const;
+  std::shared_ptr<const frame::IndexPage> page(std::int64_t number, Request& request) const;
+
+  std::shared_ptr<const CachedSnapshot> source_;
+};
+
+}  // namespace bloscfs::fs

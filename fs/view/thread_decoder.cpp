@@ -1,0 +1,26 @@
+#include "fs/view/thread_decoder.hpp"
+
+#include <cstddef>
+
+#include "fs/support/request_limits.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Scratch that a thread keeps between blocks.
+constexpr std::size_t kKeptScratch = std::size_t{1} << 20;
+
+}  // namespace
+
+codec::BlockDecoder& thread_decoder() {
+  static thread_local codec::BlockDecoder decoder = [] {
+    codec::BlockDecoder made;
+    made.set_checkpoint(&RequestLimits::check);
+    return made;
+  }();
+  return decoder;
+}
+
+void trim_thread_decoder() { thread_decoder().trim(kKeptScratch); }
+
+}  // namespace bloscfs::fs

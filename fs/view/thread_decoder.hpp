@@ -1,0 +1,15 @@
+#pragma once
+// One decoder for each thread: its contexts and scratch memory are used again.
+
+#include "codec/block_decoder.hpp"
+
+namespace bloscfs::fs {
+
+/// The calling thread's decoder. It asks between blocks whether the request goes on, throwing
+/// RequestEnded.
+codec::BlockDecoder& thread_decoder();
+
+/// Gives back the scratch memory that the calling thread's decoder need not keep between blocks.
+void trim_thread_decoder();
+
+}  // namespace bloscfs::fs
