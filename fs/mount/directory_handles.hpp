@@ -15,7 +15,7 @@ namespace bloscfs::fs {
 class DirectoryHandles {
  public:
   /// Both outlive this object; listings are within the `budget`.
-  DirectoryHandles(Tree& tree, BlockCache& budget) : tree_(tree), listings_(budget) {}
+  DirectoryHandles(Tree& tree, MemoryBudget& budget) : tree_(tree), listings_(budget) {}
 
   /// For the `begun` of what lists directories: a directory is shown as it is then, or later.
   std::uint64_t listings_begun() const { return listings_.begun(); }

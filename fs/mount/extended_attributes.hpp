@@ -27,13 +27,13 @@ class ExtendedAttributes {
     FileContents& contents;
     Stats& stats;
   };
-  /// The services and the `cache`, of whose `cache_size` its memory is a part, outlive it.
-  ExtendedAttributes(Services services, BlockCache& cache, std::size_t cache_size, bool writable)
+  /// The services and the `budget`, of which its memory is a part, outlive it.
+  ExtendedAttributes(Services services, MemoryBudget& budget, bool writable)
       : tree_(services.tree),
         names_(services.names),
         contents_(services.contents),
         stats_(services.stats),
-        known_(cache, cache_size),
+        known_(budget),
         writable_(writable) {}
 
   std::vector<std::string> list(NodeId node);

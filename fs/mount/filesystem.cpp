@@ -51,7 +51,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
-      directories_(tree_, cache_),
+      directories_(tree_, cache_.budget()),
       descriptors_(
           DescriptorLimits::of_process().for_files, committer_,
           [this](uid_t user) { log_.error(fmt::format("user {} has too many files open", user)); }),
@@ -69,8 +69,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                    direct_handles_, write_options_.strict},
                   names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
-      extended_attributes_({tree_, names_, contents_, stats_}, cache_, options.cache_size,
-                           writable_) {
+      extended_attributes_({tree_, names_, contents_, stats_}, cache_.budget(), writable_) {
   names_.set_contents(contents_);
   if (writable_) begin_writing(lock);
 }

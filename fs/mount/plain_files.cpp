@@ -51,10 +51,11 @@ std::shared_ptr<PlainWriter> PlainFiles::make_writer(NodeId node, int flags) {
   PlainFile written(*object, flags & ~ignored);
   auto file = tree_.opened_as<OpenPlainFile>(node);
   if (!file) file = std::make_shared<const OpenPlainFile>(object->stat(), another(written));
-  return std::make_shared<PlainWriter>(*this, tree_, node, flags, std::move(file),
-                                       std::move(written));
+  return std::make_shared<PlainWriter>(tree_, node, flags, std::move(file), std::move(written),
+                                       writeback_, [this, node] { end_writing(node); });
 }
 
+/// Of the last writer this may take as long as storing the file.
 void PlainFiles::end_writing(NodeId node) {
   const KeyedMutex::Lock lock(opening_, node);
   if (tree_.is_last_plain_writer(node)) {

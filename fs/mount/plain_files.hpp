@@ -27,12 +27,8 @@ class PlainFiles final : public FileKind {
   std::shared_ptr<FileHandle> open(NodeId node, const SourceEntry& entry, int flags) override;
   void resize(NodeId node, std::int64_t size) override;
 
-  /// The kernel tells by itself when the pages that it writes were changed.
-  bool kernel_keeps_times() const { return writeback_; }
-  /// A writer is closed. Where it was the last one this may take as long as storing the file.
-  void end_writing(NodeId node);
-
  private:
+  void end_writing(NodeId node);
   std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
   std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);
   std::shared_ptr<PlainWriter> make_writer(NodeId node, int flags);

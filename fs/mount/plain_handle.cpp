@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/plain_files.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
@@ -35,7 +34,7 @@ void PlainHandle::sync() {
 }
 
 std::size_t PlainWriter::put(const WritePlace& place, std::span<const iovec> pieces) const {
-  return place.are_pages ? written_.write_pages(pieces, place.offset, files_.kernel_keeps_times())
+  return place.are_pages ? written_.write_pages(pieces, place.offset, keep_times_)
                          : written_.write(pieces, place.offset);
 }
 
@@ -55,7 +54,5 @@ std::size_t PlainWriter::write(const WritePlace& place, std::span<PooledBuffer> 
 std::size_t PlainWriter::copy_from(const FileHandle& source, const CopiedRange& range) {
   return source.copy_to(written_.fd(), range);
 }
-
-void PlainWriter::close() { files_.end_writing(node()); }
 
 }  // namespace bloscfs::fs

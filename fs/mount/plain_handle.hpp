@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <utility>
@@ -15,8 +16,6 @@
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
-
-class PlainFiles;
 
 /// Opened for reading.
 class PlainHandle : public FileHandle {
@@ -43,11 +42,14 @@ class PlainHandle : public FileHandle {
 /// Opened for writing, by a descriptor of its own: while one is there the file stays a plain one.
 class PlainWriter final : public PlainHandle {
  public:
-  PlainWriter(PlainFiles& files, const Tree& tree, NodeId node, int flags,
-              std::shared_ptr<const OpenPlainFile> file, PlainFile written)
+  /// `keep_times`: the kernel tells by itself when the pages that it writes were changed. `closed`
+  /// is called when it is closed.
+  PlainWriter(const Tree& tree, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file,
+              PlainFile written, bool keep_times, std::function<void()> closed)
       : PlainHandle(tree, node, flags, std::move(file)),
-        files_(files),
-        written_(std::move(written)) {}
+        written_(std::move(written)),
+        keep_times_(keep_times),
+        closed_(std::move(closed)) {}
 
   std::size_t write(const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override;
@@ -56,14 +58,15 @@ class PlainWriter final : public PlainHandle {
     written_.allocate(mode, offset, size);
   }
   std::size_t copy_from(const FileHandle& source, const CopiedRange& range) override;
-  void close() override;
+  void close() override { closed_(); }
 
  private:
   int own_descriptor() const override { return written_.fd(); }
   std::size_t put(const WritePlace& place, std::span<const iovec> pieces) const;
 
-  PlainFiles& files_;
   const PlainFile written_;
+  const bool keep_times_;
+  const std::function<void()> closed_;
 };
 
 }  // namespace bloscfs::fs
