@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/mount_source.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/tree/classifier.hpp"
 #include "fs/tree/tree.hpp"
