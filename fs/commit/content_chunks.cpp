@@ -61,8 +61,9 @@ std::int64_t end_of_chunk(const frame::ArrayInfo& array, std::int64_t typesize, 
 void ContentCommit::fill() {
   const std::shared_ptr<void> working = take_working_memory();
   recoder_ = std::make_unique<ChunkRecoder>(
-      encode_settings(transaction_->info(), content_->services_.options), content_->services_.pool,
-      kRunsAtOnce, kRunBytes, [this](std::span<const RecodedChunk> run) { put(run); });
+      encode_settings(transaction_->info(), content_->services_.options), content_->services_.pages,
+      content_->services_.pool, kRunsAtOnce, kRunBytes,
+      [this](std::span<const RecodedChunk> run) { put(run); });
   if (new_frame_)
     new_frame_->array ? fill_array(*new_frame_->array) : fill_flat();
   else
@@ -335,7 +336,7 @@ codec::EncodedSize ContentCommit::encode_changed(codec::ChunkEncoder& encoder, s
     contents.push_back(merged(chunk, old.block_content(block), changes));
     updates.push_back({block, contents.back()});
   }
-  PooledBuffer stored;
+  PooledBuffer stored(content_->services_.pages);
   snapshot_->read_stored(*opened, {0, old.header().cbytes},
                          stored.room_for(static_cast<std::size_t>(old.header().cbytes)));
   return encoder.update_into(old, stored, updates, out);

@@ -56,9 +56,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
   if (empty_) return;
   changes_values_ = c.changes_values();
   if (kind_ != CommitKind::staged) is_announced_ = std::exchange(c.is_announced_, false);
-  layer_ =
-      &c.frozen_.emplace(kind_ == CommitKind::staged ? c.live_.split_off_first(kStagedAtOnce)
-                                                     : std::exchange(c.live_, Content::Layer()));
+  layer_ = &c.frozen_.emplace(kind_ == CommitKind::staged ? c.live_.split_off_first(kStagedAtOnce)
+                                                          : c.live_.take_all());
   // A commit that changes no contents leaves the times as they are, too.
   c.stored_ = 0;
   if (!c.modified_) c.modified_ = modification_time(snapshot_->stamp());

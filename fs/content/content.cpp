@@ -49,12 +49,14 @@ void Content::Layer::merge(const Layer& upper) {
 }
 
 Content::Layer Content::Layer::split_off_first(std::size_t least) {
-  Layer first;
+  Layer first(bytes.pages());
   first.bytes = bytes.split_off_first(least);
-  first.lower_end = std::exchange(lower_end, Layer().lower_end);
+  first.lower_end = std::exchange(lower_end, kNoEnd);
   first.metalayers = std::exchange(metalayers, {});
   return first;
 }
+
+Content::Layer Content::Layer::take_all() { return std::exchange(*this, Layer(bytes.pages())); }
 
 Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
     : services_(services), id_(services.next_id++) {
@@ -122,7 +124,7 @@ void Content::read_committed(const FileView* view, std::int64_t end, std::int64_
   const std::int64_t size = view == nullptr ? 0 : std::min(view->size(), end);
   const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
   if (there > 0) {
-    ReplyData data;
+    ReplyData data(view->reader().cache().pages());
     view->read(offset, there, data);
     data.copy_to(out.first(static_cast<std::size_t>(there)));
   }
@@ -315,7 +317,7 @@ void Content::remember_error(const std::error_code& error) {
 }
 
 bool Content::changes_values() const {
-  return is_new_ || !live_.bytes.empty() || live_.lower_end != Layer().lower_end ||
+  return is_new_ || !live_.bytes.empty() || live_.lower_end != Layer::kNoEnd ||
          size_ != committed_size();
 }
 

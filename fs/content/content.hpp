@@ -34,6 +34,7 @@ namespace bloscfs::fs {
 
 /// What the contents of a mount share. Outlives them.
 struct ContentServices {
+  PagePool& pages;
   BlockCache& cache;
   Stats& stats;
   ReaderSettings reader;
@@ -215,14 +216,16 @@ class Content {
 
   /// What was written at one time, over what is below.
   struct Layer {
-    ByteOverlay bytes{kCellSize};
+    explicit Layer(PagePool& pages) : bytes(pages, kCellSize) {}
+
+    static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+
+    ByteOverlay bytes;
     /// From there on what is below reads as zeros.
-    std::int64_t lower_end = std::numeric_limits<std::int64_t>::max();
+    std::int64_t lower_end = kNoEnd;
     LayerChanges metalayers;
 
-    bool has_contents() const {
-      return !bytes.empty() || lower_end != std::numeric_limits<std::int64_t>::max();
-    }
+    bool has_contents() const { return !bytes.empty() || lower_end != kNoEnd; }
     bool empty() const { return !has_contents() && metalayers.empty(); }
     bool hides(std::int64_t offset, std::int64_t size) const {
       return bytes.touches(offset, size) || offset + size > lower_end;
@@ -232,6 +235,8 @@ class Content {
     /// Takes out what the rest does not need below it: all but the last written bytes, of which the
     /// first `least` go, too.
     Layer split_off_first(std::size_t least);
+    /// Takes out everything.
+    Layer take_all();
   };
 
   /// What a frame beside the file is made of.
@@ -309,7 +314,7 @@ class Content {
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
-  Layer live_ GUARDED_BY(mutex_);
+  Layer live_ GUARDED_BY(mutex_){services_.pages};
   std::int64_t size_ GUARDED_BY(mutex_) = 0;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);

@@ -15,8 +15,6 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/request_cells.hpp"
-#include "fs/support/page_pool.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
@@ -49,7 +47,7 @@ void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_
 }
 
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
-  const bool drops_privileges = request_drops_privileges();
+  const bool drops_privileges = request_drops_privileges(request);
   in_turn(request, inode, "open", [=, info = *given] {
     fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
@@ -87,10 +85,9 @@ void read_container(fuse_req_t request, Filesystem::FileHandle& handle, std::siz
                     off_t offset) {
   Filesystem& fs = filesystem(request);
   const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
-  ReplyData data(fs.is_kept_by_kernel());
+  ReplyData data(fs.cache().pages(), fs.is_kept_by_kernel());
   fs.read(handle, offset, static_cast<std::int64_t>(size), data);
   fuse_reply_iov(request, data.pieces().data(), static_cast<int>(data.pieces().size()));
-  prepare_memory();
 }
 
 void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
@@ -143,9 +140,9 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
 }
 
 /// The bytes of a write request, which libfuse has in one piece if they are not in cells.
-std::vector<iovec> pieces_of(const fuse_bufvec& in) {
+std::vector<iovec> pieces_of(fuse_req_t request, const fuse_bufvec& in) {
   std::vector<iovec> pieces;
-  for (PooledBuffer& cell : written_cells()) pieces.push_back({cell.data(), cell.size()});
+  for (PooledBuffer& cell : written_cells(request)) pieces.push_back({cell.data(), cell.size()});
   if (pieces.empty()) pieces.push_back({in.buf[0].mem, in.buf[0].size});
   return pieces;
 }
@@ -168,11 +165,11 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
+    if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
     const auto handle = fs.handle(info->fh);
     if (handle->plain) {
       const int fd = info->writepage ? handle->plain->paging_fd() : handle->plain->fd();
-      return write_plain(request, fd, pieces_of(*in), offset,
+      return write_plain(request, fd, pieces_of(request, *in), offset,
                          mount_state(request).writeback && info->writepage);
     }
     // Several who append at once may each have the kernel believe in another end. With its
@@ -182,13 +179,12 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
     const auto at = appends ? std::nullopt : std::optional<std::int64_t>(offset);
     const auto what = info->writepage ? Filesystem::WriteOf::pages : Filesystem::WriteOf::bytes;
     const fuse_buf& bytes = in->buf[0];
-    if (const auto cells = written_cells(); !cells.empty())
+    if (const auto cells = written_cells(request); !cells.empty())
       fs.write(*handle, what, at, cells);
     else
       fs.write(*handle, what, at,
                codec::Bytes(static_cast<const std::uint8_t*>(bytes.mem), bytes.size));
     fuse_reply_write(request, bytes.size);
-    prepare_memory();
   });
 }
 
@@ -218,7 +214,7 @@ void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
                   fuse_file_info* info) {
   guarded(request, "fallocate", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
+    if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
     fs.allocate(*fs.handle(info->fh), mode, offset, size);
     fuse_reply_err(request, 0);
   });
@@ -230,7 +226,7 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
                         std::size_t size, int flags) {
   guarded(request, "copy_file_range", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(out_inode, caller_of(request));
+    if (request_drops_privileges(request)) fs.drop_privileges(out_inode, caller_of(request));
     const auto in = fs.handle(in_info->fh);
     const auto out = fs.handle(out_info->fh);
     if (!in->file->plain || !out->plain) frame::throw_errno(EOPNOTSUPP, "copy_file_range");

@@ -16,7 +16,6 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
-#include "fs/support/page_pool.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -94,12 +93,12 @@ MountSource open_source(const std::string& path, bool raw) {
 }
 
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
-                       MountLock* lock)
+                       MountLock* lock, PagePool& pages)
     : surroundings_(std::move(source.surroundings)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
-      cache_(options.cache_size, stats_),
+      cache_(options.cache_size, pages, stats_),
       attributes_(cache_, options.cache_size),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
@@ -116,8 +115,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       pool_(workers),
       committer_(stats_),
       contents_(tree_, classifier_, committer_, descriptors_,
-                {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
-                 next_content_id_}) {
+                {pages, cache_, stats_, reader_settings_, pool_, budget_, write_options_,
+                 options.raw, next_content_id_}) {
   names_.set_contents(&contents_);
   if (!writable_) return;
   tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
@@ -250,7 +249,7 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 
 void Filesystem::rest() {
   cache_.shrink(stats_.cache_bytes / kKeptAtRest);
-  trim_page_pool();
+  cache_.pages().trim();
   ::malloc_trim(0);
 }
 

@@ -45,8 +45,9 @@ MountSource open_source(const std::string& path, bool raw);
 /// Thread-safe. Errors: std::system_error, codec::Error.
 class Filesystem {
  public:
-  /// `lock` is that of a writable mount, and null for others.
-  Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock);
+  /// `lock` is that of a writable mount, and null for others. `pages` outlives it.
+  Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock,
+             PagePool& pages);
 
   Tree& tree() { return tree_; }
   const SourceRoot& root() const { return root_; }

@@ -55,11 +55,12 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
   return static_cast<std::size_t>(h ^ (h >> 31));
 }
 
-BlockCache::BlockCache(std::size_t capacity, Stats& stats)
+BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats)
     : capacity_(capacity),
       kernel_capacity_(std::max(capacity / kShareOfKernel,
                                 std::min(kLeastOfKernel, capacity / kMostShareOfKernel))),
       small_reads_capacity_(std::min(kMostOfSmallReads, capacity / kShareOfSmallReads)),
+      pages_(pages),
       stats_(stats),
       held_(capacity / 2 + kHeldBesides) {}
 

@@ -21,6 +21,7 @@
 #include <boost/intrusive/list.hpp>
 
 #include "fs/support/fair_share.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/support/sync.hpp"
 
@@ -46,10 +47,12 @@ struct CacheKeyHash {
 
 class BlockCache {
  public:
-  /// `capacity` in bytes; `stats` outlives the cache.
-  BlockCache(std::size_t capacity, Stats& stats);
+  /// `capacity` in bytes; `pages` and `stats` outlive the cache.
+  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats);
 
   std::size_t capacity() const { return capacity_; }
+  /// Where the memory of blocks comes from.
+  PagePool& pages() const { return pages_; }
 
   /// Bytes that keeping a value takes besides the value itself.
   static constexpr std::size_t kEntryCost = 256;
@@ -209,6 +212,7 @@ class BlockCache {
   static constexpr std::size_t kShards = 16;
   const std::size_t capacity_;
   const std::size_t kernel_capacity_, small_reads_capacity_;
+  PagePool& pages_;
   Stats& stats_;
   std::atomic<std::size_t> used_{0};
   FairShare held_;                       ///< by open files

@@ -50,7 +50,7 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr);
+  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr, pages_);
   filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
@@ -229,7 +229,7 @@ ByteVector InProcess::File::read(std::int64_t offset, std::int64_t size) const {
     bytes.resize(static_cast<std::size_t>(got));
     return bytes;
   }
-  fs::ReplyData data;
+  fs::ReplyData data((*mount_)->cache().pages());
   (*mount_)->expect_more(open, offset, size, mount_->caller.user);
   (*mount_)->read(open, offset, size, data);
   bytes.resize(data.size());
@@ -288,10 +288,11 @@ ByteVector shown_contents(const fs_std::path& stored) {
   const std::shared_ptr<const frame::Snapshot> snapshot = frame::open_path(stored, {});
   if (!snapshot) throw std::runtime_error(stored.string() + ": no container");
   fs::Stats stats;
-  fs::BlockCache cache(std::size_t{32} << 20, stats);
+  fs::PagePool pages;
+  fs::BlockCache cache(std::size_t{32} << 20, pages, stats);
   const fs::FileView view(fs::view_shape(snapshot->info(), false),
                           fs::FrameReader(snapshot, 1, 2, cache, stats));
-  fs::ReplyData data;
+  fs::ReplyData data(pages);
   view.read(0, view.size(), data);
   ByteVector bytes(data.size());
   data.copy_to(bytes);

@@ -261,7 +261,8 @@ BOOST_AUTO_TEST_CASE(a_header_tells_that_there_is_nothing_to_list) {
 
 BOOST_AUTO_TEST_CASE(the_cache_of_attributes_forgets_what_was_used_longest_ago) {
   Stats stats;
-  BlockCache budget(std::size_t{1} << 20, stats);
+  PagePool pages;
+  BlockCache budget(std::size_t{1} << 20, pages, stats);
   AttributeCache cache(budget, std::size_t{1} << 20);  // so that it may have 64 KiB
   const auto key = [](std::uint64_t number) { return AttributeKey{{}, number}; };
   const auto found = [](std::size_t size) {
