@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "codec/compressor/compressor.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "codec/filter/shuffle.hpp"
@@ -227,19 +227,6 @@ std::size_t BlockDecoder::scratch_memory() const { return state_->scratch.capaci
 
 void BlockDecoder::trim(std::size_t keep) {
   if (state_->scratch.capacity() > keep) state_->scratch = std::vector<std::uint8_t>();
-}
-
-std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
-                                       std::size_t max_nbytes, BlockDecoder& decoder) {
-  const Chunk opened = open_chunk(chunk, full_typesize);
-  const std::size_t nbytes = static_cast<std::size_t>(opened.nbytes());
-  if (nbytes > max_nbytes) {
-    throw Error(FormatErrc::too_large, "chunk of " + std::to_string(nbytes) + " bytes, at most " +
-                                           std::to_string(max_nbytes) + " allowed");
-  }
-  std::vector<std::uint8_t> contents(nbytes);
-  decoder.decode_all(opened, chunk, contents);
-  return contents;
 }
 
 }  // namespace bloscfs::codec

@@ -40,8 +40,4 @@ class BlockDecoder {
   std::unique_ptr<State> state_;
 };
 
-/// Opens and decodes a whole chunk that lies in memory; for metalayers, tools and tests.
-std::vector<std::uint8_t> decode_chunk(Bytes chunk, std::int32_t full_typesize,
-                                       std::size_t max_nbytes, BlockDecoder& decoder);
-
 }  // namespace bloscfs::codec

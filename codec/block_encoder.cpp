@@ -7,7 +7,7 @@
 
 #include <boost/endian/conversion.hpp>
 
-#include "codec/compressor/compressor.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "codec/names.hpp"
 #include "codec/noise.hpp"
@@ -52,27 +52,26 @@ Bytes BlockEncoder::filter(const ChunkHeader& header, bool own_reference, Bytes 
   return apply_filters(header, own_reference, reference, contents, first, second);
 }
 
-Compressor& BlockEncoder::compressor(CodecId id) {
-  auto found = compressors_.find(id);
-  if (found == compressors_.end()) {
+BlockEncoder::StreamEncoder& BlockEncoder::encoder(CodecId id) {
+  auto found = encoders_.find(id);
+  if (found == encoders_.end()) {
     std::unique_ptr<Compressor> made = make_compressor(id, clevel_);
     if (made == nullptr) throw std::logic_error("codec " + codec_name(id) + " is only read");
-    found = compressors_.emplace(id, std::move(made)).first;
+    const bool slow_on_noise = clevel_ >= find_codec(id)->slow_on_noise_from_level;
+    found = encoders_.emplace(id, StreamEncoder{std::move(made), slow_on_noise}).first;
   }
-  return *found->second;
+  return found->second;
 }
 
-/// True for noise without repetitions, which slow codecs would only find out slowly. Zstandard's
-/// first level gives up on it sooner than this does.
-bool BlockEncoder::is_hopeless(CodecId id, Bytes stream, MutableBytes out) {
-  const bool slow =
-      id == CodecId::lz4hc || id == CodecId::zlib || (id == CodecId::zstd && clevel_ > 1);
-  return slow && looks_random(stream) && compressor(CodecId::lz4).compress(stream, {}, out) == 0;
+/// True for noise without repetitions, which slow codecs would only find out slowly.
+bool BlockEncoder::is_hopeless(Bytes stream, MutableBytes out) {
+  return looks_random(stream) && encoder(CodecId::lz4).compressor->compress(stream, {}, out) == 0;
 }
 
 std::size_t BlockEncoder::compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out) {
-  if (dictionary.empty() && is_hopeless(id, stream, out)) return 0;
-  return compressor(id).compress(stream, dictionary, out);
+  const StreamEncoder& codec = encoder(id);
+  if (codec.slow_on_noise && dictionary.empty() && is_hopeless(stream, out)) return 0;
+  return codec.compressor->compress(stream, dictionary, out);
 }
 
 std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,

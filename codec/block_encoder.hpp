@@ -38,14 +38,19 @@ class BlockEncoder {
   void trim(std::size_t keep);
 
  private:
+  struct StreamEncoder {
+    std::unique_ptr<Compressor> compressor;
+    bool slow_on_noise;  ///< at this level
+  };
+
   std::size_t write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,
                            MutableBytes out);
   std::size_t compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out);
-  bool is_hopeless(CodecId id, Bytes stream, MutableBytes out);
-  Compressor& compressor(CodecId id);
+  bool is_hopeless(Bytes stream, MutableBytes out);
+  StreamEncoder& encoder(CodecId id);
 
   int clevel_;
-  std::map<CodecId, std::unique_ptr<Compressor>> compressors_;
+  std::map<CodecId, StreamEncoder> encoders_;
   std::array<std::vector<std::uint8_t>, 2> scratch_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "codec/compressor/codec_table.hpp"
+
 namespace bloscfs::codec {
 namespace {
 
@@ -11,7 +13,6 @@ constexpr std::int32_t kLargestSplitBlock = 4096 * kKi;
 constexpr std::int32_t kMaxSplitTypesize = 16;
 constexpr std::int32_t kMinSplitItems = 32;
 constexpr std::int32_t kMinSplitItemsBlosc1 = 128;
-constexpr int kMaxSplitZstdLevel = 5;
 
 // By level 0 to 9; split blocks per byte of an item.
 constexpr std::int32_t kFastBlocks[] = {8 * kKi,   16 * kKi,  32 * kKi,  64 * kKi,  128 * kKi,
@@ -27,8 +28,8 @@ bool has_shuffle(const EncodeSettings& settings) {
 }
 
 bool codec_gains_from_splitting(const EncodeSettings& settings) {
-  return settings.codec == CodecId::blosclz || settings.codec == CodecId::lz4 ||
-         (settings.codec == CodecId::zstd && settings.clevel <= kMaxSplitZstdLevel);
+  const CodecRow* const codec = find_codec(settings.codec);
+  return codec != nullptr && settings.clevel <= codec->splits_up_to_level;
 }
 
 std::int32_t automatic_blocksize(const EncodeSettings& settings, std::int32_t nbytes) {
@@ -39,8 +40,8 @@ std::int32_t automatic_blocksize(const EncodeSettings& settings, std::int32_t nb
         std::clamp<std::int64_t>(size, kSmallestSized, kLargestSplitBlock));
   }
   if (nbytes < kSmallestSized) return nbytes;
-  const bool fast = settings.codec == CodecId::blosclz || settings.codec == CodecId::lz4;
-  return fast ? kFastBlocks[level] : kStrongBlocks[level];
+  const CodecRow* const codec = find_codec(settings.codec);
+  return codec != nullptr && codec->is_fast ? kFastBlocks[level] : kStrongBlocks[level];
 }
 
 }  // namespace

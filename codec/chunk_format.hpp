@@ -39,6 +39,9 @@ inline constexpr std::uint8_t kFlagDelta = 0x08;
 inline constexpr std::uint8_t kFlagDontSplit = 0x10;
 inline constexpr std::uint8_t kFlagExtendedHeader = kFlagShuffle | kFlagBitshuffle;
 inline constexpr int kCodecFormatShift = 5;
+/// Stream format of codecs that are named by id in the extended header; such ids begin at 32.
+inline constexpr std::uint8_t kCodecFormatById = 6;
+inline constexpr std::uint8_t kFirstPluginCodec = 32;
 
 inline constexpr std::uint8_t kFlag2VlBlocks = 0x01;
 

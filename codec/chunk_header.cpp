@@ -4,20 +4,12 @@
 #include <cstring>
 #include <string>
 
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
 
 namespace bloscfs::codec {
 namespace {
 
-// Stream format numbers of the flags byte: codec/formats/codecs.md, "Formats".
-constexpr int kFormatLz4 = 1;
-constexpr int kFormatSnappy = 2;
-constexpr int kFormatZlib = 3;
-constexpr int kFormatZstd = 4;
-constexpr int kFormatReserved = 5;
-constexpr int kFormatById = 6;
-constexpr int kFormatSuperChunk = 7;
-constexpr std::uint8_t kFirstPluginCodec = 32;
 constexpr std::uint8_t kVersionAlpha = 3;
 constexpr std::uint8_t kCodecVersion = 1;  // of every codec; readers ignore it
 constexpr std::int32_t kMaxShortNbytes = 0x7FFFFFFF - 16;
@@ -77,29 +69,39 @@ void parse_extended(const RawExtendedHeader& raw, ChunkHeader& h) {
   h.instrumented = (raw.blosc2_flags & kBlosc2Instrumented) != 0;
 }
 
-/// The codec by stream format; `id` is the extended header's codec byte.
-CodecId find_codec(int format, std::uint8_t id, const ChunkHeader& h) {
-  switch (format) {
-    case kFormatLz4:
-      return id == static_cast<std::uint8_t>(CodecId::lz4hc) ? CodecId::lz4hc : CodecId::lz4;
-    case kFormatSnappy:
-      if (h.header_size != kShortHeaderSize) bad("Snappy with an extended header");
-      return CodecId::snappy;
-    case kFormatZlib:
-      return CodecId::zlib;
-    case kFormatZstd:
-      return CodecId::zstd;
-    case kFormatReserved:
-    case kFormatSuperChunk:
-      throw_unsupported("chunk header: codec format " + std::to_string(format));
-    case kFormatById:
-      if (h.header_size == kShortHeaderSize || id < kFirstPluginCodec) {
-        bad("no plugin codec has the id " + std::to_string(id));
-      }
-      return static_cast<CodecId>(id);
-    default:
-      return CodecId::blosclz;
+/// The codec by stream format; `id` is the extended header's codec byte, or 0.
+const CodecRow* codec_of_stream(int format, std::uint8_t id) {
+  const CodecRow* found = nullptr;
+  for (const CodecRow& row : codec_rows()) {
+    if (row.stream_format != format) continue;
+    if (found == nullptr || static_cast<std::uint8_t>(row.id) == id) found = &row;
   }
+  return found;
+}
+
+CodecId parse_codec(int format, std::uint8_t id, const ChunkHeader& h) {
+  if (format == kCodecFormatById) {
+    if (h.header_size == kShortHeaderSize || id < kFirstPluginCodec) {
+      bad("no plugin codec has the id " + std::to_string(id));
+    }
+    return static_cast<CodecId>(id);
+  }
+  const CodecRow* const codec = codec_of_stream(format, id);
+  if (codec == nullptr) {
+    throw_unsupported("chunk header: codec format " + std::to_string(format));
+  }
+  if (codec->needs_short_header && h.header_size != kShortHeaderSize) {
+    bad(std::string(codec->name) + " with an extended header");
+  }
+  return codec->id;
+}
+
+/// Of a codec that we don't have nobody here knows whether it takes dictionaries: such chunks are
+/// unsupported because of the codec, not malformed.
+void check_dictionary(const ChunkHeader& h) {
+  const CodecRow* const codec = find_codec(h.codec);
+  if (codec == nullptr || codec->make_decompressor == nullptr || codec->takes_dictionary) return;
+  bad(std::string("a dictionary with ") + codec->name);
 }
 
 void check_special(ChunkHeader& h) {
@@ -151,24 +153,9 @@ void check_layout(ChunkHeader& h) {
   h.has_dictionary = h.has_dictionary && h.has_block_starts();
 }
 
-bool takes_dictionary(CodecId id) { return id != CodecId::blosclz && id != CodecId::zlib; }
-
 int codec_format(CodecId id) {
-  switch (id) {
-    case CodecId::blosclz:
-      return 0;
-    case CodecId::lz4:
-    case CodecId::lz4hc:
-      return kFormatLz4;
-    case CodecId::snappy:
-      return kFormatSnappy;
-    case CodecId::zlib:
-      return kFormatZlib;
-    case CodecId::zstd:
-      return kFormatZstd;
-    default:
-      return kFormatById;
-  }
+  const CodecRow* const codec = find_codec(id);
+  return codec != nullptr ? codec->stream_format : kCodecFormatById;
 }
 
 std::uint8_t filter_flags(const ChunkHeader& h) {
@@ -226,8 +213,8 @@ ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32
   check_layout(h);
   // Where no streams exist the codec bits may be anything.
   if (h.has_block_starts())
-    h.codec = find_codec(raw.flags >> kCodecFormatShift, extended.codec_id, h);
-  if (h.has_dictionary && !takes_dictionary(h.codec)) bad("a dictionary with BloscLZ or zlib");
+    h.codec = parse_codec(raw.flags >> kCodecFormatShift, extended.codec_id, h);
+  if (h.has_dictionary) check_dictionary(h);
   return h;
 }
 

@@ -7,7 +7,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "codec/chunk_layout.hpp"
-#include "codec/compressor/compressor.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/filter/pipeline.hpp"
 
 namespace bloscfs::codec {

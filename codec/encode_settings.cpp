@@ -3,9 +3,9 @@
 #include <string>
 
 #include "codec/block_size.hpp"
-#include "codec/compressor/compressor.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
-#include "codec/filter/delta.hpp"
+#include "codec/filter/filter_table.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "codec/names.hpp"
 
@@ -35,10 +35,6 @@ ChunkHeader common_header(const EncodeSettings& settings) {
   return h;
 }
 
-bool takes_dictionary(CodecId id) {
-  return id == CodecId::lz4 || id == CodecId::lz4hc || id == CodecId::zstd;
-}
-
 /// Blosc1 knows one of the shuffles, by item size. Its flags have a bit for delta, too, but C-Blosc
 /// 1.21 refuses it.
 bool fits_blosc1(const EncodeSettings& settings) {
@@ -51,18 +47,9 @@ bool fits_blosc1(const EncodeSettings& settings) {
   return true;
 }
 
-/// Bytes of the words that a filter needs whole ones of.
 std::int32_t whole_word(const ChunkHeader& h, const FilterStep& step) {
-  switch (step.id) {
-    case FilterId::delta:
-      return static_cast<std::int32_t>(delta_word(static_cast<std::size_t>(h.typesize)));
-    case FilterId::bytedelta:
-      return step.meta != 0 ? step.meta : h.full_typesize;
-    case FilterId::bitshuffle:  // C-Blosc2 forgets the rest in Blosc1's chunks only
-      return h.version <= kChunkVersionBlosc1 ? h.typesize : 1;
-    default:
-      return 1;
-  }
+  const FilterRow* const filter = find_filter(step.id);
+  return filter != nullptr && filter->whole_word != nullptr ? filter->whole_word(h, step) : 1;
 }
 
 }  // namespace
@@ -77,7 +64,7 @@ void check_settings(const EncodeSettings& settings) {
   }
   const std::string problem = filter_problem(common_header(settings));
   if (!problem.empty()) refuse(problem);
-  if (settings.use_dictionary && !takes_dictionary(settings.codec)) {
+  if (settings.use_dictionary && !find_codec(settings.codec)->takes_dictionary) {
     refuse("codec " + codec_name(settings.codec) + " takes no dictionary");
   }
   if (!settings.blosc1_header) return;

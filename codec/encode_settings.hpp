@@ -24,7 +24,7 @@ struct EncodeSettings {
   std::int32_t typesize = 1;   ///< bytes of an item, may exceed 255
   std::int32_t blocksize = 0;  ///< bytes; 0 chooses by codec and level
   SplitMode split = SplitMode::forward_compatible;
-  bool use_dictionary = false;  ///< Zstandard and LZ4 only; C-Blosc2 2.17 reads it with the former
+  bool use_dictionary = false;  ///< of codecs that take one; C-Blosc2 2.17 reads it with Zstandard
   bool blosc1_header = false;   ///< chunks that Blosc1 reads too
   bool operator==(const EncodeSettings&) const = default;
 };

@@ -2,6 +2,7 @@
 // Names of codecs and filters, as attributes, options and messages spell them.
 
 #include <string>
+#include <string_view>
 
 #include "codec/chunk_format.hpp"
 
@@ -12,5 +13,15 @@ std::string codec_name(CodecId id);
 
 /// Lower-case name ("shuffle", "trunc_prec", "bytedelta_old"), or "filter<N>" where none is known.
 std::string filter_name(FilterId id);
+
+/// The codecs that we write, as a sentence lists them: "blosclz, lz4, lz4hc, zlib or zstd" with the
+/// conjunction "or".
+std::string list_written_codecs(std::string_view conjunction);
+
+/// Those of them that take a dictionary.
+std::string list_dictionary_codecs(std::string_view conjunction);
+
+/// The filters that we write, with their parameters: "shuffle, ... and int_trunc:BITS".
+std::string list_written_filters(std::string_view conjunction);
 
 }  // namespace bloscfs::codec

@@ -21,7 +21,7 @@ bool repeats(Bytes bytes, std::size_t period) {
 }  // namespace
 
 Bytes special_pattern(SpecialValue value, std::int32_t typesize) {
-  if (value == SpecialValue::zero || value == SpecialValue::uninit) return kZero;
+  if (reads_as_zeros(value)) return kZero;
   if (value == SpecialValue::nan && typesize == 4) return kFloatNan;
   if (value == SpecialValue::nan && typesize == 8) return kDoubleNan;
   throw_malformed("special value " + std::to_string(static_cast<int>(value)) + " of " +

@@ -9,7 +9,12 @@
 
 namespace bloscfs::codec {
 
-/// The item that repeats for zeros (one byte), uninitialised contents (read as zeros) and quiet
+/// True for zeros, and for uninitialised contents, which read as zeros.
+constexpr bool reads_as_zeros(SpecialValue value) {
+  return value == SpecialValue::zero || value == SpecialValue::uninit;
+}
+
+/// The item that repeats for zeros (one byte), uninitialised contents and quiet
 /// NaNs of 4 or 8 bytes. Throws Error for NaNs of another size and for SpecialValue::value.
 Bytes special_pattern(SpecialValue value, std::int32_t typesize);
 

@@ -11,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include "codec/names.hpp"
+#include "fs/options/option_values.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
@@ -21,7 +23,7 @@ namespace {
 
 using namespace bloscfs::tools;
 
-[[noreturn]] void refuse(const std::string& text, const char* what) {
+[[noreturn]] void refuse(const std::string& text, const std::string& what) {
   throw CLI::ValidationError("'" + text + "' is not " + what);
 }
 
@@ -41,16 +43,14 @@ std::int32_t parse_size(const std::string& text) {
 
 bloscfs::codec::CodecId parse_codec(const std::string& text) {
   const auto codec = bloscfs::fs::parse_codec(text);
-  if (!codec) refuse(text, "one of blosclz, lz4, lz4hc, zlib and zstd");
+  if (!codec) refuse(text, "one of " + bloscfs::codec::list_written_codecs("and"));
   return *codec;
 }
 
 bloscfs::fs::FilterSteps parse_filters(const std::string& text) {
   const auto filters = bloscfs::fs::parse_filters(text, ',');
   if (!filters)
-    refuse(text,
-           "none, nor up to six of shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta and "
-           "int_trunc:BITS");
+    refuse(text, "none, nor up to six of " + bloscfs::codec::list_written_filters("and"));
   return *filters;
 }
 
@@ -193,14 +193,16 @@ class CommandLine {
 
   void add_compression(CLI::App& command) {
     add_parsed(command, "--codec", create_.codec, parse_codec, "NAME",
-               "blosclz, lz4, lz4hc, zlib or zstd (zstd)");
+               bloscfs::codec::list_written_codecs("or") + " (zstd)");
     command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
         ->check(CLI::Range(0, 9));
     add_parsed(command, "--filters", create_.filters, parse_filters, "NAME[:META],...",
                "Up to six filters, or none (shuffle, where items have several bytes)");
     add_parsed(command, "--typesize", create_.typesize, parse_size, "N",
                "Bytes of an item (the array's, or guessed from the data)");
-    command.add_flag("--dict", create_.dictionary, "Compress with dictionaries (zstd, lz4, lz4hc)");
+    command.add_flag(
+        "--dict", create_.dictionary,
+        "Compress with dictionaries (" + bloscfs::codec::list_dictionary_codecs("or") + ")");
     create_.threads = std::max(1U, std::thread::hardware_concurrency());
     command.add_option("--threads", create_.threads, "Threads that compress (all processors)")
         ->check(CLI::Range(1, 256));
@@ -246,7 +248,7 @@ class CommandLine {
   /// An option whose text `parse` turns into the value.
   template <typename Value, typename Parse>
   static void add_parsed(CLI::App& command, const char* name, Value& value, Parse parse,
-                         const char* shown, const char* help) {
+                         const char* shown, const std::string& help) {
     command
         .add_option_function<std::string>(
             name, [&value, parse](const std::string& text) { value = parse(text); }, help)

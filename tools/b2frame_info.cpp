@@ -25,19 +25,6 @@ using json = nlohmann::ordered_json;
 /// Contents of a metalayer that are shown; of larger ones only the size is.
 constexpr std::size_t kMaxShownMetalayer = std::size_t{1} << 20;
 
-const char* kind_name(const frame::FrameInfo& info, bool bare_chunk) {
-  if (bare_chunk) return "chunk";
-  switch (info.kind) {
-    case frame::ContainerKind::cframe:
-      return "cframe";
-    case frame::ContainerKind::sframe:
-      return "sframe";
-    case frame::ContainerKind::bloscpack:
-      return "bloscpack";
-  }
-  return "unknown";
-}
-
 json filter_names(const frame::FrameInfo& info) {
   json names = json::array();
   for (const codec::FilterStep& step : info.filters) {
@@ -70,7 +57,7 @@ void add_compression(const frame::FrameInfo& info, bool bare_chunk, json& out) {
 json header_fields(const std::string& file, const frame::FrameInfo& info, bool bare_chunk) {
   json out;
   out["file"] = file;
-  out["kind"] = kind_name(info, bare_chunk);
+  out["kind"] = bare_chunk ? "chunk" : info.kind_name();
   if (!bare_chunk) out["format_version"] = info.format_version;
   out["nbytes"] = info.nbytes;
   out["cbytes"] = info.cbytes;
@@ -84,7 +71,7 @@ json header_fields(const std::string& file, const frame::FrameInfo& info, bool b
   if (!bare_chunk) {
     out["header_len"] = info.header_len;
     out["frame_len"] = info.frame_len;
-    if (info.kind != frame::ContainerKind::bloscpack) out["trailer_len"] = info.trailer_len;
+    if (info.is_frame()) out["trailer_len"] = info.trailer_len;
   }
   if (info.array) add_array(*info.array, out);
   return out;

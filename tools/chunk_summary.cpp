@@ -101,16 +101,9 @@ ChunkSummary summarise_chunks(Input& input) { return Summariser(input).run(); }
 
 std::optional<std::int64_t> dead_space(const std::string& path, const frame::FrameInfo& info,
                                        const ChunkSummary& chunks) {
-  if (chunks.damaged > 0) return std::nullopt;
-  switch (info.kind) {
-    case frame::ContainerKind::cframe:
-      return std::max<std::int64_t>(0, info.cbytes - chunks.stored_bytes);
-    case frame::ContainerKind::sframe:
-      return std::max<std::int64_t>(0, chunk_file_bytes(path) - chunks.stored_bytes);
-    case frame::ContainerKind::bloscpack:
-      break;
-  }
-  return std::nullopt;
+  if (chunks.damaged > 0 || info.is_read_only()) return std::nullopt;
+  const std::int64_t taken = info.is_directory() ? chunk_file_bytes(path) : info.cbytes;
+  return std::max<std::int64_t>(0, taken - chunks.stored_bytes);
 }
 
 }  // namespace bloscfs::tools

@@ -6,6 +6,7 @@
 
 #include "codec/error.hpp"
 #include "frame/open/open.hpp"
+#include "frame/open/open_writer.hpp"
 #include "frame/store/local_store.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/wait_notice.hpp"
@@ -21,17 +22,13 @@ constexpr int kTries = 100;
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
   if (!snapshot) codec::throw_malformed("no Blosc2 frame");
+  const frame::FrameInfo& info = snapshot->info();
+  if (info.is_read_only())
+    codec::throw_unsupported(std::string("a file of kind ") + info.kind_name() +
+                             ", which cannot be changed in place");
   const std::filesystem::path real = std::filesystem::canonical(path);
-  auto directory = frame::make_local_store(open_directory(real.parent_path()), nullptr);
-  switch (snapshot->info().kind) {
-    case frame::ContainerKind::cframe:
-      return frame::open_cframe_writer(std::move(directory), real.filename(), {});
-    case frame::ContainerKind::sframe:
-      return frame::open_sframe_writer(directory, real.filename(), {});
-    case frame::ContainerKind::bloscpack:
-      break;
-  }
-  codec::throw_unsupported("a Bloscpack file, which cannot be changed in place");
+  const auto directory = frame::make_local_store(open_directory(real.parent_path()), nullptr);
+  return frame::open_writer(directory, real.filename(), info.is_directory(), {});
 }
 
 }  // namespace

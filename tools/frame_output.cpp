@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"

@@ -9,6 +9,7 @@
 #include "codec/chunk_format.hpp"
 #include "codec/error.hpp"
 #include "frame/bloscpack/bloscpack_format.hpp"
+#include "frame/stored/checkpoints.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -78,15 +79,8 @@ BloscpackMap::BloscpackMap(const ByteSource& source, const ChunkArea& area, std:
 void BloscpackMap::add_chunk(std::uint64_t position, std::int32_t nbytes) {
   if (content_size_ > std::numeric_limits<std::int64_t>::max() - nbytes)
     throw_malformed("contents of all chunks exceed 2^63 bytes");
-  if (chunk_count_ % stride_ == 0) {
-    if (checkpoints_.size() == max_checkpoints_) {
-      for (std::size_t i = 0; 2 * i < checkpoints_.size(); ++i)
-        checkpoints_[i] = checkpoints_[2 * i];
-      checkpoints_.resize((checkpoints_.size() + 1) / 2);
-      stride_ *= 2;
-    }
-    if (chunk_count_ % stride_ == 0) checkpoints_.push_back({content_size_, position});
-  }
+  note_checkpoint(checkpoints_, stride_, max_checkpoints_, chunk_count_,
+                  Checkpoint{content_size_, position});
   content_size_ += nbytes;
   ++chunk_count_;
 }

@@ -27,7 +27,7 @@ class ChunkWalker {
  public:
   /// Starts at a chunk's file position. `source` is borrowed.
   ChunkWalker(const ByteSource& source, const ChunkArea& area, std::uint64_t position)
-      : reader_(source, 0, area.end), area_(area), position_(position) {}
+      : reader_(source, area.end), area_(area), position_(position) {}
 
   std::uint64_t position() const { return position_; }
   bool at_end() const { return position_ == area_.end; }

@@ -1,14 +1,15 @@
 #include "frame/cframe/cframe.hpp"
 
+#include "frame/store/peer_lock.hpp"
+
 namespace bloscfs::frame {
 namespace {
 
 class CframeSnapshot final : public FrameSnapshot {
  public:
   CframeSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
-                 std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
-                 std::shared_ptr<PeerLock> lock)
-      : FrameSnapshot(std::move(parts), std::move(source), stamp, frame_offset, std::move(expected),
+                 std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock)
+      : FrameSnapshot(std::move(parts), std::move(source), stamp, std::move(expected),
                       std::move(lock)) {}
 
  protected:
@@ -23,13 +24,13 @@ std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> sou
                                            const OpenSettings& settings,
                                            std::shared_ptr<ExpectedState> expected) {
   std::shared_ptr<PeerLock> lock;
-  if (!settings.name.empty()) lock = PeerLock::open(settings.directory, settings.name + ".b2lock");
+  if (!settings.name.empty())
+    lock = PeerLock::open(settings.directory, settings.name + kSidecarSuffix);
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
-  FrameParts parts = read_stable_parts(*source, settings.frame_offset, 0, stamp);
+  FrameParts parts = read_stable_parts(*source, 0, stamp);
   return std::make_unique<CframeSnapshot>(std::move(parts), std::move(source), stamp,
-                                          settings.frame_offset, std::move(expected),
-                                          std::move(lock));
+                                          std::move(expected), std::move(lock));
 }
 
 }  // namespace bloscfs::frame

@@ -9,7 +9,7 @@
 
 namespace bloscfs::frame {
 
-/// Opens the frame that starts at settings.frame_offset of `source`, reading its header and
+/// Opens the frame that `source` starts with, reading its header and
 /// trailer only. Throws Error if it cannot be trusted.
 /// `expected` is what snapshots of one writer share; null otherwise.
 std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,

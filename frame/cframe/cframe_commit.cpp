@@ -75,7 +75,7 @@ void CframeCommit::take_back() noexcept {
       // Until another commit is durable, the disk may hold either header.
       state_.space.distrust(taken);
       // What another program has put over the new header since is not ours to undo.
-      if (!has_switched_ || state_.expected->matches(*state_.file, 0))
+      if (!has_switched_ || state_.expected->matches(*state_.file))
         state_.expected->replace_header(old_header_,
                                         [&] { state_.file->write_at(0, old_header_); });
     } else {
@@ -276,7 +276,7 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     set_times();
     return state_.file->stamp();
   }
-  if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
+  if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
   if (rewritten_ && !state_.name.empty()) {
     // A name that was removed must not come back.
     const auto named = state_.directory->stamp(state_.name);

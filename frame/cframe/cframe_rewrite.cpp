@@ -141,7 +141,7 @@ void CframeRewrite::take_name() {
   const bool has_taken =
       replace_expected(*state_.directory, name_, state_.name, [&](const FileStamp& replaced) {
         return replaced.inode == state_.file->stamp().inode &&
-               state_.expected->matches(*state_.file, 0);
+               state_.expected->matches(*state_.file);
       });
   if (!has_taken) throw_stale(state_.name);
 }

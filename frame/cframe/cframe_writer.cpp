@@ -1,3 +1,5 @@
+#include "frame/cframe/cframe_writer.hpp"
+
 #include <algorithm>
 #include <cerrno>
 #include <stdexcept>
@@ -10,11 +12,11 @@
 #include "frame/cframe/cframe.hpp"
 #include "frame/cframe/cframe_commit.hpp"
 #include "frame/cframe/cframe_state.hpp"
-#include "frame/container/frame_writer.hpp"
 #include "frame/editing/frame_tail.hpp"
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/store/container_lock.hpp"
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
@@ -56,7 +58,7 @@ class CframeWriter final : public FrameWriter {
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.expected) return state_.file->set_times(accessed, modified);
     // Another program's change must not be taken for what the times make of the stamp.
-    if (!state_.expected->matches(*state_.file, 0)) throw_stale(state_.name);
+    if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
     state_.expected->begin_writing();
     try {
       state_.file->set_times(accessed, modified);
@@ -92,7 +94,7 @@ class CframeWriter final : public FrameWriter {
         std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
   }
 
-  std::string sidecar() const { return state_.name + ".b2lock"; }
+  std::string sidecar() const { return state_.name + kSidecarSuffix; }
 
   /// Keeps out other writers, and makes sure that nobody has changed the frame.
   ContainerLock lock_container() {
@@ -196,6 +198,10 @@ std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> direc
   state.space = FrameSpace(state.chunks_at(), 0, settings.grace);
   state.file = empty_file ? std::move(empty_file) : state.directory->create(name, frame.mode);
   return std::make_unique<CframeWriter>(std::move(state));
+}
+
+FrameInfo plan_cframe(const FrameSettings& frame) {
+  return plan_frame(frame, ContainerKind::cframe).info;
 }
 
 }  // namespace bloscfs::frame

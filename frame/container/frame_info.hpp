@@ -11,6 +11,7 @@
 
 namespace bloscfs::frame {
 
+/// Known to this layer alone: others ask FrameInfo what they want to know of a container.
 enum class ContainerKind { cframe, sframe, bloscpack };
 
 /// Geometry of an n-dimensional array (b2nd metalayer, or Bloscpack's NumPy metadata).
@@ -45,6 +46,18 @@ struct FrameInfo {
   std::array<codec::FilterStep, 8> filters{};  ///< six used; eight in the early layout
   std::string checksum;  ///< Bloscpack's digest kind ("adler32"), empty when none
   std::optional<ArrayInfo> array;
+
+  /// The kind as programs print it: "cframe", "sframe", "bloscpack".
+  const char* kind_name() const;
+  /// True for kinds that have Blosc2's frame header, and so its defaults for new chunks.
+  bool is_frame() const { return kind != ContainerKind::bloscpack; }
+  /// True for kinds that nothing here writes.
+  bool is_read_only() const { return kind == ContainerKind::bloscpack; }
+  /// True if the container is a directory, which has a file for each chunk beside the index.
+  bool is_directory() const { return kind == ContainerKind::sframe; }
+  /// True if chunks are pieces of an array, cut into blocks and padded; false where an array's
+  /// elements are the contents from the first byte to the last.
+  bool has_blocked_array() const { return array && kind != ContainerKind::bloscpack; }
 };
 
 }  // namespace bloscfs::frame

@@ -11,7 +11,6 @@ namespace bloscfs::frame {
 struct OpenSettings {
   SourceCounters* counters = nullptr;  ///< may be null; outlives the snapshot
   std::uint64_t read_limit = 0;        ///< of all bytes that are read of a file; 0: none
-  std::uint64_t frame_offset = 0;      ///< where a contiguous frame starts in its file
   /// Name of the file and the directory that it is in (borrowed for the call), so that the sidecar
   /// NAME.b2lock can be found; without a name no sidecar is looked for.
   std::string name = {};

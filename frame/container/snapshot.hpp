@@ -141,11 +141,6 @@ class Snapshot {
                                                         codec::BlockDecoder& /*decoder*/) const {
     return {};
   }
-  std::optional<std::uint64_t> recorded_checksum(std::int64_t chunk,
-                                                 codec::BlockDecoder& decoder) const {
-    const auto sums = recorded_checksums(chunk, 1, decoder);
-    return sums.empty() ? std::nullopt : std::optional<std::uint64_t>(sums.front());
-  }
   /// Reads all stored bytes of the chunk; throws ChecksumFailure when they do not have that sum.
   void verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const;
 

@@ -52,12 +52,6 @@ bool ExtentSet::contains(const Extent& extent) const {
   return extent.size == 0 || run_end(extent.start) >= extent.end();
 }
 
-bool ExtentSet::intersects(const Extent& extent) const {
-  if (extent.size == 0) return false;
-  const auto next = extents_.lower_bound(extent.end());
-  return next != extents_.begin() && std::prev(next)->second > extent.start;
-}
-
 std::optional<Extent> ExtentSet::first_fit(std::uint64_t size, std::uint64_t from) const {
   if (size == 0) return Extent{from, 0};
   if (search_from_.size() <= size_class(size)) search_from_.resize(size_class(size) + 1);

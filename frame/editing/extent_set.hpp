@@ -21,7 +21,6 @@ class ExtentSet {
   void remove(const Extent& extent);
 
   bool contains(const Extent& extent) const;
-  bool intersects(const Extent& extent) const;
   /// The lowest run of `size` bytes that starts at `from` or later.
   std::optional<Extent> first_fit(std::uint64_t size, std::uint64_t from = 0) const;
   /// Where the run that ends exactly at `end` starts; `end` when there is none.

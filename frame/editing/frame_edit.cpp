@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "codec/special_value.hpp"
 #include "frame/header/b2nd.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_header.hpp"
@@ -24,11 +25,7 @@ using codec::SpecialValue;
 /// Bound of a pass over the chunk headers of a variable-size frame.
 constexpr std::size_t kMaxMapMemory = std::size_t{1} << 20;
 
-/// The special values whose contents are zeros, of any number.
-bool reads_as_zeros(std::int64_t entry) {
-  const SpecialValue value = special_of_entry(entry);
-  return value == SpecialValue::zero || value == SpecialValue::uninit;
-}
+bool reads_as_zeros(std::int64_t entry) { return codec::reads_as_zeros(special_of_entry(entry)); }
 
 std::int64_t checked_chunk_count(std::int64_t nbytes, std::int32_t chunksize, bool checksums) {
   if (nbytes < 0) throw_errno(EINVAL, fmt::format("size {}", nbytes));

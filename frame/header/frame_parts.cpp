@@ -36,8 +36,7 @@ std::int64_t trailer_start(const FrameInfo& info, bool early) {
 }
 
 /// The early trailer: array, version, bin32 with one chunk.
-std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, std::uint64_t frame_offset,
-                                          const FrameInfo& info) {
+std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, const FrameInfo& info) {
   constexpr std::uint32_t kHead = 7;
   const auto start = static_cast<std::uint64_t>(trailer_start(info, true));
   const Bytes head = reader.at(start, kHead, "frame trailer");
@@ -47,12 +46,11 @@ std::vector<MetalayerEntry> read_usermeta(WindowReader& reader, std::uint64_t fr
     throw_malformed(fmt::format("frame trailer at {}: usermeta of {} bytes in {}", start, size,
                                 info.trailer_len));
   if (size == 0) return {};
-  return {{"usermeta", frame_offset + start + kHead, size}};
+  return {{"usermeta", start + kHead, size}};
 }
 
-std::vector<MetalayerEntry> read_layers(WindowReader& reader, std::uint64_t frame_offset,
-                                        const FrameInfo& info, bool early) {
-  if (early) return read_usermeta(reader, frame_offset, info);
+std::vector<MetalayerEntry> read_layers(WindowReader& reader, const FrameInfo& info, bool early) {
+  if (early) return read_usermeta(reader, info);
   const auto start = static_cast<std::uint64_t>(trailer_start(info, false));
   if (reader.at(start, 2, "frame trailer")[0] != kMsgpackArray4)
     throw_malformed(fmt::format("frame trailer at {}: no array(4)", start));
@@ -62,12 +60,8 @@ std::vector<MetalayerEntry> read_layers(WindowReader& reader, std::uint64_t fram
 
 class PartsReader {
  public:
-  PartsReader(const ByteSource& source, std::uint64_t frame_offset, std::uint64_t file_size,
-              std::uint8_t frame_type)
-      : frame_offset_(frame_offset), reader_(source, frame_offset, 0) {
-    if (frame_offset > file_size)
-      throw_malformed(fmt::format("frame at {}: the file ends at {}", frame_offset, file_size));
-    reader_.set_size(file_size - frame_offset);
+  PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type)
+      : reader_(source, file_size) {
     read_header(frame_type);
     read_trailer();
     locate_index();
@@ -119,7 +113,7 @@ class PartsReader {
     if (length < kMinTrailerLen || length > frame_len - parts_.header.metalayers_at)
       throw_malformed(fmt::format("frame trailer: length {} in a frame of {}", length, frame_len));
     info().trailer_len = length;
-    parts_.vlmetalayers = read_layers(reader_, frame_offset_, info(), parts_.header.early);
+    parts_.vlmetalayers = read_layers(reader_, info(), parts_.header.early);
   }
 
   void locate_index() {
@@ -131,7 +125,7 @@ class PartsReader {
       throw_malformed(
           fmt::format("frame header: compressed_size {} leaves no place for the index in {} bytes",
                       info().cbytes, end));
-    parts_.index_at = frame_offset_ + static_cast<std::uint64_t>(info().header_len + before);
+    parts_.index_at = static_cast<std::uint64_t>(info().header_len + before);
     parts_.index_limit = static_cast<std::uint64_t>(end - before);
   }
 
@@ -145,30 +139,28 @@ class PartsReader {
     if (found == parts_.metalayers.end()) return;
     if (found->stored_size > kMaxArrayMetalayer)
       throw_malformed(fmt::format("metalayer {}: {} bytes", found->name, found->stored_size));
-    info().array = parse_b2nd(
-        reader_.at(found->stored_offset - frame_offset_, found->stored_size, "b2nd metalayer"),
-        info());
+    info().array =
+        parse_b2nd(reader_.at(found->stored_offset, found->stored_size, "b2nd metalayer"), info());
   }
 
-  std::uint64_t frame_offset_;
   WindowReader reader_;
   FrameParts parts_;
 };
 
 }  // namespace
 
-std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uint64_t frame_offset,
-                                              const FrameInfo& info, bool early) {
+std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, const FrameInfo& info,
+                                              bool early) {
   const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
-  WindowReader reader(source, frame_offset, frame_len);
+  WindowReader reader(source, frame_len);
   load_end(reader, frame_len);
-  return read_layers(reader, frame_offset, info, early);
+  return read_layers(reader, info, early);
 }
 
-FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
-                            std::int64_t file_size, std::uint8_t frame_type) {
+FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
+                            std::uint8_t frame_type) {
   const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, file_size));
-  return PartsReader(source, frame_offset, size, frame_type).take();
+  return PartsReader(source, size, frame_type).take();
 }
 
 }  // namespace bloscfs::frame

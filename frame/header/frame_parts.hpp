@@ -23,16 +23,16 @@ struct FrameParts {
 /// Bytes of the header that a snapshot remembers and compares.
 inline constexpr std::size_t kHeaderBytesKept = 4096;
 
-/// Reads the frame that starts at `frame_offset` of a file of `file_size` bytes. `frame_type` is
-/// what its header must say (0 contiguous, 1 sparse). Throws Error unless header, metalayer maps
-/// and trailer are as frame/formats/cframe.md has them, there is a place for the index, and any
-/// b2nd metalayer fits the frame.
-FrameParts read_frame_parts(const ByteSource& source, std::uint64_t frame_offset,
-                            std::int64_t file_size, std::uint8_t frame_type);
+/// Reads the frame that a file of `file_size` bytes starts with. `frame_type` is what its header
+/// must say (0 contiguous, 1 sparse). Throws Error unless header, metalayer maps and trailer are as
+/// frame/formats/cframe.md has them, there is a place for the index, and any b2nd metalayer fits
+/// the frame.
+FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
+                            std::uint8_t frame_type);
 
 /// Reads the map of the trailer again: a file may have thousands of vlmetalayers, so that a
 /// snapshot does not keep them. `info` and `early` are those of the frame's header. Throws Error.
-std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, std::uint64_t frame_offset,
-                                              const FrameInfo& info, bool early);
+std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, const FrameInfo& info,
+                                              bool early);
 
 }  // namespace bloscfs::frame

@@ -81,7 +81,7 @@ void locate_content(WindowReader& reader, const MetalayerSection& section, Metal
   if (entry.stored_size > section.size - offset - kContentHead)
     throw_malformed(fmt::format("{}: metalayer {} at {} has {} bytes, section ends at {}",
                                 section.what, entry.name, offset, entry.stored_size, section.size));
-  entry.stored_offset = reader.base() + section.start + offset + kContentHead;
+  entry.stored_offset = section.start + offset + kContentHead;
 }
 
 }  // namespace

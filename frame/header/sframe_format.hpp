@@ -8,10 +8,13 @@
 
 #include <fmt/core.h>
 
+#include "frame/store/peer_lock.hpp"
+
 namespace bloscfs::frame {
 
+/// The file that makes a directory a sparse frame.
 inline constexpr char kSframeIndexName[] = "chunks.b2frame";
-inline constexpr char kSframeLockName[] = ".b2lock";
+inline constexpr const char* kSframeLockName = kSidecarSuffix;
 
 inline std::string chunk_file_name(std::uint32_t number) {
   return fmt::format("{:08X}.chunk", number);

@@ -29,7 +29,7 @@ std::optional<ContainerKind> recognise(Bytes first_bytes) {
 std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
   auto source = std::make_shared<FileSource>(std::move(fd), settings.counters, settings.read_limit);
   std::array<std::uint8_t, kMagicBytes> first{};
-  const std::size_t got = source->read_at(settings.frame_offset, first);
+  const std::size_t got = source->read_at(0, first);
   const auto kind = recognise(Bytes(first).first(got));
   if (!kind) return nullptr;
   if (*kind == ContainerKind::bloscpack) return open_bloscpack(std::move(source), settings);

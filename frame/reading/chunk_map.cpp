@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/stored/checkpoints.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -22,22 +23,6 @@ void for_each_entry(const PagedTable& table, std::int64_t first, std::int64_t la
     for (; chunk < end; ++chunk)
       visit(chunk, page.entries[static_cast<std::size_t>(chunk - page.first)]);
   }
-}
-
-/// Drops every other checkpoint.
-void widen_stride(VariableChunkMap& map) {
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < map.checkpoints.size(); i += 2)
-    map.checkpoints[kept++] = map.checkpoints[i];
-  map.checkpoints.resize(kept);
-  map.stride *= 2;
-}
-
-void add_chunk(VariableChunkMap& map, std::size_t max_checkpoints, std::int64_t number,
-               std::int64_t content_offset) {
-  if (number % map.stride != 0) return;
-  if (map.checkpoints.size() >= max_checkpoints) widen_stride(map);
-  if (number % map.stride == 0) map.checkpoints.push_back(content_offset);
 }
 
 /// The special chunk has whatever size the others leave over; later checkpoints move by it.
@@ -75,7 +60,7 @@ VariableChunkMap build_chunk_map(const IndexRules& rules, const PagedTable& tabl
                                    map.nchunks, max_memory, max_chunks));
   std::int64_t sum = 0;
   for_each_entry(table, 0, map.nchunks, decoder, [&](std::int64_t number, std::int64_t entry) {
-    add_chunk(map, max_checkpoints, number, sum);
+    note_checkpoint(map.checkpoints, map.stride, max_checkpoints, number, sum);
     if (special_of_entry(entry) == codec::SpecialValue::none) {
       sum += size_of(place_of_entry(rules, entry, number, sum, 0));
     } else if (map.special_chunk >= 0) {

@@ -26,19 +26,19 @@ void throw_stale(const std::string& name) {
 ExpectedState::ExpectedState(const FileStamp& stamp, std::vector<std::uint8_t> header)
     : stamp_(stamp), header_(std::move(header)) {}
 
-bool ExpectedState::matches(const ByteSource& source, std::uint64_t frame_offset) const {
+bool ExpectedState::matches(const ByteSource& source) const {
   const std::lock_guard guard(mutex_);
   if (overtaken_) return false;
   if (!writing_) {
     if (source.stamp() != stamp_) return false;
     if (!is_recent(stamp_)) return true;
   }
-  return has_header(source, frame_offset);
+  return has_header(source);
 }
 
-bool ExpectedState::has_header(const ByteSource& source, std::uint64_t frame_offset) const {
+bool ExpectedState::has_header(const ByteSource& source) const {
   std::vector<std::uint8_t> now(header_.size());
-  return source.read_at(frame_offset, now) == now.size() && now == header_;
+  return source.read_at(0, now) == now.size() && now == header_;
 }
 
 bool ExpectedState::matches_stamp(const FileStamp& stamp) const {
@@ -61,7 +61,7 @@ void ExpectedState::begin_writing() {
 void ExpectedState::end_writing(const ByteSource& source) {
   const std::lock_guard guard(mutex_);
   stamp_ = source.stamp();
-  overtaken_ |= !has_header(source, 0);
+  overtaken_ |= !has_header(source);
   writing_ = false;
 }
 

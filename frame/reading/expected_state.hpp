@@ -23,7 +23,7 @@ class ExpectedState {
 
   /// True if the file at `source` is as expected, as far as its stamp, or where that cannot tell,
   /// its header says.
-  bool matches(const ByteSource& source, std::uint64_t frame_offset) const;
+  bool matches(const ByteSource& source) const;
   bool matches_stamp(const FileStamp& stamp) const;
   /// Calls `change`, which sets nothing but the times of the file at `source`; nobody compares
   /// meanwhile.
@@ -43,7 +43,7 @@ class ExpectedState {
   void replace_file(std::vector<std::uint8_t> header, const std::function<FileStamp()>& replace);
 
  private:
-  bool has_header(const ByteSource& source, std::uint64_t frame_offset) const;
+  bool has_header(const ByteSource& source) const;
 
   mutable std::mutex mutex_;
   FileStamp stamp_;

@@ -46,26 +46,22 @@ struct FrameMap final : ChunkMap {
   std::optional<VariableChunkMap> chunks;
 };
 
-/// A source of which the bytes from `begin` on are in memory.
+/// A source of which the first bytes are in memory.
 class CopiedSource final : public ByteSource {
  public:
-  CopiedSource(std::shared_ptr<const ByteSource> source, std::uint64_t begin,
-               std::vector<std::uint8_t> bytes)
-      : source_(std::move(source)), begin_(begin), bytes_(std::move(bytes)) {}
+  CopiedSource(std::shared_ptr<const ByteSource> source, std::vector<std::uint8_t> bytes)
+      : source_(std::move(source)), bytes_(std::move(bytes)) {}
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
-    if (offset < begin_ || offset - begin_ > bytes_.size() ||
-        out.size() > bytes_.size() - (offset - begin_))
+    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
       return source_->read_at(offset, out);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset - begin_), out.size(),
-                out.begin());
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
     return out.size();
   }
   FileStamp stamp() const override { return source_->stamp(); }
 
  private:
   const std::shared_ptr<const ByteSource> source_;
-  const std::uint64_t begin_;
   const std::vector<std::uint8_t> bytes_;
 };
 
@@ -82,13 +78,12 @@ void check_chunk_number(std::int64_t chunk, std::int64_t nchunks) {
 
 }  // namespace
 
-FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offset,
-                             std::uint8_t frame_type, FileStamp& stamp) {
+FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp) {
   for (int attempt = 1;; ++attempt) {
     stamp = source.stamp();
     const bool last = attempt == kOpenAttempts;
     try {
-      FrameParts parts = read_frame_parts(source, frame_offset, stamp.size, frame_type);
+      FrameParts parts = read_frame_parts(source, stamp.size, frame_type);
       if (source.stamp() == stamp) return parts;
     } catch (const codec::Error&) {
       if (last || source.stamp() == stamp) throw;
@@ -100,15 +95,13 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offse
 }
 
 FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source,
-                             FileStamp stamp, std::uint64_t frame_offset,
-                             std::shared_ptr<ExpectedState> expected,
+                             FileStamp stamp, std::shared_ptr<ExpectedState> expected,
                              std::shared_ptr<PeerLock> lock)
     : Snapshot(std::move(parts.header.info), std::move(source), stamp),
-      frame_offset_(frame_offset),
       copied_bytes_(parts.whole.size()),
-      contents_(parts.whole.empty() ? source_
-                                    : std::make_shared<CopiedSource>(source_, frame_offset,
-                                                                     std::move(parts.whole))),
+      contents_(parts.whole.empty()
+                    ? source_
+                    : std::make_shared<CopiedSource>(source_, std::move(parts.whole))),
       index_at_(parts.index_at),
       index_limit_(parts.index_limit),
       entry_size_(parts.header.offset_width),
@@ -132,19 +125,17 @@ bool FrameSnapshot::unchanged() const {
   return is_as_taken();
 }
 
-bool FrameSnapshot::is_as_taken() const {
-  return is_left_alone() && expected_->matches(*source_, frame_offset_);
-}
+bool FrameSnapshot::is_as_taken() const { return is_left_alone() && expected_->matches(*source_); }
 
 IndexRules FrameSnapshot::rules() const {
-  return {info_.kind,    frame_offset_ + static_cast<std::uint64_t>(info_.header_len),
+  return {info_.kind,    static_cast<std::uint64_t>(info_.header_len),
           info_.cbytes,  info_.nbytes,
           info_.nchunks, info_.chunksize};
 }
 
 std::vector<MetalayerEntry> FrameSnapshot::vlmetalayers() const {
   const PeerLock::Shared shared(peer_lock_);
-  return read_vlmetalayers(*source_, frame_offset_, info_, early_);
+  return read_vlmetalayers(*source_, info_, early_);
 }
 
 std::shared_ptr<const PagedTable> FrameSnapshot::index() const {

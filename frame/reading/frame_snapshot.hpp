@@ -44,7 +44,6 @@ class FrameSnapshot : public Snapshot {
   std::size_t memory() const override;
 
   /// Position of the frame in its file.
-  std::uint64_t frame_offset() const { return frame_offset_; }
   /// The header, or its first 4 KiB, as it was at open.
   Bytes header_bytes() const { return header_bytes_; }
   /// The metalayer that makes the frame an array, if it is one.
@@ -75,8 +74,7 @@ class FrameSnapshot : public Snapshot {
 
   /// `expected` and `lock` may be null. The caller holds the lock since before it read `parts`.
   FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource> source, FileStamp stamp,
-                std::uint64_t frame_offset, std::shared_ptr<ExpectedState> expected,
-                std::shared_ptr<PeerLock> lock);
+                std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock);
   /// False if another program has said that it changes the frame.
   bool is_left_alone() const {
     return !peer_lock_ || peer_lock_->foreign_changes() == foreign_changes_;
@@ -91,7 +89,6 @@ class FrameSnapshot : public Snapshot {
   /// The index chunk, the map's if there is one.
   std::shared_ptr<const PagedTable> table_of(const ChunkMap* map) const;
 
-  std::uint64_t frame_offset_;
   std::size_t copied_bytes_;
   std::shared_ptr<const ByteSource> contents_;
   std::uint64_t index_at_;
@@ -108,7 +105,6 @@ class FrameSnapshot : public Snapshot {
 
 /// Reads the parts of a frame, again as long as its file changes meanwhile; after some attempts
 /// lets the error pass, or throws std::system_error(EIO). `stamp` is the state that was read.
-FrameParts read_stable_parts(const ByteSource& source, std::uint64_t frame_offset,
-                             std::uint8_t frame_type, FileStamp& stamp);
+FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, FileStamp& stamp);
 
 }  // namespace bloscfs::frame

@@ -60,7 +60,7 @@ class SframeSnapshot final : public FrameSnapshot {
  public:
   SframeSnapshot(FrameParts parts, std::shared_ptr<const SframeFiles> files, FileStamp stamp,
                  std::shared_ptr<ExpectedState> expected, std::shared_ptr<PeerLock> lock)
-      : FrameSnapshot(std::move(parts), files->index(), stamp, 0, std::move(expected),
+      : FrameSnapshot(std::move(parts), files->index(), stamp, std::move(expected),
                       std::move(lock)),
         files_(std::move(files)) {}
 
@@ -71,7 +71,7 @@ class SframeSnapshot final : public FrameSnapshot {
     const auto named = files_->index_stamp();
     if (!named || !expected()->matches_stamp(*named)) return false;
     // A writer that shares `expected` replaces the file: that of an earlier state stays as it was.
-    return named->inode != stamp_.inode || expected()->matches(*source_, 0);
+    return named->inode != stamp_.inode || expected()->matches(*source_);
   }
 
  protected:
@@ -93,7 +93,7 @@ std::unique_ptr<FrameSnapshot> open_sframe(std::shared_ptr<const SframeFiles> fi
   std::shared_ptr<PeerLock> lock = files->lock();
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
-  FrameParts parts = read_stable_parts(*files->index(), 0, 1, stamp);
+  FrameParts parts = read_stable_parts(*files->index(), 1, stamp);
   return std::make_unique<SframeSnapshot>(std::move(parts), std::move(files), stamp,
                                           std::move(expected), std::move(lock));
 }

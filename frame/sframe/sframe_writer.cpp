@@ -1,10 +1,11 @@
+#include "frame/sframe/sframe_writer.hpp"
+
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include "codec/error.hpp"
-#include "frame/container/frame_writer.hpp"
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/orphans.hpp"
@@ -54,11 +55,11 @@ class SframeWriter final : public FrameWriter {
     remove(orphan_chunk_files(*state_.current, std::move(present), decoder_));
   }
 
-  void moved(std::shared_ptr<StoreDirectory>, std::string) override {}
+  void moved(std::shared_ptr<StoreDirectory>, std::string) override {}  // it stays open
 
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.current) return;
-    if (!state_.expected->matches(*state_.index, 0)) throw_stale("sparse frame");
+    if (!state_.expected->matches(*state_.index)) throw_stale("sparse frame");
     const Bytes header = state_.current->header_bytes();
     state_.expected->replace_file({header.begin(), header.end()}, [&] {
       state_.index->set_times(accessed, modified);

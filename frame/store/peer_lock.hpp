@@ -12,6 +12,9 @@
 
 namespace bloscfs::frame {
 
+/// What the sidecar of a file is called behind the file's name; inside a sparse frame that is all.
+inline constexpr const char* kSidecarSuffix = ".b2lock";
+
 /// One sidecar. There is one object per sidecar in the process, so that its readers, whatever
 /// snapshot they belong to, share one lock and do not release it under each other. Thread-safe.
 class PeerLock {

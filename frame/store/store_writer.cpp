@@ -23,16 +23,6 @@ void StoreWriter::append(Bytes bytes) {
   buffer_.insert(buffer_.end(), bytes.begin(), bytes.end());
 }
 
-void StoreWriter::append_zeros(std::uint64_t count) {
-  const std::vector<std::uint8_t> zeros(
-      static_cast<std::size_t>(std::min<std::uint64_t>(count, kBuffer / 2)));
-  while (count > 0) {
-    const auto size = std::min<std::uint64_t>(count, zeros.size());
-    append(Bytes(zeros).first(static_cast<std::size_t>(size)));
-    count -= size;
-  }
-}
-
 void StoreWriter::copy(const ByteSource& source, std::uint64_t offset, std::uint64_t size) {
   if (file_ == nullptr) {
     position_ += size;

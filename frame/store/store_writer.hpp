@@ -16,7 +16,6 @@ class StoreWriter {
   /// Where the next byte goes.
   std::uint64_t position() const { return position_ + buffer_.size(); }
   void append(Bytes bytes);
-  void append_zeros(std::uint64_t count);
   /// Appends `size` bytes of a source. Throws Error(malformed) when that ends before.
   void copy(const ByteSource& source, std::uint64_t offset, std::uint64_t size);
   /// Writes what is buffered; without it nothing is promised to have been written.

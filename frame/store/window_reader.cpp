@@ -21,7 +21,7 @@ void WindowReader::load(std::uint64_t offset, std::size_t size) {
     return;
   window_.resize(static_cast<std::size_t>(wanted));
   window_at_ = offset;
-  window_.resize(source_.read_at(base_ + offset, window_));
+  window_.resize(source_.read_at(offset, window_));
 }
 
 Bytes WindowReader::at(std::uint64_t offset, std::size_t size, const char* what) {

@@ -11,11 +11,9 @@ namespace bloscfs::frame {
 
 class WindowReader {
  public:
-  /// The section [base, base + size) of `source`, which is borrowed. Nothing is read yet.
-  WindowReader(const ByteSource& source, std::uint64_t base, std::uint64_t size)
-      : source_(source), base_(base), size_(size) {}
+  /// The first `size` bytes of `source`, which is borrowed. Nothing is read yet.
+  WindowReader(const ByteSource& source, std::uint64_t size) : source_(source), size_(size) {}
 
-  std::uint64_t base() const { return base_; }
   std::uint64_t size() const { return size_; }
   /// Limits what follows to a section of another size.
   void set_size(std::uint64_t size) { size_ = size; }
@@ -33,7 +31,7 @@ class WindowReader {
 
  private:
   const ByteSource& source_;
-  std::uint64_t base_, size_;
+  std::uint64_t size_;
   std::uint64_t window_at_ = 0;
   std::vector<std::uint8_t> window_;
 };

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/header/b2nd.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
@@ -387,7 +388,7 @@ void ContentCommit::finish() {
   const WriteLock lock(c.mutex_);
   // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
   // chunks would be looked for where they were in a file that another one has replaced.
-  const bool is_moved = snapshot_ && snapshot->info().kind == frame::ContainerKind::cframe &&
+  const bool is_moved = snapshot_ && !snapshot->info().is_directory() &&
                         snapshot->stamp().inode != snapshot_->stamp().inode;
   const auto forget = [&](std::int64_t chunk) { return view_->reader().forget_chunk(chunk); };
   if (new_frame_ || drops_chunks_ || is_moved ||

@@ -306,7 +306,7 @@ Content::Shown Content::shown() const {
   const ReadLock lock(mutex_);
   Shown shown{false, size_, 0};
   if (!view_) return shown;
-  shown.is_bloscpack = snapshot_->info().kind == frame::ContainerKind::bloscpack;
+  shown.is_read_only = snapshot_->info().is_read_only();
   shown.stored_chunks = snapshot_->info().cbytes;
   return shown;
 }

@@ -83,7 +83,7 @@ class Content {
   std::shared_ptr<const frame::Snapshot> snapshot() const;
   /// What stat shows of the file, without a look at it.
   struct Shown {
-    bool is_bloscpack = false;
+    bool is_read_only = false;
     std::int64_t size = 0;
     std::int64_t stored_chunks = 0;  ///< bytes
   };

@@ -1,7 +1,7 @@
 // What a content's container says of itself, also before there is one.
 
 #include "codec/bytes.hpp"
-#include "frame/editing/new_frame.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "fs/content/content.hpp"
 #include "fs/encoding/new_frame.hpp"
 #include "fs/support/lock_breaks.hpp"
@@ -34,7 +34,7 @@ frame::FrameInfo Content::planned_info(bool can_be_array) const {
   std::optional<frame::FrameSettings> settings;
   if (can_be_array) settings = array_frame_of(services_.options, size_, read_start);
   if (!settings) settings = new_flat_frame(services_.options, read_start(kSampleSize));
-  frame::FrameInfo info = frame::plan_frame(*settings, frame::ContainerKind::cframe).info;
+  frame::FrameInfo info = frame::plan_cframe(*settings);
   if (info.array) return info;
   info.nbytes = size_;
   info.nchunks = codec::ceil_div<std::int64_t>(size_, info.chunksize);

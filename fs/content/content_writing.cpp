@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "frame/open/open_writer.hpp"
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/content/content.hpp"
@@ -40,10 +41,10 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   }
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
-  if (known->info().kind == frame::ContainerKind::bloscpack) throw_errno(EROFS, "Bloscpack file");
+  if (known->info().is_read_only()) throw_errno(EROFS, known->info().kind_name());
   wait_for_peers();
   at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
-    writer_ = open_writer(place, known->info().kind == frame::ContainerKind::sframe, known);
+    writer_ = open_writer(place, known->info().is_directory(), known);
   });
 }
 
@@ -85,8 +86,7 @@ std::unique_ptr<frame::FrameWriter> Content::open_writer(
     const std::shared_ptr<const frame::Snapshot>& known) const {
   frame::WriterSettings settings{services_.options.locking};
   settings.meant = place.meant;
-  return is_sparse ? frame::open_sframe_writer(place.directory, place.name, settings, known)
-                   : frame::open_cframe_writer(place.directory, place.name, settings, known);
+  return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
 }
 
 void Content::wait_for_peers() const {

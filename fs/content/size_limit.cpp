@@ -5,7 +5,7 @@
 
 #include <fmt/core.h>
 
-#include "codec/compressor/compressor.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "frame/header/frame_limits.hpp"
 #include "frame/store/throw_errno.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
 #include "frame/array/array_shapes.hpp"
 #include "frame/header/b2nd.hpp"
@@ -24,10 +25,10 @@ void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
   frame.clevel = options.clevel;
   frame.checksums = options.checksum;
   // Streams of single bytes of small blocks compress badly but with the fastest codecs.
-  const bool fast =
-      options.codec == codec::CodecId::lz4 || options.codec == codec::CodecId::blosclz;
+  const codec::CodecRow* const codec = codec::find_codec(options.codec);
   frame.splitmode =
-      static_cast<int>(fast ? codec::SplitMode::forward_compatible : codec::SplitMode::never);
+      static_cast<int>(codec != nullptr && codec->is_fast ? codec::SplitMode::forward_compatible
+                                                          : codec::SplitMode::never);
   if (options.filters)
     frame.filters = *options.filters;
   else if (frame.typesize > 1)

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
 #include "fs/encoding/new_frame.hpp"

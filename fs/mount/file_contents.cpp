@@ -247,7 +247,7 @@ void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
   auto file = tree_.opened(node);
   const SourceEntry entry = tree_.entry(node);
   const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
-  if (entry.is_bloscpack || (!file && fits)) return;
+  if (entry.is_read_only || (!file && fits)) return;
   auto descriptors = descriptors_.take_at_once(DescriptorShares::kOfWriter);
   const bool is_beyond_share = !descriptors;
   file = open_for_writing(node, std::move(home));

@@ -117,7 +117,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       contents_(tree_, classifier_, committer_, descriptors_,
                 {pages, cache_, stats_, reader_settings_, pool_, budget_, write_options_,
                  options.raw, next_content_id_}) {
-  names_.set_contents(&contents_);
+  names_.set_contents(contents_);
   if (!writable_) return;
   tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
   committer_.start(

@@ -126,7 +126,7 @@ SourceEntry Filesystem::check_attribute(NodeId node, const std::string& name) {
   if (!writable_) throw_errno(EROFS, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
   SourceEntry entry = tree_.entry(node);
-  if (entry.is_bloscpack) throw_errno(EROFS, name);
+  if (entry.is_read_only) throw_errno(EROFS, name);
   return entry;
 }
 

@@ -102,7 +102,7 @@ void LeftoverSweep::clear_beside_single(const TemporaryMakers& makers) {
 LeftoverSweep::Found LeftoverSweep::look_at(const Entries& entries) const {
   Found found;
   for (const SourceRoot::Entry& entry : entries) {
-    found.is_sframe |= entry.name == kSframeIndex;
+    found.is_sframe |= entry.name == frame::kSframeIndexName;
     if (is_leftover_name(entry.name)) found.temporaries.push_back(entry.name);
     if (is_lock_file(entry.name)) found.journals.push_back(entry.name);
   }
@@ -176,14 +176,14 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
   for (const SourceRoot::Entry& entry : entries)
     if (const auto number = frame::chunk_file_number(entry.name)) numbers.push_back(*number);
   const SourceDirectory directory = root_.directory(path);
-  const auto before = directory.stat(kSframeIndex);
+  const auto before = directory.stat(frame::kSframeIndexName);
   if (!before || !is_old(*before)) return;
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
   for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
     const TreeChanges names(tree_);
-    const auto now = directory.stat(kSframeIndex);
+    const auto now = directory.stat(frame::kSframeIndexName);
     if (!now || !is_old(*now)) return;
     const DirectoryTimes times(root_.object(path));
     const std::span left = std::span(orphans).subspan(done);

@@ -21,7 +21,7 @@ struct NameServices {
   Tree& tree;
   NamingPolicy policy;
   MountLock* lock = nullptr;     ///< of a writable mount
-  Contents* contents = nullptr;  ///< of a writable mount
+  Contents* contents = nullptr;  ///< set before the first change
   RemovedSframes removed_sframes = {};
   UnsyncedNames unsynced_names{root};
   /// As ContentHome's; attributes are forgotten, too.

@@ -53,11 +53,6 @@ Namespace::Namespace(const SourceRoot& root, const Surroundings& surroundings, T
                      NamingPolicy policy, MountLock* lock)
     : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy), lock} {}
 
-Contents& Namespace::contents() const {
-  if (contents_ == nullptr) throw_errno(EROFS, "contents");
-  return *contents_;
-}
-
 void Namespace::check_name(NodeId directory, const std::string& name) const {
   if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
   if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
@@ -194,15 +189,13 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
 }
 
 void Namespace::tell_removed(const std::vector<NodeId>& nodes) const {
-  if (contents_ == nullptr) return;
-  for (const NodeId node : nodes) contents_->removed(node);
+  for (const NodeId node : nodes) contents().removed(node);
 }
 
 void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
-  if (contents_ == nullptr) return;
   for (const NodeId node : nodes) {
     try {
-      contents_->renamed(node, home(node));
+      contents().renamed(node, home(node));
     } catch (const std::exception& error) {
       // It is renamed, and shows the same bytes either way.
       log::warn(fmt::format("a renamed file keeps its representation: {}", error.what()));
@@ -274,7 +267,7 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
   NewAttributes inside = wanted;
   if (inside.mode) inside.mode = *inside.mode & 0777;
   for (const SourceRoot::Entry& entry : SourceRoot(frame.open(".", O_PATH)).list({})) {
-    if (entry.name == kSframeIndex || entry.type == DT_DIR) continue;
+    if (entry.name == frame::kSframeIndexName || entry.type == DT_DIR) continue;
     const SourceObject file = frame.object(entry.name);
     if (is_chunk_file(entry.name, file.stat(), index)) set_owner_and_mode(file, inside, 0);
   }
@@ -287,10 +280,10 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
 
 /// True if the content has taken care of the times.
 bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
-  if (contents_ == nullptr || node == kRootId || !tree_.opened(node)) return false;
+  if (node == kRootId || !tree_.opened(node)) return false;
   const struct stat now = tree_.attributes(node);
-  return contents_->set_times(node, home(node), wanted.accessed.value_or(now.st_atim),
-                              wanted.modified.value_or(now.st_mtim));
+  return contents().set_times(node, home(node), wanted.accessed.value_or(now.st_atim),
+                                       wanted.modified.value_or(now.st_mtim));
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {

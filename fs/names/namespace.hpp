@@ -46,8 +46,8 @@ class Namespace {
   Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
             NamingPolicy policy, MountLock* lock);
 
-  /// Before the first change; `contents` may be null and outlives the mount.
-  void set_contents(Contents* contents) { contents_ = services_.contents = contents; }
+  /// Before the first change. `contents` outlives the mount.
+  void set_contents(Contents& contents) { services_.contents = &contents; }
   void set_forget_pages(std::function<void(NodeId, std::function<void()>)> forget) {
     services_.forget_pages = std::move(forget);
   }
@@ -84,7 +84,7 @@ class Namespace {
  private:
   using MakeEntry = std::function<void(const SourceDirectory& directory)>;
 
-  Contents& contents() const;
+  Contents& contents() const { return *services_.contents; }
   void check_name(NodeId directory, const std::string& name) const;
   Tree::Found make_entry(NodeId directory, const std::string& name, const Caller& caller,
                          const MakeEntry& make);
@@ -104,7 +104,6 @@ class Namespace {
   const SourceRoot& root_;
   Tree& tree_;
   NameServices services_;
-  Contents* contents_ = nullptr;
   KeyedMutex frames_;  ///< whose chunk files get other attributes, by node
 };
 

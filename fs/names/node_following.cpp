@@ -187,7 +187,7 @@ ContentHome::Following NodeHome::follow() {
     Following following;
     const auto file = services_.tree.opened(node_);
     following.is_no_frame =
-        seen && (!seen->is_container || seen->is_bloscpack ||
+        seen && (!seen->is_container || seen->is_read_only ||
                  (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
     if (following.is_no_frame) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;

@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/header/sframe_format.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -31,8 +32,8 @@ void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
   const SourcePath path = object.path();
-  return std::make_shared<SourceObject>(
-      services_.root.object(object.entry.is_sframe ? join_path(path, kSframeIndex) : path));
+  return std::make_shared<SourceObject>(services_.root.object(
+      object.entry.is_sframe ? join_path(path, frame::kSframeIndexName) : path));
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {

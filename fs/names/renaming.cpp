@@ -37,7 +37,7 @@ bool has_sidecar(const NamedObject& object) {
 
 bool becomes_flat_as(const NamedObject& object, const std::string& name) {
   if (object.entry.shown != ShownAs::array || is_array_name(name)) return false;
-  if (object.entry.is_bloscpack) throw_errno(EROFS, object.full_name);
+  if (object.entry.is_read_only) throw_errno(EROFS, object.full_name);
   require_no_links(object);
   return true;
 }

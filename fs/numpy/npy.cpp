@@ -164,10 +164,9 @@ std::optional<std::vector<std::uint8_t>> npy_view(const frame::FrameInfo& info) 
     return std::nullopt;
   const std::optional<std::int64_t> nbytes = array_nbytes(array.shape, dtype->itemsize);
   if (!nbytes) return std::nullopt;
-  // Bloscpack's item size is one byte, so its contents' size must tell; it has no padding.
-  const bool agrees = info.kind == frame::ContainerKind::bloscpack
-                          ? *nbytes == info.nbytes
-                          : dtype->itemsize == info.typesize;
+  // Of an array without padding the contents' size tells; its container may know no item size.
+  const bool agrees =
+      info.has_blocked_array() ? dtype->itemsize == info.typesize : *nbytes == info.nbytes;
   if (!agrees) return std::nullopt;
   const bool fortran_order = array.fortran_order && is_fortran_only(array.shape);
   return build_npy_header(dtype->descr, fortran_order, array.shape);

@@ -5,27 +5,21 @@
 #include <limits>
 #include <vector>
 
-#include "codec/names.hpp"
+#include "codec/compressor/codec_table.hpp"
+#include "codec/filter/filter_table.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-using codec::CodecId;
-using codec::FilterId;
-
-constexpr CodecId kCodecs[] = {CodecId::blosclz, CodecId::lz4, CodecId::lz4hc, CodecId::zlib,
-                               CodecId::zstd};
-constexpr FilterId kFilters[] = {FilterId::shuffle,    FilterId::bitshuffle, FilterId::delta,
-                                 FilterId::trunc_prec, FilterId::bytedelta,  FilterId::int_trunc};
 constexpr std::int64_t kMaxMeta = 255;
 
 std::optional<codec::FilterStep> parse_filter(std::string_view step) {
   const std::size_t colon = step.find(':');
   const auto meta = colon == std::string_view::npos ? 0 : fs::parse_number(step.substr(colon + 1));
   if (!meta || *meta > kMaxMeta) return std::nullopt;
-  for (const FilterId id : kFilters)
-    if (codec::filter_name(id) == step.substr(0, colon))
-      return codec::FilterStep{id, static_cast<std::uint8_t>(*meta)};
+  for (const codec::FilterRow& row : codec::filter_rows())
+    if (row.apply != nullptr && row.name == step.substr(0, colon))
+      return codec::FilterStep{row.id, static_cast<std::uint8_t>(*meta)};
   return std::nullopt;
 }
 
@@ -49,9 +43,9 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return *number << shift;
 }
 
-std::optional<CodecId> parse_codec(std::string_view name) {
-  for (const CodecId id : kCodecs)
-    if (codec::codec_name(id) == name) return id;
+std::optional<codec::CodecId> parse_codec(std::string_view name) {
+  for (const codec::CodecRow& row : codec::codec_rows())
+    if (row.make_compressor != nullptr && row.name == name) return row.id;
   return std::nullopt;
 }
 

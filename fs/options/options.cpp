@@ -6,8 +6,10 @@
 #include <stdexcept>
 #include <string_view>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
+#include "codec/names.hpp"
+#include "fs/options/container_suffixes.hpp"
 #include "fs/options/option_values.hpp"
 
 namespace bloscfs::fs {
@@ -15,6 +17,11 @@ namespace {
 
 constexpr std::size_t kMinCacheSize = std::size_t{1} << 20;
 constexpr unsigned kMaxThreads = 64;
+
+template <typename Names>
+bool is_among(std::string_view name, const Names& names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 [[noreturn]] void refuse(std::string_view option, std::string_view value, std::string_view wanted) {
   throw std::invalid_argument(fmt::format("option {}={}: {}", option, value, wanted));
@@ -40,7 +47,7 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
 
 codec::CodecId codec_option(std::string_view value) {
   const auto codec = parse_codec(value);
-  if (!codec) refuse("codec", value, "wanted blosclz, lz4, lz4hc, zlib or zstd");
+  if (!codec) refuse("codec", value, "wanted " + codec::list_written_codecs("or"));
   return *codec;
 }
 
@@ -48,15 +55,16 @@ FilterSteps filters_option(std::string_view value) {
   const auto filters = parse_filters(value, '+');
   if (!filters)
     refuse("filters", value,
-           "wanted up to six names among shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta "
-           "and int_trunc:BITS, or none");
+           fmt::format("wanted up to six names among {}, or none",
+                       codec::list_written_filters("and")));
   return *filters;
 }
 
 std::string suffix_option(std::string_view value) {
-  for (const std::string_view known : {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"})
-    if (value == known) return std::string(value);
-  refuse("suffix", value, "wanted .b2frame, .b2f, .b2, .b2nd or .blp");
+  if (is_among(value, kContainerSuffixes)) return std::string(value);
+  constexpr auto last = kContainerSuffixes.end() - 1;
+  refuse("suffix", value,
+         fmt::format("wanted {} or {}", fmt::join(kContainerSuffixes.begin(), last, ", "), *last));
 }
 
 /// A path without the backslashes that keep its commas, and themselves, in the option.
@@ -83,7 +91,7 @@ struct OwnOption {
   std::string_view name;
   bool takes_value;
   Setter set;
-  std::string_view help;
+  std::string help;
 };
 
 constexpr std::size_t kMinDirtyLimit = std::size_t{1} << 20;
@@ -117,7 +125,7 @@ const std::array kOwnOptions = {
               "the part of cache_size that uncommitted writes may take (a quarter)"},
     OwnOption{"codec", true,
               [](MountOptions& o, std::string_view v) { o.write.codec = codec_option(v); },
-              "of new files: blosclz, lz4, lz4hc, zlib or zstd (zstd)"},
+              fmt::format("of new files: {} (zstd)", codec::list_written_codecs("or"))},
     OwnOption{"clevel", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.clevel = static_cast<int>(number_option("clevel", v, 0, 9));
@@ -174,9 +182,9 @@ const std::array kOwnOptions = {
               },
               "show all files as owned by this user"},
     OwnOption{"gid", true,
-              [](MountOptions& o, std::string_view v) {
-                o.owner.gid = static_cast<gid_t>(number_option("gid", v, 0, kMaxId));
-              },
+              [](MountOptions& o,
+                 std::string_view
+                     v) { o.owner.gid = static_cast<gid_t>(number_option("gid", v, 0, kMaxId)); },
               "show all files as of this group"},
 };
 
@@ -197,11 +205,6 @@ constexpr std::array<std::string_view, 5> kMountTable = {"user_id", "group_id", 
 constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noauto", "nofail",
                                                        "_netdev",  "user",  "nouser", "users",
                                                        "owner",    "group", "comment"};
-
-template <typename Names>
-bool is_among(std::string_view name, const Names& names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 [[noreturn]] void refuse_unknown(std::string_view name) {
   std::string known;

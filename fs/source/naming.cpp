@@ -5,13 +5,14 @@
 #include <unordered_map>
 #include <utility>
 
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/temporary_name.hpp"
+#include "fs/options/container_suffixes.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::array<std::string_view, 5> kSuffixes = {".b2frame", ".b2f", ".b2", ".b2nd", ".blp"};
-constexpr std::string_view kLockSuffix = ".b2lock";
+constexpr std::string_view kLockSuffix = frame::kSidecarSuffix;
 constexpr std::string_view kLockFile = ".bloscfs-lock";
 
 /// Answers "who wants this name" from probes; recursion shortens the name at each step.
@@ -54,7 +55,8 @@ class Resolver {
 std::vector<std::string> possible_full_names(const std::string& shown_name) {
   std::vector<std::string> names;
   const auto add_all = [&names](const std::string& base) {
-    for (const std::string_view suffix : kSuffixes) names.push_back(base + std::string(suffix));
+    for (const std::string_view suffix : kContainerSuffixes)
+      names.push_back(base + std::string(suffix));
   };
   add_all(shown_name);
   if (shown_name.ends_with(kNpySuffix)) {
@@ -66,7 +68,7 @@ std::vector<std::string> possible_full_names(const std::string& shown_name) {
 }
 
 std::string_view stem(std::string_view name) {
-  for (const std::string_view suffix : kSuffixes)
+  for (const std::string_view suffix : kContainerSuffixes)
     if (name.size() > suffix.size() && name.ends_with(suffix))
       return name.substr(0, name.size() - suffix.size());
   return name;

@@ -11,6 +11,7 @@
 #include "codec/error.hpp"
 #include "frame/container/snapshot.hpp"
 #include "frame/editing/carrier.hpp"
+#include "frame/header/sframe_format.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -53,7 +54,7 @@ Verdict state_verdict(const SourceEntry& entry) {
 /// Of a directory that may be a sparse frame.
 std::optional<struct stat> stat_index(const SourceObject& directory) {
   try {
-    return directory.stat(kSframeIndex);
+    return directory.stat(frame::kSframeIndexName);
   } catch (const std::system_error& error) {
     // A directory that may not be searched is shown as one.
     if (frame::is_refusal(error.code())) return std::nullopt;
@@ -73,7 +74,8 @@ bool is_same(const SourceEntry& a, const SourceEntry& b) {
 }
 
 bool is_unchanged(const SourceEntry& entry) {
-  const auto now = entry.is_sframe ? entry.object->stat(kSframeIndex) : entry.object->stat();
+  const auto now =
+      entry.is_sframe ? entry.object->stat(frame::kSframeIndexName) : entry.object->stat();
   return now && is_same(*now, entry.content_stat);
 }
 
@@ -191,7 +193,7 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
 void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
   entry.shown = verdict.shown;
   entry.is_container = verdict.is_container;
-  entry.is_bloscpack = verdict.is_bloscpack;
+  entry.is_read_only = verdict.is_read_only;
   entry.may_lack_contents = verdict.may_lack_contents;
   entry.has_metalayers = verdict.has_metalayers;
   entry.shown_size = verdict.shown_size;
@@ -246,7 +248,7 @@ Verdict Classifier::read_verdict(const SourceEntry& entry) const {
   const ViewShape shape = shape_of(*snapshot);
   verdict.is_container = true;
   verdict.is_young = false;
-  verdict.is_bloscpack = snapshot->info().kind == frame::ContainerKind::bloscpack;
+  verdict.is_read_only = snapshot->info().is_read_only();
   verdict.has_metalayers = has_listed_metalayers(*snapshot);
   verdict.may_lack_contents = frame::may_lack_contents(*snapshot);
   verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;

@@ -19,15 +19,12 @@
 
 namespace bloscfs::fs {
 
-/// The file that makes a directory a sparse frame.
-inline constexpr const char* kSframeIndex = "chunks.b2frame";
-
 /// What an entry is, without holding it open.
 struct SourceEntry {
   ShownAs shown = ShownAs::itself;
   bool is_container = false;
   bool is_sframe = false;
-  bool is_bloscpack = false;
+  bool is_read_only = false;
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
   bool has_metalayers = true;      ///< containers: false if there are none to list
   bool may_lack_contents = false;  ///< containers: see missing_contents()

@@ -5,6 +5,7 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/tree/node_table.hpp"
@@ -145,7 +146,7 @@ bool Tree::is_name_taken(NodeId id) const {
 std::optional<frame::FileStamp> Tree::stamp_at(const SourcePath& path) const {
   auto st = root_.stat(path);
   if (st && S_ISDIR(st->st_mode))
-    if (const auto index = root_.stat(join_path(path, kSframeIndex))) st = index;
+    if (const auto index = root_.stat(join_path(path, frame::kSframeIndexName))) st = index;
   return st ? std::optional(frame::stamp_of(*st)) : std::nullopt;
 }
 
@@ -167,7 +168,7 @@ std::optional<FileState> Tree::state_in_source(NodeId id) {
   for (const SourcePath& path : what.paths) {
     auto st = root_.stat(path);
     if (!st || !(identity_of(*st) == what.identity)) continue;
-    if (what.is_sframe) st = root_.stat(join_path(path, kSframeIndex));
+    if (what.is_sframe) st = root_.stat(join_path(path, frame::kSframeIndexName));
     if (st) return state_of(*st);
   }
   return std::nullopt;
@@ -247,7 +248,7 @@ std::shared_ptr<const SourceObject> Tree::object(NodeId id) {
     return what.remains;
   }
   for (const SourcePath& path : what.paths)
-    if (auto found = root_.find(what.is_sframe ? join_path(path, kSframeIndex) : path))
+    if (auto found = root_.find(what.is_sframe ? join_path(path, frame::kSframeIndexName) : path))
       return found;
   throw_errno(ESTALE, what.paths.front().text());
 }

@@ -9,7 +9,9 @@
 #include <boost/range/adaptor/reversed.hpp>
 #include <fcntl.h>
 
+#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/target_name.hpp"
 #include "fs/support/timestamps.hpp"
@@ -18,7 +20,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr const char* kLockSuffix = ".b2lock";
 /// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
 constexpr off_t kMaxSidecar = 16;
 
@@ -151,7 +152,7 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
   }
   if (shown == ShownAs::itself) return false;
   // What is left of the lock of a frame that was removed serves the new one.
-  const auto other = tree_.root_.stat(join_path(path, full_name + kLockSuffix));
+  const auto other = tree_.root_.stat(join_path(path, full_name + frame::kSidecarSuffix));
   return other && !is_sidecar(*other);
 }
 
@@ -172,7 +173,7 @@ bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
 }
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
-  if (full_name != kSframeIndex || !S_ISREG(object.entry.own_stat.st_mode)) return false;
+  if (full_name != frame::kSframeIndexName || !S_ISREG(object.entry.own_stat.st_mode)) return false;
   const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
   std::array<std::uint8_t, 32> start{};
   const std::size_t size = file.read_at(0, start);
@@ -225,7 +226,8 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
 }
 
 void TreeChanges::take_state(Node& node, const SourcePath& path) {
-  const auto st = tree_.root_.stat(node.is_sframe ? join_path(path, kSframeIndex) : path);
+  const auto st =
+      tree_.root_.stat(node.is_sframe ? join_path(path, frame::kSframeIndexName) : path);
   if (st) node.state = state_of(*st);
 }
 
@@ -351,7 +353,7 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
   auto st = tree_.root_.stat(path);
   if (st) entry.own_stat = entry.content_stat = *st;
   entry.is_sframe = st && S_ISDIR(st->st_mode);
-  if (entry.is_sframe) st = tree_.root_.stat(join_path(path, kSframeIndex));
+  if (entry.is_sframe) st = tree_.root_.stat(join_path(path, frame::kSframeIndexName));
   if (!st) frame::throw_errno(ESTALE, path.text());
   entry.content_stat = *st;
   const auto changed = content_change(id);
@@ -409,7 +411,8 @@ bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEnt
   const auto st = tree_.root_.stat(path);
   if (!known) return true;  // what is there now is looked at as any other file
   if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
-  const auto source = known->is_sframe ? tree_.root_.stat(join_path(path, kSframeIndex)) : st;
+  const auto source =
+      known->is_sframe ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
   return source && state_of(*source) == state_of(known->content_stat);
 }
 

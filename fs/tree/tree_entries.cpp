@@ -4,6 +4,7 @@
 #include <system_error>
 #include <utility>
 
+#include "frame/header/sframe_format.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/tree/tree.hpp"
@@ -33,7 +34,7 @@ SourceEntry Tree::look_at(const std::shared_ptr<const SourceObject>& object, Sou
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node != nullptr && node->rare().plain_writers > 0) {
-    entry.is_container = entry.is_bloscpack = false;
+    entry.is_container = entry.is_read_only = false;
     entry.shown = ShownAs::itself;
   }
   return entry;
@@ -70,13 +71,13 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
   entry.object = object;
   entry.own_stat = entry.content_stat = st;
   if (is_sframe) {
-    const auto index = object->stat(kSframeIndex);
+    const auto index = object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
     entry.content_stat = *index;
   }
   const Content::Shown shown = file->content->shown();
   entry.shown = shown_as;
-  entry.is_bloscpack = shown.is_bloscpack;
+  entry.is_read_only = shown.is_read_only;
   entry.shown_size = shown.size;
   entry.stored_size = shown.stored_chunks + entry.content_stat.st_size;
   // A commit changes the state, until the tree is told of the one that it leaves.

@@ -18,7 +18,7 @@ struct Verdict {
   ShownAs shown;
   bool is_sframe;  ///< a sparse frame's index and its directory are judged apart, by the same file
   bool is_container;
-  bool is_bloscpack;
+  bool is_read_only;
   bool is_damaged;  ///< its bytes announce a container, and contradict that
   /// Of no container, in so young a state that another one may have the same times: not believed.
   bool is_young;

@@ -24,8 +24,6 @@ using frame::Snapshot;
 
 constexpr std::size_t kMaxName = 255;  ///< XATTR_NAME_MAX
 
-bool is_frame(const FrameInfo& info) { return info.kind != frame::ContainerKind::bloscpack; }
-
 std::string filters_text(const FrameInfo& info) {
   std::vector<std::string> steps;
   for (const codec::FilterStep& step : info.filters) {
@@ -66,14 +64,14 @@ const Computed kComputed[] = {
      [](const FrameInfo& i) {
        return i.codec ? std::optional<std::string>(codec::codec_name(*i.codec)) : std::nullopt;
      }},
-    {"clevel", [](const FrameInfo& i) { return number_if(is_frame(i), i.clevel); }},
+    {"clevel", [](const FrameInfo& i) { return number_if(i.is_frame(), i.clevel); }},
     {"filters",
      [](const FrameInfo& i) {
-       return is_frame(i) ? std::optional<std::string>(filters_text(i)) : std::nullopt;
+       return i.is_frame() ? std::optional<std::string>(filters_text(i)) : std::nullopt;
      }},
     {"typesize", [](const FrameInfo& i) { return number_if(true, i.typesize); }},
     {"chunksize", [](const FrameInfo& i) { return number_if(i.chunksize >= 0, i.chunksize); }},
-    {"blocksize", [](const FrameInfo& i) { return number_if(is_frame(i), i.blocksize); }},
+    {"blocksize", [](const FrameInfo& i) { return number_if(i.is_frame(), i.blocksize); }},
     {"nbytes", [](const FrameInfo& i) { return number_if(true, i.nbytes); }},
     {"cbytes", [](const FrameInfo& i) { return number_if(true, i.cbytes); }},
     {"nchunks", [](const FrameInfo& i) { return number_if(true, i.nchunks); }},
@@ -81,11 +79,11 @@ const Computed kComputed[] = {
      [](const FrameInfo& i) { return i.array ? list_if(true, i.array->shape) : std::nullopt; }},
     {"chunkshape",
      [](const FrameInfo& i) {
-       return i.array ? list_if(is_frame(i), i.array->chunkshape) : std::nullopt;
+       return i.array ? list_if(i.is_frame(), i.array->chunkshape) : std::nullopt;
      }},
     {"blockshape",
      [](const FrameInfo& i) {
-       return i.array ? list_if(is_frame(i), i.array->blockshape) : std::nullopt;
+       return i.array ? list_if(i.is_frame(), i.array->blockshape) : std::nullopt;
      }},
     {"dtype", dtype_text},
 };
@@ -191,7 +189,7 @@ bool is_free(const LayerName& layer) {
 
 bool has_listed_metalayers(const Snapshot& snapshot) {
   const FrameInfo& info = snapshot.info();
-  if (!is_frame(info)) return false;
+  if (!info.is_frame()) return false;
   const auto is_listed = [](const MetalayerEntry& entry) {
     return is_free({LayerKind::fixed, entry.name});
   };

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "codec/special_value.hpp"
 #include "frame/array/array_geometry.hpp"
 #include "fs/numpy/npy.hpp"
 #include "fs/view/stored_contents.hpp"
@@ -16,15 +17,11 @@ constexpr std::size_t kOpenCost = 3 << 10;
 /// A step of a search for the next hole or data, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kSeekStep = 64;
 
-bool is_zero(codec::SpecialValue value) {
-  return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
-}
-
 }  // namespace
 
 ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
   ViewShape shape;
-  shape.blocked = info.array && info.kind != frame::ContainerKind::bloscpack;
+  shape.blocked = info.has_blocked_array();
   shape.content_size = info.nbytes;
   if (shape.blocked) shape.content_size = frame::ArrayGeometry(*info.array, info.typesize).nbytes();
   if (raw) return shape;
@@ -156,16 +153,17 @@ bool FileView::Search::may_go_on() {
 FileView::Extent FileView::flat_extent_at(std::int64_t content_offset, Search& search) const {
   const frame::ChunkPlace place = reader_.index().place_at(content_offset, search.request);
   const auto page = reader_.index().page_of_chunk(place.number, search.request);
-  if (!page->uniform_hole()) return {place.content_offset + place.nbytes, is_zero(place.special)};
+  if (!page->uniform_hole())
+    return {place.content_offset + place.nbytes, codec::reads_as_zeros(place.special)};
   const frame::ChunkPlace last = page->place(page->first_chunk() + page->chunk_count() - 1);
-  return {last.content_offset + last.nbytes, is_zero(place.special)};
+  return {last.content_offset + last.nbytes, codec::reads_as_zeros(place.special)};
 }
 
 bool FileView::slab_is_hole(const frame::ArrayGeometry::Slab& slab, Search& search) const {
   for (std::int64_t chunk = slab.first_chunk; chunk < slab.last_chunk;) {
     if (!search.may_go_on()) return false;
     const auto page = reader_.index().page_of_chunk(chunk, search.request);
-    if (!is_zero(page->place(chunk).special)) return false;
+    if (!codec::reads_as_zeros(page->place(chunk).special)) return false;
     chunk = page->uniform_hole() ? page->first_chunk() + page->chunk_count() : chunk + 1;
   }
   return true;
@@ -179,13 +177,14 @@ FileView::Extent FileView::blocked_extent_at(std::int64_t content_offset, Search
   }
   if (search.slab_is_hole) return {search.slab_end, true};
   const auto run = geometry_->chunk_run(content_offset);
-  return {run.end, is_zero(reader_.index().place_of_chunk(run.chunk, search.request).special)};
+  return {run.end,
+          codec::reads_as_zeros(reader_.index().place_of_chunk(run.chunk, search.request).special)};
 }
 
 std::int64_t FileView::seek_content(std::int64_t offset, bool want_hole) const {
   const std::int64_t end = shape_.content_size;
   if (const auto special = reader_.snapshot().all_chunks_special())
-    return is_zero(*special) == want_hole ? offset : end;
+    return codec::reads_as_zeros(*special) == want_hole ? offset : end;
   Search search(reader_);
   while (offset < end) {
     // Data may be reported where a hole is, so that is how a search ends that takes too long.

@@ -10,6 +10,7 @@
 #include "codec/error.hpp"
 #include "codec/filter/shuffle.hpp"
 #include "tests/codec/chunk_builder.hpp"
+#include "tests/support/decode_chunk.hpp"
 #include "tests/support/hex.hpp"
 
 namespace bloscfs::test {
@@ -269,7 +270,7 @@ BOOST_AUTO_TEST_CASE(one_decoder_keeps_the_dictionaries_of_chunks_apart) {
                                        plan.dictionary.data(), plan.dictionary.size(), 1));
     ZSTD_freeCCtx(context);
     const ByteVector chunk = one_stream(plan, coded_stream(out));
-    BOOST_TEST((codec::decode_chunk(chunk, 0, kBlock, decoder) == contents));
+    BOOST_TEST((decode_chunk(chunk, 0, kBlock, decoder) == contents));
   }
 }
 
@@ -307,8 +308,8 @@ BOOST_AUTO_TEST_CASE(rejects_vl_streams_longer_than_their_contents) {
 BOOST_AUTO_TEST_CASE(refuses_chunks_larger_than_allowed) {
   codec::BlockDecoder decoder;
   const ByteVector chunk = one_stream(plan_of(1, 1000, 1000), zero_stream());
-  BOOST_TEST(codec::decode_chunk(chunk, 0, 1000, decoder).size() == 1000U);
-  BOOST_CHECK_EXCEPTION(codec::decode_chunk(chunk, 0, 999, decoder), codec::Error,
+  BOOST_TEST(decode_chunk(chunk, 0, 1000, decoder).size() == 1000U);
+  BOOST_CHECK_EXCEPTION(decode_chunk(chunk, 0, 999, decoder), codec::Error,
                         [](const codec::Error& e) {
                           return e.code() == make_error_code(codec::FormatErrc::too_large);
                         });
@@ -318,14 +319,14 @@ BOOST_AUTO_TEST_CASE(scratch_grows_on_demand_and_is_given_back) {
   ChunkPlan plan = plan_of(1, 1000, 1000);
   plan.typesize = 4;
   codec::BlockDecoder decoder;
-  codec::decode_chunk(one_stream(plan, zero_stream()), 0, 1000, decoder);
+  decode_chunk(one_stream(plan, zero_stream()), 0, 1000, decoder);
   BOOST_TEST(decoder.scratch_memory() == 0U);
   plan.filters = {{FilterId::shuffle, 0}};
-  codec::decode_chunk(one_stream(plan, zero_stream()), 0, 1000, decoder);
+  decode_chunk(one_stream(plan, zero_stream()), 0, 1000, decoder);
   BOOST_TEST(decoder.scratch_memory() == 1000U);
   decoder.trim(100);
   BOOST_TEST(decoder.scratch_memory() <= 100U);
-  codec::decode_chunk(one_stream(plan, zero_stream()), 0, 1000, decoder);
+  decode_chunk(one_stream(plan, zero_stream()), 0, 1000, decoder);
 }
 
 BOOST_AUTO_TEST_CASE(refuses_buffers_that_do_not_fit) {

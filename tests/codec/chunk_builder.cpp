@@ -4,6 +4,7 @@
 
 #include "codec/block_decoder.hpp"
 #include "codec/error.hpp"
+#include "tests/support/decode_chunk.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -109,7 +110,7 @@ ByteVector walk(std::size_t size, std::uint32_t seed) {
 
 ByteVector decode(const ByteVector& chunk, std::int32_t full_typesize) {
   codec::BlockDecoder decoder;
-  return codec::decode_chunk(chunk, full_typesize, std::size_t{64} << 20, decoder);
+  return decode_chunk(chunk, full_typesize, std::size_t{64} << 20, decoder);
 }
 
 std::string malformed(const ByteVector& chunk, std::int32_t full_typesize) {

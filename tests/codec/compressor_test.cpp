@@ -1,9 +1,8 @@
 // Every codec's streams: back again, the same each time, within what room there is.
-#include "codec/compressor/compressor.hpp"
-
 #include <boost/test/unit_test.hpp>
 
 #include "codec/compressor/blosclz.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/names.hpp"
 #include "tests/codec/chunk_builder.hpp"
 #include "tests/support/contents.hpp"

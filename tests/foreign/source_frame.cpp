@@ -5,6 +5,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "codec/error.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/container/frame_writer.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"

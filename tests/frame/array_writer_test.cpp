@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/header/b2nd.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/writing.hpp"

@@ -1,5 +1,7 @@
 // Writing to contiguous frames: what a commit leaves, for every kind of change.
 
+#include "frame/cframe/cframe_writer.hpp"
+
 #include <cerrno>
 
 #include <boost/test/unit_test.hpp>

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "codec/chunk_encoder.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/store/local_store.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/scratch_directory.hpp"

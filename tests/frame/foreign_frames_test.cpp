@@ -8,7 +8,9 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/open/open.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/random_edit.hpp"

@@ -393,13 +393,16 @@ Buffer ContentReader::read_all() {
 
 Buffer read_all(const Snapshot& snapshot) { return ContentReader(snapshot).read_all(); }
 
-std::unique_ptr<Snapshot> open_bytes(Buffer content, std::uint64_t frame_offset,
-                                     std::shared_ptr<MemorySource>* source) {
+std::unique_ptr<Snapshot> open_bytes(Buffer content, std::shared_ptr<MemorySource>* source) {
   auto memory = std::make_shared<MemorySource>(std::move(content));
   if (source != nullptr) *source = memory;
-  OpenSettings settings;
-  settings.frame_offset = frame_offset;
-  return open_cframe(memory, settings);
+  return open_cframe(memory, {});
+}
+
+std::optional<std::uint64_t> recorded_checksum(const Snapshot& snapshot, std::int64_t chunk,
+                                               codec::BlockDecoder& decoder) {
+  const auto sums = snapshot.recorded_checksums(chunk, 1, decoder);
+  return sums.empty() ? std::nullopt : std::optional<std::uint64_t>(sums.front());
 }
 
 }  // namespace bloscfs::frame::test

@@ -130,7 +130,11 @@ class ContentReader {
 Buffer read_all(const Snapshot& snapshot);
 
 /// Opens a frame in memory; `source` may be null.
-std::unique_ptr<Snapshot> open_bytes(Buffer content, std::uint64_t frame_offset = 0,
+std::unique_ptr<Snapshot> open_bytes(Buffer content,
                                      std::shared_ptr<MemorySource>* source = nullptr);
+
+/// The sum that is recorded of a chunk's stored bytes; nullopt where the frame keeps none.
+std::optional<std::uint64_t> recorded_checksum(const Snapshot& snapshot, std::int64_t chunk,
+                                               codec::BlockDecoder& decoder);
 
 }  // namespace bloscfs::frame::test

@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(refuses_a_frame_cut_short_at_any_byte) {
 
 BOOST_AUTO_TEST_CASE(survives_a_file_that_shrinks_after_open) {
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(sample().build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(sample().build(), &source);
   for (std::size_t size = source->bytes.size(); size-- > 0;) {
     source->bytes.resize(size);
     if (size % 7 != 0) continue;

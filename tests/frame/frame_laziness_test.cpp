@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(opens_a_small_frame_with_one_read) {
   frame.metalayers = {{"m", {1}}};
   frame.vlmetalayers = {{"v", bloscfs::frame::test::make_memcpy_chunk({2}, 1)}};
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), &source);
   BOOST_CHECK_EQUAL(source->reads.size(), 1);
 }
 
@@ -49,7 +49,7 @@ BOOST_AUTO_TEST_CASE(opens_a_large_frame_with_two_reads_and_no_metalayer_content
       bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(200'000, 1), 1000, 500);
   frame.metalayers = {{"big", Buffer(100'000)}};
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), &source);
   BOOST_CHECK_LE(source->reads.size(), 2);
   BOOST_CHECK_LE(source->bytes_read(), 8192);
 }
@@ -61,7 +61,7 @@ BOOST_AUTO_TEST_CASE(reads_many_vlmetalayers_piecewise) {
     frame.vlmetalayers.emplace_back("v" + std::to_string(i),
                                     bloscfs::frame::test::make_memcpy_chunk(Buffer(100'000), 1));
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), &source);
   BOOST_CHECK_LE(source->bytes_read(), 40'000);
   source->reads.clear();
   BOOST_CHECK_EQUAL(snapshot->vlmetalayers().size(), 20);
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_CASE(reads_many_vlmetalayers_piecewise) {
 
 BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_ten_million_chunks) {
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(huge_frame().build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(huge_frame().build(), &source);
   BOOST_CHECK_LE(source->bytes_read(), 8192);
   BOOST_CHECK(!snapshot->all_chunks_special());
   source->reads.clear();
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(opens_a_chunk_with_one_read_of_what_it_needs) {
   const auto frame =
       bloscfs::frame::test::simple_frame(bloscfs::frame::test::pattern(300'000, 1), 100'000, 1000);
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), &source);
   bloscfs::codec::BlockDecoder decoder;
   const auto page = snapshot->read_page(0, nullptr, decoder);
   source->reads.clear();
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(tells_an_all_special_frame_by_the_index_header) {
   frame.index_chunk =
       bloscfs::frame::test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0x81}, 8 * 200'000'000);
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
-  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), 0, &source);
+  const auto snapshot = bloscfs::frame::test::open_bytes(frame.build(), &source);
   BOOST_CHECK(snapshot->all_chunks_special() == bloscfs::codec::SpecialValue::zero);
   Buffer found(100, 1);
   bloscfs::frame::test::ContentReader(*snapshot).read(frame.nbytes - 100, found);

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "frame/cframe/cframe_writer.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 #include "tests/frame/errno_of.hpp"
 #include "tests/frame/writing.hpp"
 

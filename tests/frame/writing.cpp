@@ -5,7 +5,9 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/cframe/cframe.hpp"
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/sframe/sframe.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 
 namespace bloscfs::frame::test {
 namespace {

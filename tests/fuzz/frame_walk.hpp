@@ -63,7 +63,7 @@ inline void walk(const Snapshot& snapshot) {
     tolerate([&] { snapshot.read_vlmetalayer(entry, kMaxMemory, decoder); });
   tolerate([&] { snapshot.all_chunks_special(); });
   if (snapshot.info().nchunks == 0) return;
-  tolerate([&] { snapshot.recorded_checksum(snapshot.info().nchunks - 1, decoder); });
+  tolerate([&] { snapshot.recorded_checksums(snapshot.info().nchunks - 1, 1, decoder); });
   tolerate([&] {
     std::unique_ptr<const ChunkMap> map;
     if (snapshot.needs_chunk_map()) map = snapshot.read_chunk_map(kMaxMemory, decoder);

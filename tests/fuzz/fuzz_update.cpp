@@ -8,6 +8,7 @@
 #include "codec/block_decoder.hpp"
 #include "codec/chunk_encoder.hpp"
 #include "codec/error.hpp"
+#include "tests/support/decode_chunk.hpp"
 
 namespace {
 
@@ -28,7 +29,7 @@ void check_block(Bytes stored, std::int32_t typesize, ByteRange range, std::uint
   BlockDecoder decoder;
   std::vector<std::uint8_t> contents;
   try {
-    contents = decode_chunk(stored, typesize, kMaxNbytes, decoder);
+    contents = bloscfs::test::decode_chunk(stored, typesize, kMaxNbytes, decoder);
   } catch (const Error&) {  // other blocks may be as bad as they were
     return;
   }

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/container/frame_writer.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"

@@ -5,7 +5,9 @@
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 
+#include "frame/cframe/cframe_writer.hpp"
 #include "frame/open/open.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/peer/frame_request.hpp"

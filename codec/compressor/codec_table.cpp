@@ -1,0 +1,93 @@
+#include "codec/compressor/codec_table.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include "codec/compressor/blosclz.hpp"
+#include "codec/compressor/lz4.hpp"
+#include "codec/compressor/snappy.hpp"
+#include "codec/compressor/zlib.hpp"
+#include "codec/compressor/zstd.hpp"
+
+namespace bloscfs::codec {
+namespace {
+
+constexpr CodecRow kRows[] = {
+    {.id = CodecId::blosclz,
+     .name = "blosclz",
+     .stream_format = 0,
+     .is_fast = true,
+     .splits_up_to_level = kMaxLevel,
+     .make_decompressor = make_blosclz_decompressor,
+     .make_compressor = make_blosclz_compressor},
+    {.id = CodecId::lz4,
+     .name = "lz4",
+     .stream_format = 1,
+     .takes_dictionary = true,
+     .is_fast = true,
+     .splits_up_to_level = kMaxLevel,
+     .make_decompressor = make_lz4_decompressor,
+     .make_compressor = make_lz4_compressor},
+    {.id = CodecId::lz4hc,
+     .name = "lz4hc",
+     .stream_format = 1,
+     .takes_dictionary = true,
+     .slow_on_noise_from_level = 1,
+     .make_decompressor = make_lz4_decompressor,
+     .make_compressor = make_lz4hc_compressor},
+    {.id = CodecId::snappy,
+     .name = "snappy",
+     .stream_format = 2,
+     .needs_short_header = true,
+     .make_decompressor = make_snappy_decompressor},
+    {.id = CodecId::zlib,
+     .name = "zlib",
+     .stream_format = 3,
+     .slow_on_noise_from_level = 1,
+     .make_decompressor = make_zlib_decompressor,
+     .make_compressor = make_zlib_compressor},
+    {.id = CodecId::zstd,
+     .name = "zstd",
+     .stream_format = 4,
+     .takes_dictionary = true,
+     .splits_up_to_level = 5,
+     .slow_on_noise_from_level = 2,  // the first level gives up sooner than a look takes
+     .make_decompressor = make_zstd_decompressor,
+     .make_compressor = make_zstd_compressor},
+    {.id = CodecId::ndlz, .name = "ndlz"},
+    {.id = CodecId::zfp_accuracy, .name = "zfp_accuracy"},
+    {.id = CodecId::zfp_precision, .name = "zfp_precision"},
+    {.id = CodecId::zfp_rate, .name = "zfp_rate"},
+    {.id = CodecId::openhtj2k, .name = "openhtj2k"},
+    {.id = CodecId::grok, .name = "grok"},
+    {.id = CodecId::openzl, .name = "openzl"},
+    {.id = CodecId::j2k, .name = "j2k"},
+    {.id = CodecId::htj2k, .name = "htj2k"},
+};
+
+}  // namespace
+
+std::span<const CodecRow> codec_rows() { return kRows; }
+
+const CodecRow* find_codec(CodecId id) {
+  const auto* const found = std::find_if(std::begin(kRows), std::end(kRows),
+                                         [id](const CodecRow& row) { return row.id == id; });
+  return found == std::end(kRows) ? nullptr : found;
+}
+
+std::unique_ptr<Decompressor> make_decompressor(CodecId id) {
+  const CodecRow* const codec = find_codec(id);
+  return codec != nullptr && codec->make_decompressor != nullptr ? codec->make_decompressor()
+                                                                 : nullptr;
+}
+
+bool can_compress(CodecId id) {
+  const CodecRow* const codec = find_codec(id);
+  return codec != nullptr && codec->make_compressor != nullptr;
+}
+
+std::unique_ptr<Compressor> make_compressor(CodecId id, int clevel) {
+  return can_compress(id) ? find_codec(id)->make_compressor(clevel) : nullptr;
+}
+
+}  // namespace bloscfs::codec

@@ -1,0 +1,22 @@
+#pragma once
+// Opens and makes sparse frames for writing.
+
+#include <memory>
+#include <string>
+
+#include "frame/container/frame_writer.hpp"
+
+namespace bloscfs::frame {
+
+/// As open_cframe_writer(), for a sparse frame, which is the directory `name` in `parent`.
+std::unique_ptr<FrameWriter> open_sframe_writer(
+    const std::shared_ptr<StoreDirectory>& parent, const std::string& name,
+    const WriterSettings& settings, const std::shared_ptr<const Snapshot>& known = nullptr);
+
+/// Makes a sparse frame, which exists once its first transaction is committed. `name` is new.
+/// Throws std::system_error: EEXIST, EINVAL for impossible settings.
+std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>& parent,
+                                           const std::string& name, const FrameSettings& frame,
+                                           const WriterSettings& settings);
+
+}  // namespace bloscfs::frame

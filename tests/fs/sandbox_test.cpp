@@ -1,0 +1,177 @@
+// What each layer of the sandbox takes from a process for good, each in a process of its own.
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fs/sandbox/capabilities.hpp"
+#include "fs/sandbox/landlock.hpp"
+#include "fs/sandbox/seccomp_filter.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+constexpr int kThrown = 255;
+
+/// What `work` returns, 0 to 254, in a process that is forked for it; kThrown if it throws.
+int outcome_in_child(const std::function<int()>& work) {
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {
+    try {
+      ::_exit(work());
+    } catch (...) {
+      ::_exit(kThrown);
+    }
+  }
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void give_up_new_privileges() {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) throw std::runtime_error("privileges");
+}
+
+bool opens(const fs_std::path& path, int flags) {
+  return static_cast<bool>(Fd(::open(path.c_str(), flags | O_CLOEXEC, 0600)));
+}
+
+bool forks() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  return child > 0;
+}
+
+bool executes() {
+  char name[] = "true";
+  char* arguments[] = {name, nullptr};
+  ::execv("/nowhere/true", arguments);
+  return errno != ENOSYS;
+}
+
+bool maps(int protection) {
+  void* const memory = ::mmap(nullptr, 4096, protection, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return memory != MAP_FAILED;
+}
+
+bool connects_to_the_network() {
+  return static_cast<bool>(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+}
+
+bool works_in_threads() {
+  bool worked = false;
+  std::thread([&] { worked = opens("/", O_RDONLY | O_DIRECTORY); }).join();
+  return worked && maps(PROT_READ | PROT_WRITE);
+}
+
+/// What this process has of the set, a line of /proc/self/status.
+std::uint64_t capabilities(const std::string& set) {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);)
+    if (line.starts_with(set + ":")) return std::stoull(line.substr(set.size() + 1), nullptr, 16);
+  return 0;
+}
+
+constexpr std::uint64_t bits(std::initializer_list<int> capabilities) {
+  std::uint64_t all = 0;
+  for (const int one : capabilities) all |= std::uint64_t{1} << one;
+  return all;
+}
+
+Precondition needs_landlock(boost::unit_test::test_unit_id) {
+  const long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, 1);
+  return abi >= 2 ? Precondition(true) : skip("no Landlock of ABI 2");
+}
+
+BOOST_AUTO_TEST_SUITE(sandbox)
+
+BOOST_AUTO_TEST_CASE(filter_leaves_what_serving_takes, *precondition(needs_plain_build)) {
+  BOOST_TEST(outcome_in_child([] {
+               give_up_new_privileges();
+               fs::allow_needed_calls();
+               return works_in_threads() ? 0 : 1;
+             }) == 0);
+}
+
+BOOST_AUTO_TEST_CASE(filter_takes_what_reaches_further, *precondition(needs_plain_build)) {
+  const std::pair<const char*, bool (*)()> reaches[] = {
+      {"processes", forks},
+      {"programs", executes},
+      {"code", [] { return maps(PROT_READ | PROT_EXEC); }},
+      {"the network", connects_to_the_network},
+      {"signals to others", [] { return ::kill(::getppid(), 0) == 0; }}};
+  for (const auto& [name, reach] : reaches) {
+    BOOST_TEST(outcome_in_child([&] { return reach() ? 1 : 0; }) == 1, name);
+    BOOST_TEST(outcome_in_child([&] {
+                 give_up_new_privileges();
+                 fs::allow_needed_calls();
+                 return reach() ? 1 : 0;
+               }) == 0,
+               name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(landlock_leaves_the_source_alone, *precondition(needs_landlock)) {
+  const TempDir source, outside;
+  write_file(source / "a", "inside");
+  write_file(outside / "a", "outside");
+  for (const bool writes : {false, true}) {
+    const auto closed_in = [&](const std::function<bool()>& reach) {
+      return outcome_in_child([&] {
+        give_up_new_privileges();
+        const Fd directory(::open(source.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+        fs::restrict_to_source(directory.get(), writes);
+        return reach() ? 1 : 0;
+      });
+    };
+    BOOST_TEST(closed_in([&] { return opens(source / "a", O_RDONLY); }) == 1);
+    BOOST_TEST(closed_in([&] { return opens(source / "a", O_WRONLY); }) == (writes ? 1 : 0));
+    BOOST_TEST(closed_in([&] { return opens(source / "b", O_WRONLY | O_CREAT); }) ==
+               (writes ? 1 : 0));
+    BOOST_TEST(closed_in([&] { return opens(outside / "a", O_RDONLY); }) == 0);
+    BOOST_TEST(closed_in([&] { return opens(outside / "b", O_WRONLY | O_CREAT); }) == 0);
+    BOOST_TEST(closed_in([] { return opens("/proc/self/status", O_RDONLY); }) == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(capabilities_are_kept_that_serving_takes, *precondition(needs_root)) {
+  const std::uint64_t reading = bits({CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_SYS_ADMIN});
+  const std::uint64_t writing = reading | bits({CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_LEASE,
+                                                CAP_MKNOD, CAP_SETGID, CAP_SETUID});
+  const std::uint64_t had = capabilities("CapEff");
+  for (const bool writes : {false, true}) {
+    const std::uint64_t kept = had & (writes ? writing : reading);
+    BOOST_TEST(outcome_in_child([&] {
+                 fs::keep_needed_capabilities(writes);
+                 const bool no_more = capabilities("CapEff") == kept &&
+                                      capabilities("CapPrm") == kept &&
+                                      (capabilities("CapBnd") & ~kept) == 0;
+                 return no_more ? 0 : 1;
+               }) == 0);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace bloscfs::test
