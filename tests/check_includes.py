@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the direction of includes: between layers, between the rooms of a layer, and who may know what is outside."""
+"""Checks the direction of includes: between layers, between the rooms of a layer, between modules, and who may know
+what is outside. A module is a header with the source of the same name."""
 
 import re
 import subprocess
@@ -35,6 +36,9 @@ ROOMS = {
         """,
 }
 
+# Layers in which no modules include each other in a circle. In codec the table of compressors and its rows do.
+WITHOUT_CIRCLES = ["tools", "fs", "frame"]
+
 # Headers of libraries that one room alone may know.
 KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h": "fs/sandbox", "linux/landlock.h": "fs/sandbox"}
 
@@ -67,8 +71,37 @@ def problem(name, target, level):
     return None if own == other or level[other] > level[own] else f"is not below {own}"
 
 
+def module_of(name):
+    return name.rsplit(".", 1)[0]
+
+
+def circles(includes):
+    """Sets of modules each of which leads to all the others; `includes` tells what each includes (Tarjan)."""
+    number, lowest, path, found = {}, {}, [], []
+
+    def visit(module):
+        number[module] = lowest[module] = len(number)
+        path.append(module)
+        for other in sorted(includes.get(module, ())):
+            if other not in number:
+                visit(other)
+            if other in path:
+                lowest[module] = min(lowest[module], lowest[other])
+        if lowest[module] == number[module]:
+            start = path.index(module)
+            if len(path) - start > 1:
+                found.append(sorted(path[start:]))
+            del path[start:]
+
+    for module in sorted(includes):
+        if module not in number:
+            visit(module)
+    return found
+
+
 def problems(root):
     level = levels()
+    includes = {}
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *LAYERS],
                             cwd=root, check=True, capture_output=True, text=True).stdout.split("\n")
     for name in (n for n in listed if n.endswith((".cpp", ".hpp")) and (root / n).is_file()):
@@ -81,11 +114,15 @@ def problems(root):
                 continue
             if match[1] == '"':
                 wrong = problem(name, match[2], level)
+                if name.split("/")[0] in WITHOUT_CIRCLES and module_of(match[2]) != module_of(name):
+                    includes.setdefault(module_of(name), set()).add(module_of(match[2]))
             else:
                 keeper = KEPT_IN.get(match[2], room_of(name))
                 wrong = None if keeper == room_of(name) else f"is for {keeper} alone"
             if wrong:
                 yield f'{name}:{number}: "{match[2]}" {wrong}'
+    for circle in circles(includes):
+        yield f"these include each other in a circle: {', '.join(circle)}"
 
 
 def main():

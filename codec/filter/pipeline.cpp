@@ -77,9 +77,11 @@ void undo_filters(const ChunkHeader& header, bool own_reference, Bytes reference
   MutableBytes spare = data.data() == out.data() ? scratch : out;
   for (auto step = header.filters.rbegin(); step != header.filters.rend(); ++step) {
     if (checkpoint != nullptr) checkpoint();
-    const Undoing how = undoing(header, *step);
-    if (how != Undoing::in_place && how != Undoing::into_other_buffer) continue;
-    find_filter(step->id)->undo({header, *step, own_reference, reference}, data, spare);
+    const FilterRow* const filter = find_filter(step->id);
+    if (filter == nullptr || filter->undo == nullptr) continue;
+    const Undoing how = filter->undoing(header, *step);
+    if (how == Undoing::not_needed) continue;
+    filter->undo({header, *step, own_reference, reference}, data, spare);
     if (how == Undoing::into_other_buffer) std::swap(data, spare);
   }
 }

@@ -20,4 +20,10 @@ std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
   return cut;
 }
 
+std::int64_t row_size(const ArrayInfo& array, std::int64_t typesize) {
+  std::int64_t row = typesize;
+  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  return row;
+}
+
 }  // namespace bloscfs::frame

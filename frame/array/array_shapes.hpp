@@ -1,8 +1,10 @@
 #pragma once
-// Chooses how a new array is cut into chunks and blocks. Pure.
+// Chooses how a new array is cut into chunks and blocks, and sizes of its parts. Pure.
 
 #include <cstdint>
 #include <vector>
+
+#include "frame/container/frame_info.hpp"
 
 namespace bloscfs::frame {
 
@@ -12,5 +14,8 @@ namespace bloscfs::frame {
 /// are at least 1.
 std::vector<std::int32_t> choose_cut(const std::vector<std::int64_t>& extents,
                                      std::int64_t typesize, std::int64_t target);
+
+/// Bytes that one step along the first dimension takes; those of an item without dimensions.
+std::int64_t row_size(const ArrayInfo& array, std::int64_t typesize);
 
 }  // namespace bloscfs::frame

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/content/frozen_bytes.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
@@ -32,32 +32,6 @@ std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape)
 
 }  // namespace
 
-void Content::Layer::apply(std::int64_t offset, codec::MutableBytes out) const {
-  const std::int64_t end = offset + static_cast<std::int64_t>(out.size());
-  if (end > lower_end) {
-    const std::int64_t from = std::max(offset, lower_end);
-    std::memset(out.data() + (from - offset), 0, static_cast<std::size_t>(end - from));
-  }
-  bytes.apply(offset, out);
-}
-
-void Content::Layer::merge(const Layer& upper) {
-  if (upper.lower_end < lower_end) lower_end = upper.lower_end;
-  bytes.truncate(upper.lower_end);
-  bytes.merge(upper.bytes);
-  for (const auto& [name, value] : upper.metalayers) metalayers[name] = value;
-}
-
-Content::Layer Content::Layer::split_off_first(std::size_t least) {
-  Layer first(bytes.pages());
-  first.bytes = bytes.split_off_first(least);
-  first.lower_end = std::exchange(lower_end, kNoEnd);
-  first.metalayers = std::exchange(metalayers, {});
-  return first;
-}
-
-Content::Layer Content::Layer::take_all() { return std::exchange(*this, Layer(bytes.pages())); }
-
 Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
     : services_(services), id_(services.next_id++) {
   const WriteLock lock(mutex_);
@@ -73,10 +47,7 @@ Content::Content(ContentServices services, const timespec& created)
   is_new_ = true;
 }
 
-Content::~Content() {
-  services_.budget.change(user_, accounted_, 0);
-  services_.cache.charge(charged_, 0);
-}
+Content::~Content() { services_.budget.change(user_, accounted_, 0); }
 
 void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
   snapshot_ = std::move(snapshot);
@@ -118,19 +89,6 @@ bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
          offset + size <= committed_size();
 }
 
-void Content::read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
-                             codec::MutableBytes out) {
-  const auto wanted = static_cast<std::int64_t>(out.size());
-  const std::int64_t size = view == nullptr ? 0 : std::min(view->size(), end);
-  const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
-  if (there > 0) {
-    ReplyData data(view->reader().cache().pages());
-    view->read(offset, there, data);
-    data.copy_to(out.first(static_cast<std::size_t>(there)));
-  }
-  std::fill(out.begin() + there, out.end(), std::uint8_t{0});
-}
-
 std::shared_lock<SharedMutex> Content::keep_view() const {
   std::shared_lock lock(reading_, std::try_to_lock);
   if (!lock) {
@@ -148,7 +106,7 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   std::int64_t lower_end = 0;
   {
     const ReadLock lock(mutex_);
-    if (epoch && *epoch != epoch_) throw_errno(EIO, "source was changed while in use");
+    if (!epochs_.is_current(epoch)) throw_errno(EIO, "source was changed while in use");
     size = std::min(size, size_ - std::min(offset, size_));
     if (size <= 0) return;
     view = view_.get();
@@ -212,7 +170,7 @@ std::size_t Content::memory_of_bytes(const ByteOverlay& bytes) const {
 void Content::account() {
   const std::size_t frozen = frozen_ ? memory_of_bytes(frozen_->bytes) : 0;
   const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
-  services_.cache.charge(std::exchange(charged_, memory), memory);
+  charged_.resize(memory);
   // Nobody may wait for what will never be committed or staged.
   const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory - std::min(frozen, stored_);
   services_.budget.change(user_, accounted_, waiting);
@@ -224,15 +182,21 @@ void Content::account_anew() {
   account();
 }
 
+void Content::unfreeze() {
+  frozen_->merge(live_);
+  live_ = std::move(*frozen_);
+  frozen_.reset();
+  account_anew();
+}
+
+ContentHome* Content::home() const {
+  const ReadLock lock(mutex_);
+  return home_.get();
+}
+
 uid_t Content::user() const {
   const ReadLock lock(mutex_);
   return user_;
-}
-
-void Content::count_stored(std::size_t bytes) {
-  const WriteLock lock(mutex_);
-  stored_ += bytes;
-  account();
 }
 
 void Content::add_writer() {

@@ -3,7 +3,6 @@
 // since. One per open container, shared by all its handles.
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -19,9 +18,10 @@
 #include <sys/stat.h>
 
 #include "frame/container/frame_writer.hpp"
-#include "fs/content/byte_overlay.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/dirty_budget.hpp"
+#include "fs/content/epochs.hpp"
+#include "fs/content/layer.hpp"
 #include "fs/content/size_limit.hpp"
 #include "fs/options/write_options.hpp"
 #include "fs/source/source_object.hpp"
@@ -43,6 +43,12 @@ struct ContentServices {
   const WriteOptions& options;
   bool raw;
   std::atomic<std::uint64_t>& next_id;
+};
+
+/// How much of what was written a commit takes.
+enum class Freeze {
+  all,         ///< to make it durable
+  first_part,  ///< what comes first, to be staged
 };
 
 /// What stat shows of a file that was written to; the rest is the source file's.
@@ -206,42 +212,17 @@ class Content {
   /// To be called before each commit that is to be published, without any lock: has it told that
   /// values change, if they do. A commit of values that nobody was told of is tried again.
   void announce_change();
+  /// What a commit does with a content (fs/content/frozen.hpp).
+  class Frozen;
+  /// Waits for another commit of the content, and takes what has been written until now. Throws
+  /// frame::LockedByOthers where the thread waits for nothing.
+  static Frozen freeze(std::shared_ptr<Content> content, Freeze freeze);
   /// The error that a commit in the background has met, for the next fsync or close.
   void remember_error(const std::error_code& error);
   /// Takes the last one since the last call.
   std::error_code take_error();
 
  private:
-  friend class ContentCommit;
-
-  /// What was written at one time, over what is below.
-  struct Layer {
-    explicit Layer(PagePool& pages) : bytes(pages, kCellSize) {}
-
-    static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
-
-    ByteOverlay bytes;
-    /// From there on what is below reads as zeros.
-    std::int64_t lower_end = kNoEnd;
-    LayerChanges metalayers;
-
-    bool has_contents() const { return !bytes.empty() || lower_end != kNoEnd; }
-    bool empty() const { return !has_contents() && metalayers.empty(); }
-    bool hides(std::int64_t offset, std::int64_t size) const {
-      return bytes.touches(offset, size) || offset + size > lower_end;
-    }
-    void apply(std::int64_t offset, codec::MutableBytes out) const;
-    void merge(const Layer& upper);
-    /// Takes out what the rest does not need below it: all but the last written bytes, of which the
-    /// first `least` go, too.
-    Layer split_off_first(std::size_t least);
-    /// Takes out everything.
-    Layer take_all();
-  };
-
-  /// What a frame beside the file is made of.
-  class PendingBytes;
-
   template <typename Write>
   void write_at(std::optional<std::int64_t> at, std::size_t count,
                 std::optional<std::uint64_t> epoch, const Write& write);
@@ -249,6 +230,10 @@ class Content {
   template <typename Change>
   void changing(const Change& change);
   bool has_uncommitted() const REQUIRES_SHARED(mutex_);
+  /// Null before make_writable(). Stays while commit_mutex_ is held.
+  ContentHome* home() const REQUIRES(commit_mutex_);
+  /// What was frozen lies under what was written since.
+  void unfreeze() REQUIRES(mutex_);
   void begin_following() REQUIRES(commit_mutex_);
   void stop_following() REQUIRES(commit_mutex_);
   bool has_contents_to_keep() const;
@@ -263,21 +248,12 @@ class Content {
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
   void go_on_from(const ContentHome::Following& following, bool lost_something, bool is_lost)
       REQUIRES(commit_mutex_);
-  /// Waits for a program that holds the lock sidecar: what is read of the file takes part in that
-  /// lock.
-  void wait_for_peers() const;
-  /// Does what is to be done with the file where it is stored, without the lock on names: again
-  /// where it has got another place meanwhile, which makes the work fail.
-  static void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// Of a file that was never committed.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
-  /// Zeros behind `end`, and behind the end of `view`, which may be null.
-  static void read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
-                             codec::MutableBytes out);
   bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
   /// The view stays as long as this lives. NoTurn where that must be waited for, and the thread's
@@ -295,8 +271,6 @@ class Content {
   std::size_t memory_of_bytes(const ByteOverlay& bytes) const REQUIRES_SHARED(mutex_);
   /// The same where metalayers have changed other than by one more.
   void account_anew() REQUIRES(mutex_);
-  /// The commit has stored so many bytes of what waits, so that others may be written.
-  void count_stored(std::size_t bytes);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
@@ -321,7 +295,7 @@ class Content {
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
   std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
   std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
-  std::size_t charged_ GUARDED_BY(mutex_) = 0;    ///< to the cache's budget
+  MemoryBudget::Part charged_ GUARDED_BY(mutex_){services_.cache.budget()};
   /// Of metalayers that wait, and what a commit makes of them.
   std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;
   /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.
@@ -337,20 +311,13 @@ class Content {
   bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
   bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
   std::error_code error_ GUARDED_BY(mutex_);
-  bool is_following_ GUARDED_BY(mutex_) = false;  ///< nothing can be written for the moment
-  std::uint64_t epoch_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t epoch_after_loss_ GUARDED_BY(mutex_) = 0;  ///< the first one that lost nothing
+  Epochs epochs_ GUARDED_BY(mutex_);
   std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
-  bool is_abandoned_ GUARDED_BY(mutex_) = false;
-  /// Set when the kernel has no page of an older epoch; null in the first one.
-  std::shared_ptr<std::atomic<bool>> pages_forgotten_ GUARDED_BY(mutex_);
 
-  bool is_kept_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit: as a conflict
-  std::optional<std::chrono::steady_clock::time_point> keep_failed_ GUARDED_BY(mutex_);
-
-  mutable Mutex commit_mutex_;         ///< one commit at a time; taken before mutex_
-  std::shared_ptr<ContentHome> home_;  ///< replaced with mutex_ held, too
-  std::unique_ptr<frame::FrameWriter> writer_;
+  mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
+  /// Replaced with commit_mutex_ held, too.
+  std::shared_ptr<ContentHome> home_ GUARDED_BY(mutex_);
+  std::unique_ptr<frame::FrameWriter> writer_ GUARDED_BY(commit_mutex_);
 };
 
 }  // namespace bloscfs::fs

@@ -20,7 +20,8 @@ frame::FrameInfo Content::info() const {
   // Behind a commit that may be about to make it.
   const MutexLock commit_lock(commit_mutex_);
   if (const auto known = snapshot()) return known->info();
-  const bool can_be_array = home_ && !services_.raw && can_be_array_in(*home_);
+  ContentHome* const own = home();
+  const bool can_be_array = own != nullptr && !services_.raw && can_be_array_in(*own);
   const ReadLock lock(mutex_);
   return planned_info(can_be_array && writers_ == 0);
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <utility>
 
+#include "frame/array/array_shapes.hpp"
 #include "frame/open/open_writer.hpp"
-#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/content/at_place.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/content/size_limit.hpp"
@@ -19,9 +19,6 @@ namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
-
-/// How often a file may get another place while it is opened there.
-constexpr int kPlaceTries = 5;
 
 bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
 
@@ -42,27 +39,10 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
   std::shared_ptr<const frame::Snapshot> known = snapshot();
   if (writer_ || !known) return;
   if (known->info().is_read_only()) throw_errno(EROFS, known->info().kind_name());
-  wait_for_peers();
-  at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
+  wait_for_peers(*known);
+  at_place(*this->home(), [&](const StoredPlace& place) REQUIRES(commit_mutex_) {
     writer_ = open_writer(place, known->info().is_directory(), known);
   });
-}
-
-void Content::at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work) {
-  for (int tries = 1;; tries++) {
-    const std::string path = home.path();
-    const StoredPlace place = home.lock_name()->place();
-    try {
-      return work(place);
-    } catch (const std::system_error& error) {
-      const bool is_gone =
-          error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
-      if (!is_gone || tries == kPlaceTries) throw;
-      const StoredPlace now = home.lock_name()->place();
-      if (home.path() == path && now.name == place.name && now.is_unlinked == place.is_unlinked)
-        throw;
-    }
-  }
 }
 
 bool Content::is_writable() const {
@@ -89,34 +69,20 @@ std::unique_ptr<frame::FrameWriter> Content::open_writer(
   return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
 }
 
-void Content::wait_for_peers() const {
-  const auto known = snapshot();
-  if (!known) return;
-  try {
-    const frame::LockPatience none(std::chrono::seconds(0));
-    known->unchanged();
-    return;
-  } catch (const frame::LockedByOthers&) {
-    if (frame::LockPatience::has_ended()) throw;
-  }
-  TurnAtNeed::need();
-  known->unchanged();
-}
-
 void Content::need_writer(const StoredPlace& place) {
   const auto known = snapshot();
   if (!writer_ && known && !place.is_unlinked) writer_ = open_writer(place, place.is_sparse, known);
 }
 
 void Content::touch() {
-  is_kept_ = false;
+  epochs_.note_written();
   // With its writeback cache the kernel says when a file was changed.
   if (!services_.options.writeback) changed_ = modified_ = now();
 }
 
 StoredFile Content::stored_file() const {
   return {view_.get(), snapshot_.get(), services_.options, services_.raw,
-          services_.cache.capacity()};
+          services_.cache.budget().capacity()};
 }
 
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
@@ -128,8 +94,7 @@ void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   if (!services_.raw || !snapshot_ || !snapshot_->info().array || end == size_) return;
   // Without a NPY header an array can only become longer, by whole rows.
   const frame::ArrayInfo& array = *snapshot_->info().array;
-  std::int64_t row = snapshot_->info().typesize;
-  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  const std::int64_t row = frame::row_size(array, snapshot_->info().typesize);
   if (array.shape.empty() || row == 0 || end < size_ || end % row != 0)
     throw_errno(EINVAL, "size of an array");
 }
@@ -154,7 +119,7 @@ void Content::write(std::optional<std::int64_t> at, std::span<PooledBuffer> cell
 }
 
 void Content::require_epoch(std::optional<std::uint64_t> epoch) const {
-  if (epoch && *epoch != epoch_) throw_errno(ESTALE, "source was changed while in use");
+  if (!epochs_.is_current(epoch)) throw_errno(ESTALE, "source was changed while in use");
 }
 
 template <typename Change>
@@ -162,7 +127,7 @@ void Content::changing(const Change& change) {
   for (;;) {
     {
       const WriteLock lock(mutex_);
-      if (!is_following_) return change();
+      if (!epochs_.is_ending()) return change();
     }
     const MutexLock until_it_has_followed(commit_mutex_);
   }
@@ -265,7 +230,7 @@ LayerChanges Content::uncommitted_metalayers() const {
 
 bool Content::set_times(const timespec& accessed, const timespec& modified) {
   const PatientLock commit_lock(commit_mutex_);
-  if (!home_ && !is_orphan()) return false;
+  if (home() == nullptr && !is_orphan()) return false;
   const timespec present = now();
   const auto resolved = [&](const timespec& time) { return is_present(time) ? present : time; };
   LogicalAttributes before;
@@ -296,11 +261,12 @@ void Content::note_change() {
 void Content::store_times(bool are_present) {
   if (!writer_ && (!snapshot() || is_orphan())) return;
   const LogicalAttributes times = attributes();
-  if (!writer_) wait_for_peers();
-  at_place(*home_, [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
+  if (const auto known = snapshot(); known && !writer_) wait_for_peers(*known);
+  ContentHome& own = *home();
+  at_place(own, [&](const StoredPlace& place) REQUIRES(commit_mutex_) { need_writer(place); });
   if (!writer_) return;
   // Locked before the file changes: else it would be taken for somebody else's change.
-  const auto name_lock = home_->lock_name();
+  const auto name_lock = own.lock_name();
   try {
     writer_->set_times(times.accessed.value_or(kUnchangedTime),
                        times.modified.value_or(kUnchangedTime));

@@ -1,4 +1,7 @@
 #pragma once
+// Locks of which whoever has them may have much to do.
+
+#include <mutex>
 
 #include "frame/store/lock_patience.hpp"
 #include "fs/support/sync.hpp"
@@ -6,23 +9,29 @@
 
 namespace bloscfs::fs {
 
-/// A MutexLock where whoever has the mutex may have much to do: a request waits for that in its
-/// turn (fs/support/turns.hpp), and a thread that waits for nothing throws frame::LockedByOthers.
+/// Takes such a lock: a request waits for it in its turn (fs/support/turns.hpp), and a thread that
+/// waits for nothing throws frame::LockedByOthers. For a lock that is to outlive a scope, which the
+/// analysis does not follow: who has it says so by assert_held().
+inline std::unique_lock<Mutex> lock_patiently(Mutex& mutex) {
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (lock) return lock;
+  if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
+  TurnAtNeed::need();
+  lock.lock();
+  return lock;
+}
+
+/// The same for a scope.
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) PatientLock {
  public:
   explicit PatientLock(Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
-      : mutex_(mutex) {
-    if (mutex_.try_lock()) return;
-    if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
-    TurnAtNeed::need();
-    mutex_.lock();
-  }
-  ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
+      : lock_(lock_patiently(mutex)) {}
+  ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {}
   PatientLock(const PatientLock&) = delete;
   PatientLock& operator=(const PatientLock&) = delete;
 
  private:
-  Mutex& mutex_;
+  std::unique_lock<Mutex> lock_;
 };
 
 }  // namespace bloscfs::fs

@@ -5,8 +5,10 @@
 
 #include <fmt/core.h>
 
+#include "codec/bytes.hpp"
 #include "codec/compressor/codec_table.hpp"
 #include "codec/filter/pipeline.hpp"
+#include "frame/array/array_shapes.hpp"
 #include "frame/header/frame_limits.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/new_frame.hpp"
@@ -20,10 +22,6 @@ using frame::max_chunk_count;
 void require(bool fits, std::int64_t size) {
   if (!fits)
     frame::throw_errno(EFBIG, fmt::format("{} bytes are more than a frame can hold", size));
-}
-
-std::int64_t chunks_of(std::int64_t size, std::int64_t chunksize) {
-  return size / chunksize + (size % chunksize != 0 ? 1 : 0);
 }
 
 /// For a frame that is there already; whether it keeps checksums is asked only where that matters.
@@ -43,8 +41,7 @@ void require_memory(const StoredFile& file) {
 void require_rows(const StoredFile& file, std::int64_t size) {
   const FrameInfo& info = file.snapshot->info();
   frame::ArrayInfo array = *info.array;
-  std::int64_t row = info.typesize;
-  for (std::size_t i = 1; i < array.shape.size(); i++) row *= array.shape[i];
+  const std::int64_t row = frame::row_size(array, info.typesize);
   if (!array.shape.empty() && row > 0) array.shape.front() = size / row;
   const auto count = frame::array_chunk_count(array, info.typesize);
   require(count.has_value(), size);
@@ -54,9 +51,10 @@ void require_rows(const StoredFile& file, std::int64_t size) {
 /// As a frame that takes the place of what the file is.
 void require_flat(const StoredFile& file, std::int64_t size) {
   const std::int64_t chunksize = min_flat_chunk(file.options);
-  require(chunks_of(size, chunksize) <= max_chunk_count(file.options.checksum), size);
+  require(codec::ceil_div<std::int64_t>(size, chunksize) <= max_chunk_count(file.options.checksum),
+          size);
   const std::int64_t kept = file.view == nullptr ? 0 : std::min(size, file.view->size());
-  if (!can_be_rewritten(chunks_of(kept, chunksize), file.memory))
+  if (!can_be_rewritten(codec::ceil_div<std::int64_t>(kept, chunksize), file.memory))
     frame::throw_errno(
         EFBIG, fmt::format("{} bytes cannot become a flat frame with this cache_size", kept));
 }
@@ -83,7 +81,7 @@ void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t s
   if (info.variable_chunks && keeps_size) return require_chunks(file, info.nchunks, size);
   if (info.variable_chunks || info.chunksize <= 0) return require_flat(file, size);
   require_memory(file);
-  require_chunks(file, chunks_of(size, info.chunksize), size);
+  require_chunks(file, codec::ceil_div<std::int64_t>(size, info.chunksize), size);
 }
 
 }  // namespace bloscfs::fs

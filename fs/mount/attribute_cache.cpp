@@ -23,10 +23,8 @@ std::size_t AttributeCache::Hash::operator()(const AttributeKey& key) const {
   return hash;
 }
 
-AttributeCache::AttributeCache(BlockCache& budget, std::size_t cache_size)
-    : budget_(budget), limit_(std::min(kMaxMemory, cache_size / kPartOfCache)) {}
-
-AttributeCache::~AttributeCache() { budget_.charge(memory_, 0); }
+AttributeCache::AttributeCache(MemoryBudget& budget)
+    : limit_(std::min(kMaxMemory, budget.capacity() / kPartOfCache)), memory_(budget) {}
 
 std::shared_ptr<const FrameAttributes> AttributeCache::find(const AttributeKey& key) {
   const MutexLock lock(mutex_);
@@ -41,17 +39,15 @@ void AttributeCache::remember(const AttributeKey& key,
   const std::size_t memory = found->memory() + kListedCost;
   if (memory > limit_) return;
   const MutexLock lock(mutex_);
-  const std::size_t before = memory_;
   if (const auto known = by_key_.find(key); known != by_key_.end()) drop(known->second);
-  while (memory_ + memory > limit_) drop(std::prev(entries_.end()));
+  while (memory_.size() + memory > limit_) drop(std::prev(entries_.end()));
   entries_.push_front({key, std::move(found), memory});
   by_key_[key] = entries_.begin();
-  memory_ += memory;
-  budget_.charge(before, memory_);
+  memory_.resize(memory_.size() + memory);
 }
 
 void AttributeCache::drop(Entries::iterator entry) {
-  memory_ -= entry->memory;
+  memory_.resize(memory_.size() - entry->memory);
   by_key_.erase(entry->key);
   entries_.erase(entry);
 }

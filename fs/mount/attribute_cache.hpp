@@ -11,7 +11,7 @@
 #include "fs/support/sync.hpp"
 #include "fs/tree/node_table.hpp"
 #include "fs/view/attributes.hpp"
-#include "fs/view/block_cache.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
@@ -29,11 +29,8 @@ class AttributeCache {
  public:
   static constexpr std::size_t kMaxMemory = std::size_t{4} << 20;
 
-  /// `budget` outlives it; `cache_size` is all of that.
-  AttributeCache(BlockCache& budget, std::size_t cache_size);
-  ~AttributeCache();
-  AttributeCache(const AttributeCache&) = delete;
-  AttributeCache& operator=(const AttributeCache&) = delete;
+  /// `budget` outlives it.
+  explicit AttributeCache(MemoryBudget& budget);
 
   /// Null if nobody has looked at that state lately.
   std::shared_ptr<const FrameAttributes> find(const AttributeKey& key);
@@ -52,12 +49,11 @@ class AttributeCache {
 
   void drop(Entries::iterator entry) REQUIRES(mutex_);
 
-  BlockCache& budget_;
   const std::size_t limit_;
   Mutex mutex_;
   Entries entries_ GUARDED_BY(mutex_);  ///< the one used last in front
   std::unordered_map<AttributeKey, Entries::iterator, Hash> by_key_ GUARDED_BY(mutex_);
-  std::size_t memory_ GUARDED_BY(mutex_) = 0;
+  MemoryBudget::Part memory_ GUARDED_BY(mutex_);  ///< of all entries
 };
 
 }  // namespace bloscfs::fs

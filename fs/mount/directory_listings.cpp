@@ -36,19 +36,14 @@ struct ListedMeanwhile {
 struct DirectoryListings::Kept : DirectoryListing {
   Kept(DirectoryListings& all, std::vector<Tree::DirectoryEntry> listed)
       : DirectoryListing{std::move(listed)},
-        budget(all.budget_),
-        memory(memory_of(entries)),
-        part(all.share_.take_one(memory)) {
-    if (!part) frame::throw_errno(ENOMEM, "too much is open of directories");
-    budget.charge(0, memory);
+        share(all.share_.take_one(memory_of(entries))),
+        memory(all.budget_) {
+    if (!share) frame::throw_errno(ENOMEM, "too much is open of directories");
+    memory.resize(share.amount());
   }
-  ~Kept() { budget.charge(memory, 0); }
-  Kept(const Kept&) = delete;
-  Kept& operator=(const Kept&) = delete;
 
-  BlockCache& budget;
-  const std::size_t memory;
-  const FairShare::Part part;
+  const FairShare::Part share;
+  MemoryBudget::Part memory;
 };
 
 std::shared_ptr<const DirectoryListing> DirectoryListings::make(NodeId node, std::uint64_t begun,

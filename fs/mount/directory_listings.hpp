@@ -16,7 +16,7 @@
 #include "fs/support/keyed_mutex.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/tree/tree.hpp"
-#include "fs/view/block_cache.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
@@ -29,7 +29,7 @@ class DirectoryListings {
  public:
   /// All of them may take half of the budget and 16 MiB, and the only one of a user what it
   /// needs. `budget` outlives them.
-  explicit DirectoryListings(BlockCache& budget)
+  explicit DirectoryListings(MemoryBudget& budget)
       : budget_(budget), share_(budget.capacity() / 2 + (std::size_t{16} << 20)) {}
 
   /// How many listings have begun: what begins later shows what was there when this was called.
@@ -56,7 +56,7 @@ class DirectoryListings {
   Last last(NodeId node) EXCLUDES(mutex_);
   void forget_unused() REQUIRES(mutex_);
 
-  BlockCache& budget_;
+  MemoryBudget& budget_;
   FairShare share_;
   Mutex mutex_;
   std::atomic<std::uint64_t> begun_{0};

@@ -99,11 +99,11 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, pages, stats_),
-      attributes_(cache_, options.cache_size),
+      attributes_(cache_.budget()),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
-      listings_(cache_),
+      listings_(cache_.budget()),
       descriptors_(
           DescriptorLimits::of_process().for_files, committer_,
           [this](uid_t user) { log_once(fmt::format("user {} has too many files open", user)); }),

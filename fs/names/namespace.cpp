@@ -283,7 +283,7 @@ bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
   const struct stat now = tree_.attributes(node);
   return contents().set_times(node, home(node), wanted.accessed.value_or(now.st_atim),
-                                       wanted.modified.value_or(now.st_mtim));
+                              wanted.modified.value_or(now.st_mtim));
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {

@@ -6,9 +6,7 @@
 
 #include <fcntl.h>
 
-#include "frame/editing/replace_expected.hpp"
 #include "frame/store/local_store.hpp"
-#include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/name_choice.hpp"
 #include "fs/names/removal.hpp"
@@ -19,19 +17,6 @@
 #include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-[[noreturn]] void throw_overtaken(const std::string& name) {
-  frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
-}
-
-bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
-  const auto st = directory.stat(name);
-  return st && identity_of(*st) == object;
-}
-
-}  // namespace
-
 class NodeHome::Lock final : public ContentHome::NameLock {
  public:
   Lock(NameServices& services, NodeId node)
@@ -70,15 +55,8 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   void look();
   void follow_mount_lock(const std::string& stored_as);
   std::string name_as(ShownAs shown);
-  std::string take_place(NamedObject& old, const SourceDirectory& directory,
-                         const std::string& stored_as, const frame::FileId& made,
-                         const std::string& full_name, ShownAs shown,
-                         const std::function<bool()>& is_unchanged);
-  void take_name(const NamedObject& old, const SourceDirectory& directory,
-                 const std::string& stored_as, const std::string& full_name,
-                 const std::function<bool()>& is_unchanged);
-  void leave_name(const NamedObject& old, const SourceDirectory& directory,
-                  const std::function<bool()>& is_unchanged);
+  NamedObject made_object(const SourceDirectory& directory, const std::string& stored_as,
+                          const frame::FileId& made, ShownAs shown) const;
 
   NameServices& services_;
   const NodeId node_;
@@ -143,94 +121,35 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   names();
   NamedObject before = *object_;
   const SourceDirectory directory = services_.root.directory(before.directory_path);
-  if (!leads_to(directory, stored_as, made)) throw_overtaken(stored_as);
-  std::string full_name = stored_as == wanted_name ? wanted_name
-                                                   : take_place(before, directory, stored_as, made,
-                                                                wanted_name, shown, is_unchanged);
-  if (!leads_to(directory, full_name, made)) throw_overtaken(full_name);
-  carry_sidecar(directory, stored_as, directory, full_name);
-  if (before.stored_name != full_name) {
-    names_.moved(before, before.directory, full_name);
-    carry_sidecar(directory, before.stored_name, directory, full_name);
-  }
-  names_.replaced(node_, object_->directory, full_name, shown);
+  const NamedObject placed = made_object(directory, stored_as, made, shown);
+  const CommitTerms terms{place_.directory, is_unchanged};
+  Removal removal(names_, services_);
+  Replacement replacement(names_, services_, removal,
+                          {placed, directory, directory, shown_name_, &before, 0, &terms});
+  const std::string& full_name = replacement.place(wanted_name);
+  if (before.stored_name != full_name) names_.moved(before, before.directory, full_name);
+  names_.replaced(node_, before.directory, full_name, shown);
   follow_mount_lock(full_name);
   look();
-  if (before.stored_name != stored_as && before.stored_name != full_name)
-    leave_name(before, directory, is_unchanged);
-  if (before.replaces && before.full_name != full_name)
-    if (const auto shadowed = names_.stored(before.directory, before.full_name))
-      leave_name(*shadowed, directory,
-                 [&] { return frame::stamp_of(shadowed->entry.content_stat) == before.replaces; });
+  replacement.remove_old();
   return full_name;
 }
 
-/// Another program may have put something else under a name that the file had: that stays.
-void NodeHome::Lock::leave_name(const NamedObject& old, const SourceDirectory& directory,
-                                const std::function<bool()>& is_unchanged) {
-  const auto identity = frame::identity_at(directory.descriptor(), old.stored_name);
-  if (!identity || identity->inode != old.entry.own_stat.st_ino) return;
-  // A name of that object alone: another one that gets it meanwhile is no leftover.
-  const std::string aside = frame::name_aside(*identity);
-  directory.rename_to_free(old.stored_name, directory, aside);
-  bool is_ours = false;
-  try {
-    is_ours = leads_to(directory, aside, identity_of(old.entry.own_stat)) && is_unchanged();
-  } catch (...) {
-    directory.rename_to_free(aside, directory, old.stored_name);
-    throw;
-  }
-  if (is_ours) {
-    services_.unsynced_names.note(directory, old.stored_name, old.entry.shown);
-    Removal(names_, services_).remove_stored(old, directory, aside);
-  } else {
-    directory.rename_to_free(aside, directory, old.stored_name);
-  }
-}
-
-std::string NodeHome::Lock::take_place(NamedObject& old, const SourceDirectory& directory,
-                                       const std::string& stored_as, const frame::FileId& made,
-                                       const std::string& full_name, ShownAs shown,
-                                       const std::function<bool()>& is_unchanged) {
-  take_name_of_replacement(names_, old, directory, shown_name_, full_name);
-  services_.unsynced_names.before_taking(directory, full_name, shown);
-  std::string meeting = visible_name(old);
-  if (meeting == full_name || !can_be_replaced_there(names_, old, shown_name_, shown, {{&old}})) {
-    take_name(old, directory, stored_as, full_name, is_unchanged);
-    return full_name;
-  }
-  take_name(old, directory, stored_as, meeting, is_unchanged);
-  if (!move_to_own_name(directory, meeting, full_name)) return meeting;
-  // What another program gave the meeting name meanwhile is not ours to move.
-  if (!leads_to(directory, full_name, made)) {
-    directory.rename_to_free(full_name, directory, meeting);
-    throw_overtaken(meeting);
-  }
-  return full_name;
-}
-
-/// Only what the file is, or has replaced already, gives way to it.
-void NodeHome::Lock::take_name(const NamedObject& old, const SourceDirectory& directory,
-                               const std::string& stored_as, const std::string& full_name,
-                               const std::function<bool()>& is_unchanged) {
-  const auto occupant = names_.stored(old.directory, full_name);
-  if (!occupant || !is_stored(old) || full_name != visible_name(old)) {
-    if (occupant && old.is_pending) throw_overtaken(full_name);
-    return directory.rename_to_free(stored_as, directory, full_name);
-  }
-  const SourceEntry& known = occupant->entry;
-  const bool is_own = !old.is_pending;
-  if (!is_own && frame::stamp_of(known.content_stat) != old.replaces) throw_overtaken(full_name);
-  const bool has_taken =
-      frame::replace_expected(*place_.directory, stored_as, full_name, [&](const auto& replaced) {
-        if (is_own) return replaced.inode == old.entry.own_stat.st_ino && is_unchanged();
-        return replaced == frame::stamp_of(known.own_stat);
-      });
-  if (!has_taken) throw_overtaken(full_name);
-  if (directory.stat(stored_as))
-    Removal(names_, services_).remove_stored(*occupant, directory, stored_as);
-  else
-    names_.link_lost(*occupant);
+/// What a commit has made, as an object that nobody sees.
+NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
+                                        const std::string& stored_as, const frame::FileId& made,
+                                        ShownAs shown) const {
+  const auto st = directory.stat(stored_as);
+  if (!st || !(identity_of(*st) == made))
+    frame::throw_errno(ESTALE, stored_as + ": made or changed by another program meanwhile");
+  NamedObject object;
+  object.directory = object_->directory;
+  object.directory_path = object_->directory_path;
+  object.full_name = object.stored_name = stored_as;
+  object.entry.shown = shown;
+  object.entry.is_container = true;
+  object.entry.own_stat = object.entry.content_stat = *st;
+  return object;
 }
 
 NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), node_(node) {
@@ -243,7 +162,10 @@ std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
   return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
 }
 
-void NodeHome::before_values_change() { ValueDependents(services_).mark(node_); }
+void NodeHome::before_values_change() {
+  ValueDependents(services_).mark(
+      node_, [&](NodeId node) { return std::make_shared<NodeHome>(services_, node); });
+}
 
 void NodeHome::require_changeable() { ValueDependents(services_).require_markable(node_); }
 

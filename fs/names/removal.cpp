@@ -1,33 +1,15 @@
 #include "fs/names/removal.hpp"
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "frame/header/sframe_format.hpp"
-#include "frame/store/refusal.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/hidden_entries.hpp"
+#include "fs/names/lock_sidecar.hpp"
 
 namespace bloscfs::fs {
-
-std::string sidecar_name(const std::string& full_name) { return full_name + ".b2lock"; }
-
-void change_sidecar(const std::function<void()>& change) {
-  try {
-    change();
-  } catch (const std::system_error& error) {
-    if (!frame::is_denial(error.code())) throw;
-  }
-}
-
-void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
-                   const SourceDirectory& to, const std::string& new_full_name) {
-  if (&from == &to && full_name == new_full_name) return;
-  if (from.stat(sidecar_name(full_name)))
-    change_sidecar([&] { from.rename(sidecar_name(full_name), to, sidecar_name(new_full_name)); });
-}
 
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
@@ -47,9 +29,13 @@ void Removal::remove(const NamedObject& object) {
   auto remains = keep(object);
   remove_stored(object, directory, object.stored_name);
   remove_name(object, std::move(remains));
-  if (!object.replaces) return;
-  if (const auto shadowed = names_.stored(object.directory, object.full_name))
-    remove_stored(*shadowed, directory, object.full_name);
+  remove_behind(object, directory);
+}
+
+void Removal::remove_behind(const NamedObject& pending, const SourceDirectory& directory) {
+  if (!pending.replaces) return;
+  if (const auto behind = names_.stored(pending.directory, pending.full_name))
+    remove_stored(*behind, directory, behind->stored_name);
 }
 
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
@@ -60,8 +46,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     if (object.entry.own_stat.st_nlink > 1)
       services_.unsynced_names.note_link(object.entry.own_stat);
     directory.remove_file(stored_name);
-    if (object.entry.is_container && directory.stat(sidecar_name(stored_name)))
-      change_sidecar([&] { directory.remove_file(sidecar_name(stored_name)); });
+    if (may_have_sidecar(object.entry)) remove_sidecar(directory, stored_name);
     names_.link_lost(object);
     return;
   }

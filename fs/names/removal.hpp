@@ -1,7 +1,6 @@
 #pragma once
 // Takes objects out of SOURCE with what belongs to them.
 
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -9,17 +8,6 @@
 #include "fs/tree/tree_changes.hpp"
 
 namespace bloscfs::fs {
-
-/// Name of the lock sidecar of a contiguous frame's file.
-std::string sidecar_name(const std::string& full_name);
-
-/// What is done about a lock sidecar beside a change of its file, which has happened by then: that
-/// of somebody else may have to stay where it is, in a sticky directory.
-void change_sidecar(const std::function<void()>& change);
-
-/// Moves the lock sidecar of a contiguous frame's file that has been renamed, if there is one.
-void carry_sidecar(const SourceDirectory& from, const std::string& full_name,
-                   const SourceDirectory& to, const std::string& new_full_name);
 
 /// One change of names, or a part of it. Errors are std::system_error with the errno.
 class Removal {
@@ -43,6 +31,8 @@ class Removal {
   /// name.
   void remove_stored(const NamedObject& object, const SourceDirectory& directory,
                      const std::string& stored_name);
+  /// Removes what a pending object stands in front of, if there is something.
+  void remove_behind(const NamedObject& pending, const SourceDirectory& directory);
 
   /// The object, if somebody may still need it when its name is gone.
   std::shared_ptr<const SourceObject> keep(const NamedObject& object) const;

@@ -7,6 +7,7 @@
 
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/names/lock_sidecar.hpp"
 #include "fs/names/replacement.hpp"
 #include "fs/source/target_name.hpp"
 
@@ -18,19 +19,6 @@ using frame::throw_errno;
 NamedObject found_or_throw(std::optional<NamedObject> object, const std::string& name) {
   if (!object) throw_errno(ENOENT, name);
   return *std::move(object);
-}
-
-bool is_same(const NamedObject& a, const NamedObject& b) {
-  return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
-}
-
-/// Only a directory can take the place of a directory, sparse frames included.
-bool is_stored_directory(const NamedObject& object) {
-  return S_ISDIR(object.entry.own_stat.st_mode);
-}
-
-bool has_sidecar(const NamedObject& object) {
-  return object.entry.is_container && !object.entry.is_sframe;
 }
 
 }  // namespace
@@ -57,7 +45,8 @@ std::optional<Renaming::Need> Renaming::run() {
   if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
   const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
-  if (target_ && is_same(source_, *target_)) return std::nullopt;
+  if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
+    return std::nullopt;
   if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
   return exchanges ? exchange() : move();
 }
@@ -122,76 +111,24 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   from_.rename_to_free(source_.stored_name, to_, temporary);
   if (target_ && target_->is_pending) removal_.remove_stored(*target_, to_, target_->stored_name);
   if (target_) removal_.remove_name(*target_, std::move(remains));
-  if (target_ && target_->replaces && !shadows)
-    if (const auto old = names_.stored(request_.to, target_->full_name))
-      removal_.remove_stored(*old, to_, old->full_name);
-  if (source_.replaces)
-    if (const auto old = names_.stored(request_.from, source_.full_name))
-      removal_.remove_stored(*old, from_, old->full_name);
+  if (target_ && !shadows) removal_.remove_behind(*target_, to_);
+  removal_.remove_behind(source_, from_);
   names_.moved_pending(source_, request_.to, temporary, full_name, replaces);
   note_renamed(source_);
   return std::nullopt;
 }
 
-/// What SOURCE has under the full name that is wanted: only what is replaced can be there.
-std::optional<NamedObject> Renaming::occupant(const std::string& full_name) {
-  if (!target_ || target_->full_name != full_name) return std::nullopt;
-  if (!target_->is_pending) return target_;
-  return target_->replaces ? names_.stored(request_.to, full_name) : std::nullopt;
-}
-
 void Renaming::move_stored() {
-  const std::string full_name =
-      target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
-  if (target_) take_name_of_replacement(names_, *target_, to_, request_.to_name, full_name);
+  NamedObject* const old = target_ ? &*target_ : nullptr;
+  const std::string full_name = target_name(source_, request_.to, request_.to_name, old);
   std::shared_ptr<const SourceObject> remains = target_ ? removal_.keep(*target_) : nullptr;
-  const std::string meeting = target_ ? visible_name(*target_) : full_name;
-  const bool meets =
-      meeting != full_name &&
-      can_be_replaced_there(names_, *target_, request_.to_name, source_.entry.shown, after_change_);
-  const auto replaced = occupant(meets ? meeting : full_name);
-  services_.unsynced_names.before_taking(to_, full_name, source_.entry.shown);
-  services_.unsynced_names.note(from_, source_.stored_name, source_.entry.shown);
-  std::string placed = meets ? meeting : full_name;
-  put(placed, replaced);
-  if (meets && move_to_own_name(to_, meeting, full_name)) {
-    placed = full_name;
-    if (has_sidecar(source_)) carry_sidecar(to_, meeting, to_, full_name);
-  }
-  // The old one goes when the new one is there: between the steps SOURCE has both.
-  const bool is_replaced = replaced && target_ && !target_->is_pending;
-  if (target_ && !is_replaced) removal_.remove_stored(*target_, to_, target_->stored_name);
+  Replacement replacement(names_, services_, removal_,
+                          {source_, from_, to_, request_.to_name, old, request_.user});
+  const std::string& placed_as = replacement.place(full_name);
+  replacement.remove_old();
   if (target_) removal_.remove_name(*target_, std::move(remains));
-  if (target_ && target_->replaces && !replaced)
-    if (const auto old = names_.stored(request_.to, target_->full_name))
-      removal_.remove_stored(*old, to_, old->full_name);
-  names_.moved(source_, request_.to, placed);
+  names_.moved(source_, request_.to, placed_as);
   note_renamed(source_);
-}
-
-/// Gives the source its full name, in one step also where something has that.
-void Renaming::put(const std::string& full_name, const std::optional<NamedObject>& occupant) {
-  const std::string& stored_name = source_.stored_name;
-  const bool carries = has_sidecar(source_) && from_.stat(sidecar_name(stored_name));
-  if (!occupant) {
-    from_.rename_to_free(stored_name, to_, full_name);
-  } else if (is_same(source_, *occupant)) {
-    // A hard link that a waiting file has replaced: rename(2) would leave both names.
-    from_.remove_file(stored_name);
-  } else if (!is_stored_directory(source_) && !is_stored_directory(*occupant)) {
-    from_.rename(stored_name, to_, full_name);
-    names_.link_lost(*occupant);
-  } else if (source_.is_directory() && occupant->is_directory()) {
-    removal_.clear(*occupant, request_.user);
-    from_.rename(stored_name, to_, full_name);
-  } else {
-    from_.exchange(stored_name, to_, full_name);
-    removal_.remove_stored(*occupant, from_, stored_name);
-  }
-  if (carries)
-    carry_sidecar(from_, stored_name, to_, full_name);
-  else if (occupant && has_sidecar(*occupant) && to_.stat(sidecar_name(full_name)))
-    change_sidecar([&] { to_.remove_file(sidecar_name(full_name)); });
 }
 
 std::optional<Renaming::Need> Renaming::exchange() {
@@ -224,8 +161,8 @@ std::optional<Renaming::Need> Renaming::exchange() {
 void Renaming::exchange_sidecars() {
   const std::string source = sidecar_name(source_.stored_name);
   const std::string target = sidecar_name(target_->stored_name);
-  const bool from_source = has_sidecar(source_) && from_.stat(source);
-  const bool from_target = has_sidecar(*target_) && to_.stat(target);
+  const bool from_source = may_have_sidecar(source_.entry) && from_.stat(source);
+  const bool from_target = may_have_sidecar(target_->entry) && to_.stat(target);
   change_sidecar([&] {
     if (from_source && from_target)
       from_.exchange(source, to_, target);
@@ -241,7 +178,7 @@ void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory&
                                const std::string& full_name) {
   if (stored_name != full_name) {
     directory.rename_to_free(stored_name, directory, full_name);
-    if (has_sidecar(object)) carry_sidecar(directory, stored_name, directory, full_name);
+    if (may_have_sidecar(object.entry)) carry_sidecar(directory, stored_name, directory, full_name);
   }
   names_.moved(object, directory_node, full_name);
   services_.unsynced_names.note_exchanged(directory, full_name, object.entry.shown);

@@ -1,34 +1,98 @@
 #pragma once
-// How one stored object takes the place of another that is shown under the same name. Where both
-// can stand under one full name the change is one rename(2) there, and a sudden end at any moment
-// leaves the one or the other in sight, never both and never none.
+// How a stored object gets a full name, and takes the place of what is shown by that name: the one
+// way of renames and of commits, so that a sudden end at any moment leaves the one or the other in
+// sight, never both and never none.
 
+#include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "frame/store/byte_store.hpp"
+#include "fs/names/name_services.hpp"
+#include "fs/names/removal.hpp"
 #include "fs/source/source_directory.hpp"
 #include "fs/tree/tree_changes.hpp"
 
 namespace bloscfs::fs {
 
-/// True if SOURCE has something that `object` is, or that it waits to replace.
-bool is_stored(const NamedObject& object);
-/// Its name there.
-const std::string& visible_name(const NamedObject& object);
-
-/// Gives what SOURCE has of `object` the full name that what replaces it will have, if it is shown
-/// as before there, and durably so. `object` follows.
+/// Gives what SOURCE has of `object`, or behind it, the full name that what replaces it will have,
+/// if it is shown as before there, and durably so. `object` follows.
 void take_name_of_replacement(TreeChanges& names, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name);
 
-/// True if `replacement`, as it is shown, can stand for a moment under the name of `object`.
-bool can_be_replaced_there(TreeChanges& names, const NamedObject& object,
-                           const std::string& shown_name, ShownAs replacement,
-                           const TreeChanges::AfterChange& after_change);
+/// What a commit goes by: it replaces the state that it was made from, and nothing else. Another
+/// program may put something else there up to the moment in which that is replaced, and that stays.
+struct CommitTerms {
+  std::shared_ptr<frame::StoreDirectory> directory;  ///< that it is in
+  /// Asked of the old state when nobody can change that any more by its name.
+  const std::function<bool()>& is_unchanged;
+};
 
-/// Durably leaves what was replaced behind, and gives what replaces it its own name. False if that
-/// fails: then it stays where it is, which shows it as well.
-bool move_to_own_name(const SourceDirectory& directory, const std::string& meeting,
-                      const std::string& full_name) noexcept;
+/// One replacement, with the lock on names. The old one has the full name P, where it is stored, or
+/// where something is that it waits to replace; the new one shall have F.
+///
+///                                                                a sudden end after it leaves
+/// 1. names that were given up, and are shown alike, are made     the old one
+///    durable: in a break, if nothing has been changed yet
+/// 2. P -> F, where the old one is shown as before as F,          the old one, as F
+///    between two flushes of the directory
+/// 3. the new one gets F, or the meeting name: P, where it can    the old one or the new one
+///    stand there and that is not F. What has that is replaced
+///    in the same step
+/// 4. from the meeting name: a flush of the directory, P -> F     the new one, as P or F
+/// 5. what is left of the old one is removed                      the new one; both, by their full
+///                                                                names, where they could not meet
+///
+/// What is shown as a.npy: an array a.b2nd (P) becomes flat, a.npy.b2frame (F). Flat it cannot be
+/// called a.b2nd, which would be shown as a, but the array can be called a.npy.b2frame: steps 2
+/// and 3. The other way round the array gets the name a.npy.b2frame (P) over the flat one: steps 3
+/// and 4.
+///
+/// A user's rename replaces what has the name, as rename(2) does; a commit has terms.
+class Replacement {
+ public:
+  /// All outlive the replacement.
+  struct Objects {
+    const NamedObject& placed;    ///< as it is stored until now
+    const SourceDirectory& from;  ///< where that is
+    const SourceDirectory& to;
+    const std::string& shown_name;       ///< that it gets
+    NamedObject* old = nullptr;          ///< what has that, or null; follows in step 2
+    uid_t user = 0;                      ///< clears a directory of what is hidden in it
+    const CommitTerms* terms = nullptr;  ///< null: a user's rename
+  };
+
+  Replacement(TreeChanges& names, NameServices& services, Removal& removal, const Objects& objects)
+      : names_(names), services_(services), removal_(removal), objects_(objects) {}
+
+  /// Steps 1 to 4. Returns the name that the new one has then: F, or P where step 4 failed. Errors
+  /// are std::system_error, of a commit ESTALE where another program was there first.
+  const std::string& place(const std::string& full_name);
+  /// Step 5, before the tree forgets the old one. What another program has put there stays where a
+  /// commit asks.
+  void remove_old();
+
+ private:
+  void note_given_up(const SourceDirectory& directory, const std::string& name);
+  std::string meeting_name(const std::string& full_name);
+  std::optional<NamedObject> occupant(const std::string& full_name);
+  void put(const std::string& full_name);
+  void put_over(const NamedObject& occupant, const std::string& full_name);
+  void put_over_expected(const NamedObject& occupant, const std::string& full_name);
+  void take_own_name(const std::string& meeting, const std::string& full_name);
+  bool leads_to_placed(const std::string& full_name) const;
+  void carry_own_sidecar(const std::optional<NamedObject>& replaced);
+  void keep_sidecar(const std::string& meeting);
+  void leave(const NamedObject& object, const std::function<bool()>& is_own);
+
+  TreeChanges& names_;
+  NameServices& services_;
+  Removal& removal_;
+  const Objects objects_;
+  std::string placed_as_;      ///< empty before step 3
+  bool has_replaced_ = false;  ///< step 3 has put it over what the old one has in SOURCE
+};
 
 }  // namespace bloscfs::fs

@@ -11,7 +11,6 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/stale_indexes.hpp"
-#include "fs/names/node_home.hpp"
 #include "fs/names/removal.hpp"
 #include "fs/names/surroundings.hpp"
 #include "fs/source/target_name.hpp"
@@ -151,14 +150,14 @@ void ValueDependents::require_markable(NodeId directory, const std::string& full
   require_markable({directory, services_.tree.path(directory), full_name, false});
 }
 
-void ValueDependents::mark(NodeId node) {
+void ValueDependents::mark(NodeId node, const HomeOf& home_of) {
   const auto place = place_of(node);
   if (!place) return;
-  if (const auto table = table_of(*place)) mark_table(*place, *table);
+  if (const auto table = table_of(*place)) mark_table(*place, *table, home_of);
   if (place->is_array) remove_results(*place);
 }
 
-void ValueDependents::mark_table(const Place& place, const Table& table) {
+void ValueDependents::mark_table(const Place& place, const Table& table, const HomeOf& home_of) {
   if (!table.is_mounted || !table.is_described) return require_markable(place);
   Tree& tree = services_.tree;
   NodeId directory = place.directory;
@@ -174,7 +173,7 @@ void ValueDependents::mark_table(const Place& place, const Table& table) {
   if (!found) frame::throw_errno(EROFS, "the frame of its table is gone");
   const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
   services_.contents->change_metalayers(
-      found->id, std::make_shared<NodeHome>(services_, found->id),
+      found->id, home_of(found->id),
       [&](const ReadVlmetalayer& read) { return table_changes(read, table.key); });
 }
 

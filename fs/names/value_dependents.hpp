@@ -2,6 +2,8 @@
 // The part of the rule on stale indexes (fs/encoding/stale_indexes.hpp) that is about other files
 // than the one whose values change: the frame that describes a table, and results of queries.
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -18,8 +20,10 @@ class ValueDependents {
   /// of that full name.
   void require_markable(NodeId node);
   void require_markable(NodeId directory, const std::string& full_name);
-  /// Makes it durable that what tells of the file's values is stale.
-  void mark(NodeId node);
+  using HomeOf = std::function<std::shared_ptr<ContentHome>(NodeId)>;
+  /// Makes it durable that what tells of the file's values is stale. `home_of` makes the home of
+  /// the frame that describes its table.
+  void mark(NodeId node, const HomeOf& home_of);
 
  private:
   struct Place;
@@ -27,7 +31,7 @@ class ValueDependents {
   std::optional<Place> place_of(NodeId node);
   std::optional<Table> table_of(const Place& place) const;
   void require_markable(const Place& place) const;
-  void mark_table(const Place& place, const Table& table);
+  void mark_table(const Place& place, const Table& table, const HomeOf& home_of);
   void remove_results(const Place& place);
 
   NameServices& services_;

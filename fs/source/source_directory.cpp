@@ -8,7 +8,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/on_behalf.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/source/source_path.hpp"
 
 namespace bloscfs::fs {
 

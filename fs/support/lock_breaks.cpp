@@ -1,7 +1,5 @@
 #include "fs/support/lock_breaks.hpp"
 
-#include "fs/support/names_lock.hpp"
-
 namespace bloscfs::fs {
 namespace {
 
@@ -26,7 +24,7 @@ bool Attempts::pause(const std::function<void()>& work) const {
   return share_ != nullptr && share_->pause(work);
 }
 
-void Attempts::note_share(ReadNames* share) {
+void Attempts::note_share(NamesShare* share) {
   if (innermost != nullptr) innermost->share_ = share;
 }
 

@@ -10,11 +10,21 @@
 namespace bloscfs::fs {
 
 struct JudgedEntry;
-class ReadNames;
 
 /// Thrown under the lock; nothing but Attempts catches it.
 struct LockBreak {
   std::function<void()> work;
+};
+
+/// What an operation has of the lock while it shares it (ReadNames).
+class NamesShare {
+ public:
+  /// Gives the lock back while `work` is done. True if nobody had it alone meanwhile: what was seen
+  /// under it holds.
+  virtual bool pause(const std::function<void()>& work) = 0;
+
+ protected:
+  ~NamesShare() = default;
 };
 
 /// One operation of a thread, from its first try on.
@@ -51,7 +61,7 @@ class Attempts {
   /// has changed any. False: it is to begin anew, and nothing is done unless it shares them.
   bool pause(const std::function<void()>& work) const;
   /// The share of the lock that the operation has; null when it is given back.
-  static void note_share(ReadNames* share);
+  static void note_share(NamesShare* share);
 
   /// What was judged for this operation, whether or not that is worth to be remembered.
   std::vector<std::shared_ptr<const JudgedEntry>>& judged() { return judged_; }
@@ -67,7 +77,7 @@ class Attempts {
   Attempts* const outer_;
   int breaks_ = 0;
   bool may_break_ = true;
-  ReadNames* share_ = nullptr;
+  NamesShare* share_ = nullptr;
   std::vector<std::shared_ptr<const JudgedEntry>> judged_;
 };
 

@@ -38,6 +38,10 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
     mutex_.unlock_shared();
   }
 
+  /// For the analysis, where a lock that is a member of the caller holds it, or who called.
+  void assert_alone() const BLOSCFS_THREAD_ATTRIBUTE(assert_capability(this)) {}
+  void assert_shared() const BLOSCFS_THREAD_ATTRIBUTE(assert_shared_capability(this)) {}
+
   /// How often it was held alone.
   std::uint64_t changes() const { return changes_; }
   /// In microseconds.
@@ -59,7 +63,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) NamesLock {
 };
 
 /// Shares it.
-class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames final : public NamesShare {
  public:
   explicit ReadNames(NamesLock& lock) BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(lock))
       : lock_(lock), since_(lock.lock_shared()) {
@@ -72,9 +76,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames {
   ReadNames(const ReadNames&) = delete;
   ReadNames& operator=(const ReadNames&) = delete;
 
-  /// Gives the lock back while `work` is done. True if nobody had it alone meanwhile: what was seen
-  /// under it holds.
-  bool pause(const std::function<void()>& work)
+  bool pause(const std::function<void()>& work) override
       BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
     const std::uint64_t changes = lock_.changes();
     lock_.unlock_shared(since_);

@@ -24,6 +24,9 @@ class RequestLimits {
   /// What one request may use of the processor.
   static constexpr std::chrono::milliseconds kMost{2000};
 
+  /// How often who waits for others calls check(): a user who interrupts does not feel it.
+  static constexpr std::chrono::milliseconds kBetweenChecks{100};
+
   /// `is_interrupted` is asked now and then.
   explicit RequestLimits(std::function<bool()> is_interrupted,
                          std::chrono::milliseconds most = kMost);

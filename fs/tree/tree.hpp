@@ -186,34 +186,36 @@ class Tree {
 
   struct stat look_at_attributes(NodeId id, bool* is_outdated = nullptr);
 
-  // Whoever calls these holds names_.
-
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
-  std::optional<SourceEntry> look(const SourcePath& path);
+  std::optional<SourceEntry> look(const SourcePath& path) REQUIRES_SHARED(names_);
   /// The same of what is at hand, with what the classifier says of it.
-  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry);
+  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry)
+      REQUIRES_SHARED(names_);
   /// The same; throws where what it is could not be found out.
-  std::optional<SourceEntry> look_whole(const SourcePath& path);
+  std::optional<SourceEntry> look_whole(const SourcePath& path) REQUIRES_SHARED(names_);
   enum class Own { leading, any };
   /// What an object is, if it is the file of an open content: one that leads SOURCE's file, or any.
-  std::optional<SourceEntry> own_entry(const std::shared_ptr<const SourceObject>& object,
-                                       Own which);
+  std::optional<SourceEntry> own_entry(const std::shared_ptr<const SourceObject>& object, Own which)
+      REQUIRES_SHARED(names_);
   /// The same for a temporary that waits for its name.
-  std::optional<SourceEntry> waiting_entry(const SourcePath& path) const;
+  std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is hidden or missing.
   std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
-                                           const std::string& full_name);
+                                           const std::string& full_name) REQUIRES_SHARED(names_);
   /// What is known of it, for Classifier::read() where that is not enough.
   struct QuickLook {
     std::optional<SourceEntry> entry;
     bool is_unread = false;
   };
-  QuickLook quick_look(NodeId directory, const SourcePath& path, const std::string& full_name);
-  bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name);
-  std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name);
+  QuickLook quick_look(NodeId directory, const SourcePath& path, const std::string& full_name)
+      REQUIRES_SHARED(names_);
+  bool is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name)
+      REQUIRES_SHARED(names_);
+  std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
+      REQUIRES_SHARED(names_);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
-                                     const std::string& name);
+                                     const std::string& name) REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
     ShownAs shown;
@@ -231,47 +233,52 @@ class Tree {
   std::vector<std::string> names_in(NodeId directory, const SourcePath& path,
                                     const std::function<void()>& if_many);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
-               ListedEntries& seen);
+               ListedEntries& seen) REQUIRES_SHARED(names_);
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
                                                 const ListedEntries& seen);
   std::uint64_t changes_of(const ListedDirectories::Listing& listing);
-  SourceEntry entry_of(const Known& known);
+  SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
-  SourcePath path_to_look_in(NodeId directory) const;
+  SourcePath path_to_look_in(NodeId directory) const REQUIRES_SHARED(names_);
   std::optional<Found> adopt(NodeId directory, const SourcePath& directory_path,
                              const std::string& shown_name, const std::string& full_name,
-                             First first);
+                             First first) REQUIRES_SHARED(names_);
   std::optional<Found> adopt_shown(NodeId directory, const SourcePath& path,
-                                   const std::string& shown_name, First first);
+                                   const std::string& shown_name, First first)
+      REQUIRES_SHARED(names_);
   /// `look` finds an entry with names_ shared; again where the follower has seen to it meanwhile.
   template <typename Look>
   std::optional<Found> find_followed(const Look& look);
-  Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry);
-  struct stat stored_attributes(const Known& known, bool* is_outdated);
+  Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
+      REQUIRES_SHARED(names_);
+  struct stat stored_attributes(const Known& known, bool* is_outdated) REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
   std::string stored_link(const SourcePath& path, const struct stat& stored);
   static void forget_link(Node& node);
   /// The same as the mount gives it.
-  std::string shown_link(const std::string& path, std::string text);
+  std::string shown_link(const std::string& path, std::string text) REQUIRES_SHARED(names_);
   /// The directory that a text leads to; nullopt where that is none of SOURCE.
-  std::optional<std::string> walk(std::string directory, std::string_view text);
-  bool is_shown_directory(const std::string& path);
+  std::optional<std::string> walk(std::string directory, std::string_view text)
+      REQUIRES_SHARED(names_);
+  bool is_shown_directory(const std::string& path) REQUIRES_SHARED(names_);
   /// The shown name of a frame whose stored name no entry of the directory is shown by.
-  std::optional<std::string> shown_instead(const std::string& directory, const std::string& name);
-  struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path);
+  std::optional<std::string> shown_instead(const std::string& directory, const std::string& name)
+      REQUIRES_SHARED(names_);
+  struct stat with_link_size(struct stat st, const SourceEntry& entry, const std::string& path)
+      REQUIRES_SHARED(names_);
 
   /// Another node that was known by that name, if its content leads a file that is not there any
   /// more: SOURCE has something else `there`, or nothing. 0 if there is none.
   NodeId overtaken_node(NodeId directory, const std::string& full_name,
                         const std::optional<Identity>& there);
   /// The same for a name that is shown, where SOURCE has nothing under the full name.
-  NodeId lost_node(NodeId directory, const std::string& shown_name);
+  NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
-  bool is_name_taken(NodeId id) const;
+  bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   /// Of what is there; that of a sparse frame is its index file's.
-  std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const;
+  std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
   void note_opened(const Node& node) REQUIRES(mutex_);
   bool follow(NodeId id, const SourceEntry& entry);
   static SourceEntry entry_of_remains(const Known& known);

@@ -57,6 +57,7 @@ NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
 }
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
+  tree_.names_.assert_alone();
   const SourcePath path = tree_.path(directory);
   const auto full_name = tree_.resolve(directory, path, shown_name);
   if (!full_name) return std::nullopt;
@@ -67,6 +68,7 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
+  tree_.names_.assert_alone();
   const SourcePath path = tree_.path(directory);
   auto entry = tree_.look_whole(join_path(path, full_name));
   if (!entry) return std::nullopt;
@@ -94,6 +96,7 @@ std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
 std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory,
                                                      const std::string& full_name, bool any_state,
                                                      bool is_own) {
+  tree_.names_.assert_alone();
   const SourcePath path = tree_.path(directory);
   std::optional<SourceEntry> entry;
   if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
@@ -133,6 +136,7 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
 EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
                               const AfterChange& after_change) {
   return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
+    tree_.names_.assert_alone();
     for (const AfterChange::Arrival& arrival : after_change.arrived)
       if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
     for (const NamedObject* gone : after_change.gone)
@@ -146,6 +150,7 @@ EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
 /// True if an entry of that name would be hidden itself, or hide another one.
 bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::string& full_name,
                         ShownAs shown) {
+  tree_.names_.assert_alone();
   if (const auto locked = locked_name(full_name)) {
     const auto frame = tree_.visible_entry(directory, path, std::string(*locked));
     if (frame && frame->is_container) return true;
@@ -181,6 +186,7 @@ bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full
 }
 
 std::string TreeChanges::shown_name(const NamedObject& object) {
+  tree_.names_.assert_alone();
   std::string preferred = preferred_name(object.full_name, object.entry.shown);
   if (tree_.is_virtual(object.directory)) return preferred;
   const auto owner = tree_.resolve(object.directory, object.directory_path, preferred);
@@ -192,6 +198,7 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
   const SourcePath path = directory.path();
   const auto entries = tree_.root_.list(path);
   return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
+    tree_.names_.assert_alone();
     return tree_.visible_entry(directory.node, path, entry.name).has_value();
   });
 }
@@ -204,6 +211,7 @@ std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
 }
 
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
+  tree_.names_.assert_alone();
   const SourcePath path = join_path(tree_.path(directory), full_name);
   const auto entry = tree_.look_whole(path);
   if (!entry) frame::throw_errno(ESTALE, path.text());
@@ -364,6 +372,7 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
 }
 
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
+  tree_.names_.assert_alone();
   const auto st = tree_.root_.stat(object.path());
   const auto now = tree_.stamp_at(object.path());
   if (!st || !now || now->device != own.device || now->inode != own.inode) return false;

@@ -36,10 +36,13 @@ void require_no_links(const NamedObject& object);
 
 /// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
 /// but SOURCE. Errors as the tree's.
-class TreeChanges {
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
  public:
-  explicit TreeChanges(Tree& tree) : tree_(tree) { tree_.names_.lock(); }
-  ~TreeChanges() { tree_.names_.unlock(); }
+  explicit TreeChanges(Tree& tree) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(tree.names_))
+      : tree_(tree) {
+    tree_.names_.lock();
+  }
+  ~TreeChanges() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { tree_.names_.unlock(); }
   TreeChanges(const TreeChanges&) = delete;
   TreeChanges& operator=(const TreeChanges&) = delete;
 

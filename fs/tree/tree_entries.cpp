@@ -141,6 +141,7 @@ Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
 std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
                                          const std::string& name) {
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
+    names_.assert_shared();
     const auto entry = visible_entry(directory, path, full_name);
     return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
   };

@@ -47,12 +47,15 @@ std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath&
 }
 
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
-  return find_followed(
-      [&](First first) { return adopt_shown(directory, path_to_look_in(directory), name, first); });
+  return find_followed([&](First first) {
+    names_.assert_shared();
+    return adopt_shown(directory, path_to_look_in(directory), name, first);
+  });
 }
 
 std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
   return find_followed([&](First first) {
+    names_.assert_shared();
     const SourcePath path = path_to_look_in(directory);
     if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
       return std::optional(outdated(lost, std::nullopt));

@@ -40,9 +40,9 @@ class CachedSnapshot {
   template <typename T, typename Make>
   std::shared_ptr<const T> get(const CacheKey& key, std::int64_t memory, Make make,
                                Purpose purpose = Purpose::read) const {
-    if (BlockCache::LargeWork::is_large(memory))
+    if (MemoryBudget::LargeWork::is_large(memory))
       if (auto there = cache_.find<T>(key, purpose)) return there;
-    const BlockCache::LargeWork permit(cache_, memory);
+    const MemoryBudget::LargeWork permit(cache_.budget(), memory);
     return cache_.get<T>(key, memory, make, purpose);
   }
 

@@ -47,13 +47,13 @@ std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPl
     return std::make_shared<const frame::OpenedChunk>(frame::OpenedChunk{
         codec::Chunk::make_special(place.special, place.nbytes, typesize), place, {}});
   }
-  const auto most = static_cast<std::int64_t>(source_->cache().capacity() / 2);
+  const auto most = static_cast<std::int64_t>(source_->cache().budget().capacity() / 2);
   try {
     return get(place, std::min(kSmallChunk, most), request);
   } catch (const codec::Error& error) {
     if (error.code() != codec::FormatErrc::too_large || request.work().exhausted()) throw;
   }
-  const BlockCache::LargeWork permit(source_->cache(), most);
+  const MemoryBudget::LargeWork permit(source_->cache().budget(), most);
   return get(place, most, request);
 }
 

@@ -33,7 +33,9 @@ ViewShape view_shape(const frame::FrameInfo& info, bool raw) {
 }
 
 FileView::FileView(ViewShape shape, FrameReader reader)
-    : shape_(std::move(shape)), reader_(std::move(reader)), held_(reader_.cache(), memory()) {
+    : shape_(std::move(shape)),
+      reader_(std::move(reader)),
+      held_(reader_.cache().budget(), memory()) {
   const frame::FrameInfo& info = reader_.snapshot().info();
   if (shape_.blocked) geometry_.emplace(*info.array, info.typesize);
 }

@@ -85,7 +85,7 @@ class FileView {
 
   ViewShape shape_;
   FrameReader reader_;
-  BlockCache::Held held_;
+  MemoryBudget::Held held_;
   std::optional<frame::ArrayGeometry> geometry_;  ///< blocked views only
   struct Missing {
     std::once_flag was_asked;

@@ -26,7 +26,7 @@ const frame::ChunkMap* IndexReader::chunk_map(Request& request) const {
     if (snapshot.needs_chunk_map()) request.work().begin(snapshot.info().nchunks * kPerMappedChunk);
     std::shared_ptr<const frame::ChunkMap> map = source_->unless_changed([&] {
       return naming_index([&] {
-        return snapshot.read_chunk_map(source_->cache().capacity() / 2, thread_decoder());
+        return snapshot.read_chunk_map(source_->cache().budget().capacity() / 2, thread_decoder());
       });
     });
     trim_thread_decoder();

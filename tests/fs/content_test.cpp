@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <stdexcept>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -14,6 +15,7 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/commit/committer.hpp"
+#include "fs/commit/content_commit.hpp"
 #include "fs/numpy/npy.hpp"
 #include "fs/support/timestamps.hpp"
 #include "tests/support/temp_dir.hpp"
@@ -267,6 +269,72 @@ BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   ByteVector expected = first;
   std::fill_n(expected.begin() + 5, 10, std::uint8_t{9});
   BOOST_TEST((reopened(parts, directory, "f.b2frame") == expected));
+}
+
+BOOST_AUTO_TEST_CASE(steps_of_a_commit_have_one_order) {
+  const test::TempDir directory;
+  Parts parts;
+  auto content = std::make_shared<Content>(parts.services(), timespec{});
+  content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
+  const ByteVector bytes(100000, 7);
+  content->write(0, bytes);
+  content->announce_change();
+  {
+    ContentCommit commit(content, CommitKind::alone);
+    BOOST_TEST(!commit.empty());
+    BOOST_CHECK_THROW(commit.publish(), std::logic_error);
+    BOOST_CHECK_THROW(commit.flush(), std::logic_error);
+    BOOST_CHECK_THROW(commit.flushed(), std::logic_error);
+    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
+    commit.write();
+    BOOST_CHECK_THROW(commit.write(), std::logic_error);
+    BOOST_CHECK_THROW(commit.publish(), std::logic_error);
+    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
+    commit.flush();
+    BOOST_CHECK_THROW(commit.flush(), std::logic_error);
+    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
+    commit.publish();
+    BOOST_CHECK_THROW(commit.publish(), std::logic_error);
+    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
+    commit.flush();
+    commit.finish();
+    BOOST_CHECK_THROW(commit.finish(), std::logic_error);
+  }
+  BOOST_TEST((reopened(parts, directory, "f.b2frame") == bytes));
+  BOOST_TEST(ContentCommit(content, CommitKind::alone).empty());
+}
+
+BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
+  const test::TempDir directory;
+  Parts parts;
+  auto content = std::make_shared<Content>(parts.services(), timespec{});
+  const auto home = std::make_shared<Home>(directory.path(), "t.npy", true);
+  content->make_writable(home);
+  content->write(0, ByteVector(1000, 7));
+  parts.commit(content);
+  const ByteVector array = npy_file(500, 300);
+  content->write(0, array);
+  content->announce_change();
+  const auto stored_files = [&] {
+    const std::filesystem::directory_iterator files(directory.path());
+    return std::distance(begin(files), end(files));
+  };
+  {
+    ContentCommit commit(content, CommitKind::alone);
+    commit.write();
+    BOOST_TEST(content->is_committing());
+    BOOST_TEST(stored_files() == 2);  // the array has a temporary
+    // What is written meanwhile lies over what is being committed.
+    content->write(5, ByteVector(10, 9));
+  }
+  BOOST_TEST(!content->is_committing());
+  BOOST_TEST(content->needs_commit());
+  BOOST_TEST(stored_files() == 1);
+  ByteVector expected = array;
+  std::fill_n(expected.begin() + 5, 10, std::uint8_t{9});
+  BOOST_TEST((bytes_of(*content) == expected));
+  parts.commit(content);
+  BOOST_TEST((reopened(parts, directory, "t.npy.b2frame") == expected));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_cut_off_does_not_come_back) {

@@ -260,10 +260,8 @@ BOOST_AUTO_TEST_CASE(a_header_tells_that_there_is_nothing_to_list) {
 }
 
 BOOST_AUTO_TEST_CASE(the_cache_of_attributes_forgets_what_was_used_longest_ago) {
-  Stats stats;
-  PagePool pages;
-  BlockCache budget(std::size_t{1} << 20, pages, stats);
-  AttributeCache cache(budget, std::size_t{1} << 20);  // so that it may have 64 KiB
+  MemoryBudget budget(std::size_t{1} << 20, [] { return false; });
+  AttributeCache cache(budget);  // so that it may have 64 KiB
   const auto key = [](std::uint64_t number) { return AttributeKey{{}, number}; };
   const auto found = [](std::size_t size) {
     FrameAttributes attributes;
@@ -279,6 +277,8 @@ BOOST_AUTO_TEST_CASE(the_cache_of_attributes_forgets_what_was_used_longest_ago) 
   cache.remember(key(5), found(65536));
   BOOST_TEST((cache.find(key(5)) == nullptr));
   BOOST_TEST((cache.find(key(4)) != nullptr));
+  BOOST_TEST(budget.used() > 3 * 18000);
+  BOOST_TEST(budget.used() <= budget.capacity() / 16);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,64 @@
+#include "fs/commit/changed_chunk.hpp"
+
+#include <set>
+#include <vector>
+
+#include "codec/chunk.hpp"
+#include "fs/support/pooled_buffer.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// A part of the chunk as it will be.
+std::vector<std::uint8_t> merged(const FileView& view, std::int64_t chunk,
+                                 const codec::ByteRange& range, const ChunkChanges& changes) {
+  std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
+  if (chunk < view.reader().snapshot().info().nchunks)
+    view.reader().visit_chunk(
+        chunk, range.offset, range.size, [&](const BlockReader::Span& span, std::int64_t at) {
+          span.copy(0, codec::MutableBytes(out).subspan(static_cast<std::size_t>(at),
+                                                        static_cast<std::size_t>(span.size)));
+        });
+  apply_changes(changes, range.offset, out);
+  return out;
+}
+
+std::set<std::int32_t> changed_blocks(const codec::Chunk& chunk, const ChunkChanges& changes) {
+  std::set<std::int32_t> blocks;
+  for (const ChunkChange& change : changes) {
+    const std::int32_t last = chunk.block_at(change.chunk_offset + change.size - 1);
+    for (std::int32_t block = chunk.block_at(change.chunk_offset); block <= last; block++)
+      blocks.insert(block);
+  }
+  return blocks;
+}
+
+}  // namespace
+
+codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const FileView& view,
+                                        std::int64_t number, std::int64_t size,
+                                        const ChunkChanges& changes, codec::MutableBytes out) {
+  const auto encode_all = [&] {
+    return encoder.encode_into(merged(view, number, {0, size}, changes), out);
+  };
+  const frame::Snapshot& snapshot = view.reader().snapshot();
+  if (number >= snapshot.info().nchunks) return encode_all();
+  const auto opened = view.reader().open_chunk(number);
+  const codec::Chunk& old = opened->chunk;
+  if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size)
+    return encode_all();
+  const std::set<std::int32_t> blocks = changed_blocks(old, changes);
+  if (blocks.size() == static_cast<std::size_t>(old.block_count())) return encode_all();
+  std::vector<std::vector<std::uint8_t>> contents;
+  std::vector<codec::BlockUpdate> updates;
+  for (const std::int32_t block : blocks) {
+    contents.push_back(merged(view, number, old.block_content(block), changes));
+    updates.push_back({block, contents.back()});
+  }
+  PooledBuffer stored(view.reader().cache().pages());
+  const auto stored_size = static_cast<std::size_t>(old.header().cbytes);
+  snapshot.read_stored(*opened, {0, old.header().cbytes}, stored.room_for(stored_size));
+  return encoder.update_into(old, stored, updates, out);
+}
+
+}  // namespace bloscfs::fs

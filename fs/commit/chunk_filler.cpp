@@ -1,0 +1,244 @@
+#include "fs/commit/chunk_filler.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "codec/error.hpp"
+#include "frame/array/array_shapes.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/commit/changed_chunk.hpp"
+#include "fs/content/size_limit.hpp"
+#include "fs/encoding/new_frame.hpp"
+#include "fs/view/thread_decoder.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Of the index of a frame of chunks of one size.
+constexpr std::size_t kMaxMapMemory = std::size_t{4} << 20;
+
+bool is_hole(codec::SpecialValue value) {
+  return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
+}
+
+/// A chunk with a bad entry is none.
+bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
+  try {
+    return is_hole(page.place(chunk).special);
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
+/// For one large chunk at a time.
+std::shared_ptr<void> take_working_memory(std::int64_t chunksize, MemoryBudget& budget) {
+  if (chunksize <= static_cast<std::int64_t>(kBytesAtOnce)) return nullptr;
+  const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
+  if (!can_be_encoded(chunksize, budget.capacity()))
+    frame::throw_errno(EFBIG, "chunks need more than cache_size");
+  return std::make_shared<MemoryBudget::Part>(budget, needed);
+}
+
+}  // namespace
+
+ChunkFiller::ChunkFiller(const FrozenBytes& file, frame::Transaction& transaction,
+                         const Services& services, std::function<void(std::size_t)> was_put)
+    : file_(file),
+      transaction_(transaction),
+      was_put_(std::move(was_put)),
+      working_memory_(take_working_memory(transaction.info().chunksize, services.cache.budget())),
+      cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
+      recoder_(encode_settings(transaction.info(), services.options), services.cache.pages(),
+               services.pool, kRunsAtOnce, kRunBytes,
+               [this](std::span<const RecodedChunk> run) { put(run); }) {}
+
+FilledChunks ChunkFiller::fill_new(const std::optional<frame::ArrayInfo>& array) {
+  array ? fill_array(*array) : fill_flat();
+  recoder_.finish();
+  return std::move(filled_);
+}
+
+FilledChunks ChunkFiller::edit() {
+  file_.view->shape().blocked ? edit_array() : edit_flat();
+  recoder_.finish();
+  return std::move(filled_);
+}
+
+// --- new containers
+
+/// Holes stay holes, however large.
+void ChunkFiller::fill_flat() {
+  transaction_.resize(file_.size);
+  const FileView* const view = file_.view;
+  const std::int64_t committed =
+      view == nullptr ? 0 : std::min({view->size(), file_.size, file_.layer->lower_end});
+  std::set<std::int64_t> written = written_chunks(file_.layer->bytes, cut_);
+  if (const auto last = cut_.chunk_within_item()) written.insert(*last);
+  const std::int64_t old_chunks = codec::ceil_div(committed, cut_.chunksize);
+  const auto next_committed = [&](std::int64_t chunk) -> std::optional<std::int64_t> {
+    const auto data = chunk < old_chunks ? view->seek_data(chunk * cut_.chunksize) : std::nullopt;
+    return data && *data < committed ? std::optional(*data / cut_.chunksize) : std::nullopt;
+  };
+  auto below = next_committed(0);
+  for (auto above = written.begin(); below || above != written.end();) {
+    const std::int64_t chunk =
+        above == written.end() || (below && *below < *above) ? *below : *above;
+    add_whole_chunk(chunk, cut_.range(chunk));
+    if (above != written.end() && *above == chunk) ++above;
+    if (below == chunk) below = next_committed(chunk + 1);
+  }
+}
+
+void ChunkFiller::fill_array(const frame::ArrayInfo& array) {
+  geometry_.emplace(array, transaction_.info().typesize);
+  const std::int64_t nbytes = geometry_->nbytes();
+  for (std::int64_t begin = 0, chunk = 0; begin < nbytes; chunk++) {
+    const std::int64_t end = end_of_array_chunk(array, cut_.typesize, begin, nbytes);
+    add_array_chunk(chunk, begin, end, file_.size - nbytes);
+    begin = end;
+  }
+}
+
+void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::int64_t end,
+                                  std::int64_t header_size) {
+  const auto nbytes = static_cast<std::size_t>(cut_.chunksize);
+  const auto encode = [this, nbytes, begin, end, header_size](codec::ChunkEncoder& encoder,
+                                                              codec::MutableBytes out) {
+    std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
+    file_.read(begin + header_size, bytes);
+    std::vector<std::uint8_t> padded(nbytes);
+    geometry_->for_each_block(begin, end - begin,
+                              [&](const frame::ArrayGeometry::BlockPart& block) {
+                                for (const auto& run : *block.runs)
+                                  std::memcpy(padded.data() + block.chunk_offset + run.in_block,
+                                              bytes.data() + (run.array_offset - begin),
+                                              static_cast<std::size_t>(run.length));
+                              });
+    return encoder.encode_into(padded, out);
+  };
+  recoder_.add(chunk, nbytes, encode);
+}
+
+// --- changed ones
+
+codec::ByteRange ChunkFiller::chunk_range(std::int64_t chunk) const {
+  if (cut_.chunksize > 0) return cut_.range(chunk);
+  Request request = file_.view->reader().begin_request();
+  const frame::ChunkPlace place = file_.view->reader().index().place_of_chunk(chunk, request);
+  return {place.content_offset, place.nbytes};
+}
+
+/// Chunks of a range of zeros that are no holes yet: there may be more chunks than memory.
+void ChunkFiller::add_zeroed(const codec::ByteRange& range, std::set<std::int64_t>& touched) const {
+  const frame::Snapshot& snapshot = *file_.snapshot();
+  if (const auto all = snapshot.all_chunks_special(); all && is_hole(*all)) return;
+  // Not through the cache, which has better use for its memory.
+  const auto map =
+      snapshot.has_chunk_map() ? snapshot.read_chunk_map(kMaxMapMemory, thread_decoder()) : nullptr;
+  const std::int64_t end =
+      std::min(codec::ceil_div(range.offset + range.size, cut_.chunksize), snapshot.info().nchunks);
+  for (std::int64_t chunk = range.offset / cut_.chunksize; chunk < end;) {
+    const auto page =
+        snapshot.read_page(snapshot.page_of_chunk(chunk, map.get()), map.get(), thread_decoder());
+    const std::int64_t page_end = page->first_chunk() + page->chunk_count();
+    if (page->uniform_hole().value_or(false)) {
+      chunk = page_end;
+      continue;
+    }
+    for (; chunk < std::min(end, page_end); chunk++)
+      if (!is_hole_at(*page, chunk)) touched.insert(chunk);
+  }
+}
+
+std::set<std::int64_t> ChunkFiller::touched_chunks() const {
+  const auto chunk_of = [&](std::int64_t offset) {
+    if (cut_.chunksize > 0) return offset / cut_.chunksize;
+    Request request = file_.view->reader().begin_request();
+    return file_.view->reader().index().place_at(offset, request).number;
+  };
+  std::set<std::int64_t> touched;
+  file_.layer->bytes.for_each(0, file_.size, [&](const ByteOverlay::Part& part) {
+    if (part.bytes == nullptr && cut_.chunksize > 0)
+      return add_zeroed({part.offset, part.size}, touched);
+    const std::int64_t last = chunk_of(part.offset + part.size - 1);
+    for (std::int64_t chunk = chunk_of(part.offset); chunk <= last; chunk++) touched.insert(chunk);
+  });
+  return touched;
+}
+
+void ChunkFiller::edit_flat() {
+  const std::int64_t old_size = file_.view->size();
+  const std::int64_t kept = std::min({old_size, file_.size, file_.layer->lower_end});
+  std::set<std::int64_t> touched = touched_chunks();
+  filled_.were_dropped = kept < old_size;
+  if (filled_.were_dropped) transaction_.resize(kept);
+  if (kept < file_.size) transaction_.resize(file_.size);
+  const std::set<std::int64_t> whole = resized_chunks(cut_, kept, old_size);
+  touched.insert(whole.begin(), whole.end());
+  for (const std::int64_t chunk : touched) {
+    const codec::ByteRange range = chunk_range(chunk);
+    if (whole.count(chunk) != 0 || range.offset >= kept)
+      add_whole_chunk(chunk, range);
+    else
+      add_changed_chunk(chunk, range.size, changes_of_range(file_.layer->bytes, range));
+  }
+}
+
+void ChunkFiller::edit_array() {
+  const frame::FrameInfo& info = file_.snapshot()->info();
+  const auto header_size = static_cast<std::int64_t>(file_.view->shape().header.size());
+  frame::ArrayInfo array = *info.array;
+  if (file_.size != file_.view->size()) {
+    array.shape.front() = (file_.size - header_size) / frame::row_size(array, info.typesize);
+    transaction_.set_shape(array.shape);
+  }
+  const frame::ArrayGeometry geometry(array, info.typesize);
+  auto by_chunk =
+      changes_of_array(geometry, *file_.layer, header_size, file_.size, file_.view->size());
+  for (auto& [chunk, changes] : by_chunk)
+    add_changed_chunk(chunk, transaction_.info().chunksize, std::move(changes));
+}
+
+void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& range) {
+  if (range.size <= 0) return;
+  const auto size = static_cast<std::size_t>(range.size);
+  recoder_.add(chunk, size,
+               [this, range, size](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                 const codec::Bytes written = file_.layer->bytes.extent(range.offset, range.size);
+                 if (!written.empty()) return encoder.encode_into(written, out);
+                 std::vector<std::uint8_t> contents(size);
+                 file_.read(range.offset, contents);
+                 return encoder.encode_into(contents, out);
+               });
+}
+
+void ChunkFiller::add_changed_chunk(std::int64_t chunk, std::int64_t size, ChunkChanges changes) {
+  const bool covered = changes.size() == 1 && changes.front().size == size;
+  const bool whole_items = size % cut_.typesize == 0;
+  if (covered && changes.front().bytes == nullptr && whole_items) {
+    const RecodedChunk zeros{chunk, 0, codec::SpecialValue::zero, {}};
+    return put({&zeros, 1});
+  }
+  const auto nbytes = static_cast<std::size_t>(size);
+  recoder_.add(chunk, nbytes,
+               [this, chunk, size, nbytes, covered, changes = std::move(changes)](
+                   codec::ChunkEncoder& encoder, codec::MutableBytes out) {
+                 if (covered && changes.front().bytes != nullptr)
+                   return encoder.encode_into({changes.front().bytes, nbytes}, out);
+                 return encode_changed_chunk(encoder, *file_.view, chunk, size, changes, out);
+               });
+}
+
+void ChunkFiller::put(std::span<const RecodedChunk> run) {
+  std::size_t nbytes = 0;
+  for (const RecodedChunk& chunk : run) {
+    filled_.numbers.push_back(chunk.number);
+    nbytes += chunk.nbytes;
+  }
+  put_recoded(transaction_, run);
+  was_put_(nbytes);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,50 @@
+#include "fs/commit/new_container.hpp"
+
+#include <cerrno>
+#include <system_error>
+
+#include "frame/cframe/cframe_writer.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+std::shared_ptr<frame::StoreFile> open_own_temporary(const StoredPlace& place) {
+  auto file = place.directory->open(place.name);
+  if (place.meant && !(frame::id_of(file->stamp()) == *place.meant))
+    frame::throw_errno(ESTALE, place.name);
+  return file;
+}
+
+}  // namespace
+
+NewContainer::NewContainer(const frame::FrameSettings& settings, ShownAs shown,
+                           const StoredPlace& place, Where where,
+                           const frame::WriterSettings& writer_settings)
+    : shown_(shown),
+      where_(where),
+      name_(where == Where::own_temporary ? place.name : frame::temporary_name()) {
+  auto file = where == Where::own_temporary ? open_own_temporary(place) : nullptr;
+  writer_ =
+      frame::create_cframe(place.directory, name_, settings, writer_settings, std::move(file));
+  if (where == Where::beside) directory_ = place.directory;
+  if (where == Where::unnamed) place.directory->unlink(name_);
+}
+
+NewContainer::~NewContainer() {
+  writer_.reset();
+  remove_name();
+}
+
+void NewContainer::remove_name() noexcept {
+  if (!directory_) return;
+  try {
+    directory_->unlink(name_);
+  } catch (const std::system_error&) {
+    // Then the next writable mount removes it.
+  }
+  directory_ = nullptr;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,76 @@
+#include "fs/commit/representation_facts.hpp"
+
+#include "frame/header/b2nd.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_limits.hpp"
+#include "fs/commit/stored_metalayers.hpp"
+#include "fs/content/size_limit.hpp"
+#include "fs/encoding/new_frame.hpp"
+#include "fs/support/lock_breaks.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using Stored = RepresentationFacts::Stored;
+
+Stored stored_as(const FileView* view) {
+  if (view == nullptr) return Stored::nothing;
+  if (view->shape().is_array) return Stored::array;
+  return view->shape().blocked ? Stored::items : Stored::flat;
+}
+
+bool keeps_array(const FrozenBytes& bytes, bool is_raw) {
+  const ViewShape& shape = bytes.view->shape();
+  if (shape.file_size() != bytes.size) return is_raw;
+  return bytes.read_start(shape.header.size()) == shape.header;
+}
+
+std::optional<frame::FrameSettings> array_settings(const FrozenBytes& bytes,
+                                                   const ContentServices& services) {
+  if (bytes.view != nullptr && bytes.view->missing()) return std::nullopt;
+  // One more says that it is an array.
+  if (fixed_metalayers(bytes.snapshot(), bytes.layer->metalayers).size() >=
+      static_cast<std::size_t>(frame::kMaxMetalayers))
+    return std::nullopt;
+  auto settings = array_frame_of(services.options, bytes.size,
+                                 [&](std::size_t size) { return bytes.read_start(size); });
+  if (!settings) return std::nullopt;
+  const auto chunks = frame::array_chunk_count(*settings->array, settings->typesize);
+  if (!chunks || !can_be_rewritten(*chunks, services.cache.budget().capacity()))
+    return std::nullopt;
+  return settings;
+}
+
+bool name_can_be_array(ContentHome& home) {
+  return Attempts::run([&] { return !home.lock_name()->names().array.empty(); });
+}
+
+}  // namespace
+
+RepresentationFacts representation_facts(const Content::Frozen& frozen, const StoredPlace& place) {
+  const FrozenBytes& bytes = frozen.bytes();
+  const ContentServices& services = frozen.services();
+  RepresentationFacts facts;
+  facts.name = place.name;
+  facts.stored = stored_as(bytes.view);
+  facts.is_writable = frozen.writer() != nullptr;
+  if (const frame::Snapshot* const snapshot = bytes.snapshot()) {
+    facts.changes_size = bytes.size != bytes.view->size();
+    facts.changes_contents = bytes.layer->has_contents() || facts.changes_size;
+    facts.can_change_in_part = can_be_changed_in_part(snapshot->info());
+    facts.has_variable_chunks = snapshot->info().variable_chunks;
+  }
+  facts.has_links = place.has_links;
+  facts.is_raw = services.raw;
+  facts.is_held_flat = frozen.facts().is_held_flat;
+  facts.look_is_due = frozen.facts().look_is_due;
+  facts.keeps_array = [&] { return keeps_array(bytes, services.raw); };
+  facts.name_can_be_array = [&] { return name_can_be_array(frozen.home()); };
+  facts.array_settings = [&] { return array_settings(bytes, services); };
+  facts.flat_settings = [&] {
+    return new_flat_frame(services.options, bytes.read_start(kSampleSize));
+  };
+  return facts;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,47 @@
+#include "fs/content/at_place.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <system_error>
+
+#include "frame/store/lock_patience.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// How often a file may get another place while it is opened there.
+constexpr int kPlaceTries = 5;
+
+}  // namespace
+
+void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work) {
+  for (int tries = 1;; tries++) {
+    const std::string path = home.path();
+    const StoredPlace place = home.lock_name()->place();
+    try {
+      return work(place);
+    } catch (const std::system_error& error) {
+      const bool is_gone =
+          error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
+      if (!is_gone || tries == kPlaceTries) throw;
+      const StoredPlace now = home.lock_name()->place();
+      if (home.path() == path && now.name == place.name && now.is_unlinked == place.is_unlinked)
+        throw;
+    }
+  }
+}
+
+void wait_for_peers(const frame::Snapshot& snapshot) {
+  try {
+    const frame::LockPatience none(std::chrono::seconds(0));
+    snapshot.unchanged();
+    return;
+  } catch (const frame::LockedByOthers&) {
+    if (frame::LockPatience::has_ended()) throw;
+  }
+  TurnAtNeed::need();
+  snapshot.unchanged();
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,33 @@
+#include "fs/content/epochs.hpp"
+
+#include <cerrno>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::chrono::seconds kKeepAgain{1};
+
+}  // namespace
+
+std::uint64_t Epochs::of_pages() const {
+  if (is_abandoned_ || (pages_forgotten_ && !*pages_forgotten_))
+    frame::throw_errno(ESTALE, "page of another state");
+  return current_;
+}
+
+std::shared_ptr<std::atomic<bool>> Epochs::begin_next(const End& end) {
+  current_++;
+  if (end.loses_something) first_without_loss_ = current_;
+  is_abandoned_ = end.is_abandoned;
+  is_ending_ = is_kept_ = false;
+  pages_forgotten_ = std::make_shared<std::atomic<bool>>(false);
+  return pages_forgotten_;
+}
+
+bool Epochs::has_just_failed_to_keep() const {
+  return keep_failed_ && Clock::now() - *keep_failed_ < kKeepAgain;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,134 @@
+#include "fs/content/frozen.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "fs/content/patient_lock.hpp"
+#include "fs/support/timestamps.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// More than this is staged in several steps: memory that is free again soon is used again.
+constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
+
+}  // namespace
+
+Content::Frozen Content::freeze(std::shared_ptr<Content> content, Freeze freeze) {
+  Frozen frozen(std::move(content), freeze);
+  frozen.take();
+  return frozen;
+}
+
+Content::Frozen::Frozen(std::shared_ptr<Content> content, Freeze freeze)
+    : content_(std::move(content)),
+      lock_(lock_patiently(content_->commit_mutex_)),
+      freeze_(freeze) {}
+
+Content::Frozen::~Frozen() {
+  if (content_ && !empty()) give_back();
+}
+
+void Content::Frozen::take() {
+  Content& c = *content_;
+  const WriteLock lock(c.mutex_);
+  const FileView* const view = c.view_.get();
+  home_ = c.home_.get();
+  facts_.epoch = c.epochs_.current();
+  facts_.is_held_flat = c.held_flat_ > 0;
+  facts_.look_is_due = freeze_ == Freeze::all && c.writers_ == 0 && c.held_flat_ == 0 &&
+                       !c.representation_is_current_;
+  facts_.is_staged = c.is_new_ && view != nullptr;
+  facts_.is_unknown = c.stored_state_is_unknown_;
+  const bool must_become_flat = facts_.is_held_flat && view != nullptr && view->shape().is_array;
+  const bool needs_name = c.is_new_ && freeze_ == Freeze::all;
+  if ((c.is_orphan_ && freeze_ == Freeze::all) ||
+      (view != nullptr && !facts_.is_unknown && !needs_name && c.live_.empty() &&
+       c.size_ == view->size() && !facts_.look_is_due && !must_become_flat))
+    return;
+  facts_.changes_values = c.changes_values();
+  if (freeze_ == Freeze::all) facts_.is_announced = std::exchange(c.is_announced_, false);
+  Layer& frozen = c.frozen_.emplace(
+      freeze_ == Freeze::all ? c.live_.take_all() : c.live_.split_off_first(kStagedAtOnce));
+  bytes_ = {view, &frozen, c.size_};
+  c.stored_ = 0;
+  // A commit that changes no contents leaves the times as they are, too.
+  if (!c.modified_) c.modified_ = modification_time(c.snapshot_->stamp());
+  facts_.accessed = c.accessed_;
+  facts_.modified = *c.modified_;
+  if (facts_.look_is_due) c.representation_is_current_ = true;
+}
+
+void Content::Frozen::give_back() {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  const WriteLock lock(c.mutex_);
+  c.unfreeze();
+  if (facts_.look_is_due) c.representation_is_current_ = false;
+  c.stored_state_is_unknown_ |= facts_.is_unknown || (c.writer_ && c.writer_->is_broken());
+}
+
+frame::FrameWriter* Content::Frozen::writer() const {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  return c.writer_.get();
+}
+
+void Content::Frozen::need_writer(const StoredPlace& place) {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  c.need_writer(place);
+}
+
+void Content::Frozen::reopen(const StoredPlace& place) {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  c.writer_ = c.open_writer(place, place.is_sparse, nullptr);
+  const WriteLock alone(c.reading_);
+  const WriteLock lock(c.mutex_);
+  c.id_ = c.services_.next_id++;
+  c.set_view(c.writer_->snapshot());
+  bytes_.view = c.view_.get();
+  facts_.is_staged = place.is_temporary;
+}
+
+void Content::Frozen::count_stored(std::size_t bytes) {
+  Content& c = *content_;
+  const WriteLock lock(c.mutex_);
+  c.stored_ += bytes;
+  c.account();
+}
+
+bool Content::Frozen::forget_changed(const Stored& stored) const {
+  // Blocks of chunks that are gone would be taken for those of chunks that came after them, and
+  // chunks would be looked for where they were in a file that another one has replaced.
+  const bool is_moved = !stored.snapshot->info().is_directory() &&
+                        stored.snapshot->stamp().inode != bytes_.snapshot()->stamp().inode;
+  const FrameReader& reader = bytes_.view->reader();
+  return !stored.drops_chunks && !is_moved &&
+         std::all_of(stored.changed_chunks.begin(), stored.changed_chunks.end(),
+                     [&](std::int64_t chunk) { return reader.forget_chunk(chunk); });
+}
+
+void Content::Frozen::adopt(Stored stored) {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  const bool is_another = stored.writer != nullptr;
+  if (is_another) c.writer_ = std::move(stored.writer);
+  std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
+  const WriteLock alone(c.reading_);
+  const WriteLock lock(c.mutex_);
+  if (is_another || !forget_changed(stored)) c.id_ = c.services_.next_id++;
+  c.set_view(std::move(stored.snapshot));
+  c.frozen_.reset();
+  bytes_ = {};
+  // What another program has changed is not ours to finish.
+  if (!stored.is_current && !c.live_.has_contents()) c.size_ = c.view_->size();
+  c.stored_state_is_unknown_ = false;
+  c.account_anew();
+  if (freeze_ == Freeze::all) c.is_new_ = false;
+  // Who only reads has no share of its descriptors.
+  if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
+}
+
+}  // namespace bloscfs::fs

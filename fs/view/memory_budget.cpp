@@ -1,0 +1,82 @@
+#include "fs/view/memory_budget.hpp"
+
+#include <cerrno>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/request_limits.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// What open files may hold beside half of the budget: with a small cache_size too, thousands may
+/// be open. Of cache_size=8M it exceeds the budget by 12 MiB, of the 48 that mount/memory_test
+/// allows.
+constexpr std::size_t kHeldBesides = std::size_t{16} << 20;
+/// Work below this size needs no permit: eight threads at it exceed the budget by 16 MiB at most,
+/// of the 48 that mount/memory_test allows.
+constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
+
+}  // namespace
+
+MemoryBudget::MemoryBudget(std::size_t capacity, std::function<bool()> free_one)
+    : capacity_(capacity), free_one_(std::move(free_one)), held_(capacity / 2 + kHeldBesides) {}
+
+void MemoryBudget::take(std::size_t bytes) {
+  used_ += bytes;
+  shrink(capacity_);
+}
+
+void MemoryBudget::shrink(std::size_t most) {
+  while (used_ > most && free_one_()) {
+  }
+}
+
+void MemoryBudget::require_affordable(std::size_t working_memory) const {
+  if (working_memory > capacity_ / 2)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("needs {} bytes of memory, more than half of cache_size {}: "
+                                   "mount with a larger cache_size",
+                                   working_memory, capacity_));
+}
+
+void MemoryBudget::Part::resize(std::size_t bytes) {
+  const std::size_t before = std::exchange(bytes_, bytes);
+  if (bytes > before)
+    budget_.take(bytes - before);
+  else
+    budget_.give_back(before - bytes);
+}
+
+MemoryBudget::Held::Held(MemoryBudget& budget, std::size_t bytes)
+    : share_(budget.held_.take(bytes)), part_(budget) {
+  if (!share_) frame::throw_errno(ENOMEM, "too many files with large headers are open");
+  part_.resize(bytes);
+}
+
+bool MemoryBudget::LargeWork::is_large(std::int64_t bytes) { return bytes > kSmallWork; }
+
+MemoryBudget::LargeWork::LargeWork(MemoryBudget& budget, std::int64_t bytes)
+    : budget_(budget), bytes_(is_large(bytes) ? static_cast<std::size_t>(bytes) : 0) {
+  if (bytes_ == 0) return;
+  budget_.require_affordable(bytes_);
+  const MutexLock lock(budget_.large_mutex_);
+  while (budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
+    TurnAtNeed::need();
+    budget_.large_freed_.wait_for(budget_.large_mutex_, RequestLimits::kBetweenChecks);
+    RequestLimits::check();
+  }
+  budget_.large_work_ += bytes_;
+}
+
+MemoryBudget::LargeWork::~LargeWork() {
+  if (bytes_ == 0) return;
+  const MutexLock lock(budget_.large_mutex_);
+  budget_.large_work_ -= bytes_;
+  budget_.large_freed_.notify_all();
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,102 @@
+#pragma once
+// The mount's one memory budget, `cache_size`. Five things are taken from it:
+//
+//   a value of the cache     what its memory() says and BlockCache::kEntryCost, while it is kept
+//   working memory           what making a value takes beside it, while it is made; more than half
+//                            of the budget is refused
+//   large working memory     the same, and a permit (LargeWork): permits together have half of the
+//                            budget, so that two large decodings never wait for each other's end
+//   a part (Part)            bytes outside of the cache: dirty data, listings, attributes
+//   what is held (Held)      the same for an open file; all of them have half of the budget and
+//                            16 MiB, in shares of the users
+//
+// Only a permit is waited for. Whatever else is taken is there at once, and values of the cache
+// that nobody uses give way to it; while all are in use more than the budget may be taken.
+// Example: of 256 MiB, 40 MiB are dirty, 10 MiB held, and a block of 60 MiB is being decoded with
+// 70 MiB of working memory: then values keep 136 MiB.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "fs/support/fair_share.hpp"
+#include "fs/support/sync.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe.
+class MemoryBudget {
+ public:
+  /// `capacity` in bytes. `free_one` drops a value that nobody uses, false where it finds none; it
+  /// is called whenever too much is taken, with whatever locks the taker holds.
+  MemoryBudget(std::size_t capacity, std::function<bool()> free_one);
+
+  std::size_t capacity() const { return capacity_; }
+  std::size_t used() const { return used_; }
+
+  void take(std::size_t bytes);
+  void give_back(std::size_t bytes) { used_ -= bytes; }
+  /// Drops values until at most `most` bytes are taken, or all of them are in use.
+  void shrink(std::size_t most);
+  /// Throws codec::Error(too_large) for working memory of more than half of the budget.
+  void require_affordable(std::size_t working_memory) const;
+
+  /// Bytes that are taken while it lives. For one thread at a time; the budget outlives it.
+  class Part {
+   public:
+    explicit Part(MemoryBudget& budget, std::size_t bytes = 0) : budget_(budget) { resize(bytes); }
+    Part(Part&& other) noexcept
+        : budget_(other.budget_), bytes_(std::exchange(other.bytes_, std::size_t{0})) {}
+    Part& operator=(Part&&) = delete;
+    ~Part() { budget_.give_back(bytes_); }
+    std::size_t size() const { return bytes_; }
+    void resize(std::size_t bytes);
+    /// The bytes stay taken: whoever calls this sees to it that they are given back.
+    void release() { bytes_ = 0; }
+
+   private:
+    MemoryBudget& budget_;
+    std::size_t bytes_ = 0;
+  };
+
+  /// What an open file keeps, while it lives.
+  class Held {
+   public:
+    /// Throws std::system_error(ENOMEM) when what the user has opened holds too much already.
+    Held(MemoryBudget& budget, std::size_t bytes);
+
+   private:
+    FairShare::Part share_;
+    Part part_;
+  };
+
+  /// A permit for so much working memory, while it lives; waits until it can be had. Hold at most
+  /// one per thread, and take it before BlockCache::get(). Throws as require_affordable(); NoTurn
+  /// where the thread's request has no turn to wait in; RequestEnded.
+  class LargeWork {
+   public:
+    /// True if that many bytes need a permit at all.
+    static bool is_large(std::int64_t bytes);
+    LargeWork(MemoryBudget& budget, std::int64_t bytes);
+    ~LargeWork();
+    LargeWork(const LargeWork&) = delete;
+    LargeWork& operator=(const LargeWork&) = delete;
+
+   private:
+    MemoryBudget& budget_;
+    std::size_t bytes_;
+  };
+
+ private:
+  const std::size_t capacity_;
+  const std::function<bool()> free_one_;
+  std::atomic<std::size_t> used_{0};
+  FairShare held_;  ///< by open files
+  Mutex large_mutex_;
+  CondVar large_freed_;
+  std::size_t large_work_ GUARDED_BY(large_mutex_) = 0;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,102 @@
+#include "fs/view/memory_budget.hpp"
+
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+
+#include "codec/error.hpp"
+
+using namespace bloscfs;
+using namespace bloscfs::fs;
+
+namespace {
+
+constexpr std::size_t kMiB = 1 << 20;
+
+/// Values of one MiB each that give way.
+struct BudgetFixture {
+  MemoryBudget budget{8 * kMiB, [this] {
+                        if (values == 0) return false;
+                        values--;
+                        budget.give_back(kMiB);
+                        return true;
+                      }};
+  int values = 0;
+
+  void add_values(int count) {
+    for (; count > 0; count--) {
+      budget.take(kMiB);
+      values++;
+    }
+  }
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(memory_budget, BudgetFixture)
+
+BOOST_AUTO_TEST_CASE(values_give_way_to_what_is_taken_beside_them) {
+  add_values(10);
+  BOOST_TEST(values == 8);
+  MemoryBudget::Part dirty(budget, 3 * kMiB);
+  BOOST_TEST(values == 5);
+  dirty.resize(kMiB);
+  BOOST_TEST(budget.used() == 6 * kMiB);
+  dirty.resize(10 * kMiB);  // nobody waits for more
+  BOOST_TEST(values == 0);
+  BOOST_TEST(budget.used() == 10 * kMiB);
+}
+
+BOOST_AUTO_TEST_CASE(parts_are_given_back_once) {
+  {
+    MemoryBudget::Part part(budget, kMiB);
+    const MemoryBudget::Part moved(std::move(part));
+    BOOST_TEST(budget.used() == kMiB);
+    BOOST_TEST(moved.size() == kMiB);
+  }
+  BOOST_TEST(budget.used() == 0);
+  MemoryBudget::Part(budget, kMiB).release();
+  BOOST_TEST(budget.used() == kMiB);
+}
+
+BOOST_AUTO_TEST_CASE(half_is_too_much_to_work_with) {
+  BOOST_CHECK_NO_THROW(budget.require_affordable(4 * kMiB));
+  const auto is_too_large = [](const codec::Error& error) {
+    return error.code() == codec::FormatErrc::too_large;
+  };
+  BOOST_CHECK_EXCEPTION(budget.require_affordable(4 * kMiB + 1), codec::Error, is_too_large);
+  BOOST_CHECK_EXCEPTION(MemoryBudget::LargeWork(budget, 4 * kMiB + 1), codec::Error, is_too_large);
+}
+
+BOOST_AUTO_TEST_CASE(permits_have_half_of_it_together) {
+  std::atomic<std::size_t> now{0}, most{0};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; i++)
+    threads.emplace_back([&] {
+      for (int round = 0; round < 20; round++) {
+        const MemoryBudget::LargeWork permit(budget, 2 * kMiB + 1);
+        const std::size_t together = ++now;
+        if (together > most) most = together;
+        std::this_thread::yield();
+        now--;
+      }
+    });
+  for (std::jthread& thread : threads) thread.join();
+  BOOST_TEST(most == 1u);
+  const MemoryBudget::LargeWork first(budget, 2 * kMiB + 1);
+  const MemoryBudget::LargeWork small(budget, 2 * kMiB);  // needs none
+}
+
+BOOST_AUTO_TEST_CASE(open_files_of_one_user_hold_no_more_than_their_share) {
+  std::vector<MemoryBudget::Held> held;
+  BOOST_CHECK_THROW(for (int i = 0; i < 100; i++) held.emplace_back(budget, kMiB),
+                    std::system_error);
+  BOOST_TEST(held.size() == 10u);  // half of what the others leave of 8 / 2 + 16 MiB
+  BOOST_TEST(budget.used() == held.size() * kMiB);
+  held.clear();
+  BOOST_TEST(budget.used() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
