@@ -23,11 +23,13 @@ void Layer::merge(const Layer& upper) {
 }
 
 Layer Layer::split_off_first(std::size_t least) {
-  Layer first;
+  Layer first(bytes.pages());
   first.bytes = bytes.split_off_first(least);
-  first.lower_end = std::exchange(lower_end, Layer().lower_end);
+  first.lower_end = std::exchange(lower_end, kNoEnd);
   first.metalayers = std::exchange(metalayers, {});
   return first;
 }
+
+Layer Layer::take_all() { return std::exchange(*this, Layer(bytes.pages())); }
 
 }  // namespace bloscfs::fs

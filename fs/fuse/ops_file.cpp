@@ -9,8 +9,6 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/request_cells.hpp"
-#include "fs/support/page_pool.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
@@ -43,7 +41,7 @@ void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_
 }
 
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
-  const bool drops_privileges = request_drops_privileges();
+  const bool drops_privileges = request_drops_privileges(request);
   in_turn(request, inode, "open", [=, info = *given] {
     fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
@@ -84,7 +82,6 @@ void reply_read(fuse_req_t request, FileHandle& handle, std::size_t size, off_t 
     return reply_from_descriptor(request, *range);
   const auto pieces = std::get<ReplyData>(bytes).pieces();
   fuse_reply_iov(request, pieces.data(), static_cast<int>(pieces.size()));
-  prepare_memory();
 }
 
 void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
@@ -126,16 +123,15 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
+    if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
     const auto handle = fs.handle(info->fh);
     const WritePlace place = place_of(request, offset, *info);
-    const auto cells = written_cells();
+    const auto cells = written_cells(request);
     // What is not in cells libfuse has in one piece.
     const fuse_buf& all = in->buf[0];
     const codec::Bytes bytes(static_cast<const std::uint8_t*>(all.mem), all.size);
     fuse_reply_write(request,
                      cells.empty() ? handle->write(place, bytes) : handle->write(place, cells));
-    prepare_memory();
   });
 }
 
@@ -157,7 +153,7 @@ void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
                   fuse_file_info* info) {
   guarded(request, "fallocate", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(inode, caller_of(request));
+    if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
     fs.handle(info->fh)->allocate(mode, offset, size);
     fuse_reply_err(request, 0);
   });
@@ -168,7 +164,7 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
                         std::size_t size, int flags) {
   guarded(request, "copy_file_range", [&] {
     Filesystem& fs = filesystem(request);
-    if (request_drops_privileges()) fs.drop_privileges(out_inode, caller_of(request));
+    if (request_drops_privileges(request)) fs.drop_privileges(out_inode, caller_of(request));
     const auto in = fs.handle(in_info->fh);
     const auto out = fs.handle(out_info->fh);
     const CopiedRange range{in_offset, out_offset, size, static_cast<unsigned>(flags)};

@@ -100,7 +100,7 @@ NewAttributes new_attributes(const struct stat& st, int set) {
 
 void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
                 fuse_file_info* info) {
-  const bool drops_privileges = request_drops_privileges();
+  const bool drops_privileges = request_drops_privileges(request);
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   in_turn(request, inode, "setattr", [=, given = *given] {
     Filesystem& fs = filesystem(request);

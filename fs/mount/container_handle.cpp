@@ -55,7 +55,7 @@ void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t 
 
 ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
   const bool kernel_serves_all = services_.direct_handles == 0;
-  ReplyData out(kernel_serves_all);
+  ReplyData out(services_.pages, kernel_serves_all);
   try {
     read_into(out, offset, size);
     readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));

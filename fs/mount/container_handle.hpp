@@ -12,6 +12,7 @@
 #include "fs/mount/file_handle.hpp"
 #include "fs/mount/once_log.hpp"
 #include "fs/source/source_root.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
@@ -27,6 +28,7 @@ struct ContainerServices {
   ReadaheadBudget& readahead;
   OnceLog& log;
   const std::atomic<int>& direct_handles;  ///< open with O_DIRECT
+  PagePool& pages;
   bool commit_at_close;
 
   void log_bad_data(NodeId node, const std::exception& error) const;

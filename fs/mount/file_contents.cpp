@@ -352,8 +352,8 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();
   if (frame::id_of(stamp) != place.meant) return;
-  const StoredFrame made =
-      store_as_frame(SourceBytes(*source), place.directory, services_.options, services_.pool);
+  const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_.options,
+                                          services_.pages, services_.pool);
   try {
     made.writer->set_attributes(source->attributes());
     Attempts::run([&] {

@@ -14,7 +14,6 @@
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/stale_retries.hpp"
-#include "fs/support/page_pool.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -42,12 +41,12 @@ constexpr std::uint64_t kKeptAtRest = 4;
 }  // namespace
 
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
-                       MountLock* lock)
+                       MountLock* lock, PagePool& pages)
     : surroundings_(std::move(source.surroundings)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
-      cache_(options.cache_size, stats_),
+      cache_(options.cache_size, pages, stats_),
       classifier_(root_, options.raw, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
@@ -63,10 +62,10 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       pool_(workers),
       committer_(stats_),
       contents_(tree_, classifier_, committer_, descriptors_,
-                {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
-                 next_content_id_}),
+                {pages, cache_, stats_, reader_settings_, pool_, budget_, write_options_,
+                 options.raw, next_content_id_}),
       containers_({tree_, root_, contents_, committer_, stats_, pool_, readahead_budget_, log_,
-                   direct_handles_, write_options_.strict},
+                   direct_handles_, pages, write_options_.strict},
                   names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       extended_attributes_({tree_, names_, contents_, stats_}, cache_.budget(), writable_) {
@@ -192,7 +191,7 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 
 void Filesystem::rest() {
   cache_.shrink(stats_.cache_bytes / kKeptAtRest);
-  trim_page_pool();
+  cache_.pages().trim();
   ::malloc_trim(0);
 }
 

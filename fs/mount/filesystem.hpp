@@ -32,8 +32,9 @@ namespace bloscfs::fs {
 /// Thread-safe. Errors: std::system_error, codec::Error.
 class Filesystem {
  public:
-  /// `lock` is that of a writable mount, and null for others.
-  Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock);
+  /// `lock` is that of a writable mount, and null for others. `pages` outlives it.
+  Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock,
+             PagePool& pages);
 
   Tree& tree() { return tree_; }
   const SourceRoot& root() const { return root_; }

@@ -36,6 +36,7 @@ class TwoKinds {
   InProcess::File open(std::string_view name, int flags = O_RDWR) {
     return mount_->open(name, flags);
   }
+  fs::PagePool& pages() { return (*mount_)->cache().pages(); }
   ByteVector stored_plain() const { return read_file(source_ / "plain"); }
   ByteVector stored_frame() const { return shown_contents(source_ / "frame.b2frame"); }
   fs_std::path plain() const { return source_ / "plain"; }
@@ -82,7 +83,8 @@ BOOST_AUTO_TEST_CASE(all_that_changes_a_file_is_refused_to_readers) {
   TwoKinds mount(bytes_of("contents"));
   for (const char* name : kKinds) BOOST_TEST_CONTEXT(name) {
       const InProcess::File file = mount.open(name, O_RDONLY);
-      std::vector<fs::PooledBuffer> cells(1);
+      std::vector<fs::PooledBuffer> cells;
+      cells.emplace_back(mount.pages());
       BOOST_TEST(error_of([&] { write(file, {}, "x"); }) == EBADF);
       BOOST_TEST(error_of([&] { write(file, {0, false, true}, "x"); }) == EBADF);
       BOOST_TEST(error_of([&] { file.handle().write({}, std::span(cells)); }) == EBADF);
@@ -101,8 +103,8 @@ BOOST_AUTO_TEST_CASE(writes_tell_how_much_they_have_taken) {
       const InProcess::File file = mount.open(name);
       BOOST_TEST(write(file, {3}, "TENT") == 4u);
       std::vector<fs::PooledBuffer> cells;
-      cells.emplace_back(codec::Bytes(ByteVector(fs::kCellSize, 'a')));
-      cells.emplace_back(codec::Bytes(bytes_of("bc")));
+      cells.emplace_back(mount.pages(), codec::Bytes(ByteVector(fs::kCellSize, 'a')));
+      cells.emplace_back(mount.pages(), codec::Bytes(bytes_of("bc")));
       BOOST_TEST(file.handle().write({8}, std::span(cells)) == fs::kCellSize + 2);
       const ByteVector all =
           with_bytes(with_bytes(bytes_of("conTENTs"), 8, ByteVector(fs::kCellSize, 'a')),

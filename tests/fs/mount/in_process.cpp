@@ -51,7 +51,7 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr);
+  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr, pages_);
   filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
@@ -285,10 +285,11 @@ ByteVector shown_contents(const fs_std::path& stored) {
   const std::shared_ptr<const frame::Snapshot> snapshot = frame::open_path(stored, {});
   if (!snapshot) throw std::runtime_error(stored.string() + ": no container");
   fs::Stats stats;
-  fs::BlockCache cache(std::size_t{32} << 20, stats);
+  fs::PagePool pages;
+  fs::BlockCache cache(std::size_t{32} << 20, pages, stats);
   const fs::FileView view(fs::view_shape(snapshot->info(), false),
                           fs::FrameReader(snapshot, 1, 2, cache, stats));
-  fs::ReplyData data;
+  fs::ReplyData data(pages);
   view.read(0, view.size(), data);
   ByteVector bytes(data.size());
   data.copy_to(bytes);

@@ -116,6 +116,7 @@ class InProcess {
 
   const TempDir home_;
   std::optional<fs::MountLock> lock_;
+  fs::PagePool pages_;
   std::optional<fs::Filesystem> filesystem_;
   std::atomic<int> forgotten_{0};
 };
