@@ -79,11 +79,12 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Shard& shard, const C
     }
     if (kernel_had_it) return Value();
     TurnAtNeed::need();
+    auto pending = std::make_shared<Pending>();
     Entry& entry = shard.entries[key];
     entry.key = key;
     entry.hash = hash;
     entry.unread = reads_ahead;
-    entry.pending = std::make_shared<Pending>();
+    entry.pending = std::move(pending);
   }
   stats_.cache_misses++;
   if (!reads_ahead) recently_given_.read(hash);
@@ -173,11 +174,11 @@ BlockCache::Value BlockCache::drop_from(Queue queue) {
     if (item == nullptr) return nullptr;
     const auto [hash, size] = std::pair(item->hash, item->size);
     if (Value value = take_unused(*item)) {
-      policy_.remember(hash, queue);
-      if (queue == Queue::kernel_has) recently_given_.add(hash, size);
       budget_.give_back(size);
       stats_.cache_bytes -= size;
       stats_.cache_evictions++;
+      policy_.remember(hash, queue);
+      if (queue == Queue::kernel_has) recently_given_.add(hash, size);
       return value;
     }
     policy_.put_back(*item);

@@ -231,6 +231,26 @@ BOOST_AUTO_TEST_CASE(what_small_reads_wanted_holds_little_until_it_comes_back) {
   BOOST_TEST(made == 0);
 }
 
+BOOST_AUTO_TEST_CASE(values_go_without_a_lock) {
+  struct Asking {
+    BlockCache& cache;
+    int& gone;
+    std::size_t memory() const { return 10'000; }
+    ~Asking() {
+      for (int i = 0; i < 200; i++) cache.lacks(key_of(i));
+      cache.forget(key_of(12345));
+      gone++;
+    }
+  };
+  int gone = 0;
+  const auto make = [&] { return std::shared_ptr<Asking>(new Asking{cache, gone}); };
+  for (int i = 0; i < 150; i++) cache.get<Asking>(key_of(i), 0, make);
+  cache.forget(key_of(149));
+  cache.get<Asking>(key_of(200), 0, make, Purpose::small_read);
+  cache.shrink(0);
+  BOOST_TEST(gone >= 151);
+}
+
 BOOST_AUTO_TEST_CASE(shrinks_on_request) {
   for (int i = 0; i < 50; i++) get(i, 10'000);
   cache.shrink(0);
