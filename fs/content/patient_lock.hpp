@@ -26,7 +26,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) PatientLock {
  public:
   explicit PatientLock(Mutex& mutex) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(mutex))
       : lock_(lock_patiently(mutex)) {}
-  ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {}
+  ~PatientLock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) = default;
   PatientLock(const PatientLock&) = delete;
   PatientLock& operator=(const PatientLock&) = delete;
 

@@ -123,6 +123,11 @@ BOOST_AUTO_TEST_CASE(of_a_new_file) {
                   [](InProcess& mount) { mount.write("a", old_text()); }, old_text()});
 }
 
+BOOST_AUTO_TEST_CASE(of_a_new_array) {
+  fail_each_step({"a.npy", "a.b2nd", "", prepare_nothing,
+                  [](InProcess& mount) { mount.write("a.npy", npy_file(1000)); }, npy_file(1000)});
+}
+
 BOOST_AUTO_TEST_CASE(of_a_change_in_place) {
   fail_each_step({"a", "a.b2frame", "", prepare_frame,
                   [](InProcess& mount) { mount.open("a").write(70000, noise()); },
