@@ -114,20 +114,23 @@ BOOST_AUTO_TEST_CASE(filter_leaves_what_serving_takes, *precondition(needs_plain
 }
 
 BOOST_AUTO_TEST_CASE(filter_takes_what_reaches_further, *precondition(needs_plain_build)) {
-  const std::pair<const char*, bool (*)()> reaches[] = {
-      {"processes", forks},
-      {"programs", executes},
-      {"code", [] { return maps(PROT_READ | PROT_EXEC); }},
-      {"the network", connects_to_the_network},
-      {"signals to others", [] { return ::kill(::getppid(), 0) == 0; }}};
-  for (const auto& [name, reach] : reaches) {
-    BOOST_TEST(outcome_in_child([&] { return reach() ? 1 : 0; }) == 1, name);
+  struct Reach {
+    const char* name;
+    bool (*try_it)();
+  };
+  const Reach reaches[] = {{"processes", forks},
+                           {"programs", executes},
+                           {"code", [] { return maps(PROT_READ | PROT_EXEC); }},
+                           {"the network", connects_to_the_network},
+                           {"signals to others", [] { return ::kill(::getppid(), 0) == 0; }}};
+  for (const Reach& reach : reaches) {
+    BOOST_TEST(outcome_in_child([&] { return reach.try_it() ? 1 : 0; }) == 1, reach.name);
     BOOST_TEST(outcome_in_child([&] {
                  give_up_new_privileges();
                  fs::allow_needed_calls();
-                 return reach() ? 1 : 0;
+                 return reach.try_it() ? 1 : 0;
                }) == 0,
-               name);
+               reach.name);
   }
 }
 

@@ -200,10 +200,13 @@ BOOST_AUTO_TEST_CASE(ranges_are_copied_between_plain_files_alone) {
   BOOST_TEST(plain.handle().copy_from(reader.handle(), range) == 3u);
   BOOST_TEST(plain.handle().copy_from(plain.handle(), {8, 20, 100, 0}) == 3u);
   BOOST_CHECK(plain.contents() == with_bytes(bytes_of("contentscon"), 20, bytes_of("con")));
-  const std::pair<const InProcess::File&, const InProcess::File&> refused[] = {
-      {plain, frame}, {frame, plain}, {frame, frame}, {reader, plain}};
-  for (const auto& [to, from] : refused)
-    BOOST_TEST(error_of([&] { to.handle().copy_from(from.handle(), range); }) == EOPNOTSUPP);
+  struct Copy {
+    const InProcess::File &to, &from;
+  };
+  for (const Copy& copy :
+       {Copy{plain, frame}, Copy{frame, plain}, Copy{frame, frame}, Copy{reader, plain}})
+    BOOST_TEST(error_of([&] { copy.to.handle().copy_from(copy.from.handle(), range); }) ==
+               EOPNOTSUPP);
 }
 
 // A commit, or a flush of SOURCE, may take long.
