@@ -44,7 +44,10 @@ std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<co
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
   other = node.open_file.lock();
+  // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
+  // no container.
   if (other && !other->content == !file->content) return other;
+  // The state that was opened is not the node's any more: the kernel looks the name up again.
   if (node.is_container && !(node.state == state_of(entry.content_stat))) throw_stale(id);
   node.open_file = file;
   note_opened(node);
