@@ -192,7 +192,7 @@ void prepare_memory() noexcept {
   try {
     page_pool().prepare();
   } catch (const std::bad_alloc&) {
-    // Who needs memory will hear of it.
+    // The slab was for later: whoever needs memory then will hear that there is none.
   }
 }
 
