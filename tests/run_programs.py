@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """Runs the Boost.Test programs of a build directory and sums up their cases.
 
-usage: run_programs.py BUILD_DIR SOURCE_ROOT SECONDS_PER_PROGRAM [--sanitized]
-
 A program that crashes or runs out of time counts as one failed case more, and does not stop the
 others. Prints why cases failed or were skipped, then "N passed, N failed, N skipped".
 """
 
+import argparse
 import os
 import signal
 import subprocess
@@ -19,7 +18,9 @@ from pathlib import Path
 
 # Programs that look at times and at what the machine has free, except under sanitizers; the others
 # run side by side.
-ALONE = ("test_mount",)
+ALONE = ("test_mount", "test_writing/turns")
+# Programs that wait more than they compute: each of their suites is a run of its own.
+BY_SUITES = ("test_writing",)
 
 
 class Totals:
@@ -84,8 +85,47 @@ def run_with_limit(command, env, output, seconds):
         return None
 
 
-def run_program(program, source_root, build, seconds):
+class Run:
+    """A program, or some of its suites."""
+
+    def __init__(self, program, suites=None):
+        self.program = program
+        self.suites = suites
+        self.name = program.name + ("/" + suites if suites else "")
+
+
+def suites_of(program):
+    """Names of the outermost suites, as --run_test takes them; those with the most cases first."""
+    listed = subprocess.run([str(program), "--list_content", "--color_output=no"], check=True,
+                            capture_output=True, text=True)
+    sizes = {}
+    for line in (listed.stdout + listed.stderr).splitlines():
+        name = line.strip().rstrip("*")
+        if line and not line.startswith(" "):
+            suite = name
+            sizes[suite] = 0
+        elif name:
+            sizes[suite] += 1
+    return sorted(sizes, key=lambda suite: -sizes[suite])
+
+
+def runs_of(programs, only):
+    """What is to be run of them. `only`: PROGRAM or PROGRAM/SUITES each; empty for all."""
+    wanted = dict(entry.partition("/")[::2] for entry in only)
+    for program in programs:
+        if wanted and program.name not in wanted:
+            continue
+        if wanted.get(program.name):
+            yield from (Run(program, suite) for suite in wanted[program.name].split(","))
+        elif program.name in BY_SUITES:
+            yield from (Run(program, suite) for suite in suites_of(program))
+        else:
+            yield Run(program)
+
+
+def run_program(run, source_root, build, seconds):
     """Runs it to its end. Returns its counts and what there is to tell."""
+    command = [str(run.program), *([f"--run_test={run.suites}"] if run.suites else [])]
     env = dict(os.environ, BLOSCFS_SOURCE_ROOT=str(source_root), BLOSCFS_BUILD_ROOT=str(build))
     totals = Totals()
     lines = []
@@ -94,11 +134,12 @@ def run_program(program, source_root, build, seconds):
         log = Path(scratch) / "output"
         begin = time.monotonic()
         with open(log, "wb") as output:
-            status = run_with_limit([str(program), f"--logger=JUNIT,warning,{report}:HRF,error,stdout", "--color_output=no"], env, output, seconds)
+            status = run_with_limit(command + [f"--logger=JUNIT,warning,{report}:HRF,error,stdout", "--color_output=no"],
+                                    env, output, seconds)
         problem = None
         counted = 0
         try:
-            counted = count_cases(report, program.name, totals, lines)
+            counted = count_cases(report, run.program.name, totals, lines)
         except (OSError, xml.ParseError):
             problem = "left no report"
         if status is None:
@@ -109,7 +150,7 @@ def run_program(program, source_root, build, seconds):
             problem = f"exit status {status}"
         if problem:
             totals.failed += 1
-            lines.append(f"FAILED  {program.name}: {problem}; the end of its output:")
+            lines.append(f"FAILED  {run.name}: {problem}; the end of its output:")
         if totals.failed > 0:
             lines.append(log.read_text(errors="replace")[-6000:])
         lines.append(f"    {counted} cases, {time.monotonic() - begin:.1f} s")
@@ -117,19 +158,25 @@ def run_program(program, source_root, build, seconds):
 
 
 def main():
-    build, source_root, seconds = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), int(sys.argv[3])
+    parser = argparse.ArgumentParser(description="Runs the test programs of a build directory.")
+    parser.add_argument("build", type=Path)
+    parser.add_argument("source_root", type=Path)
+    parser.add_argument("seconds", type=int, help="for each run")
+    parser.add_argument("only", nargs="*", metavar="PROGRAM[/SUITE,...]", help="all of them, if none is named")
+    parser.add_argument("--sanitized", action="store_true", help="times tell nothing: nothing runs alone")
+    arguments = parser.parse_args()
+    build, source_root = arguments.build.resolve(), arguments.source_root.resolve()
     totals = Totals()
-    programs = test_programs(build)
-    sanitized = "--sanitized" in sys.argv[4:]
-    alone = [p for p in programs if p.name in ALONE and not sanitized]
-    together = [p for p in programs if p not in alone]
+    runs = list(runs_of(test_programs(build), arguments.only))
+    alone = [run for run in runs if run.name in ALONE and not arguments.sanitized]
+    together = [run for run in runs if run not in alone]
     # One more than there are processors: tests often wait for the programs that they have started.
     for group, at_once in ((together, (os.cpu_count() or 1) + 1), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
-            work = lambda program: run_program(program, source_root, build, seconds)
-            for program, (counts, lines) in zip(group, pool.map(work, group)):
+            work = lambda run: run_program(run, source_root, build, arguments.seconds)
+            for run, (counts, lines) in zip(group, pool.map(work, group)):
                 totals.add(counts)
-                print("\n".join([f"--- {program.name}"] + lines), flush=True)
+                print("\n".join([f"--- {run.name}"] + lines), flush=True)
     print(totals)
     return 0 if totals.failed == 0 and totals.passed > 0 else 1
 

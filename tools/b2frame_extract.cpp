@@ -45,7 +45,7 @@ void write_pieces(const fs::FileView& view, const Range& range, Input& input, Ou
     const std::int64_t hole = data < range.end ? view.seek_hole(data).value_or(range.end) : data;
     at = std::min(hole, range.end);
     for (std::int64_t piece = data; piece < at; piece += kPieceSize) {
-      fs::ReplyData reply;
+      fs::ReplyData reply(input.reader().cache().pages());
       view.read(piece, std::min(kPieceSize, at - piece), reply);
       for (const iovec& part : reply.pieces())
         out.write({static_cast<const std::uint8_t*>(part.iov_base), part.iov_len});

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "fs/mount/ended_mounts.hpp"
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/mount_source.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/tree/classifier.hpp"
 #include "fs/tree/tree.hpp"
@@ -82,7 +82,8 @@ class Lister {
   fs::Classifier classifier_;
   fs::Tree tree_;
   fs::Stats stats_;
-  fs::BlockCache cache_{kCacheCapacity, stats_};
+  fs::PagePool pages_;
+  fs::BlockCache cache_{kCacheCapacity, pages_, stats_};
   std::uint64_t readers_ = 0;
   bool complete_ = true;
 };

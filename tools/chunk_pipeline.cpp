@@ -11,15 +11,23 @@ constexpr std::size_t kSpareChunks = 3;
 /// Size of runs: each chunk is one.
 constexpr std::size_t kAlone = 0;
 
+/// Unspecified bytes, which are the calling thread's own until its next call.
+codec::MutableBytes own_memory(std::size_t size) {
+  static thread_local std::vector<std::uint8_t> own;
+  if (own.size() < size) own.resize(size);
+  return codec::MutableBytes(own).first(size);
+}
+
 }  // namespace
 
 ChunkPipeline::ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store)
-    : slots_(workers + kSpareChunks + 1),
-      pool_(workers),
-      recoder_(settings, pool_, workers + kSpareChunks, kAlone,
+    : pool_(workers),
+      recoder_(settings, pages_, pool_, workers + kSpareChunks, kAlone,
                [store = std::move(store)](std::span<const fs::RecodedChunk> run) {
                  for (const fs::RecodedChunk& chunk : run) store(chunk);
-               }) {}
+               }) {
+  for (std::size_t i = 0; i < workers + kSpareChunks + 1; i++) slots_.emplace_back(pages_);
+}
 
 codec::MutableBytes ChunkPipeline::next(std::size_t size) {
   return slots_[next_ % slots_.size()].room_for(size);
@@ -37,8 +45,7 @@ void ChunkPipeline::add_filled(std::size_t size, Fill fill) {
   recoder_.add(
       static_cast<std::int64_t>(next_++), size,
       [size, fill = std::move(fill)](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
-        static thread_local fs::PooledBuffer own;
-        const codec::MutableBytes contents = own.room_for(size);
+        const codec::MutableBytes contents = own_memory(size);
         fill(contents);
         return encoder.encode_into(contents, out);
       });

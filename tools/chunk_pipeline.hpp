@@ -7,6 +7,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/pooled_buffer.hpp"
 #include "fs/support/worker_pool.hpp"
 
@@ -39,6 +40,7 @@ class ChunkPipeline {
   void finish();
 
  private:
+  fs::PagePool pages_;
   std::vector<fs::PooledBuffer> slots_;  ///< contents; one more than are under way
   std::size_t next_ = 0;
   fs::WorkerPool pool_;

@@ -7,6 +7,7 @@
 
 #include "frame/container/snapshot.hpp"
 #include "fs/support/file_error.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/view/frame_reader.hpp"
 
 namespace bloscfs::tools {
@@ -25,6 +26,7 @@ class Input {
 
  private:
   fs::Stats stats_;
+  fs::PagePool pages_;
   fs::BlockCache cache_;
   fs::FrameReader reader_;
 };

@@ -59,7 +59,7 @@ codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const File
     contents.push_back(merged(view, number, old.block_content(block), changes));
     updates.push_back({block, contents.back()});
   }
-  PooledBuffer stored;
+  PooledBuffer stored(view.reader().cache().pages());
   const auto stored_size = static_cast<std::size_t>(old.header().cbytes);
   snapshot.read_stored(*opened, {0, old.header().cbytes}, stored.room_for(stored_size));
   return encoder.update_into(old, stored, updates, out);

@@ -50,8 +50,9 @@ ChunkFiller::ChunkFiller(const FrozenBytes& file, frame::Transaction& transactio
       was_put_(std::move(was_put)),
       working_memory_(take_working_memory(transaction.info().chunksize, services.cache.budget())),
       cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
-      recoder_(encode_settings(transaction.info(), services.options), services.pool, kRunsAtOnce,
-               kRunBytes, [this](std::span<const RecodedChunk> run) { put(run); }) {}
+      recoder_(encode_settings(transaction.info(), services.options), services.cache.pages(),
+               services.pool, kRunsAtOnce, kRunBytes,
+               [this](std::span<const RecodedChunk> run) { put(run); }) {}
 
 FilledChunks ChunkFiller::fill_new(const std::optional<frame::ArrayInfo>& array) {
   array ? fill_array(*array) : fill_flat();

@@ -50,7 +50,7 @@ ByteOverlay::Extents::iterator ByteOverlay::extent_to_grow(std::int64_t offset,
       return before;
   }
   memory_ += kEntryCost;
-  return extents_.emplace_hint(after, offset, PooledBuffer());
+  return extents_.emplace_hint(after, offset, PooledBuffer(*pages_));
 }
 
 void ByteOverlay::grow(PooledBuffer& bytes, std::size_t size, std::size_t limit) {
@@ -103,7 +103,7 @@ void ByteOverlay::remove_extents(std::int64_t begin, std::int64_t end) {
     }
     if (extent_end > end) {  // its end survives
       const auto rest = static_cast<std::size_t>(end - extent->first);
-      PooledBuffer tail(codec::Bytes(extent->second).subspan(rest));
+      PooledBuffer tail(*pages_, codec::Bytes(extent->second).subspan(rest));
       memory_ += kEntryCost + tail.capacity();
       extents_.emplace(end, std::move(tail));
     }
@@ -156,7 +156,7 @@ void ByteOverlay::merge(const ByteOverlay& upper) {
 }
 
 ByteOverlay ByteOverlay::split_off_first(std::size_t least) {
-  ByteOverlay first(cell_size_);
+  ByteOverlay first(*pages_, cell_size_);
   // Zeros lie below all extents, so that all of them may go first, wherever they are.
   first.memory_ = zeros_.size() * kEntryCost;
   first.zeros_ = std::exchange(zeros_, {});

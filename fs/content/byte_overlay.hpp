@@ -16,8 +16,9 @@ namespace bloscfs::fs {
 /// Bytes and ranges of zeros that hide what is below them. Not thread-safe.
 class ByteOverlay {
  public:
-  /// Written bytes are kept in extents that do not cross multiples of `cell_size`.
-  explicit ByteOverlay(std::int64_t cell_size) : cell_size_(cell_size) {}
+  /// Written bytes are kept in extents that do not cross multiples of `cell_size`, in memory of
+  /// `pages`, which outlives them.
+  ByteOverlay(PagePool& pages, std::int64_t cell_size) : pages_(&pages), cell_size_(cell_size) {}
 
   void write(std::int64_t offset, codec::Bytes bytes);
   /// The same; takes the memory over where the bytes are a whole cell, or the first of one.
@@ -32,6 +33,7 @@ class ByteOverlay {
   /// `least` or more.
   ByteOverlay split_off_first(std::size_t least);
 
+  PagePool& pages() const { return *pages_; }
   bool empty() const { return extents_.empty() && zeros_.empty(); }
   /// Bytes of memory that the overlay takes, its own tables included.
   std::size_t memory() const { return memory_; }
@@ -69,6 +71,7 @@ class ByteOverlay {
   Extents::const_iterator first_extent(std::int64_t offset) const;
   Zeros::const_iterator first_zeros(std::int64_t offset) const;
 
+  PagePool* pages_;
   std::int64_t cell_size_;
   Extents extents_;
   Zeros zeros_;

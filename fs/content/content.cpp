@@ -288,7 +288,7 @@ void Content::remember_error(const std::error_code& error) {
 }
 
 bool Content::changes_values() const {
-  return is_new_ || !live_.bytes.empty() || live_.lower_end != Layer().lower_end ||
+  return is_new_ || !live_.bytes.empty() || live_.lower_end != Layer::kNoEnd ||
          size_ != committed_size();
 }
 

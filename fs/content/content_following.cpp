@@ -126,7 +126,7 @@ bool Content::has_contents_to_keep() const {
 void Content::begin_following() {
   const WriteLock lock(mutex_);
   epochs_.begin_end();
-  frozen_.emplace(std::exchange(live_, Layer()));
+  frozen_.emplace(live_.take_all());
 }
 
 void Content::stop_following() {
@@ -148,7 +148,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
   }
   const auto store = [&](bool can_read) {
     return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
-                          services_.options, services_.pool);
+                          services_.options, services_.pages, services_.pool);
   };
   bool can_read = view == nullptr || view->reader().snapshot().is_as_taken();
   StoredFrame made;
@@ -176,7 +176,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
   const WriteLock lock(mutex_);
   LayerChanges layers = std::exchange(live_.metalayers, {});
   layers.merge(frozen_->metalayers);
-  live_ = Layer();
+  live_.take_all();
   frozen_.reset();
   if (following.successor)
     live_.metalayers = std::move(layers);

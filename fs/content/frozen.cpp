@@ -53,9 +53,8 @@ void Content::Frozen::take() {
   // An announcement serves one commit. Staging leaves it: a temporary changes no values that
   // anybody reads.
   if (freeze_ == Freeze::all) facts_.is_announced = std::exchange(c.is_announced_, false);
-  Layer& frozen =
-      c.frozen_.emplace(freeze_ == Freeze::all ? std::exchange(c.live_, Layer())
-                                               : c.live_.split_off_first(kStagedAtOnce));
+  Layer& frozen = c.frozen_.emplace(
+      freeze_ == Freeze::all ? c.live_.take_all() : c.live_.split_off_first(kStagedAtOnce));
   bytes_ = {view, &frozen, c.size_};
   c.stored_ = 0;
   // A commit that changes no contents leaves the times as they are, too.

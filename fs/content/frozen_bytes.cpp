@@ -10,7 +10,7 @@ void read_committed(const FileView* view, std::int64_t end, std::int64_t offset,
   const std::int64_t size = view == nullptr ? 0 : std::min(view->size(), end);
   const std::int64_t there = std::clamp<std::int64_t>(size - offset, 0, wanted);
   if (there > 0) {
-    ReplyData data;
+    ReplyData data(view->reader().cache().pages());
     view->read(offset, there, data);
     data.copy_to(out.first(static_cast<std::size_t>(there)));
   }

@@ -25,13 +25,15 @@ void Layer::merge(const Layer& upper) {
 }
 
 Layer Layer::split_off_first(std::size_t least) {
-  Layer first;
+  Layer first(bytes.pages());
   first.bytes = bytes.split_off_first(least);
   // The first part lies below the rest: cuts, zeros and metalayers go with it, since what was
   // written lies over them.
-  first.lower_end = std::exchange(lower_end, Layer().lower_end);
+  first.lower_end = std::exchange(lower_end, kNoEnd);
   first.metalayers = std::exchange(metalayers, {});
   return first;
 }
+
+Layer Layer::take_all() { return std::exchange(*this, Layer(bytes.pages())); }
 
 }  // namespace bloscfs::fs

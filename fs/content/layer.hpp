@@ -11,14 +11,17 @@ namespace bloscfs::fs {
 
 /// Not thread-safe.
 struct Layer {
-  ByteOverlay bytes{kCellSize};
+  static constexpr std::int64_t kNoEnd = std::numeric_limits<std::int64_t>::max();
+
+  /// `pages` outlives it, and has the written bytes.
+  explicit Layer(PagePool& pages) : bytes(pages, kCellSize) {}
+
+  ByteOverlay bytes;
   /// From there on what is below reads as zeros.
-  std::int64_t lower_end = std::numeric_limits<std::int64_t>::max();
+  std::int64_t lower_end = kNoEnd;
   LayerChanges metalayers;
 
-  bool has_contents() const {
-    return !bytes.empty() || lower_end != std::numeric_limits<std::int64_t>::max();
-  }
+  bool has_contents() const { return !bytes.empty() || lower_end != kNoEnd; }
   bool empty() const { return !has_contents() && metalayers.empty(); }
   bool hides(std::int64_t offset, std::int64_t size) const {
     return bytes.touches(offset, size) || offset + size > lower_end;
@@ -30,6 +33,8 @@ struct Layer {
   /// Takes out what the rest does not need below it: all but the last written bytes, of which the
   /// first `least` go, too.
   Layer split_off_first(std::size_t least);
+  /// Takes out everything.
+  Layer take_all();
 };
 
 }  // namespace bloscfs::fs

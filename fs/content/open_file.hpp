@@ -1,7 +1,8 @@
 #pragma once
-// What the open handles of one node share: a container's content, or a plain file's descriptor.
+// What the open handles of one node share, by the kind of file that it is open as.
 
 #include <memory>
+#include <utility>
 
 #include <sys/stat.h>
 
@@ -10,15 +11,39 @@
 
 namespace bloscfs::fs {
 
-/// Immutable but for the content; exactly one of `content` and `plain` is set.
-struct OpenFile {
-  std::shared_ptr<Content> content;
-  frame::UniqueFd plain;
-  /// As shown when it was opened; to be set before anybody else knows of it.
-  struct stat attributes {};
+/// Immutable. Lives as long as a handle has it, or a commit is to come.
+class OpenFile {
+ public:
+  /// `shown` is what was shown of the file when it was opened.
+  explicit OpenFile(const struct stat& shown) : attributes(shown) {}
+  virtual ~OpenFile() = default;
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
 
-  /// True while the content knows better than the source file what it is.
-  bool leads() const { return content && content->leads(); }
+  /// True while it knows better than the source file what that is.
+  virtual bool leads() const { return false; }
+
+  const struct stat attributes;
+};
+
+/// A container's.
+class OpenContainer final : public OpenFile {
+ public:
+  OpenContainer(const struct stat& shown, std::shared_ptr<Content> of_container)
+      : OpenFile(shown), content(std::move(of_container)) {}
+
+  bool leads() const override { return content->leads(); }
+
+  const std::shared_ptr<Content> content;  ///< changes all the time
+};
+
+/// A plain file's.
+class OpenPlainFile final : public OpenFile {
+ public:
+  OpenPlainFile(const struct stat& shown, frame::UniqueFd of_file)
+      : OpenFile(shown), descriptor(std::move(of_file)) {}
+
+  const frame::UniqueFd descriptor;
 };
 
 }  // namespace bloscfs::fs

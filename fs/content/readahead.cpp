@@ -69,7 +69,7 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
 }
 
 void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
-                        const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
+                        const std::shared_ptr<const OpenContainer>& file, WorkerPool& pool,
                         ReadaheadBudget& budget) {
   const auto threads = static_cast<std::int64_t>(pool.threads());
   const std::int64_t file_size = file->content->size();

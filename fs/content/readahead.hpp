@@ -45,9 +45,9 @@ class Readahead {
   Readahead& operator=(const Readahead&) = delete;
 
   /// Tells of a read that `user` has just asked for; may post work for the bytes behind it.
-  /// `file` shows a container; `pool` and `budget` outlive the posted work.
+  /// `pool` and `budget` outlive the posted work.
   void on_read(std::int64_t offset, std::int64_t size, uid_t user,
-               const std::shared_ptr<const OpenFile>& file, WorkerPool& pool,
+               const std::shared_ptr<const OpenContainer>& file, WorkerPool& pool,
                ReadaheadBudget& budget);
   /// The reader has what is before `end`: what lies there may be gone from the cache again.
   void was_read(std::int64_t end) { *reached_ = end; }

@@ -22,9 +22,10 @@ void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> 
   if (!stored.empty()) transaction.put_chunks(stored);
 }
 
-ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool,
+ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
                            std::size_t at_once, std::size_t run_size, Put put)
     : settings_(settings),
+      pages_(pages),
       pool_(pool),
       at_once_(at_once),
       run_size_(run_size),
@@ -69,7 +70,7 @@ std::size_t ChunkRecoder::run_limit() const { return std::min(run_size_, added_ 
 void ChunkRecoder::begin_run(std::size_t nbytes) {
   while (runs_.size() >= at_once_ || (!runs_.empty() && at_hand_ + nbytes > kBytesAtOnce))
     hand_over_first();
-  auto run = std::make_shared<Run>();
+  auto run = std::make_shared<Run>(pages_);
   if (!spare_.empty()) {
     run->stored = std::move(spare_.back());
     spare_.pop_back();

@@ -11,6 +11,7 @@
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/container/transaction.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/pooled_buffer.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/worker_pool.hpp"
@@ -42,11 +43,11 @@ class ChunkRecoder {
   /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
   using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
-  /// `at_once` runs are in memory at a time, each of one chunk or of several that have not more
-  /// than `run_size` bytes of contents; `put` takes each on the calling thread, in the order of
-  /// add().
-  ChunkRecoder(const codec::EncodeSettings& settings, WorkerPool& pool, std::size_t at_once,
-               std::size_t run_size, Put put);
+  /// Stored bytes lie in memory of `pages`, which outlives it. `at_once` runs are in memory at a
+  /// time, each of one chunk or of several that have not more than `run_size` bytes of contents;
+  /// `put` takes each on the calling thread, in the order of add().
+  ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
+               std::size_t at_once, std::size_t run_size, Put put);
   /// Waits for what is under way.
   ~ChunkRecoder();
   ChunkRecoder(const ChunkRecoder&) = delete;
@@ -66,6 +67,8 @@ class ChunkRecoder {
     std::size_t room() const { return codec::ChunkEncoder::max_stored_size(nbytes); }
   };
   struct Run {
+    explicit Run(PagePool& pages) : stored(pages) {}
+
     std::vector<Job> jobs;
     std::size_t nbytes = 0;
     PooledBuffer stored;
@@ -83,6 +86,7 @@ class ChunkRecoder {
 
   std::vector<PooledBuffer> spare_;  ///< room for stored bytes, whose pages are there already
   const codec::EncodeSettings settings_;
+  PagePool& pages_;
   WorkerPool& pool_;
   const std::size_t at_once_;
   const std::size_t run_size_;

@@ -19,12 +19,13 @@ std::vector<std::uint8_t> read(const FileBytes& bytes, std::int64_t offset, std:
 }
 
 void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteOptions& options,
-                WorkerPool& pool) {
+                PagePool& pages, WorkerPool& pool) {
   const auto transaction = writer.begin();
   const std::int64_t size = bytes.size();
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
-  ChunkRecoder recoder(encode_settings(transaction->info(), options), pool, kRunsAtOnce, kRunBytes,
+  ChunkRecoder recoder(encode_settings(transaction->info(), options), pages, pool, kRunsAtOnce,
+                       kRunBytes,
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
   for (std::int64_t at = bytes.next_data(0); at < size;) {
     const std::int64_t begin = at / chunksize * chunksize;
@@ -44,7 +45,7 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteO
 
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const WriteOptions& options, WorkerPool& pool) {
+                           const WriteOptions& options, PagePool& pages, WorkerPool& pool) {
   const auto sample = read(bytes, 0, std::min<std::int64_t>(bytes.size(), kSampleSize));
   frame::FrameSettings settings = new_flat_frame(options, sample);
   settings.mode = 0600;
@@ -52,7 +53,7 @@ StoredFrame store_as_frame(const FileBytes& bytes,
   auto writer =
       frame::create_cframe(directory, stored_as, settings, frame::WriterSettings{options.locking});
   try {
-    commit_all(bytes, *writer, options, pool);
+    commit_all(bytes, *writer, options, pages, pool);
   } catch (...) {
     directory->unlink(stored_as);
     throw;

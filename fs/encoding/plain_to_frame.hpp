@@ -8,6 +8,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/store/byte_store.hpp"
 #include "fs/options/write_options.hpp"
+#include "fs/support/page_pool.hpp"
 #include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
@@ -49,6 +50,6 @@ struct StoredFrame {
 /// read it. Errors as Transaction's; then nothing is left behind.
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const WriteOptions& options, WorkerPool& pool);
+                           const WriteOptions& options, PagePool& pages, WorkerPool& pool);
 
 }  // namespace bloscfs::fs

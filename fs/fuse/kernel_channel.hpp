@@ -4,15 +4,64 @@
 // who clears set-user-ID bits, so that the kernel asks for no attributes before it sends a write.
 // An unmount is told apart from a failure whenever it comes.
 
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
 #include <fuse_lowlevel.h>
+#include <pthread.h>
+
+#include "fs/support/page_pool.hpp"
+#include "fs/support/pooled_buffer.hpp"
+#include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
 
-/// For a session that is mounted, and has not begun.
-void use_kernel_channel(fuse_session* session);
+/// Thread-safe. libfuse reads a request and calls its operation on one thread, and passes nothing
+/// of the reader's on: so what was read is kept for each thread, as long as the channel lives.
+class KernelChannel {
+ public:
+  /// For a session that is mounted, and has not begun. The session's user data is a MountState,
+  /// whose channel this becomes. The session ends before this, and `pages` outlives it. Throws
+  /// std::system_error.
+  KernelChannel(fuse_session* session, PagePool& pages);
+  ~KernelChannel();
+  KernelChannel(const KernelChannel&) = delete;
+  KernelChannel& operator=(const KernelChannel&) = delete;
 
-/// True if the request that this thread is answering, one that writes, truncates or opens, takes
-/// the set-user-ID and set-group-ID bits from the file.
-bool request_drops_privileges();
+  /// True if the request that this thread has read last, one that writes, truncates or opens, takes
+  /// the set-user-ID and set-group-ID bits from the file.
+  bool drops_privileges() noexcept;
+  /// The bytes of the write request that this thread has read last, as RequestCells::written().
+  std::span<PooledBuffer> written_cells() noexcept;
+
+ private:
+  struct Incoming;
+
+  static ssize_t read_from_kernel(int fd, void* buffer, std::size_t size, void* state);
+  static ssize_t write_to_kernel(int fd, iovec* parts, int count, void* state);
+
+  Incoming* incoming() noexcept EXCLUDES(mutex_);
+  /// As RequestCells::read().
+  ssize_t read(int fd, codec::MutableBytes buffer);
+  void note_offer(codec::Bytes request);
+  void accept_offer(const iovec& header_part, const iovec& body);
+
+  PagePool& pages_;
+  /// Number of the request that begins the session, where the kernel lets the daemon clear the
+  /// bits.
+  std::atomic<std::uint64_t> unanswered_offer_{0};
+  pthread_key_t incoming_of_thread_{};
+  Mutex mutex_;
+  std::vector<std::unique_ptr<Incoming>> incoming_ GUARDED_BY(mutex_);
+};
+
+// The same of the mount's channel, for the request that this thread is answering. Where there is
+// none, the kernel takes the bits by itself, and libfuse has the bytes.
+
+bool request_drops_privileges(fuse_req_t request);
+std::span<PooledBuffer> written_cells(fuse_req_t request);
 
 }  // namespace bloscfs::fs

@@ -29,7 +29,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
   }
   in_turn(request, inode, "getxattr", [=, name = std::string(name)] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
-    reply_sized(request, filesystem(request).read_attribute(inode, name), size);
+    reply_sized(request, filesystem(request).extended_attributes().read(inode, name), size);
   });
 }
 
@@ -37,7 +37,7 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   in_turn(request, inode, "listxattr", [=] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
-    for (const std::string& name : filesystem(request).list_attributes(inode)) {
+    for (const std::string& name : filesystem(request).extended_attributes().list(inode)) {
       list += name;
       list += '\0';
     }
@@ -49,14 +49,15 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
                  std::size_t size, int flags) {
   in_turn(request, inode, "setxattr",
           [=, name = std::string(name), value = std::string(value, size)] {
-            filesystem(request).set_attribute(inode, name, value, flags, caller_of(request));
+            filesystem(request).extended_attributes().set(inode, name, value, flags,
+                                                          caller_of(request));
             fuse_reply_err(request, 0);
           });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
-    filesystem(request).remove_attribute(inode, name, caller_of(request));
+    filesystem(request).extended_attributes().remove(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

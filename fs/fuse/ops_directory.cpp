@@ -90,7 +90,7 @@ bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
   Filesystem& fs = filesystem(request);
-  const auto listing = fs.directory_entries(handle, offset == 0, begun);
+  const auto listing = fs.directories().entries(handle, offset == 0, begun);
   TurnAtNeed::need_no_more();
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
@@ -106,20 +106,20 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
 }
 
 void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).listings_begun();
+  const std::uint64_t begun = filesystem(request).directories().listings_begun();
   in_turn(request, inode, "opendir", [=, given = *info] {
     Filesystem& fs = filesystem(request);
     fuse_file_info reply = given;
-    reply.fh = fs.open_directory(inode, begun);
+    reply.fh = fs.directories().open(inode, begun);
     TurnAtNeed::need_no_more();
     if (fuse_reply_open(request, &reply) != 0)
-      run_unanswered("opendir", [&] { fs.release_directory(reply.fh); });
+      run_unanswered("opendir", [&] { fs.directories().release(reply.fh); });
   });
 }
 
 void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).listings_begun();
+  const std::uint64_t begun = filesystem(request).directories().listings_begun();
   in_turn(request, inode, "readdir", [=, handle = info->fh] {
     read_directory(request, inode, size, offset, handle, begun, false);
   });
@@ -127,7 +127,7 @@ void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t of
 
 void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).listings_begun();
+  const std::uint64_t begun = filesystem(request).directories().listings_begun();
   in_turn(request, inode, "readdirplus", [=, handle = info->fh] {
     read_directory(request, inode, size, offset, handle, begun, true);
   });
@@ -135,7 +135,7 @@ void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
 
 void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   in_turn(request, inode, "releasedir", [request, handle = info->fh] {
-    filesystem(request).release_directory(handle);
+    filesystem(request).directories().release(handle);
     fuse_reply_err(request, 0);
   });
 }

@@ -70,7 +70,7 @@ void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   guarded(request, "getattr", [&] {
     Filesystem& fs = filesystem(request);
     if (info != nullptr) {
-      const struct stat attributes = fs.handle_attributes(info->fh);
+      const struct stat attributes = fs.handle(info->fh)->attributes();
       fuse_reply_attr(request, &attributes, kCacheSeconds);
       return;
     }
@@ -100,20 +100,20 @@ NewAttributes new_attributes(const struct stat& st, int set) {
 
 void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int set,
                 fuse_file_info* info) {
-  const bool drops_privileges = request_drops_privileges();
+  const bool drops_privileges = request_drops_privileges(request);
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   in_turn(request, inode, "setattr", [=, given = *given] {
     Filesystem& fs = filesystem(request);
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
       if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
       if (handle)
-        fs.truncate(*fs.handle(*handle), given.st_size);
+        fs.handle(*handle)->truncate(given.st_size);
       else
         fs.resize(inode, given.st_size);
     }
     fs.set_attributes(inode, new_attributes(given, set), caller_of(request));
     const struct stat attributes =
-        handle ? fs.handle_attributes(*handle) : fs.tree().attributes(inode);
+        handle ? fs.handle(*handle)->attributes() : fs.tree().attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }

@@ -14,6 +14,8 @@
 
 namespace bloscfs::fs {
 
+class KernelChannel;
+
 /// As errno_of(error); what has no errno is logged with the operation's name.
 int errno_of(const std::exception& error, const char* operation) noexcept;
 
@@ -50,6 +52,7 @@ void guarded_unanswered(fuse_req_t request, const char* operation, Body&& body) 
 struct MountState {
   Filesystem* filesystem = nullptr;
   fuse_session* session = nullptr;
+  KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
   Turns* turns = nullptr;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -14,11 +15,31 @@ namespace bloscfs::fs {
 /// The most that one request reads or writes: 256 pages, the most that the kernel asks for.
 inline constexpr std::size_t kRequestSize = std::size_t{1} << 20;
 
-/// As read(2) from the kernel's device; all of a request but what lies in cells is in `buffer`.
-ssize_t read_request(int fd, codec::MutableBytes buffer);
+/// Reads one request after the other. For one thread.
+class RequestCells {
+ public:
+  /// `pages` outlives it, and has the cells.
+  explicit RequestCells(PagePool& pages) : pages_(pages) {}
 
-/// The bytes of the write request that this thread has read: cells that are full but for the last
-/// one. Empty where the buffer has the bytes. Whoever takes a cell leaves an empty one.
-std::span<PooledBuffer> written_cells();
+  /// As read(2) from the kernel's device; all of a request but what lies in cells is in `buffer`.
+  /// All of it is there where there is no memory for cells. Throws nothing, but must not be
+  /// noexcept: libfuse ends its threads by cancelling them here, which unwinds their stacks.
+  ssize_t read(int fd, codec::MutableBytes buffer);
+
+  /// The bytes of the write request that was read last: cells that are full but for the last one.
+  /// Empty where the buffer has the bytes. Whoever takes a cell leaves an empty one.
+  std::span<PooledBuffer> written() { return std::span(cells_).first(filled_); }
+
+ private:
+  bool make_room() noexcept;
+  ssize_t read_with_cells(int fd, std::uint8_t* buffer);
+  void move_to(std::uint8_t* buffer, std::size_t size) const;
+  void keep(std::size_t size);
+
+  PagePool& pages_;
+  std::vector<PooledBuffer> cells_;
+  std::size_t filled_ = 0;  ///< cells that have the bytes of a write
+  int patience_ = 0;        ///< requests for which there shall be cells
+};
 
 }  // namespace bloscfs::fs

@@ -61,12 +61,14 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->max_readahead = kReadaheadKib << 10;
   connection->max_background = kMaxBackground;
   connection->want |= connection->capable & kWantedCapabilities;
-  // The later form of this is agreed on in fs/kernel_channel.
+  // The later form of this is agreed on in fs/fuse/kernel_channel.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_HANDLE_KILLPRIV);
   // Nobody could interrupt a read that the kernel does not wait for itself.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_DIO);
   // Listing has judged every file, so that its attributes cost less than a lookup later.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
+  // op_write_buf takes the bytes from memory.
+  connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
   if (static_cast<const MountState*>(state)->writeback)
     connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
 }
@@ -220,7 +222,7 @@ void follow_permission(const std::string& source, MountOptions& options) {
 class Session {
  public:
   /// `janitor` may be null.
-  Session(const SessionSettings& settings, MountState& state, Janitor* janitor)
+  Session(const SessionSettings& settings, MountState& state, Janitor* janitor, PagePool& pages)
       : arguments_(settings), operations_(operations()), janitor_(janitor) {
     session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
     if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
@@ -237,7 +239,7 @@ class Session {
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
     if (janitor_ != nullptr) janitor_->take_charge();
-    use_kernel_channel(session_);
+    if (!settings.options.libfuse_io) state.channel = &channel_.emplace(session_, pages);
   }
   ~Session() {
     if (janitor_ != nullptr) end_connection();
@@ -282,6 +284,7 @@ class Session {
   fuse_lowlevel_ops operations_;
   Janitor* const janitor_;
   fuse_session* session_ = nullptr;
+  std::optional<KernelChannel> channel_;
 };
 
 }  // namespace
@@ -315,7 +318,8 @@ void run_session(SessionSettings settings) {
 
   MountState state;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
-  Session session(settings, state, sandbox.janitor());
+  PagePool pages;
+  Session session(settings, state, sandbox.janitor(), pages);
   const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
   raise_kernel_readahead(mount);
   if (!source.single && !settings.options.cross_mounts)
@@ -325,7 +329,7 @@ void run_session(SessionSettings settings) {
   sandbox.close(source, settings.options);
   const ThreadCounts threads = thread_counts(settings.options);
   Filesystem filesystem(std::move(source), settings.options, threads.workers,
-                        lock ? &*lock : nullptr);
+                        lock ? &*lock : nullptr, pages);
   state.filesystem = &filesystem;
   Turns turns(threads.in_turns);
   state.turns = &turns;

@@ -17,6 +17,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
 #include "fs/encoding/stale_indexes.hpp"
+#include "fs/mount/stale_retries.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 
@@ -71,11 +72,10 @@ std::optional<std::vector<std::uint8_t>> read_vlmetalayer(const Content& content
 
 }  // namespace
 
-std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntry& entry) {
-  if (auto file = tree_.opened(node); file && file->content) return file;
+std::shared_ptr<const OpenContainer> FileContents::open(NodeId node, const SourceEntry& entry) {
+  if (auto file = tree_.opened_as<OpenContainer>(node)) return file;
   const SourcePath path = tree_.path(node);
-  auto file = std::make_shared<OpenFile>();
-  file->attributes = tree_.attributes_of(entry);
+  const struct stat shown = tree_.attributes_of(entry);
   std::shared_ptr<const frame::Snapshot> snapshot;
   try {
     snapshot = classifier_.open(path, entry);
@@ -85,18 +85,23 @@ std::shared_ptr<const OpenFile> FileContents::open(NodeId node, const SourceEntr
   }
   if (!snapshot || !(snapshot->stamp() == frame::stamp_of(entry.content_stat)))
     frame::throw_errno(ESTALE, path.text());
-  file->content = std::make_shared<Content>(services_, std::move(snapshot));
-  return tree_.share_opened(node, std::move(file), entry);
+  auto content = std::make_shared<Content>(services_, std::move(snapshot));
+  return tree_.share_opened(node, std::make_shared<const OpenContainer>(shown, std::move(content)),
+                            entry);
 }
 
-std::shared_ptr<const OpenFile> FileContents::open_for_writing(NodeId node,
-                                                               std::shared_ptr<ContentHome> home) {
+std::shared_ptr<const OpenContainer> FileContents::open(NodeId node) {
+  return retrying_stale([&] { return open(node, tree_.entry(node)); });
+}
+
+std::shared_ptr<const OpenContainer> FileContents::open_for_writing(
+    NodeId node, std::shared_ptr<ContentHome> home) {
   auto file = open(node, tree_.entry(node));
   file->content->make_writable(std::move(home));
   return file;
 }
 
-void FileContents::changed(const std::shared_ptr<const OpenFile>& file,
+void FileContents::changed(const std::shared_ptr<const OpenContainer>& file,
                            FairShare::Part descriptors) {
   committer_.note(file->content, file);
   if (!file->content->has_writers())
@@ -105,17 +110,16 @@ void FileContents::changed(const std::shared_ptr<const OpenFile>& file,
 
 void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,
                            const struct stat& file_status) {
-  auto file = std::make_shared<OpenFile>();
-  file->attributes = tree_.owned(file_status);
-  file->content = std::make_shared<Content>(services_, file_status.st_mtim);
+  const auto file = std::make_shared<const OpenContainer>(
+      tree_.owned(file_status), std::make_shared<Content>(services_, file_status.st_mtim));
   file->content->make_writable(std::move(home));
   tree_.set_opened(node, file);
   changed(file);
 }
 
 void FileContents::follow(NodeId node) {
-  const auto file = tree_.opened(node);
-  if (!file || !file->content) return;
+  const auto file = tree_.opened_as<OpenContainer>(node);
+  if (!file) return;
   const auto state = tree_.state_in_source(node);
   // Others may have changed the file's mode, or linked it.
   if (file->content->is_current()) {
@@ -129,8 +133,8 @@ void FileContents::follow(NodeId node) {
 }
 
 void FileContents::try_follow(NodeId node) {
-  if (const auto file = tree_.opened(node);
-      file && file->content && file->content->has_just_failed_to_follow())
+  if (const auto file = tree_.opened_as<OpenContainer>(node);
+      file && file->content->has_just_failed_to_follow())
     return;
   try {
     follow(node);
@@ -164,8 +168,8 @@ bool FileContents::go_on_at_once(const std::shared_ptr<Content>& content) {
   if (auto inheritance = content->take_inheritance()) {
     // An heir leads. Whether that has changed as well must not be looked at here: a commit of it
     // may be in the batch that this was found out in.
-    auto heir = tree_.opened(inheritance->node);
-    if (!heir || !heir->content) heir = open(inheritance->node, tree_.entry(inheritance->node));
+    auto heir = tree_.opened_as<OpenContainer>(inheritance->node);
+    if (!heir) heir = open(inheritance->node, tree_.entry(inheritance->node));
     if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);
     for (auto& [name, value] : inheritance->metalayers)
       heir->content->set_metalayer(name, std::move(value));
@@ -214,7 +218,8 @@ void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
 void FileContents::commit(const std::vector<NodeId>& nodes) {
   Committer::Contents contents;
   for (const NodeId node : nodes)
-    if (const auto file = tree_.opened(node); file && file->content->needs_commit())
+    if (const auto file = tree_.opened_as<OpenContainer>(node);
+        file && file->content->needs_commit())
       contents.push_back(file->content);
   commit_briefly(contents);
 }
@@ -244,7 +249,7 @@ void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
     has_links = name_lock->place().has_links;
     can_be_array = !name_lock->names().array.empty();
   });
-  auto file = tree_.opened(node);
+  auto file = tree_.opened_as<OpenContainer>(node);
   const SourceEntry entry = tree_.entry(node);
   const bool fits = has_links || (entry.shown == ShownAs::array) == can_be_array;
   if (entry.is_read_only || (!file && fits)) return;
@@ -259,21 +264,21 @@ void FileContents::renamed(NodeId node, std::shared_ptr<ContentHome> home) {
 }
 
 void FileContents::removed(NodeId node) {
-  const auto file = tree_.opened(node);
-  if (!file || !file->content) return;
+  const auto file = tree_.opened_as<OpenContainer>(node);
+  if (!file) return;
   file->content->orphan();
   if (!file->content->has_writers()) committer_.drop(*file->content);
 }
 
 void FileContents::resize(NodeId node, std::shared_ptr<ContentHome> home, std::int64_t size) {
   change(node, home, descriptors_.take(DescriptorShares::kOfWriter),
-         [&](const std::shared_ptr<const OpenFile>& file) { file->content->resize(size); });
+         [&](const std::shared_ptr<const OpenContainer>& file) { file->content->resize(size); });
 }
 
 bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
                              const timespec& accessed, const timespec& modified) {
-  const auto file = tree_.opened(node);
-  if (!file || !file->content) return false;
+  const auto file = tree_.opened_as<OpenContainer>(node);
+  if (!file) return false;
   try {
     // Readers would take new times for a change by somebody else. Those of a removed file are in
     // its content alone.
@@ -293,8 +298,8 @@ bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
 }
 
 void FileContents::keep_through(NodeId node, const std::function<void()>& change) {
-  const auto file = tree_.opened(node);
-  const auto snapshot = file && file->content ? file->content->snapshot() : nullptr;
+  const auto file = tree_.opened_as<OpenContainer>(node);
+  const auto snapshot = file ? file->content->snapshot() : nullptr;
   if (!snapshot) return change();
   snapshot->keep_through(change);
 }
@@ -306,7 +311,7 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
-  change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenFile>& file) {
+  change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenContainer>& file) {
     if (content) file->content->wait_for_room();
     put_metalayer(*file->content, name, content, flags);
   });
@@ -317,7 +322,7 @@ void FileContents::change_metalayers(
     const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) {
   std::shared_ptr<Content> content;
   // Committed below, perhaps by who commits for others, and waits for nobody's share.
-  change(node, home, {}, [&](const std::shared_ptr<const OpenFile>& file) {
+  change(node, home, {}, [&](const std::shared_ptr<const OpenContainer>& file) {
     content = file->content;
     for (auto& [layer, value] :
          wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))
@@ -347,8 +352,8 @@ void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> hom
   const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();
   if (frame::id_of(stamp) != place.meant) return;
-  const StoredFrame made =
-      store_as_frame(SourceBytes(*source), place.directory, services_.options, services_.pool);
+  const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_.options,
+                                          services_.pages, services_.pool);
   try {
     made.writer->set_attributes(source->attributes());
     Attempts::run([&] {

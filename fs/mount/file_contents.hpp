@@ -31,9 +31,12 @@ class FileContents final : public Contents {
 
   /// The content of a container, opened if it is not yet: then ESTALE tells that its file is being
   /// replaced.
-  std::shared_ptr<const OpenFile> open(NodeId node, const SourceEntry& entry);
+  std::shared_ptr<const OpenContainer> open(NodeId node, const SourceEntry& entry);
+  /// The same of whatever the node's source is now; tried again while that is being replaced.
+  std::shared_ptr<const OpenContainer> open(NodeId node);
   /// The same for a change, which is committed some time after `queue`.
-  std::shared_ptr<const OpenFile> open_for_writing(NodeId node, std::shared_ptr<ContentHome> home);
+  std::shared_ptr<const OpenContainer> open_for_writing(NodeId node,
+                                                        std::shared_ptr<ContentHome> home);
   /// Looks whether another program has changed the file of what is open of a node, and lets the
   /// content go on from what is there now. Errors as follow_source's.
   void follow(NodeId node);
@@ -50,7 +53,7 @@ class FileContents final : public Contents {
   std::string keep_for_recovery(const std::vector<Committer::Uncommitted>& left);
   /// It has changed, and is committed soon if nobody has it open for writing: until then it has
   /// the `descriptors` of who has closed it.
-  void changed(const std::shared_ptr<const OpenFile>& file, FairShare::Part descriptors = {});
+  void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors = {});
 
   void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
   void commit(const std::vector<NodeId>& nodes) override;

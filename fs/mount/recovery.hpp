@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/mount_source.hpp"
 #include "fs/source/journal.hpp"
 
 namespace bloscfs::fs {

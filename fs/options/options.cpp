@@ -174,10 +174,12 @@ const std::array kOwnOptions = {
     OwnOption{"sandbox", true,
               [](MountOptions& o, std::string_view v) { o.sandbox = sandbox_option(v); },
               "auto, off, or require: no mount unless all of it can be had (auto)"},
+    OwnOption{"libfuse_io", false, [](MountOptions& o, std::string_view) { o.libfuse_io = true; },
+              "read and reply by libfuse's own means, to tell whose a fault is"},
     OwnOption{"uid", true,
-              [](MountOptions& o, std::string_view v) {
-                o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId));
-              },
+              [](MountOptions& o,
+                 std::string_view
+                     v) { o.owner.uid = static_cast<uid_t>(number_option("uid", v, 0, kMaxId)); },
               "show all files as owned by this user"},
     OwnOption{"gid", true,
               [](MountOptions& o,

@@ -10,7 +10,8 @@
 #include <optional>
 #include <string>
 
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/mount_source.hpp"
+#include "fs/options/options.hpp"
 #include "fs/options/sandbox_policy.hpp"
 #include "fs/sandbox/janitor.hpp"
 

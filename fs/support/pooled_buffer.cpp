@@ -2,35 +2,34 @@
 
 #include <cstring>
 
-#include "fs/support/page_pool.hpp"
-
 namespace bloscfs::fs {
 namespace {
 
 /// What is taken for `capacity`.
 std::size_t taken_for(std::size_t capacity) {
-  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize : pooled_size(capacity);
+  return capacity > kCellSize / 2 && capacity <= kCellSize ? kCellSize
+                                                           : PagePool::piece_size(capacity);
 }
 
 }  // namespace
 
-PooledBuffer::PooledBuffer(codec::Bytes bytes)
-    : size_(bytes.size()), capacity_(taken_for(bytes.size())) {
-  data_ = take_memory(capacity_);
+PooledBuffer::PooledBuffer(PagePool& pages, codec::Bytes bytes)
+    : pages_(&pages), size_(bytes.size()), capacity_(taken_for(bytes.size())) {
+  data_ = pages_->take(capacity_);
   if (!bytes.empty()) std::memcpy(data_, bytes.data(), bytes.size());
 }
 
 PooledBuffer::~PooledBuffer() {
-  if (data_ != nullptr) give_memory(data_, capacity_);
+  if (data_ != nullptr) pages_->give(data_, capacity_);
 }
 
 void PooledBuffer::reserve(std::size_t capacity) {
   if (capacity <= capacity_) return;
   capacity = taken_for(capacity);
-  std::uint8_t* const grown = take_memory(capacity);
+  std::uint8_t* const grown = pages_->take(capacity);
   if (data_ != nullptr) {
     std::memcpy(grown, data_, size_);
-    give_memory(data_, capacity_);
+    pages_->give(data_, capacity_);
   }
   data_ = grown;
   capacity_ = capacity;

@@ -7,23 +7,26 @@
 #include <utility>
 
 #include "codec/bytes.hpp"
+#include "fs/support/page_pool.hpp"
 
 namespace bloscfs::fs {
 
 /// Bytes of dirty data are kept in pieces of at most this size, that of most chunks.
 inline constexpr std::size_t kCellSize = 128 << 10;
 
-/// Bytes that grow at their end. New ones are not set. All that holds more than half a cell takes
-/// the same memory, so that it serves the next one.
+/// Bytes that grow at their end, in memory of a pool. New ones are not set. All that holds more
+/// than half a cell takes the same memory, so that it serves the next one.
 class PooledBuffer {
  public:
-  PooledBuffer() = default;
-  explicit PooledBuffer(codec::Bytes bytes);
+  explicit PooledBuffer(PagePool& pages) : pages_(&pages) {}
+  PooledBuffer(PagePool& pages, codec::Bytes bytes);
   PooledBuffer(PooledBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)),
+      : pages_(other.pages_),
+        data_(std::exchange(other.data_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         capacity_(std::exchange(other.capacity_, 0)) {}
   PooledBuffer& operator=(PooledBuffer&& other) noexcept {
+    std::swap(pages_, other.pages_);
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
@@ -49,6 +52,7 @@ class PooledBuffer {
   }
 
  private:
+  PagePool* pages_;
   std::uint8_t* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t capacity_ = 0;

@@ -149,10 +149,19 @@ class Tree {
 
   /// What is open of a node now, if anything.
   std::shared_ptr<const OpenFile> opened(NodeId id) const;
+  /// The same; null where it is open as another kind of file.
+  template <typename File>
+  std::shared_ptr<const File> opened_as(NodeId id) const {
+    return std::dynamic_pointer_cast<const File>(opened(id));
+  }
   /// What all handles of the node share from now on: `file`, which was opened in the state that
-  /// `entry` tells, unless somebody else came first. ESTALE if the node is in another state by now.
-  std::shared_ptr<const OpenFile> share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
-                                               const SourceEntry& entry);
+  /// `entry` tells, unless somebody else came first who opened it as the same kind. ESTALE if the
+  /// node is in another state by now.
+  template <typename File>
+  std::shared_ptr<const File> share_opened(NodeId id, std::shared_ptr<const File> file,
+                                           const SourceEntry& entry) {
+    return std::static_pointer_cast<const File>(share(id, std::move(file), entry));
+  }
   /// The same for a file that nobody else knows yet.
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
 
@@ -287,8 +296,8 @@ class Tree {
   bool is_live(const SourceEntry& entry) const;
   struct stat with_live(struct stat st, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
-  /// The file that a node is open as, if it has a content; else null.
-  std::shared_ptr<const OpenFile> file_with_content(NodeId id) const;
+  std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
+                                        const SourceEntry& entry);
   bool has_name(NodeId id) const;
   struct stat single_root_attributes();
 

@@ -60,23 +60,17 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
   return owned(st);
 }
 
-std::shared_ptr<const OpenFile> Tree::file_with_content(NodeId id) const {
-  const MutexLock lock(mutex_);
-  auto file = nodes_.node(id).open_file.lock();
-  return file && file->content ? file : nullptr;
-}
-
 bool Tree::has_name(NodeId id) const {
   const MutexLock lock(mutex_);
   return id == kRootId || nodes_.node(id).has_name();
 }
 
 struct stat Tree::with_live(struct stat st, NodeId id) {
-  auto file = file_with_content(id);
+  auto file = opened_as<OpenContainer>(id);
   if (!file && is_recent(st.st_mtim)) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
     st = look_at_attributes(id);
-    file = file_with_content(id);
+    file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
   // An orphan is never committed: its content alone has its size and times.

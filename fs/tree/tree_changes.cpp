@@ -287,7 +287,7 @@ void TreeChanges::moved_pending(const NamedObject& object, NodeId directory,
 bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
   tree_.listed_.note_change(object.directory);
   if (object.node == 0) return false;
-  const auto open = tree_.file_with_content(object.node);
+  const auto open = tree_.opened_as<OpenContainer>(object.node);
   const std::int64_t size = open ? open->content->attributes().size : object.entry.shown_size;
   NodeTable::Dropped parents, unused;
   const MutexLock lock(tree_.mutex_);
@@ -324,7 +324,8 @@ void TreeChanges::changed_by_user(NodeId id) {
     node->shown_change = {};
     file = node->open_file.lock();
   }
-  if (file && file->content) file->content->note_change();
+  if (const auto* container = dynamic_cast<const OpenContainer*>(file.get()))
+    container->content->note_change();
 }
 
 void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
@@ -337,8 +338,8 @@ void TreeChanges::hid_change(NodeId directory, const timespec& before, const tim
 }
 
 std::optional<timespec> TreeChanges::content_change(NodeId id) const {
-  const auto file = tree_.opened(id);
-  return file && file->content ? file->content->attributes().changed : std::nullopt;
+  const auto file = tree_.opened_as<OpenContainer>(id);
+  return file ? file->content->attributes().changed : std::nullopt;
 }
 
 /// Shows the time of the last change by a user in place of that of the commit, which the content

@@ -49,7 +49,7 @@ std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
 std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObject>& object,
                                            Own which) {
   const struct stat st = object->stat();
-  std::shared_ptr<const OpenFile> file;
+  std::shared_ptr<const OpenFile> opened;
   bool is_sframe = false, is_pending = false;
   ShownAs shown_as = ShownAs::flat;
   FileState state;
@@ -57,14 +57,14 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
     const MutexLock lock(mutex_);
     const Node* node = nodes_.current(identity_of(st));
     if (node == nullptr || !node->is_container) return std::nullopt;
-    file = node->open_file.lock();
+    opened = node->open_file.lock();
     is_sframe = node->is_sframe;
     is_pending = node->rare().wanted_name.has_value();
     shown_as = node->shown;
     state = node->state;
   }
-  if (!file || !file->content || (which == Own::leading && !file->content->leads()))
-    return std::nullopt;
+  const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
+  if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
   SourceEntry entry;
   entry.is_container = true;
   entry.is_sframe = is_sframe;

@@ -1,11 +1,19 @@
 // What is open of the nodes.
 
+#include <typeinfo>
 #include <utility>
 
 #include "fs/tree/node_table.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+bool is_same_kind(const OpenFile& one, const OpenFile& other) {
+  return typeid(one) == typeid(other);
+}
+
+}  // namespace
 
 bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
@@ -38,15 +46,15 @@ std::shared_ptr<const OpenFile> Tree::opened(NodeId id) const {
   return nodes_.node(id).open_file.lock();
 }
 
-std::shared_ptr<const OpenFile> Tree::share_opened(NodeId id, std::shared_ptr<const OpenFile> file,
-                                                   const SourceEntry& entry) {
+std::shared_ptr<const OpenFile> Tree::share(NodeId id, std::shared_ptr<const OpenFile> file,
+                                            const SourceEntry& entry) {
   std::shared_ptr<const OpenFile> other;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
   other = node.open_file.lock();
   // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
   // no container.
-  if (other && !other->content == !file->content) return other;
+  if (other && is_same_kind(*other, *file)) return other;
   // The state that was opened is not the node's any more: the kernel looks the name up again.
   if (node.is_container && !(node.state == state_of(entry.content_stat))) throw_stale(id);
   node.open_file = file;

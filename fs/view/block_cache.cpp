@@ -25,8 +25,10 @@ std::size_t CacheKeyHash::operator()(const CacheKey& key) const noexcept {
   return static_cast<std::size_t>(h ^ (h >> 31));
 }
 
-BlockCache::BlockCache(std::size_t capacity, Stats& stats, const EvictionRules& rules)
-    : stats_(stats),
+BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
+                       const EvictionRules& rules)
+    : pages_(pages),
+      stats_(stats),
       budget_(capacity, [this] { return drop_one(); }),
       uses_(rules),
       policy_(rules, uses_) {}

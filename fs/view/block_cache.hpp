@@ -14,6 +14,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "fs/support/page_pool.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/eviction_policy.hpp"
@@ -40,11 +41,13 @@ struct CacheKeyHash {
 /// own, for those who make, drop or give.
 class BlockCache {
  public:
-  /// `capacity` in bytes; `stats` outlives the cache.
-  BlockCache(std::size_t capacity, Stats& stats)
-      : BlockCache(capacity, stats, EvictionRules(capacity)) {}
-  BlockCache(std::size_t capacity, Stats& stats, const EvictionRules& rules);
+  /// `capacity` in bytes; `pages` and `stats` outlive the cache.
+  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats)
+      : BlockCache(capacity, pages, stats, EvictionRules(capacity)) {}
+  BlockCache(std::size_t capacity, PagePool& pages, Stats& stats, const EvictionRules& rules);
 
+  /// Where the memory of blocks comes from.
+  PagePool& pages() const { return pages_; }
   MemoryBudget& budget() { return budget_; }
 
   /// Bytes that keeping a value takes besides the value itself.
@@ -137,6 +140,7 @@ class BlockCache {
   Value take_unused(EvictionItem& item) REQUIRES(order_mutex_);
 
   static constexpr std::size_t kShards = 16;
+  PagePool& pages_;
   Stats& stats_;
   MemoryBudget budget_;
   RecentlyGiven recently_given_;

@@ -23,23 +23,23 @@ std::int64_t decode_memory(const codec::Chunk& chunk, const BlockRun& run) {
 /// The stored bytes of a run's blocks: read at once if they lie near to each other.
 class StoredRun {
  public:
-  StoredRun(const frame::Snapshot& snapshot, const frame::OpenedChunk& opened, const BlockRun& run)
-      : snapshot_(snapshot), opened_(opened), run_(run) {}
+  StoredRun(const CachedSnapshot& source, const frame::OpenedChunk& opened, const BlockRun& run)
+      : source_(source), opened_(opened), run_(run) {}
 
   /// Stored bytes of one block, valid until the next call.
   codec::Bytes of(std::int32_t block) {
     const codec::ByteRange wanted = opened_.chunk.block_stored(block);
     if (wanted.offset < held_.offset || end_of(wanted) > end_of(held_)) {
       held_ = run_.stored.size <= kLargestGather ? run_.stored : wanted;
-      bytes_ = PooledBytes(static_cast<std::size_t>(held_.size));
-      snapshot_.read_stored(opened_, held_, bytes_.span());
+      bytes_ = PooledBytes(source_.cache().pages(), static_cast<std::size_t>(held_.size));
+      source_.snapshot().read_stored(opened_, held_, bytes_.span());
     }
     return bytes_.view().subspan(static_cast<std::size_t>(wanted.offset - held_.offset),
                                  static_cast<std::size_t>(wanted.size));
   }
 
  private:
-  const frame::Snapshot& snapshot_;
+  const CachedSnapshot& source_;
   const frame::OpenedChunk& opened_;
   const BlockRun& run_;
   codec::ByteRange held_;
@@ -77,7 +77,8 @@ BlockReader::BlockPointer BlockReader::decode(const frame::OpenedChunk& opened, 
     reference = first->view().first(static_cast<std::size_t>(opened.chunk.block_content(0).size));
   // Counted before it is done: a request at its limit ends without one more decode.
   request.work().begin(run.content.size + run.count() * kBlockWork);
-  auto decoded = std::make_shared<Block>(static_cast<std::size_t>(run.content.size));
+  auto decoded =
+      std::make_shared<Block>(source_->cache().pages(), static_cast<std::size_t>(run.content.size));
   source_->unless_changed([&] {
     decode_into(decoded->bytes.span(), opened, run, reference);
     return true;
@@ -90,7 +91,7 @@ BlockReader::BlockPointer BlockReader::decode(const frame::OpenedChunk& opened, 
 void BlockReader::decode_into(codec::MutableBytes out, const frame::OpenedChunk& opened,
                               const BlockRun& run, codec::Bytes reference) const {
   const codec::Chunk& chunk = opened.chunk;
-  StoredRun stored(source_->snapshot(), opened, run);
+  StoredRun stored(*source_, opened, run);
   for (std::int32_t block = run.first; block <= run.last; block++) {
     const codec::Bytes bytes = stored.of(block);
     const codec::ByteRange content = chunk.block_content(block);

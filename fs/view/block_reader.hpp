@@ -15,10 +15,10 @@ namespace bloscfs::fs {
 
 /// Decoded bytes that a cache entry keeps: those of a run of blocks.
 struct Block {
-  explicit Block(std::size_t size) : bytes(size) {}
+  Block(PagePool& pages, std::size_t size) : bytes(pages, size) {}
 
   codec::Bytes view() const { return bytes.view(); }
-  std::size_t memory() const { return sizeof(*this) + pooled_size(bytes.size()); }
+  std::size_t memory() const { return sizeof(*this) + PagePool::piece_size(bytes.size()); }
   /// So many bytes have gone to the kernel; true when those were the last ones.
   bool gave(std::size_t count) const {
     const std::size_t before = given.fetch_add(count);

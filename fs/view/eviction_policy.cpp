@@ -5,24 +5,37 @@
 
 namespace bloscfs::fs {
 
+namespace {
+
 // The traces and what is more or less are those of tests/bench/eviction_bench.cpp: misses of a
 // cache of 64 MiB.
+
+/// One in 5: popular 3 % and loop 9 % more, shifts 25 % less. One in 20: shifts 16 % more, loop 9 %
+/// and popular 1 % less. No bound: scans 24 % more.
+constexpr std::size_t kShareOfFresh = 10;
+/// 1 MiB: small steps and given to many twice as many. 4 MiB: no fewer, and
+/// laziness/what_the_kernel_has_is_not_kept_twice fails. No bound: no fewer, and each block of
+/// 256 KiB that is read once has 59 page faults, 24 times as long, for its memory is fresh.
+constexpr std::size_t kShortQueue = std::size_t{2} << 20;
+/// So that of a cache of less than 16 MiB most is for the other queues.
+constexpr std::size_t kShareOfShortQueue = 8;
+/// A sixteenth: scans in steps 9 % more. A quarter: shifts 14 % and loop 7 % more. None: scans in
+/// steps 34 % more, small steps twice as many.
+constexpr std::size_t kOneUse = 8;
+/// One: popular 5 % more. Seven: popular 1 % less.
+constexpr std::uint8_t kMostUses = 3;
+/// None: popular by small reads nearly four times as many, shifts 13 times. Half or twice: within
+/// 1 %. So many take 1 MiB, beside the budget.
+constexpr std::size_t kGhosts = 16 << 10;
+
+}  // namespace
+
 EvictionRules::EvictionRules(std::size_t capacity)
-    // One in 5: popular 3 % and loop 9 % more, shifts 25 % less. One in 20: shifts 16 % more, loop
-    // 9 % and popular 1 % less. No bound: scans 24 % more.
-    : share_of_fresh(10),
-      // 1 MiB: small steps and given to many twice as many. 4 MiB: the same, and
-      // laziness/what_the_kernel_has_is_not_kept_twice fails. No bound: the same, and each block of
-      // 256 KiB that is read once has 59 page faults, 24 times as long, for its memory is fresh.
-      short_queue(std::min(std::size_t{2} << 20, capacity / 8)),
-      // A sixteenth: scans in steps 9 % more. A quarter: shifts 14 % and loop 7 % more. None: scans
-      // in steps 34 % more, small steps twice as many.
-      one_use(capacity / 8),
-      // One: popular 5 % more. Seven: popular 1 % less.
-      most_uses(3),
-      // None: popular by small reads nearly four times as many, shifts 13 times. Half or twice:
-      // within 1 %. So many take 1 MiB, beside the budget.
-      ghosts(16 << 10) {}
+    : share_of_fresh(kShareOfFresh),
+      short_queue(std::min(kShortQueue, capacity / kShareOfShortQueue)),
+      one_use(capacity / kOneUse),
+      most_uses(kMostUses),
+      ghosts(kGhosts) {}
 
 void UseCounter::begin(EvictionItem& item) {
   item.touched = made_ += item.size;

@@ -71,7 +71,8 @@ void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& o
   require_contents();
   if (!geometry_) return reader_.read(offset, size, out);
   // Added when it is complete: what a failure leaves unfilled must not be sent.
-  const auto bytes = std::make_shared<PooledBytes>(static_cast<std::size_t>(size));
+  const auto bytes =
+      std::make_shared<PooledBytes>(reader_.cache().pages(), static_cast<std::size_t>(size));
   read_blocked(offset, bytes->span(), out.is_kept_by_kernel());
   out.add_shared(bytes, bytes->view());
 }

@@ -5,8 +5,6 @@
 #include <cstring>
 #include <utility>
 
-#include "fs/support/page_pool.hpp"
-
 namespace bloscfs::fs {
 namespace {
 
@@ -30,7 +28,7 @@ void ReplyData::add_piece(const std::uint8_t* data, std::size_t size) {
 }
 
 codec::MutableBytes ReplyData::allocate(std::size_t size) {
-  const auto memory = std::make_shared<PooledBytes>(size);
+  const auto memory = std::make_shared<PooledBytes>(pages_, size);
   owners_.push_back(memory);
   return memory->span();
 }

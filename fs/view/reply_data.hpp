@@ -9,6 +9,7 @@
 #include <sys/uio.h>
 
 #include "codec/bytes.hpp"
+#include "fs/support/page_pool.hpp"
 
 namespace bloscfs::fs {
 
@@ -18,8 +19,10 @@ class ReplyData {
   /// Fewer bytes are copied: pinning and sending them on their own would cost more.
   static constexpr std::size_t kLeastShared = 4096;
 
-  /// `kept_by_kernel`: its page cache takes the bytes, so that nobody asks for them again soon.
-  explicit ReplyData(bool kept_by_kernel = false) : kept_by_kernel_(kept_by_kernel) {}
+  /// `pages` outlives it. `kept_by_kernel`: its page cache takes the bytes, so that nobody asks for
+  /// them again soon.
+  explicit ReplyData(PagePool& pages, bool kept_by_kernel = false)
+      : pages_(pages), kept_by_kernel_(kept_by_kernel) {}
 
   bool is_kept_by_kernel() const { return kept_by_kernel_; }
   /// Adds bytes that `owner` keeps alive.
@@ -37,6 +40,7 @@ class ReplyData {
   void add_piece(const std::uint8_t* data, std::size_t size);
   codec::MutableBytes allocate(std::size_t size);
 
+  PagePool& pages_;
   std::vector<iovec> pieces_;
   std::vector<std::shared_ptr<const void>> owners_;
   codec::MutableBytes room_;  ///< for the next small parts

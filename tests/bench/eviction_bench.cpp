@@ -182,7 +182,9 @@ void print_misses() {
 }
 
 struct Bytes {
-  explicit Bytes(std::size_t size) : bytes(size) { std::memset(bytes.span().data(), 1, size); }
+  Bytes(bloscfs::fs::PagePool& pages, std::size_t size) : bytes(pages, size) {
+    std::memset(bytes.span().data(), 1, size);
+  }
   std::size_t memory() const { return bytes.size(); }
   bloscfs::fs::PooledBytes bytes;
 };
@@ -198,14 +200,15 @@ void print_filling(const char* name, std::size_t short_queue) {
   bloscfs::fs::Stats stats;
   EvictionRules rules(std::size_t{256} << 20);
   rules.short_queue = short_queue;
-  bloscfs::fs::BlockCache cache(std::size_t{256} << 20, stats, rules);
+  bloscfs::fs::PagePool pages;
+  bloscfs::fs::BlockCache cache(std::size_t{256} << 20, pages, stats, rules);
   constexpr int kValues = 900;
   const long faults = page_faults();
   const auto begin = std::chrono::steady_clock::now();
   for (std::int64_t i = 0; i < kValues; i++)
     cache.get<Bytes>(
-        {1, i, 0, bloscfs::fs::CacheKind::block}, 0, [] { return std::make_shared<Bytes>(kBlock); },
-        Purpose::small_read);
+        {1, i, 0, bloscfs::fs::CacheKind::block}, 0,
+        [&] { return std::make_shared<Bytes>(pages, kBlock); }, Purpose::small_read);
   const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
   std::printf("%-26s%8.1f µs a block of 256 KiB, %6.1f page faults\n", name, took.count() / kValues,
               static_cast<double>(page_faults() - faults) / kValues);

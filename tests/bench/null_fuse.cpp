@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 
 #include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
 
 namespace {
@@ -178,11 +179,14 @@ int main(int argc, char** argv) {
       "rw,fsname=null,subtype=null,max_read=" + std::to_string(kRequestSize);
   for (const char* word : {"null_fuse", "-o", options.c_str()}) fuse_opt_add_arg(&arguments, word);
   const fuse_lowlevel_ops ops = operations();
-  fuse_session* const session = fuse_session_new(&arguments, &ops, sizeof ops, nullptr);
+  bloscfs::fs::PagePool pages;
+  bloscfs::fs::MountState state;  // of which the channel alone is used
+  fuse_session* const session = fuse_session_new(&arguments, &ops, sizeof ops, &state);
   if (session == nullptr || fuse_set_signal_handlers(session) != 0 ||
       fuse_session_mount(session, argv[1]) != 0)
     return 1;
-  bloscfs::fs::use_kernel_channel(session);
+  bloscfs::fs::KernelChannel channel(session, pages);
+  state.channel = &channel;
   fuse_loop_config* const config = fuse_loop_cfg_create();
   fuse_loop_cfg_set_max_threads(config, kRequestThreads);
   fuse_loop_cfg_set_idle_threads(config, kRequestThreads);

@@ -54,11 +54,12 @@ std::optional<FrameState> read_frame_once(const fs_std::path& path) {
   }
   if (!snapshot) return std::nullopt;
   fs::Stats stats;
-  fs::BlockCache cache(std::size_t{32} << 20, stats);
+  fs::PagePool pages;
+  fs::BlockCache cache(std::size_t{32} << 20, pages, stats);
   const fs::FileView view(fs::view_shape(snapshot->info(), false),
                           fs::FrameReader(snapshot, 1, 2, cache, stats));
   FrameState state;
-  fs::ReplyData data;
+  fs::ReplyData data(pages);
   view.read(0, view.size(), data);
   state.contents.resize(static_cast<std::size_t>(view.size()));
   data.copy_to(state.contents);

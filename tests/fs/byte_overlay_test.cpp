@@ -53,7 +53,8 @@ class Pair {
     }
   }
 
-  ByteOverlay overlay{kCell};
+  PagePool pages;
+  ByteOverlay overlay{pages, kCell};
   Model model = Model(kSize);
 
  private:
@@ -66,7 +67,7 @@ class Pair {
       bytes.resize(static_cast<std::size_t>(std::min(kSize - offset, number(1, kCell))), 201);
       if (number(0, 1) == 0)
         bytes.resize(static_cast<std::size_t>(std::min(kCell, kSize - offset)), 202);
-      PooledBuffer cell(bytes);
+      PooledBuffer cell(pages, bytes);
       overlay.write(offset, cell);
     }
     std::copy(bytes.begin(), bytes.end(), model.begin() + offset);
@@ -134,7 +135,8 @@ BOOST_AUTO_TEST_CASE(what_is_split_off_lies_below_the_rest) {
 }
 
 BOOST_AUTO_TEST_CASE(splitting_takes_no_more_than_it_must) {
-  ByteOverlay overlay(64);
+  PagePool pages;
+  ByteOverlay overlay(pages, 64);
   overlay.write(0, std::vector<std::uint8_t>(640, 1));
   const ByteOverlay first = overlay.split_off_first(100);
   BOOST_TEST(first.touches(64, 64));
@@ -155,7 +157,8 @@ BOOST_AUTO_TEST_CASE(counts_its_memory_back_to_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(zeros_of_any_size_cost_an_entry) {
-  ByteOverlay overlay(1 << 20);
+  PagePool pages;
+  ByteOverlay overlay(pages, 1 << 20);
   overlay.zero(0, std::int64_t{1} << 62);
   overlay.zero(std::int64_t{1} << 61, std::int64_t{1} << 62);
   BOOST_TEST(overlay.memory() < 1000U);
@@ -165,7 +168,8 @@ BOOST_AUTO_TEST_CASE(zeros_of_any_size_cost_an_entry) {
 }
 
 BOOST_AUTO_TEST_CASE(tells_where_bytes_and_zeros_are) {
-  ByteOverlay overlay(64);
+  PagePool pages;
+  ByteOverlay overlay(pages, 64);
   overlay.write(100, std::vector<std::uint8_t>(50, 1));
   overlay.zero(1000, std::int64_t{1} << 40);
   BOOST_TEST(overlay.next_written(0).value() == 100);

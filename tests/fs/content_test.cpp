@@ -91,11 +91,14 @@ struct Parts {
         {[this](uid_t user, const std::error_code& error) { budget.commit_ended(user, error); },
          [] { ::sync(); }});
   }
-  ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
+  ContentServices services() {
+    return {pages, cache, stats, {}, pool, budget, options, raw, next_id};
+  }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 
   Stats stats;
-  BlockCache cache{32 << 20, stats};
+  PagePool pages;
+  BlockCache cache{32 << 20, pages, stats};
   WriteOptions options;
   bool raw;
   std::atomic<std::uint64_t> next_id{1};
@@ -106,7 +109,8 @@ struct Parts {
 
 ByteVector bytes_of(const Content& content) {
   ByteVector all(static_cast<std::size_t>(content.size()));
-  ReplyData data;
+  PagePool pages;
+  ReplyData data(pages);
   content.read(0, content.size(), data);
   data.copy_to(all);
   return all;

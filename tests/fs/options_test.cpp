@@ -72,10 +72,17 @@ BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
 BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
   const MountOptions options = parse_options({"ro,raw,", "allow_other,nosuid", "uid=7,gid=8"});
   BOOST_TEST(options.raw);
+  BOOST_TEST(!options.libfuse_io);
   BOOST_TEST(options.allow_other);
   BOOST_TEST(*options.owner.uid == 7u);
   BOOST_TEST(*options.owner.gid == 8u);
   BOOST_TEST(options.passed_on == (std::vector<std::string>{"ro", "allow_other", "nosuid"}));
+}
+
+BOOST_AUTO_TEST_CASE(libfuse_s_own_ways_are_a_word) {
+  BOOST_TEST(parse_options({"libfuse_io"}).libfuse_io);
+  BOOST_TEST(parse_options({"ro,libfuse_io"}).passed_on == std::vector<std::string>{"ro"});
+  BOOST_TEST(message_of("libfuse_io=1") != "");
 }
 
 BOOST_AUTO_TEST_CASE(takes_rw_for_the_user_s_word_unless_mount_has_put_it_there) {
@@ -97,8 +104,8 @@ BOOST_AUTO_TEST_CASE(keeps_commas_of_paths) {
 }
 
 BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
-  for (const char* name :
-       {"cache_size=", "threads=", "raw", "verify", "idle_timeout=", "uid=", "gid=", "log="})
+  for (const char* name : {"cache_size=", "threads=", "raw", "verify",
+                           "idle_timeout=", "libfuse_io", "uid=", "gid=", "log="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }
 

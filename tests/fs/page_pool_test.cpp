@@ -1,5 +1,8 @@
 #include "fs/support/page_pool.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -13,31 +16,33 @@ BOOST_AUTO_TEST_SUITE(page_pool)
 
 BOOST_AUTO_TEST_CASE(pieces_of_one_size_are_used_again,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
+  PagePool pages;
   const std::uint8_t* first = nullptr;
   {
-    PooledBytes bytes(100'000);
+    PooledBytes bytes(pages, 100'000);
     first = bytes.span().data();
   }
-  BOOST_TEST(PooledBytes(100'001).view().data() == first);  // within the same page
-  BOOST_TEST(pooled_size(100'000) == pooled_size(100'001));
+  BOOST_TEST(PooledBytes(pages, 100'001).view().data() == first);  // within the same page
+  BOOST_TEST(PagePool::piece_size(100'000) == PagePool::piece_size(100'001));
 }
 
 BOOST_AUTO_TEST_CASE(pieces_of_a_size_in_use_stay_beside_many_of_another,
                      *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
-  trim_page_pool();
+  PagePool pages;
   std::vector<PooledBytes> many;  // more than is kept
-  for (int i = 0; i < 32; i++) many.emplace_back(1 << 20);
+  for (int i = 0; i < 32; i++) many.emplace_back(pages, 1 << 20);
   {
-    PooledBytes bytes(64 << 10);
+    PooledBytes bytes(pages, 64 << 10);
     bytes.span().back() = 7;
   }
   many.clear();
   // Memory that was given back to the system would be zero.
-  BOOST_TEST(PooledBytes(64 << 10).view().back() == 7);
+  BOOST_TEST(PooledBytes(pages, 64 << 10).view().back() == 7);
 }
 
 BOOST_AUTO_TEST_CASE(owner_gives_its_piece_to_another) {
-  PooledBytes one(50'000), other(60'000);
+  PagePool pages, others;
+  PooledBytes one(pages, 50'000), other(others, 60'000);
   const std::uint8_t* const data = one.view().data();
   other = std::move(one);
   BOOST_TEST(other.view().data() == data);
@@ -47,15 +52,33 @@ BOOST_AUTO_TEST_CASE(owner_gives_its_piece_to_another) {
 }
 
 BOOST_AUTO_TEST_CASE(any_size_can_be_had) {
+  PagePool pages;
   for (const std::size_t size : {0u, 1u, 4095u, 32u << 10, 600u << 10, 40u << 20}) {
-    PooledBytes bytes(size);
+    PooledBytes bytes(pages, size);
     BOOST_TEST(bytes.size() == size);
     std::fill(bytes.span().begin(), bytes.span().end(), std::uint8_t{1});
   }
-  trim_page_pool();
-  PooledBytes again(32 << 10);
+  pages.trim();
+  PooledBytes again(pages, 32 << 10);
   if (!bloscfs::test::kAddressSanitizer)
     BOOST_TEST(again.view().front() == 0);  // its memory had gone back to the system
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_take_and_give_pieces) {
+  PagePool pages;
+  std::atomic<int> wrong{0};
+  std::vector<std::jthread> threads;
+  for (std::uint8_t number = 1; number <= 4; number++)
+    threads.emplace_back([&, number] {
+      for (std::size_t i = 0; i < 300; i++) {
+        PooledBytes bytes(pages, (i % 3 + 1) * (64 << 10));
+        std::fill(bytes.span().begin(), bytes.span().end(), number);
+        if (i % 50 == 0) pages.trim();
+        for (const std::uint8_t byte : bytes.view()) wrong += byte != number;
+      }
+    });
+  threads.clear();
+  BOOST_TEST(wrong == 0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,8 +9,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "fs/fuse/kernel_channel.hpp"
-
 namespace bloscfs::fuzz {
 namespace {
 
@@ -59,7 +57,7 @@ FuseChannel::FuseChannel() {
   require(state_.session != nullptr, "fuse_session_new");
   const std::string place = "/dev/fd/" + std::to_string(ends[1]);
   require(fuse_session_mount(state_.session, place.c_str()) == 0, "fuse_session_mount");
-  fs::use_kernel_channel(state_.session);
+  state_.channel = &channel_.emplace(state_.session, pages_);
   fuse_init_in init{};
   init.major = FUSE_KERNEL_VERSION;
   init.minor = FUSE_KERNEL_MINOR_VERSION;

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <linux/fuse.h>
 
+#include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 
 namespace bloscfs::fuzz {
@@ -63,6 +65,8 @@ class FuseChannel {
 
   fs::Turns turns_{1};
   fs::MountState state_;
+  fs::PagePool pages_;
+  std::optional<fs::KernelChannel> channel_;
   int kernel_ = -1;  ///< the end that requests are sent from
   fuse_buf buffer_{};
   std::uint64_t last_unique_ = 0;

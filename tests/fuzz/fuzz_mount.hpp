@@ -27,6 +27,7 @@ class FuzzMount {
  private:
   FuseChannel& channel_;
   std::optional<fs::MountLock> lock_;
+  fs::PagePool pages_;
   std::optional<fs::Filesystem> filesystem_;
   fs::Mutex mutex_;
   /// What is killed may be committing until the filesystem is gone, which is later.

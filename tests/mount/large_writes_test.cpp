@@ -100,18 +100,15 @@ class Written {
   std::string attribute_;
 };
 
-}  // namespace
-
-BOOST_AUTO_TEST_SUITE(large_writes)
-
-BOOST_AUTO_TEST_CASE(leave_what_was_written_last, *precondition(needs_fuse)) {
+/// Changes a frame and a plain file again and again, and looks at them then and in another mount.
+void check_changes(const MountSettings& settings) {
   const TempDir source;
   // A plain file stays one: what is written to it goes straight to SOURCE.
   write_file(source / "plain", ByteVector(1, 0));
   fs_std::permissions(source / "plain", fs_std::perms(0644));
   ByteVector frame, plain;
   {
-    const Mount mount(source.path());
+    const Mount mount(source.path(), settings);
     Written in_frame(mount / "new", 1), in_plain(mount / "plain", 2);
     for (int step = 0; step < 150; step++) {
       in_frame.change();
@@ -129,6 +126,18 @@ BOOST_AUTO_TEST_CASE(leave_what_was_written_last, *precondition(needs_fuse)) {
   BOOST_CHECK(read_file(mount / "new") == frame);
   BOOST_CHECK(read_file(mount / "plain") == plain);
   BOOST_TEST(fs_std::is_regular_file(source / "plain"));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(large_writes)
+
+BOOST_AUTO_TEST_CASE(leave_what_was_written_last, *precondition(needs_fuse)) { check_changes({}); }
+
+BOOST_AUTO_TEST_CASE(leave_that_also_by_libfuse_s_own_ways, *precondition(needs_fuse)) {
+  MountSettings settings;
+  settings.options = {"libfuse_io"};
+  check_changes(settings);
 }
 
 BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse)) {

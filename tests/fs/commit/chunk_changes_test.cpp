@@ -14,7 +14,11 @@ using test::ByteVector;
 
 constexpr std::int64_t kChunk = 100;
 
-ByteOverlay overlay() { return ByteOverlay(1 << 20); }
+struct Written {
+  PagePool pages;
+  ByteOverlay bytes{pages, 1 << 20};
+  Layer layer{pages};
+};
 
 void check_changes(const ChunkChanges& changes, const ChunkChanges& expected) {
   BOOST_REQUIRE(changes.size() == expected.size());
@@ -53,15 +57,14 @@ BOOST_AUTO_TEST_CASE(last_chunk_may_end_within_an_item) {
   BOOST_CHECK((FlatCut{kChunk, 4, 300}.chunk_within_item() == std::nullopt));
 }
 
-BOOST_AUTO_TEST_CASE(bytes_count_as_written_and_zeros_do_not) {
-  ByteOverlay written = overlay();
-  BOOST_CHECK(written_chunks(written, {kChunk, 1, 1000}) == Chunks{});
-  written.zero(0, 1000);
-  BOOST_CHECK(written_chunks(written, {kChunk, 1, 1000}) == Chunks{});
-  written.write(199, ByteVector(2));
-  written.write(500, ByteVector(100));
-  BOOST_CHECK(written_chunks(written, {kChunk, 1, 1000}) == (Chunks{1, 2, 5}));
-  BOOST_CHECK(written_chunks(written, {kChunk, 1, 200}) == Chunks{1});
+BOOST_FIXTURE_TEST_CASE(bytes_count_as_written_and_zeros_do_not, Written) {
+  BOOST_CHECK(written_chunks(bytes, {kChunk, 1, 1000}) == Chunks{});
+  bytes.zero(0, 1000);
+  BOOST_CHECK(written_chunks(bytes, {kChunk, 1, 1000}) == Chunks{});
+  bytes.write(199, ByteVector(2));
+  bytes.write(500, ByteVector(100));
+  BOOST_CHECK(written_chunks(bytes, {kChunk, 1, 1000}) == (Chunks{1, 2, 5}));
+  BOOST_CHECK(written_chunks(bytes, {kChunk, 1, 200}) == Chunks{1});
 }
 
 BOOST_AUTO_TEST_CASE(change_of_size_concerns_where_the_old_bytes_end) {
@@ -79,37 +82,33 @@ BOOST_AUTO_TEST_CASE(change_of_size_concerns_where_the_old_bytes_end) {
   BOOST_CHECK(resized_chunks({kChunk, 4, 250}, 250, 250) == Chunks{});
 }
 
-BOOST_AUTO_TEST_CASE(changes_of_a_range_count_from_its_start) {
-  ByteOverlay written = overlay();
-  written.zero(150, 20);
-  written.write(190, ByteVector(50, 7));
-  check_changes(changes_of_range(written, {100, 100}),
-                {{50, 20, nullptr}, {90, 10, written.extent(190, 50).data()}});
-  check_changes(changes_of_range(written, {300, 100}), {});
+BOOST_FIXTURE_TEST_CASE(changes_of_a_range_count_from_its_start, Written) {
+  bytes.zero(150, 20);
+  bytes.write(190, ByteVector(50, 7));
+  check_changes(changes_of_range(bytes, {100, 100}),
+                {{50, 20, nullptr}, {90, 10, bytes.extent(190, 50).data()}});
+  check_changes(changes_of_range(bytes, {300, 100}), {});
 }
 
-BOOST_AUTO_TEST_CASE(changes_of_an_array_go_to_the_chunks_that_hold_them) {
+BOOST_FIXTURE_TEST_CASE(changes_of_an_array_go_to_the_chunks_that_hold_them, Written) {
   const frame::ArrayGeometry geometry(small_array(), 1);
-  Layer layer;
   // The file has 8 bytes of header: this is the last byte of row 0 and the first of row 1.
   layer.bytes.write(8 + 5, ByteVector(2, 7));
   const auto changes = changes_of_array(geometry, layer, 8, 32, 32);
   BOOST_REQUIRE(changes.size() == 2u);
-  const std::uint8_t* const bytes = layer.bytes.extent(13, 2).data();
-  check_changes(changes.at(0), {{4, 1, bytes + 1}});
-  check_changes(changes.at(1), {{1, 1, bytes}});
+  const std::uint8_t* const there = layer.bytes.extent(13, 2).data();
+  check_changes(changes.at(0), {{4, 1, there + 1}});
+  check_changes(changes.at(1), {{1, 1, there}});
 }
 
-BOOST_AUTO_TEST_CASE(header_of_an_array_is_no_change_of_its_chunks) {
+BOOST_FIXTURE_TEST_CASE(header_of_an_array_is_no_change_of_its_chunks, Written) {
   const frame::ArrayGeometry geometry(small_array(), 1);
-  Layer layer;
   layer.bytes.write(0, ByteVector(8, 7));
   BOOST_TEST(changes_of_array(geometry, layer, 8, 32, 32).empty());
 }
 
-BOOST_AUTO_TEST_CASE(rows_of_an_array_that_came_back_are_zeros) {
+BOOST_FIXTURE_TEST_CASE(rows_of_an_array_that_came_back_are_zeros, Written) {
   const frame::ArrayGeometry geometry(small_array(), 1);
-  Layer layer;
   layer.lower_end = 8 + 18;  // the last row
   const auto changes = changes_of_array(geometry, layer, 8, 32, 32);
   BOOST_REQUIRE(changes.size() == 2u);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 #include <unistd.h>
 
@@ -50,7 +51,7 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr);
+  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr, pages_);
   filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
@@ -113,12 +114,12 @@ struct stat InProcess::stat(std::string_view path) {
 
 Names InProcess::names(std::string_view path) {
   const Reference directory = find(path);
-  const auto number = filesystem_->open_directory(*directory, filesystem_->listings_begun());
+  fs::DirectoryHandles& directories = filesystem_->directories();
+  const auto number = directories.open(*directory, directories.listings_begun());
   Names names;
-  for (const auto& entry :
-       filesystem_->directory_entries(number, true, filesystem_->listings_begun())->entries)
+  for (const auto& entry : directories.entries(number, true, directories.listings_begun())->entries)
     names.push_back(entry.shown_name);
-  filesystem_->release_directory(number);
+  directories.release(number);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -189,22 +190,22 @@ void InProcess::rename(std::string_view from, std::string_view to, unsigned flag
 }
 
 Names InProcess::attributes(std::string_view path) {
-  Names names = filesystem_->list_attributes(*find(path));
+  Names names = filesystem_->extended_attributes().list(*find(path));
   std::sort(names.begin(), names.end());
   return names;
 }
 
 std::string InProcess::attribute(std::string_view path, const std::string& name) {
-  return filesystem_->read_attribute(*find(path), name);
+  return filesystem_->extended_attributes().read(*find(path), name);
 }
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  filesystem_->set_attribute(*find(path), name, value, flags, caller);
+  filesystem_->extended_attributes().set(*find(path), name, value, flags, caller);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  filesystem_->remove_attribute(*find(path), name, caller);
+  filesystem_->extended_attributes().remove(*find(path), name, caller);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {
@@ -222,17 +223,17 @@ InProcess::File::~File() {
 
 ByteVector InProcess::File::read(std::int64_t offset, std::int64_t size) const {
   auto& open = handle();
-  ByteVector bytes(static_cast<std::size_t>(size));
-  if (open.file->plain) {
-    const ssize_t got = ::pread(open.file->plain.get(), bytes.data(), bytes.size(), offset);
+  open.expect_more(offset, size, mount_->caller.user);
+  const fs::ReadBytes read = open.read(offset, size);
+  if (const auto* range = std::get_if<fs::DescriptorRange>(&read)) {
+    ByteVector bytes(range->size);
+    const ssize_t got = ::pread(range->descriptor, bytes.data(), bytes.size(), range->offset);
     require(got, "pread");
     bytes.resize(static_cast<std::size_t>(got));
     return bytes;
   }
-  fs::ReplyData data;
-  (*mount_)->expect_more(open, offset, size, mount_->caller.user);
-  (*mount_)->read(open, offset, size, data);
-  bytes.resize(data.size());
+  const auto& data = std::get<fs::ReplyData>(read);
+  ByteVector bytes(data.size());
   data.copy_to(bytes);
   return bytes;
 }
@@ -251,27 +252,23 @@ void InProcess::File::write(std::optional<std::int64_t> offset, const ByteVector
   for (std::size_t done = 0; done < bytes.size();) {
     const codec::Bytes part = codec::Bytes(bytes).subspan(
         done, std::min(bytes.size() - done, static_cast<std::size_t>(kRequest)));
-    const auto at = offset ? std::optional(*offset + static_cast<std::int64_t>(done)) : offset;
-    if (open.plain)
-      require(::pwrite(open.plain->fd(), part.data(), part.size(), at.value_or(0)), "pwrite");
-    else
-      (*mount_)->write(open, fs::Filesystem::WriteOf::bytes, at, part);
-    done += part.size();
+    const fs::WritePlace place{offset.value_or(0) + static_cast<std::int64_t>(done), !offset};
+    done += open.write(place, part);
   }
 }
 
-void InProcess::File::truncate(std::int64_t size) const { (*mount_)->truncate(handle(), size); }
+void InProcess::File::truncate(std::int64_t size) const { handle().truncate(size); }
 
 void InProcess::File::allocate(int mode, std::int64_t offset, std::int64_t size) const {
-  (*mount_)->allocate(handle(), mode, offset, size);
+  handle().allocate(mode, offset, size);
 }
 
-void InProcess::File::sync() const { (*mount_)->sync(handle()); }
+void InProcess::File::sync() const { handle().sync(); }
 
-void InProcess::File::flush() const { (*mount_)->flush(handle()); }
+void InProcess::File::flush() const { handle().flush(); }
 
 struct stat InProcess::File::stat() const {
-  return (*mount_)->handle_attributes(number_);
+  return handle().attributes();
 }
 
 Names stored_names(const fs_std::path& directory) {
@@ -288,10 +285,11 @@ ByteVector shown_contents(const fs_std::path& stored) {
   const std::shared_ptr<const frame::Snapshot> snapshot = frame::open_path(stored, {});
   if (!snapshot) throw std::runtime_error(stored.string() + ": no container");
   fs::Stats stats;
-  fs::BlockCache cache(std::size_t{32} << 20, stats);
+  fs::PagePool pages;
+  fs::BlockCache cache(std::size_t{32} << 20, pages, stats);
   const fs::FileView view(fs::view_shape(snapshot->info(), false),
                           fs::FrameReader(snapshot, 1, 2, cache, stats));
-  fs::ReplyData data;
+  fs::ReplyData data(pages);
   view.read(0, view.size(), data);
   ByteVector bytes(data.size());
   data.copy_to(bytes);

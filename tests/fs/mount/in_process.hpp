@@ -56,7 +56,7 @@ class InProcess {
     File(File&& other) noexcept;
     File& operator=(File&&) = delete;
 
-    fs::Filesystem::FileHandle& handle() const { return *mount_->filesystem_->handle(number_); }
+    fs::FileHandle& handle() const { return *mount_->filesystem_->handle(number_); }
     ByteVector read(std::int64_t offset, std::int64_t size) const;
     ByteVector contents() const;
     /// At the end where there is no offset.
@@ -116,6 +116,7 @@ class InProcess {
 
   const TempDir home_;
   std::optional<fs::MountLock> lock_;
+  fs::PagePool pages_;
   std::optional<fs::Filesystem> filesystem_;
   std::atomic<int> forgotten_{0};
 };

@@ -101,13 +101,16 @@ BOOST_AUTO_TEST_CASE(listing_is_that_of_its_beginning) {
   const TempDir source;
   fs_std::create_directory(source / "a");
   InProcess mount(source.path());
-  const auto number = mount->open_directory(fs::kRootId, mount->listings_begun());
+  fs::DirectoryHandles& directories = mount->directories();
+  const auto number = directories.open(fs::kRootId, directories.listings_begun());
+  const auto entries = [&](bool from_start) {
+    return directories.entries(number, from_start, directories.listings_begun())->entries.size();
+  };
   fs_std::create_directory(source / "b");
-  BOOST_TEST(mount->directory_entries(number, true, mount->listings_begun())->entries.size() == 1u);
-  BOOST_TEST(mount->directory_entries(number, false, mount->listings_begun())->entries.size() ==
-             1u);
-  BOOST_TEST(mount->directory_entries(number, true, mount->listings_begun())->entries.size() == 2u);
-  mount->release_directory(number);
+  BOOST_TEST(entries(true) == 1u);
+  BOOST_TEST(entries(false) == 1u);
+  BOOST_TEST(entries(true) == 2u);
+  directories.release(number);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

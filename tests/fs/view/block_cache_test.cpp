@@ -23,7 +23,8 @@ CacheKey key_of(std::int64_t item) { return {7, item, 0, CacheKind::block}; }
 
 struct Fixture {
   Stats stats;
-  BlockCache cache{1 << 20, stats};
+  PagePool pages;
+  BlockCache cache{1 << 20, pages, stats};
   int made = 0;
 
   std::shared_ptr<const Thing> get(std::int64_t item, std::size_t size = 1000,

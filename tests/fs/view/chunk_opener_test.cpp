@@ -20,7 +20,7 @@ BOOST_AUTO_TEST_CASE(large_openings_wait_for_each_other) {
   FrameBuilder frame = repeated(make_block_chunk(pattern(kChunk, 1), 1, 1), kChunk, 4);
   const auto source = std::make_shared<BusySource>(frame.build());
   Stats own_stats;
-  BlockCache small(8 << 20, own_stats);
+  BlockCache small(8 << 20, pages, own_stats);
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, small, own_stats);
   std::vector<std::jthread> threads;

@@ -69,7 +69,7 @@ BOOST_AUTO_TEST_CASE(adds_nothing_that_it_could_not_read) {
   FrameBuilder frame = repeated(Buffer(40, 0xff), 1000, 1);
   frame.metalayers = {{"b2nd", array_layer({1000}, {1000}, {1000})}};
   const FileView file = view(frame);
-  ReplyData reply;
+  ReplyData reply(pages);
   BOOST_CHECK_THROW(file.read(0, 1000, reply), codec::Error);
   BOOST_TEST(reply.size() == 0);
 }

@@ -99,7 +99,7 @@ BOOST_AUTO_TEST_CASE(large_index_pages_wait_for_each_other) {
   frame.index_chunk = make_block_chunk(Buffer(4 * kPage), 8, kPage);
   const auto source = std::make_shared<BusySource>(frame.build());
   Stats own_stats;
-  BlockCache small(8 << 20, own_stats);
+  BlockCache small(8 << 20, pages, own_stats);
   const SharedSnapshot snapshot = frame::open_cframe(source, {});
   const FrameReader reader(snapshot, 1, 2, small, own_stats);
   std::vector<std::jthread> threads;

@@ -102,8 +102,8 @@ struct ReaderFixture {
     return view(SharedSnapshot(frame::test::open_bytes(frame.build())));
   }
 
-  static Buffer read(const fs::FileView& view, std::int64_t offset, std::int64_t size) {
-    fs::ReplyData reply;
+  Buffer read(const fs::FileView& view, std::int64_t offset, std::int64_t size) {
+    fs::ReplyData reply(pages);
     view.read(offset, size, reply);
     Buffer out(reply.size());
     reply.copy_to(out);
@@ -111,7 +111,8 @@ struct ReaderFixture {
   }
 
   fs::Stats stats;
-  fs::BlockCache cache{32 << 20, stats};
+  fs::PagePool pages;
+  fs::BlockCache cache{32 << 20, pages, stats};
   fs::ReaderSettings settings{false, fs::Work::kRequestLimit};
 
  private:

@@ -30,7 +30,8 @@ struct Mixture {
       expected.resize(expected.size() + zeros);
     }
   }
-  ReplyData reply;
+  PagePool pages;
+  ReplyData reply{pages};
   Bytes expected;
   std::uint8_t last = 0;
 };
@@ -49,7 +50,8 @@ BOOST_AUTO_TEST_CASE(has_few_pieces_whatever_it_is_made_of) {
 }
 
 BOOST_AUTO_TEST_CASE(pins_nothing_that_is_small) {
-  ReplyData reply;
+  PagePool pages;
+  ReplyData reply(pages);
   const auto small = std::make_shared<Bytes>(100, std::uint8_t{1});
   const auto large = std::make_shared<Bytes>(100'000, std::uint8_t{2});
   reply.add_shared(small, *small);

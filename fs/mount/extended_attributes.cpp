@@ -1,4 +1,4 @@
-// Extended attributes of the mount: those of containers, and those of the source files.
+#include "fs/mount/extended_attributes.hpp"
 
 #include <cerrno>
 #include <string_view>
@@ -8,7 +8,6 @@
 #include <sys/xattr.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/mount/filesystem.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/thread_decoder.hpp"
@@ -25,8 +24,8 @@ bool passes_through(std::string_view name, bool is_container) {
   return !is_container || !name.starts_with(kAttributePrefix);
 }
 
-LayerChanges changes_of(const std::shared_ptr<const OpenFile>& file) {
-  return file && file->content ? file->content->uncommitted_metalayers() : LayerChanges();
+LayerChanges changes_of(const std::shared_ptr<const OpenContainer>& file) {
+  return file ? file->content->uncommitted_metalayers() : LayerChanges();
 }
 
 std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begin(), bytes.end()}; }
@@ -34,31 +33,31 @@ std::string text_of(const std::vector<std::uint8_t>& bytes) { return {bytes.begi
 }  // namespace
 
 /// Null for a container that was never committed.
-std::shared_ptr<const FrameAttributes> Filesystem::look_at_frame(NodeId node,
-                                                                 const SourceEntry& entry) {
+std::shared_ptr<const FrameAttributes> ExtendedAttributes::look_at_frame(NodeId node,
+                                                                         const SourceEntry& entry) {
   AttributeKey key{state_of(entry.content_stat)};
-  auto file = tree_.opened(node);
+  auto file = tree_.opened_as<OpenContainer>(node);
   // What is committed of a changed file is not always what its source file's state stands for.
   const bool is_changed = file && file->leads();
   if (is_changed) key = {{}, file->content->numbered_snapshot().second};
-  if (auto known = attributes_.find(key)) return known;
+  if (auto known = known_.find(key)) return known;
   TurnAtNeed::need();
-  file = container(node);
+  file = contents_.open(node);
   const auto [snapshot, number] = file->content->numbered_snapshot();
   if (!snapshot) return nullptr;
   if (is_changed) key.snapshot = number;
   auto found =
       std::make_shared<const FrameAttributes>(look_at_attributes(*snapshot, thread_decoder()));
-  attributes_.remember(key, found);
+  known_.remember(key, found);
   return found;
 }
 
-std::vector<std::string> Filesystem::list_attributes(NodeId node) {
+std::vector<std::string> ExtendedAttributes::list(NodeId node) {
   if (tree_.is_virtual(node)) return {};
   const SourceEntry entry = tree_.entry(node);
   std::vector<std::string> names;
   if (entry.is_container) {
-    const auto file = tree_.opened(node);
+    const auto file = tree_.opened_as<OpenContainer>(node);
     const bool is_changed = file && file->leads();
     // Before what is committed: a commit that ends in between is seen twice rather than not at all.
     const LayerChanges changes = changes_of(file);
@@ -73,10 +72,9 @@ std::vector<std::string> Filesystem::list_attributes(NodeId node) {
   return names;
 }
 
-std::optional<std::vector<std::uint8_t>> Filesystem::read_metalayer(NodeId node,
-                                                                    const SourceEntry& entry,
-                                                                    const LayerName& name) {
-  const LayerChanges changes = changes_of(tree_.opened(node));
+std::optional<std::vector<std::uint8_t>> ExtendedAttributes::read_metalayer(
+    NodeId node, const SourceEntry& entry, const LayerName& name) {
+  const LayerChanges changes = changes_of(tree_.opened_as<OpenContainer>(node));
   if (const auto change = changes.find(name); change != changes.end()) {
     if (!change->second) return std::nullopt;
     return *change->second;
@@ -87,19 +85,20 @@ std::optional<std::vector<std::uint8_t>> Filesystem::read_metalayer(NodeId node,
   if (layer->is_too_large) throw_errno(E2BIG, name.name);
   if (layer->content) return *layer->content;
   TurnAtNeed::need();
-  return read_layer(*container(node)->content->snapshot(), name, thread_decoder());
+  return read_layer(*contents_.open(node)->content->snapshot(), name, thread_decoder());
 }
 
-std::optional<std::string> Filesystem::read_computed(NodeId node, const SourceEntry& entry,
-                                                     const std::string& name) {
+std::optional<std::string> ExtendedAttributes::read_computed(NodeId node, const SourceEntry& entry,
+                                                             const std::string& name) {
   if (!is_computed(name)) return std::nullopt;
   if (const auto found = look_at_frame(node, entry)) return computed_value(found->info, name);
-  return computed_value(container(node)->content->info(), name);
+  return computed_value(contents_.open(node)->content->info(), name);
 }
 
 /// Of a container.
-std::optional<std::string> Filesystem::frame_attribute(NodeId node, const SourceEntry& entry,
-                                                       const std::string& name) {
+std::optional<std::string> ExtendedAttributes::frame_attribute(NodeId node,
+                                                               const SourceEntry& entry,
+                                                               const std::string& name) {
   const auto layer = layer_of(name);
   if (!layer) return read_computed(node, entry, name);
   const auto content = read_metalayer(node, entry, *layer);
@@ -107,7 +106,7 @@ std::optional<std::string> Filesystem::frame_attribute(NodeId node, const Source
   return name.starts_with(kJsonPrefix) ? layer_as_json(*content) : text_of(*content);
 }
 
-std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
+std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) {
     stats_.names_held_us = tree_.longest_hold_of_names();
     return to_json(stats_);
@@ -121,7 +120,7 @@ std::string Filesystem::read_attribute(NodeId node, const std::string& name) {
   return *value;
 }
 
-SourceEntry Filesystem::check_attribute(NodeId node, const std::string& name) {
+SourceEntry ExtendedAttributes::entry_to_change(NodeId node, const std::string& name) {
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (!writable_) throw_errno(EROFS, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
@@ -130,16 +129,16 @@ SourceEntry Filesystem::check_attribute(NodeId node, const std::string& name) {
   return entry;
 }
 
-void Filesystem::set_attribute(NodeId node, const std::string& name, const std::string& value,
-                               int flags, const Caller& caller) {
-  const SourceEntry entry = check_attribute(node, name);
+void ExtendedAttributes::set(NodeId node, const std::string& name, const std::string& value,
+                             int flags, const Caller& caller) {
+  const SourceEntry entry = entry_to_change(node, name);
   if (passes_through(name, entry.is_container))
     return names_.change(node, caller, [&](const SourceObject& object) {
       object.set_attribute(name, value, flags);
     });
   const auto layer = layer_of(name);
   if (!layer && !is_computed(name)) throw_errno(EINVAL, name);
-  if (!layer || !is_free(*layer)) return set_fixed_attribute(node, entry, name, value, flags);
+  if (!layer || !is_free(*layer)) return set_fixed(node, entry, name, value, flags);
   TurnAtNeed::need();  // not once something has changed
   std::vector<std::uint8_t> content(value.begin(), value.end());
   if (name.starts_with(kJsonPrefix)) content = layer_from_json(value);
@@ -149,16 +148,16 @@ void Filesystem::set_attribute(NodeId node, const std::string& name, const std::
 }
 
 /// One that nobody can change; it may be set to what it is.
-void Filesystem::set_fixed_attribute(NodeId node, const SourceEntry& entry, const std::string& name,
-                                     const std::string& value, int flags) {
+void ExtendedAttributes::set_fixed(NodeId node, const SourceEntry& entry, const std::string& name,
+                                   const std::string& value, int flags) {
   const auto present = frame_attribute(node, entry, name);
   if (present && (flags & XATTR_CREATE) != 0) throw_errno(EEXIST, name);
   if (!present && (flags & XATTR_REPLACE) != 0) throw_errno(ENODATA, name);
   if (present != value) throw_errno(EPERM, name);
 }
 
-void Filesystem::remove_attribute(NodeId node, const std::string& name, const Caller& caller) {
-  const SourceEntry entry = check_attribute(node, name);
+void ExtendedAttributes::remove(NodeId node, const std::string& name, const Caller& caller) {
+  const SourceEntry entry = entry_to_change(node, name);
   if (passes_through(name, entry.is_container))
     return names_.change(node, caller,
                          [&](const SourceObject& object) { object.remove_attribute(name); });

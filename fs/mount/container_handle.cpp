@@ -1,0 +1,222 @@
+#include "fs/mount/container_handle.hpp"
+
+#include <cerrno>
+#include <limits>
+#include <optional>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/request_limits.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+[[noreturn]] void tell_overtaken() { frame::throw_errno(ESTALE, "changed by another program"); }
+
+void tell_error_of_commits(Content& content) {
+  if (const std::error_code error = content.take_error())
+    throw std::system_error(error, "earlier commit");
+}
+
+}  // namespace
+
+void ContainerServices::log_bad_data(NodeId node, const std::exception& error) const {
+  log.error(fmt::format("{}: {}", tree.told_path(node), error.what()));
+}
+
+ContainerHandle::ContainerHandle(const ContainerServices& services, NodeId node, int flags,
+                                 std::shared_ptr<const OpenContainer> file)
+    : FileHandle(node, flags),
+      services_(services),
+      file_(std::move(file)),
+      epoch_(file_->content->epoch()) {}
+
+struct stat ContainerHandle::attributes() const {
+  try {
+    return services_.tree.attributes(node());
+  } catch (const std::system_error& error) {
+    // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
+    if (!frame::is_refusal(error.code())) throw;
+    return file_->attributes;
+  }
+}
+
+void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
+  readahead_.on_read(offset, size, user, file_, services_.pool, services_.readahead);
+}
+
+ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
+  const bool kernel_serves_all = services_.direct_handles == 0;
+  ReplyData out(services_.pages, kernel_serves_all);
+  try {
+    read_into(out, offset, size);
+    readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));
+    services_.stats.contents_bytes_read += out.size();
+  } catch (const std::exception& error) {
+    if (is_interruption(error)) throw;
+    services_.stats.io_errors++;
+    services_.log_bad_data(node(), error);
+    // A direct reader may be given what precedes the bad place; through the page cache the kernel
+    // would take a short reply for the end of the file.
+    if (!is_direct() || out.size() == 0) throw;
+  }
+  return out;
+}
+
+/// Who does not write keeps what it has opened.
+void ContainerHandle::read_into(ReplyData& out, std::int64_t offset, std::int64_t size) {
+  content().read(offset, size, out, epoch_);
+}
+
+std::int64_t ContainerHandle::seek(std::int64_t offset, int whence) const {
+  const auto found =
+      whence == SEEK_DATA ? content().seek_data(offset) : content().seek_hole(offset);
+  if (!found) frame::throw_errno(ENXIO, "lseek");
+  return *found;
+}
+
+void ContainerHandle::sync() {
+  // The kernel keeps the file locked meanwhile, also for who only reads it.
+  if (content().needs_commit()) TurnAtNeed::need();
+  tell_error_of_commits(content());
+  if (content().needs_commit()) services_.committer.commit({file_->content});
+}
+
+void ContainerHandle::close() {
+  // It may have been made by an open(2) for reading.
+  if (descriptors_.amount() >= DescriptorShares::kOfWriter && content().needs_commit())
+    services_.contents.changed(file_, std::move(descriptors_));
+}
+
+void ContainerWriter::begin(std::shared_ptr<ContentHome> home) {
+  content().make_writable(std::move(home));
+  content().add_writer();
+}
+
+/// Who writes goes on from the state that is there.
+void ContainerWriter::read_into(ReplyData& out, std::int64_t offset, std::int64_t size) {
+  const std::size_t before = out.size();
+  const std::uint64_t epoch = content().epoch();
+  try {
+    content().read(offset, size, out);
+  } catch (const std::system_error&) {
+    if (out.size() != before || !services_.contents.has_gone_on(file_->content, epoch)) throw;
+    content().read(offset, size, out);
+  }
+}
+
+/// ESTALE, once, for who has written to a state that is gone.
+void ContainerWriter::tell_loss() {
+  const std::uint64_t known = epoch_.exchange(content().epoch());
+  if (content().lost_contents_of(known)) tell_overtaken();
+}
+
+Content& ContainerWriter::changing() {
+  // Where nothing waits there is nothing to lose: what is written goes to what is there now.
+  if (!content().needs_commit() && content().is_overtaken()) services_.contents.try_follow(node());
+  tell_loss();
+  if (content().is_abandoned()) tell_overtaken();
+  services_.committer.note(file_->content, file_);
+  return content();
+}
+
+/// Again where the content goes on from another state meanwhile, unless that lost something.
+template <typename Change>
+void ContainerWriter::change(const Change& change) {
+  for (;;) {
+    Content& changed = changing();
+    const std::uint64_t epoch = epoch_;
+    try {
+      return change(changed, epoch);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || changed.epoch() == epoch) throw;
+    }
+  }
+}
+
+template <typename Bytes>
+void ContainerWriter::put(const WritePlace& place, Bytes bytes) {
+  const auto at = place.appends ? std::nullopt : std::optional(place.offset);
+  if (!place.are_pages)
+    return change([&](Content& changed, auto epoch) { changed.write(at, bytes, epoch); });
+  // Never to a state that nobody has looked at, which it would bring old bytes to.
+  const std::uint64_t epoch = content().epoch_of_pages();
+  services_.committer.note(file_->content, file_);
+  content().write(at, bytes, epoch);
+}
+
+std::size_t ContainerWriter::write(const WritePlace& place, codec::Bytes bytes) {
+  put(place, bytes);
+  return bytes.size();
+}
+
+std::size_t ContainerWriter::write(const WritePlace& place, std::span<PooledBuffer> cells) {
+  std::size_t size = 0;
+  for (const PooledBuffer& cell : cells) size += cell.size();
+  put(place, cells);
+  return size;
+}
+
+void ContainerWriter::truncate(std::int64_t size) {
+  change([&](Content& changed, auto epoch) { changed.resize(size, epoch); });
+}
+
+void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size) {
+  const bool keeps_size = (mode & FALLOC_FL_KEEP_SIZE) != 0;
+  const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
+  const bool zeroes = (mode & FALLOC_FL_ZERO_RANGE) != 0;
+  if ((mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE)) != 0)
+    frame::throw_errno(EOPNOTSUPP, "fallocate");
+  if (size > std::numeric_limits<std::int64_t>::max() - offset)
+    frame::throw_errno(EFBIG, "fallocate");
+  change([&](Content& changed, auto epoch) {
+    if (!punches) {
+      // What no disk has room for is told from what no file can hold.
+      changed.require_storable(offset + size);
+      require_space(offset + size - changed.size());
+      changed.reserve(keeps_size ? 0 : offset + size, epoch);
+    }
+    if (punches || zeroes) changed.zero(offset, size, epoch);
+  });
+}
+
+void ContainerWriter::require_space(std::int64_t size) const {
+  const struct statvfs st = services_.root.stat_filesystem();
+  if (size > 0 && static_cast<std::uint64_t>(size) / st.f_frsize >= st.f_bavail)
+    frame::throw_errno(ENOSPC, "fallocate");
+}
+
+void ContainerWriter::sync() {
+  ContainerHandle::sync();
+  tell_loss();
+}
+
+void ContainerWriter::flush() {
+  TurnAtNeed::need();
+  tell_error_of_commits(content());
+  if (content().leads() && content().is_overtaken()) services_.contents.try_follow(node());
+  if (services_.commit_at_close && content().needs_commit())
+    services_.committer.commit({file_->content});
+  // Others may close a copy of the descriptor and not look at this, as a program that is started
+  // does: who writes on, or calls fsync, is still to be told.
+  if (content().lost_contents_of(epoch_)) tell_overtaken();
+}
+
+void ContainerWriter::close() {
+  content().remove_writer();
+  if (content().needs_commit())
+    services_.contents.changed(file_, std::move(descriptors_));
+  else if (content().is_orphan() && !content().has_writers())
+    services_.committer.drop(content());
+  services_.tree.keep_last_size(node(), content().attributes().size);
+}
+
+}  // namespace bloscfs::fs

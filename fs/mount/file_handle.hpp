@@ -1,0 +1,103 @@
+#pragma once
+// What the kernel may ask of a file that it has open, whatever kind of file that is.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "codec/bytes.hpp"
+#include "fs/support/fair_share.hpp"
+#include "fs/support/pooled_buffer.hpp"
+#include "fs/tree/node_table.hpp"
+#include "fs/view/reply_data.hpp"
+
+namespace bloscfs::fs {
+
+/// Bytes of a file where a descriptor has them, to be spliced. The handle keeps that open.
+struct DescriptorRange {
+  int descriptor = -1;
+  std::int64_t offset = 0;
+  std::size_t size = 0;  ///< fewer behind the file's end
+};
+using ReadBytes = std::variant<ReplyData, DescriptorRange>;
+
+/// Where bytes go that are written.
+struct WritePlace {
+  std::int64_t offset = 0;  ///< that the kernel has chosen
+  bool appends = false;     ///< it may be wrong: they go to the end
+  bool are_pages = false;   ///< the kernel writes them back, of a mapping or from its cache
+};
+
+struct CopiedRange {
+  std::int64_t from_offset = 0;
+  std::int64_t to_offset = 0;
+  std::size_t size = 0;
+  unsigned flags = 0;  ///< of copy_file_range(2)
+};
+
+/// Thread-safe but for keep() and close(). Errors: std::system_error with the errno, codec::Error.
+class FileHandle {
+ public:
+  /// `flags` as of open(2).
+  FileHandle(NodeId node, int flags) : node_(node), is_direct_((flags & O_DIRECT) != 0) {}
+  virtual ~FileHandle() = default;
+  FileHandle(const FileHandle&) = delete;
+  FileHandle& operator=(const FileHandle&) = delete;
+
+  NodeId node() const { return node_; }
+  /// Opened with O_DIRECT: short replies are allowed.
+  bool is_direct() const { return is_direct_; }
+  /// What it may have open until it is closed, or until a commit of what was written.
+  void keep(FairShare::Part descriptors) { descriptors_ = std::move(descriptors); }
+
+  /// Also when another state has taken the name of what it has open.
+  virtual struct stat attributes() const = 0;
+  /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:
+  /// may have what is behind it decoded ahead.
+  virtual void expect_more(std::int64_t /*offset*/, std::int64_t /*size*/, uid_t /*user*/) {}
+  /// The file's bytes [offset, offset + size), cut at its end. NoTurn where they must be decoded.
+  virtual ReadBytes read(std::int64_t offset, std::int64_t size) = 0;
+  /// As lseek(2) with SEEK_DATA and SEEK_HOLE. Throws ENXIO behind the end.
+  virtual std::int64_t seek(std::int64_t offset, int whence) const = 0;
+  /// True if somebody has the file open for writing, so that the kernel may know more of it.
+  virtual bool has_writers() const = 0;
+
+  // EBADF of what was not opened for writing.
+
+  /// Returns how many bytes it has taken, which are fewer where SOURCE has no room for all.
+  virtual std::size_t write(const WritePlace& place, codec::Bytes bytes);
+  /// The same for bytes one behind the other; may take the cells, and leave empty ones.
+  virtual std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells);
+  virtual void truncate(std::int64_t size);
+  /// As fallocate(2). Of a container for the modes that punch, zero and set sizes: contents take no
+  /// space before they are written, but none is promised where SOURCE has not as much: ENOSPC.
+  virtual void allocate(int mode, std::int64_t offset, std::int64_t size);
+
+  /// copy_file_range(2) to here. EOPNOTSUPP unless both files are plain, and this one is written.
+  virtual std::size_t copy_from(const FileHandle& source, const CopiedRange& range);
+  /// The same from here to a descriptor of SOURCE.
+  virtual std::size_t copy_to(int descriptor, const CopiedRange& range) const;
+
+  /// What was written is durable when it returns. NoTurn where something must be stored.
+  virtual void sync() = 0;
+  /// At each close of a descriptor: reports errors of commits in the background. NoTurn where it
+  /// may have to commit.
+  virtual void flush() {}
+  /// Nobody asks it for anything any more. To be called once.
+  virtual void close() {}
+
+ protected:
+  FairShare::Part descriptors_;
+
+ private:
+  const NodeId node_;
+  const bool is_direct_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,52 @@
+#include "fs/mount/mount_source.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "frame/open/open.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/view/file_view.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+std::string real_path(const std::string& path) {
+  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
+                                                        std::free);
+  if (!resolved) throw_errno();
+  return resolved.get();
+}
+
+frame::UniqueFd open_directory_path(const std::string& path) {
+  frame::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) throw_errno();
+  return fd;
+}
+
+}  // namespace
+
+MountSource open_source(const std::string& path, bool raw) {
+  const std::string resolved = real_path(path);
+  struct stat st {};
+  if (::stat(resolved.c_str(), &st) != 0) throw_errno();
+  const auto snapshot = frame::open_path(resolved, {});
+  if (!snapshot) {
+    if (!S_ISDIR(st.st_mode))
+      throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
+    return {open_directory_path(resolved), std::nullopt, Surroundings(resolved, std::nullopt)};
+  }
+  view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
+  const std::size_t slash = resolved.rfind('/');
+  const std::string directory = resolved.substr(0, std::max<std::size_t>(slash, 1));
+  const std::string name = resolved.substr(slash + 1);
+  return {open_directory_path(directory), name, Surroundings(directory, name)};
+}
+
+}  // namespace bloscfs::fs

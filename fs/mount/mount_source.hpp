@@ -1,0 +1,26 @@
+#pragma once
+// What is mounted: a directory, or a single container.
+
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "frame/store/byte_source.hpp"
+#include "fs/names/surroundings.hpp"
+
+namespace bloscfs::fs {
+
+/// What SOURCE is and how to reach it.
+struct MountSource {
+  frame::UniqueFd root;               ///< the mirrored directory, or the one that holds the frame
+  std::optional<std::string> single;  ///< full name of the only entry shown
+  Surroundings surroundings;
+  dev_t own_device = 0;  ///< of the mount that shows it, once there is one
+};
+
+/// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
+/// that cannot be trusted; std::invalid_argument when it is a file that is no container.
+MountSource open_source(const std::string& path, bool raw);
+
+}  // namespace bloscfs::fs

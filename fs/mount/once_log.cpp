@@ -1,0 +1,23 @@
+#include "fs/mount/once_log.hpp"
+
+#include <functional>
+
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kMaxLogged = 10'000;
+
+}  // namespace
+
+void OnceLog::error(const std::string& message) {
+  {
+    const MutexLock lock(mutex_);
+    if (logged_.size() >= kMaxLogged) logged_.clear();
+    if (!logged_.insert(std::hash<std::string>()(message)).second) return;
+  }
+  log::error(message);
+}
+
+}  // namespace bloscfs::fs

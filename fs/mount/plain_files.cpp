@@ -1,0 +1,84 @@
+#include "fs/mount/plain_files.hpp"
+
+#include <exception>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+frame::UniqueFd another(const PlainFile& file) {
+  frame::UniqueFd fd(::fcntl(file.fd(), F_DUPFD_CLOEXEC, 0));
+  if (!fd) frame::throw_errno("fcntl");
+  return fd;
+}
+
+}  // namespace
+
+std::shared_ptr<FileHandle> PlainFiles::open(NodeId node, const SourceEntry& entry, int flags) {
+  if ((flags & O_ACCMODE) != O_RDONLY) return open_for_writing(node, flags);
+  return std::make_shared<PlainHandle>(tree_, node, flags, shared(node, entry));
+}
+
+std::shared_ptr<const OpenPlainFile> PlainFiles::shared(NodeId node, const SourceEntry& entry) {
+  if (auto file = tree_.opened_as<OpenPlainFile>(node)) return file;
+  auto file = std::make_shared<const OpenPlainFile>(tree_.attributes_of(entry),
+                                                    tree_.object(node, entry)->open(O_RDONLY));
+  return tree_.share_opened(node, std::move(file), entry);
+}
+
+std::shared_ptr<PlainWriter> PlainFiles::open_for_writing(NodeId node, int flags) {
+  const KeyedMutex::Lock lock(opening_, node);
+  tree_.begin_plain_writing(node);
+  try {
+    return make_writer(node, flags);
+  } catch (const std::exception&) {
+    tree_.end_plain_writing(node);
+    throw;
+  }
+}
+
+/// Each writer has the source file open for itself.
+std::shared_ptr<PlainWriter> PlainFiles::make_writer(NodeId node, int flags) {
+  const auto object = tree_.object(node);
+  // With its writeback cache the kernel itself says where the end is.
+  const int ignored = writeback_ ? O_APPEND : 0;
+  PlainFile written(*object, flags & ~ignored);
+  auto file = tree_.opened_as<OpenPlainFile>(node);
+  if (!file) file = std::make_shared<const OpenPlainFile>(object->stat(), another(written));
+  return std::make_shared<PlainWriter>(tree_, node, flags, std::move(file), std::move(written),
+                                       writeback_, [this, node] { end_writing(node); });
+}
+
+/// Of the last writer this may take as long as storing the file.
+void PlainFiles::end_writing(NodeId node) {
+  const KeyedMutex::Lock lock(opening_, node);
+  if (tree_.is_last_plain_writer(node)) {
+    try {
+      if (classifier_.is_container(*tree_.object(node)))
+        contents_.store_bytes_as_frame(node, names_.home(node));
+    } catch (const std::exception& error) {
+      log::error(
+          fmt::format("a file with the bytes of a frame is left as it is: {}", error.what()));
+    }
+  }
+  tree_.end_plain_writing(node);
+}
+
+void PlainFiles::resize(NodeId node, std::int64_t size) {
+  const auto handle = open_for_writing(node, O_WRONLY);
+  try {
+    handle->truncate(size);
+  } catch (const std::exception&) {
+    handle->close();
+    throw;
+  }
+  handle->close();
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,44 @@
+#pragma once
+// The plain files of a mount: opens handles of them. One that its last writer leaves with the bytes
+// of a container becomes a frame of those bytes.
+
+#include "fs/content/open_file.hpp"
+#include "fs/mount/file_contents.hpp"
+#include "fs/mount/file_kind.hpp"
+#include "fs/mount/plain_handle.hpp"
+#include "fs/names/namespace.hpp"
+#include "fs/support/keyed_mutex.hpp"
+#include "fs/tree/classifier.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+class PlainFiles final : public FileKind {
+ public:
+  /// All outlive this object. `writeback`: the kernel has its writeback cache.
+  PlainFiles(Tree& tree, Classifier& classifier, FileContents& contents, Namespace& names,
+             bool writeback)
+      : tree_(tree),
+        classifier_(classifier),
+        contents_(contents),
+        names_(names),
+        writeback_(writeback) {}
+
+  std::shared_ptr<FileHandle> open(NodeId node, const SourceEntry& entry, int flags) override;
+  void resize(NodeId node, std::int64_t size) override;
+
+ private:
+  void end_writing(NodeId node);
+  std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
+  std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);
+  std::shared_ptr<PlainWriter> make_writer(NodeId node, int flags);
+
+  Tree& tree_;
+  Classifier& classifier_;
+  FileContents& contents_;
+  Namespace& names_;
+  const bool writeback_;
+  KeyedMutex opening_;  ///< nobody opens one for writing while it becomes a frame
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,72 @@
+#pragma once
+// Handles of plain files: what is asked of them is asked of SOURCE.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <sys/uio.h>
+
+#include "fs/content/open_file.hpp"
+#include "fs/mount/file_handle.hpp"
+#include "fs/source/plain_file.hpp"
+#include "fs/tree/tree.hpp"
+
+namespace bloscfs::fs {
+
+/// Opened for reading.
+class PlainHandle : public FileHandle {
+ public:
+  /// `tree` outlives it.
+  PlainHandle(const Tree& tree, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file)
+      : FileHandle(node, flags), tree_(tree), file_(std::move(file)) {}
+
+  struct stat attributes() const override;
+  ReadBytes read(std::int64_t offset, std::int64_t size) final;
+  std::int64_t seek(std::int64_t offset, int whence) const override;
+  bool has_writers() const override { return tree_.has_plain_writers(node()); }
+  std::size_t copy_to(int descriptor, const CopiedRange& range) const override;
+  void sync() override;
+
+ protected:
+  virtual int own_descriptor() const { return file_->descriptor.get(); }
+
+ private:
+  const Tree& tree_;
+  const std::shared_ptr<const OpenPlainFile> file_;
+};
+
+/// Opened for writing, by a descriptor of its own: while one is there the file stays a plain one.
+class PlainWriter final : public PlainHandle {
+ public:
+  /// `keep_times`: the kernel tells by itself when the pages that it writes were changed. `closed`
+  /// is called when it is closed.
+  PlainWriter(const Tree& tree, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file,
+              PlainFile written, bool keep_times, std::function<void()> closed)
+      : PlainHandle(tree, node, flags, std::move(file)),
+        written_(std::move(written)),
+        keep_times_(keep_times),
+        closed_(std::move(closed)) {}
+
+  std::size_t write(const WritePlace& place, codec::Bytes bytes) override;
+  std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override;
+  void truncate(std::int64_t size) override { written_.truncate(size); }
+  void allocate(int mode, std::int64_t offset, std::int64_t size) override {
+    written_.allocate(mode, offset, size);
+  }
+  std::size_t copy_from(const FileHandle& source, const CopiedRange& range) override;
+  void close() override { closed_(); }
+
+ private:
+  int own_descriptor() const override { return written_.fd(); }
+  std::size_t put(const WritePlace& place, std::span<const iovec> pieces) const;
+
+  const PlainFile written_;
+  const bool keep_times_;
+  const std::function<void()> closed_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,80 @@
+// A mount whose requests and replies go libfuse's own ways.
+
+#include <cerrno>
+#include <csignal>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+
+MountSettings settings() {
+  MountSettings settings;
+  settings.options = {"libfuse_io"};
+  return settings;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(libfuse_io)
+
+BOOST_AUTO_TEST_CASE(keeps_what_was_synced, *precondition(needs_fuse)) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 5'000'000, 1);
+  {
+    Mount mount(source.path(), settings());
+    const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    BOOST_REQUIRE(fd);
+    BOOST_TEST(write(fd.get(), contents.data(), contents.size()) == std::ssize(contents));
+    BOOST_CHECK(read_file(mount / "a") == contents);
+    BOOST_TEST(fsync(fd.get()) == 0);
+    mount.signal(SIGKILL);
+  }
+  Mount mount(source.path(), settings());
+  BOOST_CHECK(read_file(mount / "a") == contents);
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(leaves_set_user_id_bits_to_the_kernel, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path(), settings());
+  write_file(mount / "a", ByteVector(10, 1));
+  BOOST_REQUIRE(chmod((mount / "a").c_str(), 06755) == 0);
+  const Fd fd(open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));
+  BOOST_REQUIRE(fd && write(fd.get(), "b", 1) == 1);
+  struct stat st {};
+  BOOST_REQUIRE(fstat(fd.get(), &st) == 0);
+  // Of root the kernel takes none.
+  BOOST_TEST((st.st_mode & 07777) == (geteuid() == 0 ? 06755 : 0755));
+}
+
+// Of an unmount that comes while a thread takes a request libfuse makes a failure; the by-pass does
+// not.
+BOOST_AUTO_TEST_CASE(takes_an_unmount_for_a_failure_as_libfuse_does, *precondition(needs_fuse)) {
+  const TempDir source;
+  const ByteVector contents = make_contents("text", 1, 300'000, 1);
+  MountSettings failing = settings();
+  failing.environment = {"LD_PRELOAD=" BLOSCFS_CHANNEL_FAILER,
+                         "BLOSCFS_LAST_READ_ERROR=" + std::to_string(ECONNABORTED)};
+  {
+    Mount mount(source.path(), failing);
+    write_file(mount / "a", contents);
+    BOOST_TEST(!mount.unmount().ok(), mount.log());
+  }
+  const Mount mount(source.path());
+  BOOST_CHECK(read_file(mount / "a") == contents);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
