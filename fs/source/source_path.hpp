@@ -58,7 +58,7 @@ class SourcePath {
   mutable std::shared_ptr<Step> entered_;  ///< this one as a step of others
 };
 
-/// Of texts alone.
+/// Joins texts alone.
 std::string join_path(const std::string& directory, const std::string& name);
 
 }  // namespace bloscfs::fs
