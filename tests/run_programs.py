@@ -48,11 +48,13 @@ def message_of(element):
     return text[:600] or "no message"
 
 
-def count_cases(report, program, totals, lines):
+def count_cases(report, run, totals, lines):
     """Adds the cases of one JUnit report and returns how many there were."""
-    cases = list(xml.parse(report).getroot().iter("testcase"))
+    # Those of other suites are reported as skipped.
+    cases = [case for case in xml.parse(report).getroot().iter("testcase")
+             if run.suite in (None, case.get("classname", "").split(".")[0])]
     for case in cases:
-        name = f"{program}: {case.get('classname', '')}/{case.get('name')}"
+        name = f"{run.program.name}: {case.get('classname', '')}/{case.get('name')}"
         problems = case.findall("failure") + case.findall("error")
         skip = case.find("skipped")
         if problems:
@@ -86,12 +88,12 @@ def run_with_limit(command, env, output, seconds):
 
 
 class Run:
-    """A program, or some of its suites."""
+    """A program, or one of its suites."""
 
-    def __init__(self, program, suites=None):
+    def __init__(self, program, suite=None):
         self.program = program
-        self.suites = suites
-        self.name = program.name + ("/" + suites if suites else "")
+        self.suite = suite
+        self.name = program.name + ("/" + suite if suite else "")
 
 
 def suites_of(program):
@@ -125,7 +127,7 @@ def runs_of(programs, only):
 
 def run_program(run, source_root, build, seconds):
     """Runs it to its end. Returns its counts and what there is to tell."""
-    command = [str(run.program), *([f"--run_test={run.suites}"] if run.suites else [])]
+    command = [str(run.program), *([f"--run_test={run.suite}"] if run.suite else [])]
     env = dict(os.environ, BLOSCFS_SOURCE_ROOT=str(source_root), BLOSCFS_BUILD_ROOT=str(build))
     totals = Totals()
     lines = []
@@ -139,7 +141,7 @@ def run_program(run, source_root, build, seconds):
         problem = None
         counted = 0
         try:
-            counted = count_cases(report, run.program.name, totals, lines)
+            counted = count_cases(report, run, totals, lines)
         except (OSError, xml.ParseError):
             problem = "left no report"
         if status is None:
