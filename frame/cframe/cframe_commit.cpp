@@ -15,7 +15,7 @@
 namespace bloscfs::frame {
 namespace {
 
-/// What a disk writes in one piece.
+/// Bytes that a disk writes in one piece.
 constexpr std::ptrdiff_t kSector = 512;
 
 /// Number of leading bytes that hold all differences.
@@ -74,7 +74,7 @@ void CframeCommit::take_back() noexcept {
     if (switching_) {
       // Until another commit is durable, the disk may hold either header.
       state_.space.distrust(taken);
-      // What another program has put over the new header since is not ours to undo.
+      // A header that another program has put over the new one since is not ours to undo.
       if (!has_switched_ || state_.expected->matches(*state_.file))
         state_.expected->replace_header(old_header_,
                                         [&] { state_.file->write_at(0, old_header_); });
@@ -148,7 +148,11 @@ std::vector<std::uint8_t> CframeCommit::new_header(const FrameEdit& edit,
 bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
   if (rewrite_) return true;
   if (!edit.base()) return false;
+  // Another fixed metalayer makes a header of another length, and all that stands behind it would
+  // have to move.
   if (edit.changes_metalayers()) return true;
+  // A frame that becomes empty needs its trailer right behind the header, where the reserve has
+  // room for a plain one only.
   if (edit.info().nchunks == 0 &&
       (!edit.vlmetalayers().empty() || state_.reserve != plain_trailer(edit.keeps_checksums())))
     return true;
@@ -156,12 +160,15 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
     return false;
   const auto layer = edit.base()->array_metalayer();
   const std::uint64_t end = layer->stored_offset + 4 + 9 * edit.info().array->shape.size();
+  // A shape that lies beyond the first sector of the header cannot be switched with it.
   return end > old_header_.size() || changed_bytes(old_header_, new_header(edit, false)) > kSector;
 }
 
 void CframeCommit::write(const FrameEdit& edit) {
   info_ = edit.info();
   rewritten_.reset();
+  // write() may be called again after an error (ENOSPC, and then there was room): what the first
+  // try wrote is free.
   state_.space.give_back(std::exchange(tail_, {}));
   if (must_rewrite(edit)) {
     rewritten_ = std::make_unique<CframeRewrite>(state_);
@@ -193,6 +200,8 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
   const auto frame_len = static_cast<std::uint64_t>(base.info().frame_len);
   if (tail < frame_len) gone.push_back({tail, frame_len - tail});
   all_dropped_ = edit.kept() == 0;
+  // No entry of the old index is looked at: with all chunks gone, all between header and index is
+  // free but what this transaction has put there.
   if (all_dropped_ && tail > state_.chunks_at()) {
     ExtentSet live = state_.space.live_between(state_.chunks_at(), tail);
     for (const auto& [start, end] : chunks_.extents()) live.remove({start, end - start});
@@ -216,6 +225,7 @@ void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
   ExtentSet gone;
   for (const Extent& extent : superseded_)
     if (all_dropped_ || !state_.space.is_doubtful(extent)) gone.add(extent);
+  // Behind the last chunk that stays, so that the file can be cut there when the old tail is free.
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
   const Extent room = state_.space.find_tail(most, state_.space.live_end(gone));
   if (!write_tail_at(room, entries, tail)) write_tail_at(state_.space.end_of_file(), entries, tail);
@@ -225,6 +235,8 @@ bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, Frame
   const std::uint64_t index_size = tail.write_index(entries, *state_.file, room.start);
   const std::uint64_t end =
       state_.lengths.next_unused(room.start + index_size + tail.trailer_len());
+  // The trailer ends where the frame does, at a length that it never had. If the index ends at
+  // 5000, a trailer of 100 begins there, or at 5001 where a frame_len of 5100 has been used.
   if (end > room.end()) return false;
   tail.write_trailer(*state_.file, end - tail.trailer_len());
   tail_ = {room.start, end - room.start};
@@ -276,6 +288,8 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
     set_times();
     return state_.file->stamp();
   }
+  // The last look before the switch. Programs of ours and those that obey the sidecar are kept out
+  // by their locks; for others the moment between this and the write is all that is left.
   if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
   if (rewritten_ && !state_.name.empty()) {
     // A name that was removed must not come back.
@@ -285,9 +299,10 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   }
   if (rewritten_) return rewritten_->publish(times);
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
-  // Even if it fails: somebody may have seen it.
+  // Noted though the switch may fail: a reader may have seen the length.
   state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   state_.expected->replace_header(new_header_, [&] {
+    // From here on a failure does not tell which header the disk has.
     switching_ = true;
     state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
     set_times();

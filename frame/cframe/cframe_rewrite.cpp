@@ -40,6 +40,8 @@ class PackedIndex final : public TableContent {
     old_.read(first, out);
     for (std::int64_t& entry : out) {
       if (entry < 0) continue;
+      // Places are counted again from the headers of the copied chunks, in the order in which they
+      // were copied.
       entry = static_cast<std::int64_t>(position_ - header_len_);
       position_ += chunk_size_at(file_, position_);
     }
@@ -56,6 +58,7 @@ class PackedIndex final : public TableContent {
 
 CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporary_name()) {
   if (state.file->link_count() > 1)
+    // The other names would go on leading to the old file.
     throw_errno(EOPNOTSUPP, state.name + ": cannot replace a file with several hard links");
   file_ = state.directory->create(name_, 0600);
 }
@@ -90,6 +93,8 @@ void CframeRewrite::write(const FrameEdit& edit, codec::BlockDecoder& decoder) {
   header_len_ = static_cast<std::uint64_t>(info_.header_len);
   FrameTail tail(edit, decoder);
   if (info_.nchunks > 0 || edit.vlmetalayers().empty())
+    // Room for the trailer of the frame without contents, which chunks leave free
+    // (frame/INVARIANTS.md).
     reserve_ = plain_trailer(edit.keeps_checksums());
   if (info_.nchunks > 0)
     write_contents(edit, tail, decoder);
@@ -118,16 +123,19 @@ void CframeRewrite::write_nothing(FrameTail& tail) {
 }
 
 void CframeRewrite::flush() {
-  // A temporary may be published before anything is flushed.
+  // One flush for the contents, before or after the name: a temporary may be published before
+  // anything is flushed.
   if (!flushed_) file_->sync();
   flushed_ = true;
   if (published_) state_.directory->sync();
 }
 
 FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
-  // They may have been changed since the file was written.
+  // Owner, mode and extended attributes may have been changed since the file was written.
   file_->set_attributes(state_.file->attributes());
   if (times) file_->set_times(times->accessed, times->modified);
+  // A frame that was removed while it is open goes on without a name, and so does the file that
+  // takes its place.
   if (state_.name.empty())
     state_.directory->unlink(name_);
   else
@@ -138,6 +146,8 @@ FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {
 }
 
 void CframeRewrite::take_name() {
+  // Compared by what the exchange has brought back, not by a look before it: a file that another
+  // program puts there in between is put back.
   const bool has_taken =
       replace_expected(*state_.directory, name_, state_.name, [&](const FileStamp& replaced) {
         return replaced.inode == state_.file->stamp().inode &&
@@ -158,7 +168,8 @@ void CframeRewrite::remove_leftover() noexcept {
 void CframeRewrite::adopt() {
   state_.file = std::move(file_);
   state_.header_len = header_len_;
-  // What is there by now need not be what was written.
+  // The header that was written is what is expected, not one that is read now: another program may
+  // have been at the file since.
   state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), std::move(header_));
   state_.expected->end_writing(*state_.file);
   state_.reserve = std::move(reserve_);

@@ -10,7 +10,8 @@
 namespace bloscfs::frame {
 namespace {
 
-/// Extents in order, and what of the index has been seen of them.
+/// Superseded extents in order, and whether a chunk that is still needed has bytes in one. Another
+/// program may let two entries of the index name one chunk, or parts of one.
 class SharedBytes {
  public:
   explicit SharedBytes(const std::vector<Extent>& extents) {
@@ -25,6 +26,8 @@ class SharedBytes {
         claims_.begin(), claims_.end(), position,
         [](std::uint64_t at, const Claim& claim) { return at < claim.extent.start; });
     if (next != claims_.end()) next->before = std::max(next->before, position);
+    // A chunk that begins within a claim shares its bytes. One that begins before may reach into
+    // it: the last of these is kept, and its length read once, in unshared().
     if (next != claims_.begin() && std::prev(next)->extent.end() > position)
       std::prev(next)->shared = true;
   }
@@ -55,6 +58,7 @@ class SharedBytes {
 
 void open_current(CframeState& state) {
   OpenSettings settings;
+  // By its name, so that the snapshot finds the sidecar.
   settings.name = state.name;
   settings.directory = state.directory->descriptor();
   state.current = open_cframe(state.file, settings, state.expected);
@@ -78,7 +82,8 @@ void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
              static_cast<std::uint64_t>(read_chunk_header(*frame.source(), at, {}).cbytes);
     }));
   } catch (const codec::Error&) {
-    // What cannot be read cannot be told apart from what is needed.
+    // Without a readable index nobody knows which space is needed: none of what is in doubt is used
+    // again.
     state.space.resolve_doubtful({});
   }
 }

@@ -57,7 +57,8 @@ class CframeWriter final : public FrameWriter {
 
   void set_times(const timespec& accessed, const timespec& modified) override {
     if (!state_.expected) return state_.file->set_times(accessed, modified);
-    // Another program's change must not be taken for what the times make of the stamp.
+    // Compared first: the times change the stamp, and would make another program's change look like
+    // ours.
     if (!state_.expected->matches(*state_.file)) throw_stale(state_.name);
     state_.expected->begin_writing();
     try {
@@ -86,6 +87,8 @@ class CframeWriter final : public FrameWriter {
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
           std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
+    // Before anything changes: a reader of another program that looks at the counter between its
+    // reads drops what it has.
     if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
     state_.expected->begin_writing();
     reclaim(false);
@@ -109,20 +112,25 @@ class CframeWriter final : public FrameWriter {
         frame::lock_container(*state_.file, *state_.directory, sidecar(), state_.settings.locking);
     const auto named = state_.directory->stamp(state_.name);
     const FileStamp own = state_.file->stamp();
+    // Under the lock: another program may have replaced the file while this one waited.
     if (!named || named->inode != own.inode || named->device != own.device ||
         !state_.current->unchanged())
       throw_stale(state_.name);
     return lock;
   }
 
-  /// Finds out what space is free now. Not being able to give it back is no reason to fail.
+  /// Finds out what space is free now, and gives it back where it is much. Failing to is no reason
+  /// for a commit to fail.
   void reclaim(bool all) {
     try {
       const auto index_size = static_cast<std::uint64_t>(8 * state_.current->info().nchunks);
+      // Looking whether superseded space is shared reads the whole index: worth it once there is as
+      // much space in doubt as index to read.
       if (all || state_.space.doubtful_total() >= index_size) resolve_doubtful(state_, decoder_);
       state_.space.release([&] { return state_.file->is_sole_user(); });
       const auto size = static_cast<std::uint64_t>(state_.file->stamp().size);
       const std::uint64_t end = state_.space.cut_end(all ? 1 : kMuchToCut);
+      // Also what a commit that was cut off has left behind the end: no header reaches it.
       if (size > end) state_.file->truncate(end);
       if (all || state_.space.unpunched() > std::max(kMuchFree, state_.space.live_size() / 4))
         state_.space.punch(*state_.file);
@@ -172,8 +180,11 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.header_len = static_cast<std::uint64_t>(info.header_len);
   state.reserve = find_reserve(*state.file, state.header_len);
   const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
+  // Chunks that were there before may share bytes, which only a look at the whole index tells;
+  // those that this writer adds do not.
   state.space = FrameSpace(frame_len, state.current->index_at().position, settings.grace);
   state.space.watch(state.current);
+  // Readers of the state that was opened before need its chunks as long as they live.
   if (known_state) state.space.watch(known_state);
   // Without contents, the trailer stands behind the header and perhaps again at the end.
   const auto trailer_len = static_cast<std::uint64_t>(info.trailer_len);

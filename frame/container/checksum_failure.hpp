@@ -1,4 +1,5 @@
 #pragma once
+// The error of a wrong checksum, apart from others, since such failures are counted.
 
 #include <string>
 #include <utility>

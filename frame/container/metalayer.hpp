@@ -1,4 +1,5 @@
 #pragma once
+// Named contents that the header of a new frame is to have.
 
 #include <cstdint>
 #include <string>

@@ -16,7 +16,7 @@ constexpr char kLazyArrayLayer[] = "LazyArray";
 constexpr char kProxyLayer[] = "proxy-source";
 constexpr char kFetchedLayer[] = "proxy-fetched";
 
-/// What says which kind of object it is takes some dozens of bytes.
+/// A marker, which says what kind of object it is, takes some dozens of bytes.
 constexpr std::size_t kMaxMarker = 4096;
 /// A bit for each chunk that a frame can have.
 constexpr std::size_t kMaxFetched = std::size_t{32} << 20;

@@ -18,6 +18,7 @@ void ExtentSet::insert(const Extent& extent) {
   extents_.emplace(extent.start, extent.end());
   total_ += extent.size;
   const std::size_t end = std::min(search_from_.size(), size_class(extent.size) + 1);
+  // An extent of class 9 is found by searches for class 9 and all smaller ones.
   for (std::size_t i = 0; i < end; ++i) search_from_[i] = std::min(search_from_[i], extent.start);
 }
 
@@ -54,6 +55,8 @@ bool ExtentSet::contains(const Extent& extent) const {
 
 std::optional<Extent> ExtentSet::first_fit(std::uint64_t size, std::uint64_t from) const {
   if (size == 0) return Extent{from, 0};
+  // Each class remembers where its search may begin, since nothing before that is large enough:
+  // many takes from a fragmented file would look at the same small extents each time.
   if (search_from_.size() <= size_class(size)) search_from_.resize(size_class(size) + 1);
   std::uint64_t& low = search_from_[size_class(size)];
   const bool whole_class = from <= low;  // what is skipped is then skipped for later searches too

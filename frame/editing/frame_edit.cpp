@@ -52,7 +52,7 @@ std::vector<FrameEdit::Layer>::iterator find_layer(std::vector<FrameEdit::Layer>
                       [&](const FrameEdit::Layer& layer) { return layer.name == name; });
 }
 
-/// In place of the one that has its name.
+/// Puts a layer in place of the one that has its name, or behind the others.
 void put_layer(std::vector<FrameEdit::Layer>& layers, FrameEdit::Layer layer) {
   const auto found = find_layer(layers, layer.name);
   if (found == layers.end())
@@ -134,6 +134,7 @@ std::vector<PutChunk> FrameEdit::change_size(std::int64_t nbytes) {
   const std::int64_t count = checked_chunk_count(nbytes, info_.chunksize, keeps_checksums_);
   info_.nbytes = nbytes;
   info_.nchunks = count;
+  // Chunks that were dropped do not come back: 10 -> 3 -> 10 keeps 3 of the base, and 7 are new.
   kept_ = std::min(kept_, count);
   std::vector<PutChunk> dropped;
   const auto first = chunks_.lower_bound(count);
@@ -210,6 +211,7 @@ void FrameEdit::set_metalayer(const std::string& name, codec::Bytes content) {
   check_layer_name(name);
   if (!base_) throw_errno(EINVAL, name + ": the settings of a new frame have its metalayers");
   if (says_what_it_is(name)) throw_errno(EPERM, name);
+  // Laid out as a copy first: a header that would be too large changes nothing.
   std::vector<Layer> layers = metalayers_;
   put_layer(layers, {name, std::nullopt, nullptr, {content.begin(), content.end()}});
   lay_out_header(sizes_of(layers));
@@ -252,7 +254,7 @@ std::int32_t FrameEdit::chunk_nbytes(std::int64_t number, codec::BlockDecoder& d
   return info_.variable_chunks ? variable_nbytes(number, decoder) : fixed_nbytes(info_, number);
 }
 
-/// Of a chunk of the base that has not been put.
+/// True if a chunk of the base, which has not been put, has as many bytes after the edit.
 bool FrameEdit::keeps_size(std::int64_t number) const {
   return fixed_nbytes(info_, number) == fixed_nbytes(base_->info(), number);
 }
@@ -274,6 +276,7 @@ std::optional<std::int32_t> FrameEdit::partial_zeros(codec::BlockDecoder& decode
 }
 
 void FrameEdit::check_boundary(std::int64_t number, codec::BlockDecoder& decoder) const {
+  // Only the last chunk before and the last one after can have another size now.
   if (number < 0 || number >= kept_ || chunks_.count(number) != 0 || keeps_size(number)) return;
   const std::int64_t entry = EntryReader(*base_, decoder)[number];
   if (entry >= 0 || !reads_as_zeros(entry))

@@ -32,9 +32,9 @@ std::int64_t special_entry(codec::SpecialValue value);
 
 class FrameEdit {
  public:
-  /// Of a committed state.
+  /// An edit of a committed state.
   explicit FrameEdit(std::shared_ptr<const FrameSnapshot> base);
-  /// Of a frame that does not exist yet: `info` is its first state, all chunks zero.
+  /// An edit of a frame that does not exist yet: `info` is its first state, all chunks zero.
   FrameEdit(FrameInfo info, bool checksums);
 
   const FrameInfo& info() const { return info_; }

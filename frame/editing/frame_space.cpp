@@ -28,6 +28,7 @@ void FrameSpace::take_at(const Extent& extent) {
   free_.remove(extent);
   dead_.remove(extent);
   unpunched_.remove(extent);
+  // A chunk that this writer puts there shares its space with none.
   if (extent.start < doubtful_end_) renewed_.add(extent);
   end_ = std::max(end_, extent.end());
 }
@@ -53,11 +54,14 @@ Extent FrameSpace::find_tail(std::uint64_t size, std::uint64_t from) const {
   const auto found = free_.first_fit(size, from);
   if (!found) return end_of_file();
   const std::uint64_t end = free_.run_end(found->start);
+  // Free space that reaches the end of the file goes on behind it.
   return end == end_ ? end_of_file() : Extent{found->start, end - found->start};
 }
 
 std::uint64_t FrameSpace::live_end(const ExtentSet& superseded) const {
   for (std::uint64_t end = end_;;) {
+    // From the end backwards over all that is dead now, or will be: [chunk A][dead][superseded]
+    // gives the end of A.
     const std::uint64_t start = superseded.run_start(dead_.run_start(end));
     if (start == end) return end;
     end = start;
@@ -78,6 +82,8 @@ void FrameSpace::quarantine(std::vector<Extent> extents) {
 
 void FrameSpace::supersede(const std::vector<Extent>& extents) {
   quarantine_.begin_state();
+  // This commit is durable, and with it no header on disk reaches what a failed switch had left in
+  // doubt.
   std::vector<Extent> unshared = std::exchange(distrusted_, {});
   for (const Extent& extent : extents)
     (is_doubtful(extent) ? doubtful_ : unshared).push_back(extent);
@@ -117,6 +123,7 @@ void FrameSpace::release(const std::function<bool()>& nobody_else) {
 
 std::uint64_t FrameSpace::cut_end(std::uint64_t least) {
   const std::uint64_t start = free_.run_start(end_);
+  // In passing the file is cut only where that gives back much.
   if (end_ - start < std::max<std::uint64_t>(least, 1)) return end_;
   const Extent tail{start, end_ - start};
   free_.remove(tail);
@@ -128,6 +135,7 @@ std::uint64_t FrameSpace::cut_end(std::uint64_t least) {
 void FrameSpace::punch(StoreFile& file) {
   const auto extents = unpunched_.extents();
   for (const auto& [start, end] : extents) {
+    // Inwards to whole pages of the file: 5000 to 100000 becomes 8192 to 98304.
     const std::uint64_t first = codec::ceil_div(start, kPunchAlignment) * kPunchAlignment;
     const std::uint64_t last = end / kPunchAlignment * kPunchAlignment;
     if (last < first || last - first < kMinPunch) continue;

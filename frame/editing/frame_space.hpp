@@ -42,8 +42,8 @@ class FrameSpace {
   void supersede(const std::vector<Extent>& extents);
   /// The same where none of the chunks that the present state reaches is older than this object.
   void supersede_all(const std::vector<Extent>& extents);
-  /// These belong to a state of which nobody knows whether it is on disk: they are superseded by
-  /// the next commit.
+  /// The extents belong to a state of which nobody knows whether it is on disk: they are superseded
+  /// by the next commit.
   void distrust(const std::vector<Extent>& extents);
 
   /// Superseded extents that may share bytes with live chunks, and how many bytes they have.

@@ -51,6 +51,8 @@ void FrameTail::measure_checksums(codec::BlockDecoder& decoder) {
     checksums_size_ =
         static_cast<std::uint64_t>(TableWriter(plain_settings()).write(*checksums_, nullptr, 0));
   } catch (const codec::Error&) {
+    // Recorded checksums that cannot be read are dropped, and not computed anew: nobody knows
+    // whether the chunks are what they were.
     checksums_.reset();
   }
 }

@@ -33,7 +33,7 @@ codec::ChunkHeader check_stored(codec::Bytes stored, const FrameInfo& frame) {
   return header;
 }
 
-/// What vlmetalayers are stored as: C-Blosc2's default.
+/// Settings of vlmetalayers: C-Blosc2's default.
 codec::EncodeSettings vlmetalayer_settings() {
   codec::EncodeSettings settings;
   settings.typesize = 8;
@@ -61,6 +61,7 @@ void FrameTransaction::discard(const std::vector<PutChunk>& chunks) {
 }
 
 void FrameTransaction::put(std::int64_t number, const PutChunk& chunk) {
+  // A chunk that was put before has been reached by no header: its space is free at once.
   if (const auto replaced = edit_.put(number, chunk)) discard({*replaced});
 }
 
@@ -70,6 +71,7 @@ void FrameTransaction::put_chunks(std::span<const NumberedChunk> chunks) {
     changing().check_chunk(chunk.number);
     headers.push_back(check_stored(chunk.stored, info()));
   }
+  // All are checked before the first is stored: a call that throws has put nothing.
   const std::vector<std::int64_t> entries = target_->store_chunks(chunks);
   for (std::size_t i = 0; i < chunks.size(); i++)
     put(chunks[i].number, {entries[i], headers[i].nbytes, headers[i].cbytes,
@@ -80,6 +82,8 @@ void FrameTransaction::put_special(std::int64_t number, SpecialValue value) {
   changing().check_chunk(number);
   if (value == SpecialValue::nan && info().typesize != 4 && info().typesize != 8)
     throw_errno(EINVAL, fmt::format("NaNs of {} bytes", info().typesize));
+  // With chunks of one size the entry says all. In a variable-size frame it could not tell how many
+  // bytes there are, so that a chunk is stored.
   if (!info().variable_chunks) return put(number, {special_entry(value), 0, 0, 0});
   const std::int32_t nbytes = edit_.chunk_nbytes(number, decoder_);
   if (nbytes > 0) put_chunk(number, store_special(value, nbytes, info()));
@@ -143,6 +147,8 @@ void FrameTransaction::begin_flush() {
 
 void FrameTransaction::flush() {
   if (step_ != Step::written) expect(Step::published);
+  // A flush that failed is not tried again: the kernel may have dropped the pages that it could not
+  // write, and a second one would succeed without them.
   const Step next = step_ == Step::written ? Step::flushed : Step::durable;
   step_ = Step::failed;
   target_->flush();

@@ -18,7 +18,7 @@ class CommitTarget {
   virtual ~CommitTarget() = default;
   /// Stores chunks where no state reaches; returns their index entries.
   virtual std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) = 0;
-  /// That chunk is not needed after all.
+  /// The chunk is not needed after all.
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.
   virtual void begin_flush() {}

@@ -18,7 +18,7 @@ void put_back(StoreDirectory& directory, const std::string& from, const std::str
     // Another program has replaced ours meanwhile: what it gave the name last shall have it.
     directory.rename(from, to, RenameMode::exchange);
   } catch (const std::system_error& error) {
-    // It has removed what it found there, and so what had been there before.
+    // Another program has removed what it found there, and so what had been there before.
     if (error.code() != std::errc::no_such_file_or_directory) throw;
   }
   directory.unlink(from);
@@ -32,6 +32,8 @@ bool replace_expected(StoreDirectory& directory, const std::string& from, const 
   try {
     directory.rename(from, to, RenameMode::exchange);
   } catch (const std::system_error& error) {
+    // A filesystem that cannot exchange: another program that comes between the look and the rename
+    // loses its file.
     if (error.code() != std::errc::invalid_argument) throw;
     const auto present = directory.stamp(to);
     if (!present || !is_expected(*present)) return false;
@@ -39,10 +41,13 @@ bool replace_expected(StoreDirectory& directory, const std::string& from, const 
     return true;
   }
   try {
+    // The exchange has brought what had the name here, where nobody else looks: now it can be
+    // compared at leisure.
     const auto replaced = directory.stamp(from);
     if (!replaced || is_expected(*replaced)) return true;
   } catch (...) {
-    // Who cleans up behind this removes `from`, which is not ours now.
+    // The caller cleans up by removing `from`, which is not ours now: the exchange is undone
+    // before.
     put_back(directory, from, to, ours);
     throw;
   }

@@ -68,6 +68,8 @@ ChunkPlace place_of_entry(const IndexRules& rules, std::int64_t entry, std::int6
     place.stored_limit = INT32_MAX;
     return place;
   }
+  // Where the chunk ends only its header tells; that it begins within the chunk area, with room for
+  // the smallest, is checked here.
   if (entry > rules.chunks_size - kMinStoredChunk)
     throw_malformed(fmt::format("index entry of chunk {}: offset {} in a chunk area of {}", number,
                                 entry, rules.chunks_size));
@@ -81,6 +83,7 @@ FixedIndexPage::FixedIndexPage(const IndexRules& rules, TablePage page)
       page_(std::move(page)),
       uniform_special_(all_equal_special(page_.entries)),
       uniform_hole_(uniform_hole_of(page_.entries)) {
+  // Throws for a page of nothing but one bad entry: no single chunk of it may ever be asked for.
   if (uniform_special_) special_of_entry(page_.entries.front());
 }
 

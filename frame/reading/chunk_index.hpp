@@ -12,7 +12,7 @@
 
 namespace bloscfs::frame {
 
-/// What an entry's meaning depends on.
+/// Facts of the frame that an entry's meaning depends on.
 struct IndexRules {
   ContainerKind kind = ContainerKind::cframe;
   std::uint64_t chunks_at = 0;   ///< file position that entries count from (cframe)

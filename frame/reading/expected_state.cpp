@@ -31,6 +31,8 @@ bool ExpectedState::matches(const ByteSource& source) const {
   if (overtaken_) return false;
   if (!writing_) {
     if (source.stamp() != stamp_) return false;
+    // A stamp that is older than the clock's doubt says all; within it a second change may have
+    // left the same one, and the header decides, whose frame_len every commit changes.
     if (!is_recent(stamp_)) return true;
   }
   return has_header(source);
@@ -50,6 +52,7 @@ void ExpectedState::keep_through(const ByteSource& source, const std::function<v
   const std::lock_guard guard(mutex_);
   const bool is_known = source.stamp() == stamp_;
   change();
+  // A file that was changed before stays one that does not match.
   if (is_known) stamp_ = source.stamp();
 }
 
@@ -61,6 +64,7 @@ void ExpectedState::begin_writing() {
 void ExpectedState::end_writing(const ByteSource& source) {
   const std::lock_guard guard(mutex_);
   stamp_ = source.stamp();
+  // Kept for ever: the next end_writing() would take another program's stamp for ours.
   overtaken_ |= !has_header(source);
   writing_ = false;
 }
@@ -75,6 +79,8 @@ void ExpectedState::replace_header(std::vector<std::uint8_t> header,
 void ExpectedState::replace_file(std::vector<std::uint8_t> header,
                                  const std::function<FileStamp()>& replace) {
   const std::lock_guard guard(mutex_);
+  // Under the mutex: a reader that compares in the midst of it would see the new file with the old
+  // stamp.
   stamp_ = replace();
   header_ = std::move(header);
 }

@@ -20,11 +20,11 @@ using codec::throw_malformed;
 constexpr int kOpenAttempts = 10, kAttemptsAtOnce = 4;
 /// Most bytes that are read on a guess of how many blocks a chunk has.
 constexpr std::size_t kMaxFirstRead = std::size_t{64} << 10;
-/// What a page of checksums may take: there is no one to ask for a budget.
+/// Memory for a page of checksums: nobody asks a budget for it.
 constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
 /// A map of more chunks would keep its first reader waiting for more than some seconds.
 constexpr std::int64_t kMaxMappedChunks = std::int64_t{4} << 20;
-/// The same for sparse frames, whose chunk files are opened one by one.
+/// A map of more chunk files would, since these are opened one by one.
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
 /// Chunks without stored bytes of their own that a map is made for.
 constexpr std::int64_t kMapSlack = 65536;
@@ -84,6 +84,8 @@ FrameParts read_stable_parts(const ByteSource& source, std::uint8_t frame_type, 
     const bool last = attempt == kOpenAttempts;
     try {
       FrameParts parts = read_frame_parts(source, stamp.size, frame_type);
+      // Read between two equal stamps, so that header and trailer are of one state. An error in a
+      // file that has changed meanwhile says nothing.
       if (source.stamp() == stamp) return parts;
     } catch (const codec::Error&) {
       if (last || source.stamp() == stamp) throw;
@@ -115,6 +117,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
   for (const MetalayerEntry& entry : parts.vlmetalayers)
     if (entry.name == kChecksumLayerName && !checksum_layer_) checksum_layer_ = entry;
   if (!expected_) expected_ = std::make_shared<ExpectedState>(stamp_, header_bytes_);
+  // Chunks of one size are counted by the header.
   if (!info_.variable_chunks || info_.nbytes == 0) return;
   // Only the index tells how many chunks there are.
   info_.nchunks = read_chunk_header(*contents_, {index_at_, index_limit_}, {}).nbytes / entry_size_;
@@ -166,6 +169,7 @@ std::optional<codec::SpecialValue> FrameSnapshot::all_chunks_special() const {
 
 std::int64_t FrameSnapshot::max_mapped_chunks() const {
   if (info_.kind != ContainerKind::cframe) return kMaxMappedFiles;
+  // No more chunks than the stored bytes have room for, whatever the index claims.
   return std::min(info_.cbytes / kMinStoredChunk + kMapSlack, kMaxMappedChunks);
 }
 
@@ -267,6 +271,8 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
   if (out.empty()) return;
   const PeerLock::Shared shared(peer_lock_);
   const ChunkFile file = chunk_file(chunk.place);
+  // Of a sparse frame: its chunk files are opened for each read, by name, and another file may have
+  // that by now.
   if (file.stamp != chunk.stamp)
     throw_errno(EIO, fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
   file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(range.offset), out,

@@ -64,8 +64,8 @@ class SframeSnapshot final : public FrameSnapshot {
                       std::move(lock)),
         files_(std::move(files)) {}
 
-  /// Numbers of chunk files are used again, so an index that somebody replaced makes what this one
-  /// says doubtful.
+  /// The name of the index counts, and not only the file that is open: numbers of chunk files are
+  /// used again, so that an index which somebody has replaced makes what this one says doubtful.
   bool is_as_taken() const override {
     if (!is_left_alone()) return false;
     const auto named = files_->index_stamp();

@@ -47,6 +47,7 @@ void SframeCommit::take_back() noexcept {
     return;
   }
   remove_index_file();
+  // No index has ever named these.
   while (!files_.empty()) remove_chunk_file(*files_.begin());
 }
 
@@ -59,6 +60,8 @@ std::shared_ptr<StoreFile> SframeCommit::create_chunk_file(std::uint32_t& number
       files_.insert(number);
       return file;
     } catch (const std::system_error& error) {
+      // Another program has made a file of that number since the directory was read; a chunk file
+      // is never written over.
       if (error.code().value() != EEXIST) throw;
     }
   }
@@ -81,6 +84,8 @@ std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
   try {
     file->write_at(0, stored);
     if (state_.index) {
+      // As the index: whoever may read that may read its chunks. Made with 0600, so that nobody
+      // reads a file before it has its owner.
       FileAttributes plain = attributes_;
       plain.extended.clear();
       plain.mode &= 0777;
@@ -102,7 +107,7 @@ void SframeCommit::bound_unsynced() {
   try {
     sync_chunk_files();
   } catch (const std::exception&) {
-    // They belong to earlier calls, so it is flush() that has to tell.
+    // Chunk files of earlier calls, which have returned: flush() has to tell.
     lost_chunks_ = true;
   }
 }
@@ -136,7 +141,7 @@ std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {
       superseded_.push_back(static_cast<std::uint32_t>(place.stored_offset));
       size += edit.base()->read_header(place).cbytes;
     } catch (const codec::Error&) {
-      // Of no file, or of one that is no chunk: it counts nothing.
+      // A damaged entry names no file, or one that is no chunk: it counts nothing.
     }
   });
   return size;
@@ -190,8 +195,9 @@ void SframeCommit::flush() {
 
 FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {
   if (state_.current) {
+    // The last look before the rename, which would put this state over another program's.
     if (!state_.current->unchanged()) throw_errno(ESTALE, "changed by another program");
-    // They may have been changed since this commit began.
+    // Owner and mode may have been changed since this commit began.
     const FileAttributes now = state_.index->attributes();
     if (!now.same_but_times(attributes_)) index_->set_attributes(now);
   }
@@ -214,6 +220,8 @@ std::shared_ptr<const Snapshot> SframeCommit::finish() {
   state_.superseded.begin_state();
   std::vector<std::uint32_t> own;
   for (const std::uint32_t number : superseded_)
+    // Numbers from first_own on were given out by this writer, each to one chunk. An older one may
+    // stand in the index twice, as another program may write it.
     (state_.next_number && number >= state_.first_own ? own : state_.doubtful).push_back(number);
   state_.superseded.add(std::move(own));
   try {

@@ -99,6 +99,7 @@ class SframeWriter final : public FrameWriter {
   void reclaim(bool all) {
     try {
       const std::int64_t doubts = std::ssize(state_.doubtful) * kEntriesPerDoubt;
+      // With 1000 doubtful numbers an index of up to 64,000 entries is searched.
       if (doubts > 0 && (all || doubts >= state_.current->info().nchunks))
         state_.superseded.add(
             orphan_chunk_files(*state_.current, std::exchange(state_.doubtful, {}), decoder_));
@@ -147,7 +148,7 @@ std::unique_ptr<FrameWriter> create_sframe(const std::shared_ptr<StoreDirectory>
   SframeState state(settings);
   state.planned = plan_frame(frame, ContainerKind::sframe);
   state.mode = frame.mode;
-  // Who may read the files may search the directory.
+  // Whoever may read the files may search the directory.
   const mode_t search = (frame.mode & mode_t{0444}) >> 2;
   parent->make_directory(name, frame.mode | search);
   state.directory = parent->open_directory(name);

@@ -54,7 +54,7 @@ std::vector<std::string> extended_names(int fd) {
   return names;
 }
 
-/// What is left of a mode where the file has another group: its members get what others have. An
+/// The mode that is left where the file has another group: its members get what others have. An
 /// access list says of them what it said of the old one, so that it goes, and with it all rights
 /// that it may have denied.
 mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended>& attributes) {
@@ -129,6 +129,8 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
     const struct stat now = status_of(fd());
     const bool has_group = now.st_gid == wanted.group;
     const bool is_theirs = now.st_uid == wanted.owner && has_group;
+    // Set-user-ID and set-group-ID act for the file's owner and group: not where these could not be
+    // set.
     mode_t mode = is_theirs ? wanted.mode : wanted.mode & ~kPrivileges;
     if (!has_group) mode = for_another_group(mode, wanted.extended);
     check(::fchmod(fd(), mode), "fchmod");
@@ -154,8 +156,8 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   std::shared_ptr<void> lock() override {
-    // A lock for reading is nobody's of ours, and not waited for: who may only read a file must not
-    // keep others from writing to it.
+    // A lock for reading is none of ours, and not waited for: somebody who may only read a file
+    // must not keep others from writing to it.
     auto state = OfdLock::held;
     lock_until(LockPatience::end_of(kLockPatience), "another program's lock", [&] {
       state = try_ofd_lock(fd(), OfdLocked::frame);
@@ -167,9 +169,10 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   bool is_sole_user() const override {
-    // Who opens the file while the lease lasts makes the kernel send a signal, by default one that
-    // kills. This one is ignored unless handled.
+    // A program that opens the file while the lease lasts makes the kernel send a signal, by
+    // default one that kills. This one is ignored unless handled.
     if (::fcntl(fd(), F_SETSIG, SIGURG) != 0) return false;
+    // Granted only where no other open file description of it exists.
     if (::fcntl(fd(), F_SETLEASE, F_WRLCK) != 0) return false;
     ::fcntl(fd(), F_SETLEASE, F_UNLCK);
     return true;
@@ -259,6 +262,7 @@ class LocalDirectory final : public StoreDirectory {
     if (syncing_ == Syncing::at_once) check(::fsync(fd_.get()), "fsync directory");
   }
   void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
+    // The files are in one filesystem, that of their directory.
     if (syncing_ == Syncing::at_once && files.size() >= kSharedFlush)
       return check(::syncfs(fd_.get()), "syncfs");
     StoreDirectory::sync_files(files);

@@ -23,6 +23,8 @@ thread_local Clock::time_point end = Clock::time_point::max();
 
 LockedByOthers::LockedByOthers(const char* what) : std::system_error(errno_code(ETIMEDOUT), what) {}
 
+/// Two threads may wait long for others' locks, all more give up soon: a program that keeps its
+/// lock must not take every thread of the mount.
 CountedPatience::CountedPatience() : time_(++waiting <= kPatientOnes ? kLong : kShort) {}
 
 CountedPatience::~CountedPatience() { --waiting; }
@@ -33,6 +35,7 @@ LockPatience::~LockPatience() { end = outer_; }
 
 Clock::time_point LockPatience::end_of(Clock::duration most) {
   const auto now = Clock::now();
+  // The inner patience never outlasts the outer one.
   return most < Clock::time_point::max() - now ? std::min(end, now + most) : end;
 }
 

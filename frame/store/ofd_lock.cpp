@@ -8,6 +8,7 @@
 namespace bloscfs::frame {
 namespace {
 
+/// Beyond any contents, where no program that locks a range of its data meets them.
 constexpr off_t kFrameByte = off_t{1} << 62;
 constexpr off_t kSourceByte = kFrameByte + 1;
 
@@ -26,6 +27,7 @@ OfdLock try_ofd_lock(int fd, OfdLocked what) {
   struct flock lock = locked_byte(F_WRLCK, what);
   if (::fcntl(fd, F_OFD_SETLK, &lock) == 0) return OfdLock::taken;
   if (errno != EAGAIN && errno != EACCES) return OfdLock::impossible;
+  // Whoever may only read a file can have but a lock for reading.
   const bool is_known = ::fcntl(fd, F_OFD_GETLK, &lock) == 0;
   return is_known && lock.l_type == F_RDLCK ? OfdLock::held_for_reading : OfdLock::held;
 }

@@ -11,11 +11,11 @@ enum class OfdLock {
   impossible,        ///< the file or its filesystem has no such locks
 };
 
-/// What is locked by that. Each has a byte of its own: whoever renames files may make a frame of
+/// What such a lock is on. Each has a byte of its own: whoever renames files may make a frame of
 /// the file that a mount has locked, and the mount's lock must not keep it from its own frame.
 enum class OfdLocked { frame, source };
 
-/// Takes it, for the description alone, if nobody has it. `fd` is open for writing.
+/// Takes the lock, for the description alone, if nobody has it. `fd` is open for writing.
 OfdLock try_ofd_lock(int fd, OfdLocked what);
 void release_ofd_lock(int fd, OfdLocked what);
 /// True if another description has it to exclude others; `fd` may be open for reading only.

@@ -18,7 +18,7 @@ UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   struct stat st {};
   if (::fstat(place.get(), &st) != 0) throw_errno("fstat");
   if (!S_ISREG(st.st_mode)) return {};
-  // Only so is it sure to be the file that was looked at.
+  // Opened by the descriptor that was looked at: by its name another file could be there now.
   const std::string path = "/proc/self/fd/" + std::to_string(place.get());
   UniqueFd fd(open_quietly(path, flags));
   if (!fd) throw_errno("open");

@@ -43,7 +43,7 @@ UniqueFd open_sidecar(int directory, const std::string& name) {
   try {
     return open_regular_at(directory, name, O_RDONLY);
   } catch (const std::system_error& error) {
-    // What is stale has been replaced by one that somebody may have locked.
+    // A name that has become stale leads to another sidecar by now, which somebody may have locked.
     if (is_refusal(error.code()) && error.code() != std::errc(ESTALE)) return {};
     throw;
   }
@@ -80,6 +80,8 @@ std::shared_ptr<PeerLock> PeerLock::open(int directory, const std::string& name)
   Registry& open_locks = registry();
   const std::lock_guard guard(open_locks.mutex);
   std::erase_if(open_locks.locks, [](const auto& item) { return item.second.expired(); });
+  // One for each file in the process: flock(2) of two descriptors of one process excludes as that
+  // of two processes, and a writer would wait for its own readers.
   std::weak_ptr<PeerLock>& known = open_locks.locks[LockedFile(st.st_dev, st.st_ino)];
   std::shared_ptr<PeerLock> lock = known.lock();
   if (!lock) known = lock = std::make_shared<PeerLock>(std::move(fd));
@@ -109,6 +111,8 @@ PeerLock::Exclusive::~Exclusive() {
 }
 
 bool PeerLock::try_acquire() {
+  // New readers wait behind a writer of this process: else those that overlap could keep it out for
+  // ever.
   if (writer_ == Writer::waiting) return false;
   if (readers_ == 0 && writer_ == Writer::none && !try_flock(fd_.get(), LOCK_SH)) return false;
   ++readers_;
@@ -129,6 +133,7 @@ void PeerLock::acquire() {
 void PeerLock::release() noexcept {
   const std::lock_guard guard(mutex_);
   if (--readers_ > 0) return;
+  // A writer of this process that waits gives the lock up itself, and one that is active keeps it.
   if (writer_ == Writer::none) ::flock(fd_.get(), LOCK_UN);
   changed_.notify_all();
 }
@@ -180,10 +185,12 @@ std::uint64_t PeerLock::generation() const {
 
 std::uint64_t PeerLock::foreign_changes() const {
   const std::lock_guard guard(mutex_);
+  // What this process has counted up itself is no change of others.
   return generation() - own_changes_;
 }
 
 void PeerLock::announce_change(StoreFile& sidecar) {
+  // Some user's file that is only called so is not written to.
   if (!is_sidecar(sidecar)) return;
   const std::lock_guard guard(mutex_);
   const std::uint64_t next = generation() + 1;

@@ -50,7 +50,8 @@ void fill_randomly(Value& value) {
 
 using Digest = std::array<std::uint8_t, 32>;
 
-/// Messages of one purpose are of one length.
+/// The purposes of a secret are told apart by the length of what is authenticated: 8 bytes for
+/// numbers, 16 for objects.
 template <std::size_t secret_size, std::size_t size>
 Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
                     std::array<std::uint64_t, size> message) {
@@ -79,6 +80,8 @@ class NewNames {
     const std::uint32_t group = number / kGroup;
     if (group_ != group) proofs_ = TemporaryMaker::self().proofs_of(group);
     group_ = group;
+    // For example .bloscfs-0000002a5f3c9e01.tmp: number 42, and 32 bits that only the maker of the
+    // secret can have computed.
     return std::uint64_t{number} << 32 | proofs_[number % kGroup];
   }
 
@@ -105,6 +108,7 @@ std::optional<ObjectIdentity> identity_at(int directory, const std::string& name
     throw_errno(name);
   }
   ObjectIdentity identity{st.stx_ino, 0};
+  // Inode numbers are given out again; the time of birth tells the new object from the old.
   if ((st.stx_mask & STATX_BTIME) != 0)
     identity.born_ns = st.stx_btime.tv_sec * kNanoseconds + st.stx_btime.tv_nsec;
   return identity;
@@ -163,6 +167,7 @@ bool TemporaryMaker::has_made(std::string_view name) const {
 }
 
 bool TemporaryMaker::has_set_aside(std::string_view name, const ObjectIdentity& identity) const {
+  // All 64 bits are the proof: the object is at hand, so that no number has to be kept.
   return digits_in(name) == digits_aside(identity);
 }
 

@@ -24,8 +24,8 @@ struct ObjectIdentity {
   std::int64_t born_ns = 0;  ///< since the epoch; 0 where the filesystem does not know
   bool operator==(const ObjectIdentity&) const = default;
 };
-/// Of what has a name in an open directory, or with an empty name of the open descriptor itself;
-/// nullopt if there is nothing. Symlinks stand for themselves. Throws std::system_error.
+/// Identity of what has a name in an open directory, or with an empty name of the open descriptor
+/// itself; nullopt if there is nothing. Symlinks stand for themselves. Throws std::system_error.
 std::optional<ObjectIdentity> identity_at(int directory, const std::string& name);
 
 /// For an object that is there already, and is moved out of the way: a name for that alone.

@@ -45,9 +45,13 @@ codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const File
   if (number >= snapshot.info().nchunks) return encode_all();
   const auto opened = view.reader().open_chunk(number);
   const codec::Chunk& old = opened->chunk;
+  // Single blocks can be exchanged only where the chunk says where each begins, and stays as long
+  // as it is: not in special and stored chunks, VL blocks, nor in the last chunk of a file that
+  // grows.
   if (!old.header().has_block_starts() || old.header().vl_blocks || old.nbytes() != size)
     return encode_all();
   const std::set<std::int32_t> blocks = changed_blocks(old, changes);
+  // Nothing would be kept of the stored bytes.
   if (blocks.size() == static_cast<std::size_t>(old.block_count())) return encode_all();
   std::vector<std::vector<std::uint8_t>> contents;
   std::vector<codec::BlockUpdate> updates;

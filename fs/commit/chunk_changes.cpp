@@ -58,7 +58,8 @@ std::map<std::int64_t, ChunkChanges> changes_of_array(const frame::ArrayGeometry
           }
         });
   };
-  // What was cut off and came back reads as zeros.
+  // Elements that were cut off and came back read as zeros: a change of their chunks like any
+  // other, below what was written since.
   const std::int64_t kept = std::max(header_size, layer.lower_end);
   const std::int64_t end = std::min(size, old_size);
   if (kept < end) add({kept, end - kept, nullptr});
@@ -74,6 +75,8 @@ std::int64_t end_of_array_chunk(const frame::ArrayInfo& array, std::int64_t type
   while (cut + 1 < dimensions && array.chunkshape[cut] == 1) cut++;
   std::int64_t step = typesize;
   for (std::size_t i = cut + 1; i < dimensions; i++) step *= array.shape[i];
+  // For shape (4, 10), chunks of (1, 4) and 1 byte, from offset 18: cut is dimension 1, position 8,
+  // and the run ends at 20 with the row. From offset 14 it ends at 18.
   const std::int64_t position = offset / step % array.shape[cut];
   return offset + step * std::min<std::int64_t>(array.chunkshape[cut], array.shape[cut] - position);
 }

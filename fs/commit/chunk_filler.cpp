@@ -23,7 +23,7 @@ bool is_hole(codec::SpecialValue value) {
   return value == codec::SpecialValue::zero || value == codec::SpecialValue::uninit;
 }
 
-/// A chunk with a bad entry is none.
+/// A chunk with a bad entry is no hole: it is stored anew, as zeros.
 bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
   try {
     return is_hole(page.place(chunk).special);
@@ -81,6 +81,9 @@ void ChunkFiller::fill_flat() {
     const auto data = chunk < old_chunks ? view->seek_data(chunk * cut_.chunksize) : std::nullopt;
     return data && *data < committed ? std::optional(*data / cut_.chunksize) : std::nullopt;
   };
+  // Two ascending rows of chunks are merged: those that were written, and those where the committed
+  // file has data. With chunks of 100 bytes, data in 0 and 3, writes to 3 and 7: 0, 3, 7 are
+  // encoded, and 1, 2, 4 to 6 stay holes that nobody looks at.
   auto below = next_committed(0);
   for (auto above = written.begin(); below || above != written.end();) {
     const std::int64_t chunk =
@@ -108,6 +111,7 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
                                                               codec::MutableBytes out) {
     std::vector<std::uint8_t> bytes(static_cast<std::size_t>(end - begin));
     file_.read(begin + header_size, bytes);
+    // Blocks at the edge of an array are stored whole: what lies beyond the shape is zeros.
     std::vector<std::uint8_t> padded(nbytes);
     geometry_->for_each_block(begin, end - begin,
                               [&](const frame::ArrayGeometry::BlockPart& block) {
@@ -174,11 +178,15 @@ void ChunkFiller::edit_flat() {
   std::set<std::int64_t> touched = touched_chunks();
   filled_.were_dropped = kept < old_size;
   if (filled_.were_dropped) transaction_.resize(kept);
+  // In two steps where bytes were cut off and the file grew again, 250 -> 30 -> 250: chunks beyond
+  // 30 are dropped, so that the new ones are zero and not the old ones.
   if (kept < file_.size) transaction_.resize(file_.size);
   const std::set<std::int64_t> whole = resized_chunks(cut_, kept, old_size);
   touched.insert(whole.begin(), whole.end());
   for (const std::int64_t chunk : touched) {
     const codec::ByteRange range = chunk_range(chunk);
+    // Behind `kept` nothing of the committed chunk may be read: it is gone, though its number may
+    // be in use again.
     if (whole.count(chunk) != 0 || range.offset >= kept)
       add_whole_chunk(chunk, range);
     else
@@ -207,6 +215,7 @@ void ChunkFiller::add_whole_chunk(std::int64_t chunk, const codec::ByteRange& ra
   recoder_.add(chunk, size,
                [this, range, size](codec::ChunkEncoder& encoder, codec::MutableBytes out) {
                  const codec::Bytes written = file_.layer->bytes.extent(range.offset, range.size);
+                 // A chunk that was written in one piece is encoded where it lies, without a copy.
                  if (!written.empty()) return encoder.encode_into(written, out);
                  std::vector<std::uint8_t> contents(size);
                  file_.read(range.offset, contents);

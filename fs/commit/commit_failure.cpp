@@ -22,6 +22,8 @@ CommitFailure failure_of(const std::exception& error) {
 }
 
 CommitFailure failure_of(const Content& content, const std::exception& error) {
+  // Removing a file in the midst of its commit makes steps fail that go by its name; nobody is to
+  // hear of that.
   return content.is_orphan() ? CommitFailure() : failure_of(error);
 }
 

@@ -18,8 +18,8 @@ using Clock = std::chrono::steady_clock;
 /// A closed file is committed after this time at the latest; others may join until then.
 constexpr std::chrono::seconds kGroupDelay{4};
 constexpr std::chrono::milliseconds kPoll{500};
-/// What is locked is tried again after as long as it has been locked, within these bounds: most
-/// locks are short, as that of a thread that commits the same file.
+/// A file that is locked is tried again after as long as it has been locked, within these bounds:
+/// most locks are short, as that of a thread that commits the same file.
 constexpr std::chrono::milliseconds kShortestLock = kPoll;
 constexpr std::chrono::seconds kLongestLock = kGroupDelay;
 /// How often another program may change a file under the commits that one call asks for.
@@ -181,6 +181,8 @@ void Committer::work() {
       if (stopping_) return;
       pressure = std::exchange(pressure_, Pressure::none);
     }
+    // Staging goes first: it makes room without a flush and without a name, so that writers who
+    // wait go on before the batches below have ended.
     if (pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging))
       press(false);
     commit_in_batches(due_contents(pressure), LongOnes::set_aside);
@@ -190,6 +192,7 @@ void Committer::work() {
 void Committer::set_aside(const std::shared_ptr<Content>& content) {
   const MutexLock lock(mutex_);
   const auto entry = dirty_.find(content.get());
+  // A content stands in the queue once, however often a batch meets it before its turn.
   if (entry == dirty_.end() || std::exchange(entry->second.is_aside, true)) return;
   long_ones_.push_back(content);
   wake_.notify_all();
@@ -214,6 +217,8 @@ void Committer::work_at_long_ones() {
 }
 
 void Committer::note_failure(Content& content, CommitFailure& failure) {
+  // A short lock of another program is no error: fsync and close hear of it only after
+  // kLockPatience.
   if (failure.obstacle == Obstacle::locked && is_locked_for_long(content))
     failure.obstacle = Obstacle::none;
   if (failure.code && failure.obstacle == Obstacle::none) content.remember_error(failure.code);
@@ -224,6 +229,8 @@ bool Committer::is_locked_for_long(const Content& content) {
   const auto entry = dirty_.find(&content);
   if (entry == dirty_.end()) return false;
   std::optional<Clock::time_point>& since = entry->second.locked_since;
+  // The first failed try begins the time; record_outcome() ends it with the first outcome that is
+  // not a lock.
   if (!since) since = Clock::now();
   return Clock::now() - *since >= frame::kLockPatience;
 }
@@ -240,8 +247,10 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
     const std::error_code told = entry == dirty_.end() || !is_told
                                      ? std::error_code()
                                      : std::exchange(entry->second.told, error);
-    // It is tried again every few seconds.
+    // The user whose file it is pays for the line: a file that cannot be committed is tried again
+    // every few seconds.
     const RequestUser on_whose_account(content->user());
+    // One line for one failure: a full disk is not told of every 4 s until there is room.
     if (error && is_told && told != error)
       log::error(fmt::format("a commit failed: {}", failure.text));
     if (entry != dirty_.end()) {
@@ -255,7 +264,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
       } else if (content->has_writers()) {
         entry->second.due.reset();
       } else {
-        // Something happened to it meanwhile: nobody will close it again.
+        // Written or renamed since the freeze, and nobody writes any more: no close will come that
+        // queues the file again.
         entry->second.due = Clock::now();
       }
     }
@@ -266,6 +276,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
 bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,
                        CommitFailure& failure, IfBeingWritten unfinished) {
   try {
+    // Another thread may have had the content follow first: then this commit, too, was made from a
+    // state that is gone, and may be made again.
     return services_.follow(content, unfinished) || content->epoch() != epoch;
   } catch (const std::exception& error) {
     failure = failure_of(error);
@@ -290,17 +302,23 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
     {
       // Nothing is held while somebody's lock is waited for.
       const frame::LockPatience none(std::chrono::seconds(0));
+      // Anew for each try: a write since the last one may have changed values that nobody was told
+      // of.
       failure = announce(*content);
       if (!try_commit(content, failure)) return {};
     }
     if (failure.obstacle == Obstacle::locked) {
       goes_on = wait.pause();
+      // A lock is waited for as long as the thread has patience; only states of other programs are
+      // counted.
       tries--;
     } else {
       goes_on = asks_again(failure) ||
                 (tries < kMaxFollowed && follow(content, epoch, failure, unfinished));
     }
   }
+  // Nobody waits for this commit: the next fsync or close is told. Whoever waits gets the error at
+  // once.
   if (unfinished == IfBeingWritten::fail) note_failure(*content, failure);
   record_outcome(content, failure);
   return failure.code;
@@ -309,6 +327,8 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
 bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure) {
   try {
     ContentCommit commit(content, CommitKind::alone);
+    // Looked at after the freeze, which waited for a commit of another thread: that may have stored
+    // all.
     if (commit.empty()) return false;
     if (failure.code) return true;
     commit.write();
@@ -325,7 +345,8 @@ bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailur
 void Committer::commit_all() {
   const frame::LockPatience for_all(frame::kLockPatience);
   commit_in_batches(all_contents(), LongOnes::wait);
-  // What has failed, and files that were handed the attributes of others meanwhile.
+  // The second round takes what has failed in its batch, and files that were handed the attributes
+  // of others by the first.
   std::error_code first_error;
   for (const auto& content : all_contents()) {
     const std::error_code error = commit_now(content, IfBeingWritten::wait);

@@ -15,7 +15,8 @@ constexpr std::size_t kSharedFlush = 4;
 
 }  // namespace
 
-/// May commit other files, so that nothing of these may be held.
+/// Announcing may commit another file, the frame that describes a table: nothing of the batch is
+/// held meanwhile, neither batch_mutex_ nor any commit_mutex_.
 CommitFailure Committer::announce(Content& content) {
   try {
     content.announce_change();
@@ -42,6 +43,8 @@ void Committer::commit_together(Batch& batch, Contents contents) {
   const frame::LockPatience none(std::chrono::seconds(0));
   std::vector<CommitFailure> failures;
   for (const auto& content : contents) failures.push_back(announce(*content));
+  // From here on up to 256 contents are frozen at once. A second batch could hold a file that this
+  // one wants, and want one that this one holds.
   const MutexLock batch_lock(batch_mutex_);
   for (std::size_t i = 0; i < contents.size(); i++) begin(batch, contents[i], failures[i]);
   run(batch, &ContentCommit::write);
@@ -98,6 +101,8 @@ void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,
 
 void Committer::set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
                          const CommitFailure& failure) {
+  // A batch of the background sets a locked file back to its next try, one that somebody waits for
+  // commits it alone behind the batch, with patience.
   const bool must_wait = failure.obstacle == Obstacle::locked && !batch.sets_aside;
   if (failure.obstacle == Obstacle::long_work && batch.sets_aside)
     set_aside(content);
@@ -110,6 +115,8 @@ void Committer::set_back(Batch& batch, const std::shared_ptr<Content>& content, 
 /// A commit that has ended, well or not.
 void Committer::conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch,
                          CommitFailure failure, Batch& batch) {
+  // A commit that went well is asked, too: another program may have replaced the file behind the
+  // publish, and the content goes on from there before anybody reads.
   if (failure.obstacle != Obstacle::locked && follow(content, epoch, failure, IfBeingWritten::fail))
     return batch.again.push_back(content);
   note_failure(*content, failure);
@@ -121,9 +128,11 @@ void Committer::flush(Batch& batch) {
   if (batch.commits.size() < kSharedFlush) return run(batch, &ContentCommit::flush);
   try {
     services_.sync_all();
+    // Each transaction is told that what it has written is durable, and flushes nothing.
     run(batch, &ContentCommit::flushed);
   } catch (const std::exception& error) {
     for (auto& commit : batch.commits)
+      // syncfs(2) does not say whose bytes failed: none of the batch counts as durable.
       if (commit) give_up(batch, commit, failure_of(error));
   }
 }

@@ -15,8 +15,8 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What takes longer than others may have to wait for: so many bytes that are to be stored anew, or
-/// so many entries of an index.
+/// A commit of more than this is made alone, since the others of its batch would wait for it: so
+/// many bytes that are to be stored anew, or so many entries of an index that is edited.
 constexpr std::int64_t kLongRewrite = std::int64_t{64} << 20;
 constexpr std::int64_t kLongIndex = std::int64_t{8} << 20;
 
@@ -29,6 +29,8 @@ ContentCommit::ContentCommit(std::shared_ptr<Content> content, CommitKind kind)
 
 ContentCommit::~ContentCommit() {
   keep_named_state();
+  // The name was given, or may have been, and the flush behind it was not seen to end: a power cut
+  // may leave either state, so that the next commit opens the file again.
   if (published_.is_named && step_ != Step::finished) frozen_.replaced_perhaps();
 }
 
@@ -49,18 +51,25 @@ void ContentCommit::expect(Step step) const {
 void ContentCommit::write() {
   expect(Step::begun);
   const Content::Frozen::Facts& facts = frozen_.facts();
+  // A has announced nothing, since nothing had changed; B writes; A freezes values that indexes of
+  // other files still tell of as they were. Tried again, A announces them.
   if (kind_ != CommitKind::staged && facts.changes_values && !facts.is_announced)
     frame::throw_errno(EAGAIN, "values changed meanwhile");
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot()) wait_for_peers(*known);
+  // A rename between the look at the place and the open there makes prepare() run once more.
   at_place(frozen_.home(), [this](const StoredPlace& place) { prepare(place); });
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
+  // A new container has nothing of the old one but what is put there: chunks by fill(), fixed
+  // metalayers by create(), those of variable length here.
   if (new_container_ && before != nullptr)
     copy_vlmetalayers(*before, frozen_.bytes().layer->metalayers, transaction);
   written_.chunks = fill(transaction);
   change_metalayers(transaction);
   transaction.set_times({facts.accessed.value_or(kUnchangedTime), facts.modified});
+  // All chunks are put, so that the disk begins with them while index and trailer are made. A batch
+  // is flushed as a whole, later.
   if (kind_ == CommitKind::alone) transaction.begin_flush();
   write_transaction(transaction);
   if (facts.is_staged && !new_container_) written_.temporary = publish_temporary();
@@ -69,6 +78,8 @@ void ContentCommit::write() {
 
 void ContentCommit::prepare(const StoredPlace& place) {
   const Content::Frozen::Facts& facts = frozen_.facts();
+  // An earlier commit failed so late that its state may be stored: the file is read again. Not one
+  // without a name, which cannot be opened, nor a temporary that never held a state.
   if (facts.is_unknown && !place.is_unlinked && (facts.is_staged || !place.is_temporary))
     frozen_.reopen(place);
   frozen_.need_writer(place);
@@ -99,6 +110,8 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   // For the mount its directory does not change.
   const auto name_lock = frozen_.home().lock_name();
   const StoredPlace& place = name_lock->place();
+  // Another rename came between the choice and this lock: a representation that suits t.npy need
+  // not suit t. at_place() looks again.
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
     frame::throw_errno(ESTALE, chosen.name);
   using Where = NewContainer::Where;
@@ -151,6 +164,8 @@ void ContentCommit::stage() {
   write();
   frame::Transaction& transaction = *written_.transaction;
   transaction.flushed();
+  // A staged file has a temporary's name, or none, and a crash loses it in any case: its header is
+  // published at once, without the flush before it.
   if (!written_.temporary) {
     written_.temporary = transaction.publish();
     transaction.flushed();
@@ -168,6 +183,8 @@ void ContentCommit::flush() {
   }
   expect(Step::published);
   if (published_.directory) published_.directory->sync();
+  // The whole of a new container was durable before it got its name: only the directory that the
+  // name is in is left.
   if (published_.directory && new_container_) return flushed();
   if (!written_.temporary) written_.transaction->flush();
   step_ = Step::durable;
@@ -176,11 +193,15 @@ void ContentCommit::flush() {
 void ContentCommit::flushed() {
   const bool is_first = step_ == Step::written;
   if (!is_first) expect(Step::published);
+  // A temporary was published, and told so, within write(): for its transaction there is no second
+  // flush.
   if (is_first || !written_.temporary) written_.transaction->flushed();
   step_ = is_first ? Step::flushed : Step::durable;
 }
 
 std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
+  // What is slow about a replacement (flushing names that were given up) is done here in a break,
+  // while nothing has changed yet.
   return Attempts::run([&] {
     auto name_lock = frozen_.home().lock_name();
     name_lock->before_replacing();
@@ -198,10 +219,13 @@ void ContentCommit::publish() {
   const StoredPlace& place = name_lock->place();
   const frame::Snapshot* const before = frozen_.bytes().snapshot();
   if (new_container_ && before != nullptr && !place.is_unlinked) {
-    // What takes the place of another program's state would be all that is left of it.
+    // A state that another program has put there since the commit began is not replaced: this
+    // commit was made from the one before, and would be all that is left of both.
     if (!before->is_as_taken()) frame::throw_errno(ESTALE, place.name);
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   }
+  // The frame layer is told of the present name before it publishes: a frame that is written anew
+  // takes the place of what has that name.
   const std::string stored_as = follow_rename(place);
   const frame::FileStamp stamp =
       written_.temporary ? *written_.temporary : written_.transaction->publish();
@@ -216,7 +240,10 @@ void ContentCommit::publish() {
   step_ = Step::published;
 }
 
-/// It may have been renamed since write().
+/// The file may have been renamed since write(). A container that is edited, and the own temporary
+/// of a new file, moved along with the name; a new container beside the old file stayed where it
+/// was made. EAGAIN where the file is in another directory now: rename(2) of a frame within one
+/// directory is what publishes.
 std::string ContentCommit::follow_rename(const StoredPlace& place) {
   const bool goes_along = new_container_ && (new_container_->is_beside() || place.is_unlinked);
   if (!goes_along) {
@@ -233,7 +260,8 @@ void ContentCommit::publish_in_place(ContentHome::NameLock& name_lock,
                                      const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
   if (frozen_.facts().is_unknown) published_.directory = place.directory;
-  // What was committed to a file that another program has replaced meanwhile is nowhere.
+  // A commit to a file that another program has replaced meanwhile has gone where nobody looks: it
+  // counts as failed, and what was written is still dirty.
   if (!name_lock.refresh(stamp)) frame::throw_errno(ESTALE, place.name);
 }
 
@@ -250,6 +278,7 @@ void ContentCommit::give_name(ContentHome::NameLock& name_lock, const std::strin
   const auto is_unchanged = [&] {
     return before != nullptr ? before->is_as_taken() : was_temporary;
   };
+  // Set before the call: a rename that reports an error may have happened.
   published_.is_named = true;
   const std::string given =
       name_lock.give_name(stored_as, frame::id_of(stamp), name, shown(), is_unchanged);
@@ -263,6 +292,8 @@ void ContentCommit::finish() {
   const RequestUser on_whose_account(content()->user());
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();
+  // Another program may have changed the file since it was published; the content adopts what it
+  // wrote all the same, and finds itself overtaken at the next look.
   stored.is_current = stored.snapshot->is_as_taken();
   written_.transaction.reset();
   if (new_container_) stored.writer = new_container_->take_writer();

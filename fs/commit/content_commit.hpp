@@ -71,7 +71,8 @@ class ContentCommit {
   struct Written {
     std::unique_ptr<frame::Transaction> transaction;
     FilledChunks chunks;
-    /// Of the temporary that it was staged in, whose state is published as soon as it is written.
+    /// Stamp of the temporary that the file was staged in, whose state is published as soon as it
+    /// is written.
     std::optional<frame::FileStamp> temporary;
   };
   /// What publish() has made.

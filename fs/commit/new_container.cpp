@@ -28,6 +28,8 @@ NewContainer::NewContainer(const frame::FrameSettings& settings, ShownAs shown,
   auto file = where == Where::own_temporary ? open_own_temporary(place) : nullptr;
   writer_ =
       frame::create_cframe(place.directory, name_, settings, writer_settings, std::move(file));
+  // The own temporary is the file until its first commit, and stays though that fails; one beside
+  // it is nobody's, and goes.
   if (where == Where::beside) directory_ = place.directory;
   if (where == Where::unnamed) place.directory->unlink(name_);
 }

@@ -32,7 +32,7 @@ class NewContainer {
   const std::string& name() const { return name_; }
   /// True if it does not move where the file is renamed.
   bool is_beside() const { return where_ == Where::beside; }
-  /// It is the file's now, under whatever name.
+  /// The container is the file's now, under whatever name: the destructor leaves it.
   void keep() { directory_ = nullptr; }
   /// Takes its name away, while it may go on without.
   void remove_name() noexcept;

@@ -9,7 +9,8 @@ namespace {
 
 using Stored = RepresentationFacts::Stored;
 
-/// Only at a look, and with none of what would go on as another kind of frame beside it.
+/// A file becomes an array only when nobody writes to it any more, and only where nothing would go
+/// on as another kind of frame beside it: no hard links, and no mount that shows elements alone.
 bool can_become_array(const RepresentationFacts& facts) {
   if (!facts.look_is_due || facts.has_links || facts.is_raw) return false;
   if (facts.stored == Stored::array && facts.keeps_array()) return false;
@@ -33,6 +34,8 @@ bool may_stay(const RepresentationFacts& facts) {
 Representation choose_representation(const RepresentationFacts& facts) {
   if (can_become_array(facts))
     if (auto settings = facts.array_settings()) return NewArray{std::move(*settings)};
+  // Editing comes second, since an array that the file has become is worth being stored anew; and
+  // before the new flat frame, which costs all contents.
   if (can_be_edited(facts) && may_stay(facts)) return EditInPlace();
   if (facts.has_links)
     frame::throw_errno(EOPNOTSUPP, facts.name + ": has other names, so that it stays an array");

@@ -22,6 +22,7 @@ Stored stored_as(const FileView* view) {
 bool keeps_array(const FrozenBytes& bytes, bool is_raw) {
   const ViewShape& shape = bytes.view->shape();
   if (shape.file_size() != bytes.size) return is_raw;
+  // Elements may change in place; a header with one other byte tells of another array.
   return bytes.read_start(shape.header.size()) == shape.header;
 }
 

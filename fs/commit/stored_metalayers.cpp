@@ -11,7 +11,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// They are read whole: they say what a frame is, and are not meant to be large.
+/// Fixed metalayers are read whole: they say what a frame is, and are not meant to be large.
 constexpr std::uint64_t kMostFixed = std::uint64_t{4} << 20;
 
 bool is_changed(const LayerChanges& changes, LayerKind kind, const std::string& name) {
@@ -41,6 +41,7 @@ std::vector<frame::Metalayer> fixed_metalayers(const frame::Snapshot* before,
 void copy_vlmetalayers(const frame::Snapshot& before, const LayerChanges& changes,
                        frame::Transaction& transaction) {
   for (const auto& entry : before.vlmetalayers()) {
+    // Checksums are those of the old chunks, and what tells of values is that of the old values.
     if (entry.name == frame::kChecksumLayerName || tells_of_values(entry.name) ||
         is_changed(changes, LayerKind::variable, entry.name))
       continue;

@@ -22,6 +22,9 @@ void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& 
     try {
       return work(place);
     } catch (const std::system_error& error) {
+      // Between the look and the open another thread may rename the file: the old name is gone
+      // (ENOENT), or something else has it (ESTALE). Where the place is the same as before another
+      // program has done that, and the error stands.
       const bool is_gone =
           error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
       if (!is_gone || tries == kPlaceTries) throw;
@@ -34,6 +37,7 @@ void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& 
 
 void wait_for_peers(const frame::Snapshot& snapshot) {
   try {
+    // A first look waits for nobody, and so needs no turn: almost always the sidecar is free.
     const frame::LockPatience none(std::chrono::seconds(0));
     snapshot.unchanged();
     return;

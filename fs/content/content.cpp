@@ -17,10 +17,11 @@ using frame::throw_errno;
 
 /// Bytes that a commit remembers of one chunk, or part of one, that it changes.
 constexpr std::size_t kPieceCost = 160;
-/// Of larger pieces that is little.
+/// Pieces from this size on are so few that what is remembered of them is not counted.
 constexpr std::size_t kLargePiece = 4096;
 
-/// What a change of neighbouring bytes may be cut into; 0 where that is large.
+/// The smallest piece that a commit may cut neighbouring bytes into; 0 where that is large. An
+/// array with blocks of (64, 64) doubles has pieces of 512 bytes, a row of a block.
 std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape) {
   std::int64_t piece = info.chunksize;
   if (shape.blocked && !info.array->blockshape.empty())
@@ -92,6 +93,8 @@ bool Content::is_untouched(std::int64_t offset, std::int64_t size) const {
 std::shared_lock<SharedMutex> Content::keep_view() const {
   std::shared_lock lock(reading_, std::try_to_lock);
   if (!lock) {
+    // reading_ may be held alone over a wait for slow readers: whoever must wait for that needs a
+    // turn.
     TurnAtNeed::need();
     lock.lock();
   }
@@ -118,7 +121,9 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
   if (untouched) return view->read(offset, size, out);
   const codec::MutableBytes bytes = out.add_owned(static_cast<std::size_t>(size));
   read_committed(view, lower_end, offset, bytes);
-  // What was written or cut off meanwhile is read as it is now.
+  // Bytes that were written or cut off meanwhile are read as they are now. A commit may freeze the
+  // live layer between the two looks, but not adopt it, since reading_ is held: each written byte
+  // is still in one of the layers.
   const ReadLock lock(mutex_);
   if (frozen_) frozen_->apply(offset, bytes);
   live_.apply(offset, bytes);
@@ -127,6 +132,7 @@ void Content::read(std::int64_t offset, std::int64_t size, ReplyData& out,
 void Content::prefetch(std::int64_t offset, std::int64_t size,
                        const std::atomic<std::int64_t>& reached) const {
   const std::shared_lock kept(reading_, std::try_to_lock);
+  // Reading ahead is worth no wait for a commit that is about to replace the view.
   if (!kept) return;
   const FileView* view = nullptr;
   {
@@ -240,6 +246,7 @@ bool Content::is_orphan() const {
 
 bool Content::can_be_staged(std::size_t least_dirty) const {
   const ReadLock lock(mutex_);
+  // Its bytes may go to SOURCE before a commit only where no name leads to them.
   const bool is_hidden = is_orphan_ || (is_new_ && !stored_state_is_unknown_);
   const std::size_t layers = live_.metalayers.empty() ? 0 : layers_memory_;
   return is_hidden && writers_ > 0 && live_.bytes.memory() + layers >= least_dirty;
@@ -293,6 +300,8 @@ void Content::announce_change() {
     if (is_orphan_ || !changes_values()) return;
     home = home_;
   }
+  // Without any lock: marking a table stale may commit its frame. A write that comes meanwhile is
+  // covered, since what is marked is that values change, not which.
   if (home) home->before_values_change();
   const WriteLock lock(mutex_);
   is_announced_ = true;

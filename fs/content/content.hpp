@@ -147,7 +147,7 @@ class Content {
   /// cannot be written (Bloscpack), EACCES etc. of the file.
   void make_writable(std::shared_ptr<ContentHome> home);
   bool is_writable() const;
-  /// Who has asked for a change last: what waits for a commit is counted to them.
+  /// The user who has asked for a change last: what waits for a commit is counted to them.
   uid_t user() const;
   /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
   /// are not stored, EROFS where what others keep of them could not be marked stale.
@@ -191,9 +191,10 @@ class Content {
   bool has_writers() const;
   /// While held the file is a flat frame, whatever its bytes and its name are.
   void hold_flat(bool held);
-  /// It has another name, which may ask for another representation.
+  /// The file has another name, which may ask for another representation.
   void look_again();
-  /// It has no name any more, so that it is staged where memory is short, but never committed.
+  /// The file has no name any more, so that it is staged where memory is short, but never
+  /// committed.
   void orphan();
   bool is_orphan() const;
 
@@ -252,7 +253,7 @@ class Content {
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
-  /// Of a file that was never committed.
+  /// The state that the first commit of a file is going to make.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);
   bool is_untouched(std::int64_t offset, std::int64_t size) const REQUIRES_SHARED(mutex_);
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
@@ -269,7 +270,7 @@ class Content {
   void store_times(bool are_present) REQUIRES(commit_mutex_);
   void account() REQUIRES(mutex_);
   std::size_t memory_of_bytes(const ByteOverlay& bytes) const REQUIRES_SHARED(mutex_);
-  /// The same where metalayers have changed other than by one more.
+  /// Accounts where metalayers have changed other than by one more.
   void account_anew() REQUIRES(mutex_);
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
@@ -296,7 +297,7 @@ class Content {
   std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
   std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
   MemoryBudget::Part charged_ GUARDED_BY(mutex_){services_.cache.budget()};
-  /// Of metalayers that wait, and what a commit makes of them.
+  /// Memory of metalayers that wait, and of what a commit makes of them.
   std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;
   /// The smallest pieces that a commit may have to cut bytes into; 0: none to speak of.
   std::size_t piece_ GUARDED_BY(mutex_) = 0;

@@ -36,6 +36,8 @@ bool Content::follow_source() {
   const bool had_contents = has_contents_to_keep();
   begin_following();
   try {
+    // Kept before the tree goes on: if the disk is full everything is as it was, and the next look
+    // tries again.
     if (had_contents) keep_beside();
     const std::string path = home()->path();
     const ContentHome::Following following = home()->follow();
@@ -51,7 +53,7 @@ bool Content::follow_source() {
   return true;
 }
 
-/// True if what has been its file is out of reach. Of one that was removed nobody expects anything.
+/// True if nobody can reach what has been the file. Of a file that was removed nobody expects that.
 bool Content::is_lost_by(const ContentHome::Following& following) const {
   if (following.successor || following.heir) return false;
   return following.is_no_frame || (writer_ && writer_->has_name());
@@ -67,7 +69,8 @@ bool Content::has_just_failed_to_follow() const {
   return epochs_.has_just_failed_to_keep();
 }
 
-/// Once, whatever then keeps the content from going on.
+/// Keeps what was written once in an epoch, whatever then keeps the content from going on: a second
+/// try to follow makes no second conflict.
 void Content::keep_beside() {
   {
     const ReadLock lock(mutex_);
@@ -118,7 +121,8 @@ bool Content::has_contents_to_keep() const {
   return is_new_ || live_.has_contents() || size_ != committed_size();
 }
 
-/// What was written lies frozen from now on, so that others may read it.
+/// Freezes what was written until the content has followed: keep_in() reads it without mutex_,
+/// readers see it as before, and writers wait (changing()).
 void Content::begin_following() {
   const WriteLock lock(mutex_);
   epochs_.begin_end();
@@ -167,6 +171,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
 void Content::go_on_from(const ContentHome::Following& following, bool lost_something,
                          bool is_lost) {
   writer_.reset();  // the next commit opens one
+  // Readers of the old view are waited for: a reply is of one epoch or of the next.
   const WriteLock alone(reading_);
   const WriteLock lock(mutex_);
   LayerChanges layers = std::exchange(live_.metalayers, {});
@@ -176,12 +181,15 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
   if (following.successor)
     live_.metalayers = std::move(layers);
   else if (following.heir)
+    // What has the name has a node, and a content, already: attributes that were set go there,
+    // contents were put aside.
     inheritance_ = {*following.heir, following.heir_home, std::move(layers)};
   is_new_ = stored_state_is_unknown_ = is_announced_ = false;
   representation_is_current_ = true;
   is_orphan_ = !following.successor;
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
+    // A new number: no block that the cache has of the old file is taken for one of this.
     id_ = services_.next_id++;
     set_view(following.successor);
     size_ = view_->size();

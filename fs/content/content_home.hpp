@@ -60,7 +60,8 @@ class BeingWritten : public std::system_error {
       : std::system_error(frame::errno_code(ESTALE), path + ": being written") {}
 };
 
-/// What is done about that: who serves others, too, does not wait.
+/// What a commit does about a file that is being written: whoever serves others, too, does not
+/// wait.
 enum class IfBeingWritten { wait, fail };
 
 /// Thread-safe. Lives at least as long as the content, and keeps its node.

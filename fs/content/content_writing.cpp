@@ -27,7 +27,8 @@ bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
 void Content::make_writable(std::shared_ptr<ContentHome> home) {
   const PatientLock commit_lock(commit_mutex_);
   {
-    // The old one lets go of its node, under a lock that others take before this one.
+    // The old home lets go of its node under a lock that others hold while they take mutex_:
+    // swapped out here, it is destroyed behind both locks.
     const WriteLock lock(mutex_);
     home_.swap(home);
     if (const auto user = RequestUser::current(); user && *user != user_) {
@@ -87,6 +88,8 @@ StoredFile Content::stored_file() const {
 
 void Content::check_writable(std::int64_t begin, std::int64_t end) const {
   fs::require_storable(stored_file(), begin, end);
+  // Bytes of the committed file that stay need a codec that can encode them again beside the new
+  // ones; where all of it was cut off, it does not matter.
   const std::int64_t kept = std::min(live_.lower_end, frozen_ ? frozen_->lower_end : size_);
   if (end > 0 && kept > 0 && snapshot_ && snapshot_->info().nbytes > 0 &&
       !can_be_changed_in_part(snapshot_->info()))
@@ -129,6 +132,7 @@ void Content::changing(const Change& change) {
       const WriteLock lock(mutex_);
       if (!epochs_.is_ending()) return change();
     }
+    // Held by whoever has the content follow, from the first step to the last.
     const MutexLock until_it_has_followed(commit_mutex_);
   }
 }
@@ -138,9 +142,11 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
                        std::optional<std::uint64_t> epoch, const Write& write) {
   if (count == 0) return;
   const auto size = static_cast<std::int64_t>(count);
+  // Before mutex_ is taken: room is made by commits, which need it.
   wait_for_room();
   changing([&]() REQUIRES(mutex_) {
     require_epoch(epoch);
+    // Under mutex_: two appends at the same time lie one behind the other.
     const std::int64_t offset = at.value_or(size_);
     if (offset > std::numeric_limits<std::int64_t>::max() - size) throw_errno(EFBIG, "write");
     check_writable(offset, std::max(size_, offset + size));
@@ -160,6 +166,8 @@ void Content::resize(std::int64_t size, std::optional<std::uint64_t> epoch) {
     is_same = size == size_;
     if (!is_same) check_writable(size, size);
     if (size < size_) {
+      // 100 -> 30 -> 100 bytes: the lower end stays 30, so that the 70 behind it are zeros and not
+      // what is committed there.
       live_.bytes.truncate(size);
       live_.lower_end = std::min(live_.lower_end, size);
     }
@@ -224,6 +232,7 @@ void Content::set_metalayer(const LayerName& name, LayerChange value) {
 LayerChanges Content::uncommitted_metalayers() const {
   const ReadLock lock(mutex_);
   LayerChanges layers = live_.metalayers;
+  // Changes since the freeze are newer: insert() leaves them as they are.
   if (frozen_) layers.insert(frozen_->metalayers.begin(), frozen_->metalayers.end());
   return layers;
 }

@@ -7,7 +7,8 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::chrono::seconds kPatience{1};
-/// What one may have, as a multiple of what is left.
+/// A user may have this many times what is left. Of 64 MiB one alone may have 48, since 16 are left
+/// then; of two who write as much each may have 27.
 constexpr std::size_t kTimesOfRest = 3;
 
 }  // namespace
@@ -26,12 +27,13 @@ void DirtyBudget::wait_for_room(uid_t user) {
       const MutexLock lock(mutex_);
       if (taken_ < limit_ / 8) return;
       much = taken_ >= limit_ / 2;
-      // What fails may be one file's trouble alone, as long as others make room.
+      // Failures count from the last time that anything of the user's was freed: what fails may be
+      // one file's trouble alone, as long as others make room.
       const User& mine = users_[user];
       if (!failures || freed != mine.freed) failures = mine.failures;
       freed = mine.freed;
     }
-    // Again after a while: what was to make room may have been removed in the midst of it.
+    // Pressed in every round: what was to make room may have been removed in the midst of it.
     press_(much);
     const MutexLock lock(mutex_);
     if (has_room(users_[user])) return;
@@ -51,7 +53,7 @@ void DirtyBudget::change(uid_t user, std::size_t before, std::size_t after) {
   mine.taken += after - before;
   if (after > before) return;
   mine.freed++;
-  // Who waits asks for it again.
+  // A writer who waits makes the entry anew at the next look.
   if (mine.taken == 0) users_.erase(user);
   changed_.notify_all();
 }

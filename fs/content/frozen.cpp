@@ -42,11 +42,16 @@ void Content::Frozen::take() {
   facts_.is_unknown = c.stored_state_is_unknown_;
   const bool must_become_flat = facts_.is_held_flat && view != nullptr && view->shape().is_array;
   const bool needs_name = c.is_new_ && freeze_ == Freeze::all;
+  // Nothing is frozen where nothing is to be stored. An orphan is staged for room in memory, but
+  // never committed; and a file that was not written to may still have to change its
+  // representation.
   if ((c.is_orphan_ && freeze_ == Freeze::all) ||
       (view != nullptr && !facts_.is_unknown && !needs_name && c.live_.empty() &&
        c.size_ == view->size() && !facts_.look_is_due && !must_become_flat))
     return;
   facts_.changes_values = c.changes_values();
+  // An announcement serves one commit. Staging leaves it: a temporary changes no values that
+  // anybody reads.
   if (freeze_ == Freeze::all) facts_.is_announced = std::exchange(c.is_announced_, false);
   Layer& frozen = c.frozen_.emplace(
       freeze_ == Freeze::all ? c.live_.take_all() : c.live_.split_off_first(kStagedAtOnce));
@@ -56,6 +61,7 @@ void Content::Frozen::take() {
   if (!c.modified_) c.modified_ = modification_time(c.snapshot_->stamp());
   facts_.accessed = c.accessed_;
   facts_.modified = *c.modified_;
+  // Before the look has ended: whoever writes meanwhile asks for another one.
   if (facts_.look_is_due) c.representation_is_current_ = true;
 }
 
@@ -64,6 +70,7 @@ void Content::Frozen::give_back() {
   c.commit_mutex_.assert_held();
   const WriteLock lock(c.mutex_);
   c.unfreeze();
+  // The look failed with the commit, and is due again.
   if (facts_.look_is_due) c.representation_is_current_ = false;
   c.stored_state_is_unknown_ |= facts_.is_unknown || (c.writer_ && c.writer_->is_broken());
 }
@@ -118,16 +125,20 @@ void Content::Frozen::adopt(Stored stored) {
   std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
+  // With another number everything that the cache has of the file is out of reach; with the same
+  // one unchanged blocks stay warm.
   if (is_another || !forget_changed(stored)) c.id_ = c.services_.next_id++;
   c.set_view(std::move(stored.snapshot));
   c.frozen_.reset();
   bytes_ = {};
-  // What another program has changed is not ours to finish.
+  // A file that another program has changed since is not ours to complete: where nothing more was
+  // written its size is what is stored.
   if (!stored.is_current && !c.live_.has_contents()) c.size_ = c.view_->size();
   c.stored_state_is_unknown_ = false;
   c.account_anew();
   if (freeze_ == Freeze::all) c.is_new_ = false;
-  // Who only reads has no share of its descriptors.
+  // Whoever only reads has no share of a writer's descriptors: with nobody who writes, and nothing
+  // to commit, the writer goes.
   if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
 }
 

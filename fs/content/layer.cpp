@@ -17,6 +17,8 @@ void Layer::apply(std::int64_t offset, codec::MutableBytes out) const {
 
 void Layer::merge(const Layer& upper) {
   if (upper.lower_end < lower_end) lower_end = upper.lower_end;
+  // Cut first: bytes of this layer behind the end that the upper one was cut to must not show
+  // through where that grew again.
   bytes.truncate(upper.lower_end);
   bytes.merge(upper.bytes);
   for (const auto& [name, value] : upper.metalayers) metalayers[name] = value;
@@ -25,6 +27,8 @@ void Layer::merge(const Layer& upper) {
 Layer Layer::split_off_first(std::size_t least) {
   Layer first(bytes.pages());
   first.bytes = bytes.split_off_first(least);
+  // The first part lies below the rest: cuts, zeros and metalayers go with it, since what was
+  // written lies over them.
   first.lower_end = std::exchange(lower_end, kNoEnd);
   first.metalayers = std::exchange(metalayers, {});
   return first;

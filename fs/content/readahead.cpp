@@ -8,14 +8,14 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::int64_t kFirstWindow = 256 << 10;
-/// What is decoded in advance for each thread that decodes. More would leave the processor's caches
-/// before it is read.
+/// Decoded in advance for each thread that decodes: more would leave the processor's caches before
+/// it is read.
 constexpr std::int64_t kWindowPerThread = 2 << 20;
 /// Work for one task: large enough to be worth a wake-up, small enough to spread over the pool.
 constexpr std::int64_t kPart = 1 << 20;
 /// Requests of one sequential reader arrive a little out of order from several kernel threads.
 constexpr std::int64_t kReorderSlack = 2 << 20;
-/// Of the processor, for a part. What takes longer holds up the pool for more than it gives.
+/// Processor time for a part: one that takes longer holds up the pool for more than it gives.
 constexpr std::chrono::milliseconds kMostForPart{500};
 constexpr std::chrono::seconds kSuspension{10};
 
@@ -44,6 +44,8 @@ bool ReadaheadBudget::is_suspended(uid_t user) {
 Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std::int64_t file_size,
                                      std::int64_t largest) {
   const MutexLock lock(mutex_);
+  // Only once the reader is known to be sequential: at random a request that lies a little before
+  // the last one is no order.
   const std::int64_t slack = window_ > 0 ? kReorderSlack : 0;
   const bool sequential = next_ >= 0 && offset - slack <= next_ && end >= next_;
   if (!sequential) {
@@ -55,6 +57,8 @@ Readahead::Window Readahead::advance(std::int64_t offset, std::int64_t end, std:
   }
   next_ = std::max(next_, end);
   *reached_ = offset;
+  // 256 KiB, 512 KiB, 1 MiB... up to 2 MiB for each thread: a reader who stops soon has cost
+  // little.
   window_ = std::min(std::max(kFirstWindow, window_ * 2), largest);
   // Sums of offsets within the file are no larger than it.
   const Window window{std::max(ahead_, next_), next_ + std::min(window_, file_size - next_)};
@@ -74,6 +78,8 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
                                 std::min(threads * kWindowPerThread, budget.limit()));
   for (std::int64_t at = window.begin; at < window.end; at += kPart) {
     const std::int64_t part = std::min(kPart, window.end - at);
+    // With the budget taken, other readers' parts are under way: this one decodes for itself as it
+    // goes.
     if (budget.is_suspended(user) || !budget.take(part)) return;
     pool.post_unawaited([file, at, part, user, &budget, reached = reached_] {
       const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart);

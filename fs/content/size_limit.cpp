@@ -30,7 +30,7 @@ void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t siz
   require(count <= max_chunk_count(frame::keeps_checksums(*file.snapshot)), size);
 }
 
-/// For changes of a part.
+/// A change of a part of a chunk has the whole chunk in memory: as it is stored, decoded, and new.
 void require_memory(const StoredFile& file) {
   if (!can_be_encoded(file.snapshot->info().chunksize, file.memory))
     frame::throw_errno(EFBIG, fmt::format("chunks of {} bytes need more than cache_size",
@@ -48,7 +48,7 @@ void require_rows(const StoredFile& file, std::int64_t size) {
   require_chunks(file, *count, size);
 }
 
-/// As a frame that takes the place of what the file is.
+/// Limits of a flat frame that takes the place of what the file is.
 void require_flat(const StoredFile& file, std::int64_t size) {
   const std::int64_t chunksize = min_flat_chunk(file.options);
   require(codec::ceil_div<std::int64_t>(size, chunksize) <= max_chunk_count(file.options.checksum),

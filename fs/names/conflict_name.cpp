@@ -34,8 +34,10 @@ std::string name_frame(TreeChanges& names, const SourceRoot& root, const NamingP
   for (int number = first == FirstName::itself ? 0 : 1; number < kMaxNumber; number++) {
     const std::string shown = number == 0 ? shown_name : conflict_name(shown_name, now, number);
     const std::string name = choose_name(names, directory, shown, ShownAs::flat, {}, policy, {});
+    // Taken: a conflict of the same file within this second has the name.
     if (name.empty()) continue;
     from.rename_to_free(stored_as, in, name);
+    // Durable before it is told of: nobody else has these contents any more.
     in.sync();
     return join_path(path.text(), name);
   }

@@ -25,15 +25,18 @@ void HiddenEntries::add(const std::string& name) {
 }
 
 std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
+  // All is judged before anything goes: rmdir(2) that fails leaves the directory as it was.
   for (const std::string& name : journals_) lock_journal(name);
   for (const std::string& name : temporaries_) judge(name);
-  // Who may remove an empty directory need not be permitted to write in it.
+  // As the daemon: whoever may remove an empty directory need not be permitted to write in it.
   const OnBehalfOf nobody(nullptr);
   for (const Leftover& leftover : leftovers_)
     services_.removed_sframes.wait_until_removed(leftover.name);
   std::vector<std::shared_ptr<void>> leaving;
   for (const Leftover& leftover : leftovers_) {
     SourceDirectory root = services_.root.directory({});
+    // A removed frame that is still read moves to SOURCE itself, with its readers, who have the
+    // directory open.
     if (services_.removed_sframes.relocate(leftover.name, directory_, root)) continue;
     if (leftover.directory) {
       directory_.rename(leftover.name, root, leftover.name);
@@ -47,7 +50,8 @@ std::vector<std::shared_ptr<void>> HiddenEntries::remove() {
   return leaving;
 }
 
-/// A directory that was a SOURCE may have contents that were never committed.
+/// Refuses to remove a directory that is a SOURCE itself: one that is mounted for writing, or has
+/// contents that were never committed. Its lock is held until all is gone.
 void HiddenEntries::lock_journal(const std::string& name) {
   const auto st = directory_.stat(name);
   if (!st) return;

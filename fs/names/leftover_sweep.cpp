@@ -51,6 +51,8 @@ void LeftoverSweep::run() {
     if (single_) clear_beside_single(*makers);
     walk(single_.value_or(""), makers);
     if (journal_ == nullptr || has_missed_ || stopping_) return;
+    // Only when all of SOURCE was seen: a maker that is forgotten too early leaves its temporaries
+    // for ever.
     for (const auto& maker : *makers) journal_->forget(maker);
   } catch (const std::exception& error) {
     log::warn(fmt::format("what earlier mounts left behind stays: {}", error.what()));
@@ -65,7 +67,8 @@ void LeftoverSweep::walk(const std::string& top, const Makers& makers) {
     try {
       visit(place, places);
     } catch (const std::system_error& error) {
-      // It is gone, or not ours to read, and so not to write to, either.
+      // A directory that is gone, or that may not be read, and so not written to, has nothing that
+      // could be cleared.
       has_missed_ |= error.code() != std::errc::no_such_file_or_directory &&
                      error.code() != std::errc::permission_denied;
     } catch (const std::exception&) {
@@ -92,7 +95,8 @@ void LeftoverSweep::visit(const Place& place, std::vector<Place>& below) {
   if (found.is_sframe) remove_orphans(path, entries);
 }
 
-/// What is there of others than the single container is not this mount's.
+/// Only temporaries that the journal of this very mount names: other files beside the container are
+/// nobody's business here.
 void LeftoverSweep::clear_beside_single(const TemporaryMakers& makers) {
   Found found = look_at(root_.list({}));
   if (journal_ != nullptr) spare({}, journal_->kept(), found);
@@ -115,7 +119,8 @@ bool LeftoverSweep::is_locked(const std::string& path) const {
   return is_locked_by_other(fmt::format("/proc/self/fd/{}/{}", near.directory, near.rest));
 }
 
-/// Those of other SOURCEs that nobody has mounted now.
+/// Adds the makers that journals here name, of other SOURCEs that nobody has mounted now: their
+/// lock can be had.
 LeftoverSweep::Makers LeftoverSweep::read_journals(const std::string& path, const Makers& above,
                                                    Found& found) {
   if (found.journals.empty()) return above;
@@ -135,7 +140,8 @@ LeftoverSweep::Makers LeftoverSweep::read_journals(const std::string& path, cons
   return makers;
 }
 
-/// What an earlier mount could not commit waits for somebody who gives it a name.
+/// Leaves out temporaries that hold what an earlier mount could not commit: they wait for somebody
+/// who gives them a name.
 void LeftoverSweep::spare(const std::string& path, const std::vector<KeptFile>& kept,
                           Found& found) const {
   for (const KeptFile& file : kept) {
@@ -152,10 +158,12 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   TreeChanges names(tree_);
   const SourceDirectory directory = root_.directory(path);
   const auto st = directory.stat(name);
+  // A temporary that the tree knows is this mount's own, and has a file waiting in it.
   if (!st || names.is_known(*st)) return;
   const auto leftover = made_by(makers, directory, name, *st);
   if (!leftover) return;
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
+  // A directory may hold millions of files: it is removed when the lock on names is given back.
   if (leftover->directory)
     return names.at_end(
         0, std::shared_ptr<void>(nullptr,
@@ -177,11 +185,15 @@ void LeftoverSweep::remove_orphans(const std::string& path, const Entries& entri
     if (const auto number = frame::chunk_file_number(entry.name)) numbers.push_back(*number);
   const SourceDirectory directory = root_.directory(path);
   const auto before = directory.stat(frame::kSframeIndexName);
+  // A writer of this mount, or another program, has committed since the mount began: it may have
+  // files without an entry that the next commit names.
   if (!before || !is_old(*before)) return;
   const auto snapshot = frame::open_directory(root_.open(path, O_RDONLY | O_DIRECTORY), {});
   if (!snapshot || std::ssize(numbers) <= snapshot->info().nchunks) return;
   const auto orphans = frame::orphan_chunk_files(*snapshot, std::move(numbers), thread_decoder());
   for (std::size_t done = 0; done < orphans.size(); done += kOrphansAtOnce) {
+    // The lock is given back after each few, and the index looked at again: nobody waits for the
+    // whole frame, and no writer loses a file.
     const TreeChanges names(tree_);
     const auto now = directory.stat(frame::kSframeIndexName);
     if (!now || !is_old(*now)) return;

@@ -20,9 +20,12 @@ std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirec
     return std::any_of(makers.begin(), makers.end(), is_maker);
   };
   const std::string_view temporary = locked_name(name).value_or(name);
+  // By the name alone: it was drawn by a process that has ended, and whoever could give it to
+  // another file could have removed that.
   if (is_file && any([&](const auto& maker) { return maker.has_made(temporary); }))
     return Leftover{name, std::nullopt};
   const auto identity = frame::identity_at(directory.descriptor(), name);
+  // By name and object: the name says of which object it was made (frame/store/temporary_name.hpp).
   if (!identity || !any([&](const auto& maker) { return maker.has_set_aside(name, *identity); }))
     return std::nullopt;
   return Leftover{name, is_file ? std::nullopt : identity};

@@ -26,13 +26,12 @@ struct Leftover {
 /// An entry by such a name that one of the makers has left there; nullopt if none has:
 /// - A regular file of no other name that has a name which one of them has made. Whoever could have
 ///   given it to another file could have removed that as well.
-/// - A file or a directory that one of them has moved out of the way, which the name itself tells
-/// of
-///   that one alone: a directory can be renamed by who may not remove what is in it.
+/// - A file or a directory that one of them has moved out of the way. The name itself tells that of
+///   one object alone: a directory can be renamed by somebody who may not remove what is in it.
 std::optional<Leftover> made_by(const TemporaryMakers& makers, const SourceDirectory& directory,
                                 const std::string& name, const struct stat& st);
 
-/// Of a directory that holds more than a frame the rest stays.
+/// Removes it; where a directory holds more than a frame the rest stays, and so does the directory.
 void remove_leftover(const SourceDirectory& directory, const Leftover& leftover);
 
 }  // namespace bloscfs::fs

@@ -15,6 +15,7 @@ void change_sidecar(const std::function<void()>& change) {
   try {
     change();
   } catch (const std::system_error& error) {
+    // The file has moved by now: a sidecar that may not be moved along is no reason to fail.
     if (!frame::is_denial(error.code())) throw;
   }
 }

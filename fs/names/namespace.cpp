@@ -74,6 +74,8 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, con
     TreeChanges names(tree_);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = root_.directory(names.path(directory));
+    // A name that was given up, and shown as this one, must not come back beside it after a power
+    // cut.
     services_.unsynced_names.before_taking(in, name, ShownAs::itself);
     {
       const OnBehalfOf behalf(&caller);
@@ -113,6 +115,8 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     const std::string full_name =
         choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
+    // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or
+    // not at all.
     const std::string temporary = frame::temporary_name();
     const SourceDirectory in = root_.directory(names.path(directory));
     frame::UniqueFd file;
@@ -125,6 +129,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
     try {
       keeper.created(made, home(made), st);
     } catch (const std::exception&) {
+      // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());
       tree_.forget(made, 1);
       throw;
@@ -197,7 +202,7 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
     try {
       contents().renamed(node, home(node));
     } catch (const std::exception& error) {
-      // It is renamed, and shows the same bytes either way.
+      // The rename has happened, and the file shows the same bytes either way.
       log::warn(fmt::format("a renamed file keeps its representation: {}", error.what()));
     }
   }
@@ -205,6 +210,7 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
 
 void Namespace::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
   check_name(directory, name);
+  // Contents are told when the lock on names is given back: an orphan may have much to let go of.
   tell_removed(Attempts::run([&] {
     TreeChanges names(tree_);
     const auto object = names.find(directory, name);
@@ -236,6 +242,8 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
   if (flags != 0 && flags != RENAME_NOREPLACE && flags != RENAME_EXCHANGE)
     throw_errno(EINVAL, from_name);
   const RenameRequest request{from, from_name, to, to_name, flags, caller.user};
+  // Commits, and arrays that must become flat, are done between the tries, without the lock on
+  // names; a try that then finds another need, since names have changed meanwhile, begins anew.
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
     std::optional<Renaming::Need> need;
@@ -271,7 +279,8 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
     const SourceObject file = frame.object(entry.name);
     if (is_chunk_file(entry.name, file.stat(), index)) set_owner_and_mode(file, inside, 0);
   }
-  // Who may read the frame may look into its directory.
+  // Whoever may read the frame may search its directory, of which the owner has all: 0640 for the
+  // chunk files is 0750 for the directory.
   const SourceObject directory = frame.object(".");
   const mode_t search = (inside.mode.value_or(0) & 0444) >> 2;
   const mode_t inherited = directory.stat().st_mode & S_ISGID;
@@ -291,6 +300,8 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
   const bool are_set = sets_times && set_content_times(node, wanted);
   if ((!sets_times || are_set) && !sets_others) return;
+  // Two chmods of one sparse frame that met among its files would leave some with the mode of
+  // either.
   const KeyedMutex::Lock lock(frames_, node);
   std::optional<SourceDirectory> frame;
   struct stat index {};
@@ -306,7 +317,7 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
     });
   });
   if (!frame) return;
-  // There may be any number of them.
+  // Without the lock on names: a frame may have millions of chunk files.
   const OnBehalfOf behalf(caller);
   set_frame_attributes(*frame, index, wanted);
 }
@@ -350,6 +361,7 @@ void Namespace::sync_directory(NodeId directory) {
     if (names.is_unlinked(directory)) return;
     pending = names.pending_in(directory);
   }
+  // First the files, which get their names by that, then the directory that the names are in.
   if (!pending.empty()) contents().commit(pending);
   root_.directory(tree_.path(directory)).sync();
 }

@@ -28,6 +28,8 @@ bool has_access_list(const frame::FileAttributes& attributes) {
   return false;
 }
 
+/// Permissions of a file; with an access list those of its owner alone, since the bits of the group
+/// are the list's mask then.
 mode_t permitted(const SourceObject& file) {
   const auto names = file.attribute_names();
   const bool has_list = std::find(names.begin(), names.end(), kAccessList) != names.end();
@@ -40,10 +42,12 @@ bool permits_as_much(const struct stat& now, const struct stat& before) {
   const mode_t wanted = before.st_mode & mode_t{0777};
   if (now.st_uid == before.st_uid && now.st_gid == before.st_gid)
     return (wanted & ~now.st_mode) == 0;
+  // Another owner, or group: whoever had the file open may be one of the others now. After 0640 the
+  // new file has to give others read and write.
   return ((wanted >> 6 | wanted >> 3 | wanted) & 07 & ~now.st_mode) == 0;
 }
 
-/// By what is known of a user whose groups are not.
+/// Judged by owner and others alone: the groups of a user who wrote long ago are not known.
 bool may_make_files(const struct stat& directory, uid_t user) {
   if (user == 0 || user == ::geteuid()) return true;
   const mode_t wanted = S_IWOTH | S_IXOTH;
@@ -111,7 +115,8 @@ class Beside final : public NodeRefuge {
     }
   }
 
-  /// False where the directory is gone, and the user may not make files in SOURCE.
+  /// A conflict belongs beside its file; where that directory is gone SOURCE itself serves. False
+  /// where the user may not make files there: then a temporary that the journal names is left.
   bool has_place() {
     if (directory_) return true;
     if (!may_make_files(services_.root.stat({}).value(), user_)) return false;
@@ -142,7 +147,8 @@ class ForRecovery final : public NodeRefuge {
     take_attributes(made, writer);
     Journal* const journal = services_.lock == nullptr ? nullptr : services_.lock->journal();
     if (journal == nullptr) frame::throw_errno(ESTALE, "there is no journal that could name it");
-    // The names of both, which are in one directory.
+    // Before the journal says that the frame waits both names are durable, that of the frame and
+    // its own: they are in one directory.
     directory_->sync();
     journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
     return made.name + ", which `b2frame recover` gives a name";
@@ -180,7 +186,8 @@ ContentHome::Following NodeHome::follow() {
   for (int tries = 0; tries < kTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
-    // While what was written was kept it may have got another name, which nobody has taken.
+    // The file may have been renamed while its contents were kept beside, to a name that nobody has
+    // taken: then there is nothing to follow.
     if (name->waiting_as && services_.tree.is_in_place(node_))
       frame::throw_errno(ESTALE, name->path().text());
     auto seen = finished_successor(*name);
@@ -193,6 +200,8 @@ ContentHome::Following NodeHome::follow() {
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     TreeChanges names(services_.tree);
     std::optional<NodeId> heir;
+    // The successor was opened without the lock: C may have replaced it, in turn, before the tree
+    // takes it. follow() compares, and the look begins anew.
     if (!names.follow(node_, *name, seen, heir)) continue;
     if (name->waiting_as) remove_waiting(*name);
     if (heir) following = {nullptr, false, *heir, std::make_shared<NodeHome>(services_, *heir)};
@@ -206,7 +215,8 @@ void NodeHome::remove_waiting(const Tree::NodeName& name) const {
   try {
     services_.root.directory(name.directory_path).remove_file(*name.waiting_as);
   } catch (const std::system_error& error) {
-    // The next mount removes it. The tree knows already what has the name.
+    // A temporary that stays is removed by the next mount. The tree knows already what has the
+    // name.
     if (error.code() != std::errc::no_such_file_or_directory) log::warn(error.what());
   }
 }

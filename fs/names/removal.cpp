@@ -41,6 +41,7 @@ void Removal::remove_behind(const NamedObject& pending, const SourceDirectory& d
 void Removal::remove_stored(const NamedObject& object, const SourceDirectory& directory,
                             const std::string& stored_name) {
   if (!is_temporary(stored_name))
+    // Noted before the file goes: from then on a power cut may bring the name back.
     services_.unsynced_names.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe) {
     if (object.entry.own_stat.st_nlink > 1)
@@ -50,7 +51,8 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     names_.link_lost(object);
     return;
   }
-  // Readers open its chunks by name, so they stay together under another one.
+  // Readers of a sparse frame open its chunk files by name, so that these stay together, under a
+  // temporary's name, until the last reader has left.
   const auto identity = frame::identity_at(directory.descriptor(), stored_name);
   if (!identity) frame::throw_errno(ENOENT, stored_name);
   const std::string aside = frame::name_aside(*identity);
@@ -61,6 +63,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
 
 void Removal::remove_directory(const NamedObject& object, uid_t user) {
   if (!names_.is_empty(object)) frame::throw_errno(ENOTEMPTY, object.path().text());
+  // What the mount hides would keep rmdir(2) from removing a directory that looks empty.
   clear(object, user);
   auto remains = keep(object);
   const SourceDirectory parent = services_.root.directory(object.directory_path);

@@ -32,10 +32,13 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
                             const frame::ObjectIdentity& identity) noexcept {
   const OnBehalfOf nobody(nullptr);
   try {
-    // Its old name must not come back when parts of it are gone.
+    // Durable first: after a power cut the frame must not stand under its old name with parts of it
+    // gone.
     parent.sync();
     frame::UniqueFd directory = parent.open(name, O_RDONLY | O_DIRECTORY);
     if (frame::identity_at(directory.get(), {}) != identity)
+      // Nothing is removed by its name alone: SOURCE is everybody's, and another program may have
+      // put its own directory there.
       throw_kept(name, "another directory has the name");
     const SourceRoot frame(std::move(directory));
     const SourceDirectory files = frame.directory({});
@@ -83,6 +86,7 @@ std::shared_ptr<void> RemovedSframes::add(SourceDirectory parent, const std::str
 
 bool RemovedSframes::is_ending(const Registry& registry, const std::string& name) {
   const auto found = registry.frames.find(name);
+  // The destructor of the last owner is at work: it takes the entry out when the files are gone.
   return found != registry.frames.end() && found->second.expired();
 }
 
@@ -107,6 +111,8 @@ bool RemovedSframes::relocate(const std::string& name, const SourceDirectory& fr
     const auto found = registry_->frames.find(name);
     if (found == registry_->frames.end()) return false;
     frame = found->second.lock();
+    // A frame whose destructor is at work already cannot be kept from it: its directory is empty
+    // soon.
     if (frame) break;
     registry_->ended.wait(registry_->mutex);
   }

@@ -45,6 +45,7 @@ std::optional<Renaming::Need> Renaming::run() {
   if ((request_.flags & RENAME_NOREPLACE) != 0 && target_) throw_errno(EEXIST, request_.to_name);
   const bool exchanges = (request_.flags & RENAME_EXCHANGE) != 0;
   if (exchanges && !target_) throw_errno(ENOENT, request_.to_name);
+  // Two links to one file: rename(2) does nothing then, and reports no error.
   if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
     return std::nullopt;
   if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
@@ -95,10 +96,15 @@ std::optional<Renaming::Need> Renaming::move_pending() {
   const std::string full_name =
       target_name(source_, request_.to, request_.to_name, target_ ? &*target_ : nullptr);
   const bool shadows = target_ && target_->full_name == full_name;
-  // Other names of what is replaced show at once that there is one less.
+  // Links to the replaced file have to show one less at once; a pending file replaces nothing in
+  // SOURCE before its commit.
   const bool parts_links = target_ && has_links(*target_);
-  // What somebody has open may be changed by them, as by another program.
+  // A replaced file that somebody has open can still be changed by them, as by another program,
+  // while it stays in SOURCE.
   const bool is_open = target_ && names_.is_open(target_->node);
+  // Else the file is committed first, and then moved as a stored one. "mv new log" over log.b2frame
+  // takes that name, and the old file stays hidden behind it until the commit; "mv new t.npy" over
+  // t.b2nd would become t.npy.b2frame, and both would be in sight.
   if (target_ && !target_->is_pending && (!shadows || parts_links || is_open))
     return Need{Need::What::commit, source_.node};
   std::optional<frame::FileStamp> replaces;
@@ -133,6 +139,8 @@ void Renaming::move_stored() {
 
 std::optional<Renaming::Need> Renaming::exchange() {
   if (becomes_flat_as(*target_, request_.from_name)) return Need{Need::What::flat, target_->node};
+  // SOURCE has both files by then under their own names, so that one call of the system exchanges
+  // them.
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return Need{Need::What::commit, object->node};
   // One may want the very name that the other must have: what is shown as itself has no choice.
@@ -176,6 +184,8 @@ void Renaming::exchange_sidecars() {
 void Renaming::finish_exchange(const NamedObject& object, const SourceDirectory& directory,
                                NodeId directory_node, const std::string& stored_name,
                                const std::string& full_name) {
+  // The exchange has left the file under the other's stored name: the suffix of its own kind
+  // follows, for each file by itself.
   if (stored_name != full_name) {
     directory.rename_to_free(stored_name, directory, full_name);
     if (may_have_sidecar(object.entry)) carry_sidecar(directory, stored_name, directory, full_name);

@@ -19,6 +19,7 @@ namespace {
 bool is_there(const std::filesystem::path& path) {
   struct stat st {};
   if (::lstat(path.c_str(), &st) == 0) return true;
+  // Where the daemon may not look nothing counts as there: SOURCE may lie in anybody's home.
   if (!frame::is_refusal(frame::errno_code(errno))) frame::throw_errno(path.native());
   return false;
 }

@@ -171,6 +171,7 @@ void ValueDependents::mark_table(const Place& place, const Table& table, const H
   });
   const auto found = tree.lookup(directory, shown_name);
   if (!found) frame::throw_errno(EROFS, "the frame of its table is gone");
+  // Whatever happens below, the reference that the lookup has counted is given back.
   const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
   services_.contents->change_metalayers(
       found->id, home_of(found->id),
@@ -185,6 +186,7 @@ void ValueDependents::remove_results(const Place& place) {
     Removal removal(names, services_);
     for (const std::string& stem : result_names(place.full_name)) {
       const std::string name = stem + std::string(kResults);
+      // An array may itself have the name of such a result: it is what changes, and stays.
       const auto object = name == place.full_name || !directory.stat(name)
                               ? std::nullopt
                               : names.stored(place.directory, name);

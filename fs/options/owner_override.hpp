@@ -1,4 +1,5 @@
 #pragma once
+// What the options uid= and gid= ask for.
 
 #include <optional>
 

@@ -18,9 +18,9 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Of a journal that is believed: some million lines.
+/// Bytes of a journal that are believed: some million lines.
 constexpr std::uint64_t kMaxJournal = std::uint64_t{64} << 20;
-/// Each name that is found is compared with all of them.
+/// Makers that are remembered, the latest: each name that is found is compared with all of them.
 constexpr std::size_t kMaxMakers = 1000;
 constexpr std::string_view kKept = "kept", kMaker = "maker";
 constexpr std::uint8_t kCancelled = '-';
@@ -99,6 +99,7 @@ void Journal::read() {
   is_too_long_ = end_ > kMaxJournal;
   std::string text(std::min(end_, kMaxJournal), '\0');
   text.resize(file_->read_at(0, {reinterpret_cast<std::uint8_t*>(text.data()), text.size()}));
+  // A file of the journal's name that is a frame is somebody's data, and none of its bytes a line.
   if (frame::has_frame_magic(bytes_of(text))) text.clear();
   has_torn_end_ = !text.empty() && text.back() != '\n';
   std::size_t begin = 0;
@@ -116,6 +117,7 @@ std::vector<frame::TemporaryMaker> Journal::makers() const {
   if (is_too_long_) return makers;
   for (auto line = lines_.rbegin(); line != lines_.rend() && makers.size() < kMaxMakers; ++line)
     if (const auto* maker = std::get_if<frame::TemporaryMaker>(&line->content);
+        // This process is at work: its temporaries are none that were left behind.
         maker != nullptr && !(*maker == frame::TemporaryMaker::self()))
       makers.push_back(*maker);
   return makers;
@@ -164,7 +166,7 @@ void Journal::append(std::string text, Line line) {
   lines_.push_back(std::move(line));
 }
 
-/// Of a line that says something: those at the end that do not are cut off.
+/// Takes back a line that says something. Lines at the end that say nothing any more are cut off.
 void Journal::cancel(std::size_t number) {
   lines_[number].content = {};
   const std::size_t before = lines_.size();
@@ -172,6 +174,8 @@ void Journal::cancel(std::size_t number) {
   while (!is_too_long_ && !lines_.empty() &&
          std::holds_alternative<std::monostate>(lines_.back().content))
     lines_.pop_back();
+  // One byte, which a crash leaves as it was or as it is to be: "kept" becomes "-ept", which no
+  // reader knows.
   if (lines_.size() == before) return file_->write_at(lines_[number].offset, {{kCancelled}});
   end_ = lines_.empty() ? 0 : lines_.back().offset + lines_.back().size;
   has_torn_end_ = false;

@@ -28,9 +28,9 @@ struct KeptFile {
 /// Errors are std::system_error. Thread-safe.
 class Journal {
  public:
-  /// Of a file that is locked, and only its owner can have written.
+  /// The journal in a file that is locked, and only its owner can have written.
   explicit Journal(std::shared_ptr<frame::StoreFile> file);
-  /// Of one that is open for reading and writing.
+  /// The journal in one that is open for reading and writing.
   explicit Journal(const frame::UniqueFd& file);
 
   /// Makers of which something may be left: earlier processes, at most the last 1000. None where

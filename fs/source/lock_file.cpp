@@ -99,7 +99,8 @@ LockFile::Attempt LockFile::make() {
   return errno == EEXIST ? Attempt::busy : Attempt::impossible;
 }
 
-/// Who had it before may have removed it since it was opened, or changed what it is.
+/// Locks the file and looks again: its former owner may have removed it since it was opened, or
+/// changed what it is, and then the lock is on a file that nobody asks.
 LockFile::Attempt LockFile::hold(frame::UniqueFd file, bool was_made) {
   if (!file) return Attempt::busy;
   const auto lock = frame::try_ofd_lock(file.get(), frame::OfdLocked::source);
@@ -125,7 +126,8 @@ LockFile::Attempt LockFile::replace(const struct stat& found) {
   frame::UniqueFd own = make_new(directory_, fresh);
   if (!own) return Attempt::impossible;
   const auto identity = frame::identity_at(own.get(), {});
-  // Of the new file's alone: whatever else has it is no temporary of ours.
+  // A name that proves this one object to be ours (frame/store/temporary_name.hpp): whatever else
+  // has it later is not removed.
   const std::string aside = frame::name_aside(identity.value());
   directory_.rename(fresh, directory_, aside);
   try {
@@ -139,6 +141,8 @@ LockFile::Attempt LockFile::replace(const struct stat& found) {
     throw std::runtime_error("holds a " + name_ + " that is none of bloscfs: remove that");
   }
   const auto moved = directory_.stat(aside);
+  // Between the look and the exchange B has put its own file there, and may hold its lock: B keeps
+  // the name.
   if (!moved || identity_of(*moved) != identity_of(found)) {
     exchange_back(aside, own);
     return Attempt::busy;
@@ -155,6 +159,8 @@ void LockFile::exchange_back(const std::string& aside, const frame::UniqueFd& ow
 }
 
 void LockFile::remove() {
+  // Somebody has removed or replaced the lock file, who answers for that: nothing that is not ours
+  // goes.
   if (!is_named(locked_, name_)) return;
   const DirectoryTimes times(directory_.object("."));
   if (!aside_.empty() && directory_.stat(aside_)) return exchange_back(aside_, locked_);

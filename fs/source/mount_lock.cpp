@@ -23,7 +23,7 @@ namespace bloscfs::fs {
 namespace {
 
 constexpr std::chrono::milliseconds kPoll{20};
-/// Who had the lock file before lets go of SOURCE a moment after it.
+/// The mount that had the lock file before lets go of SOURCE a moment after it.
 constexpr std::chrono::milliseconds kMoment{50};
 
 bool try_flock(const frame::UniqueFd& file) {
@@ -36,7 +36,8 @@ SourceDirectory open_directory(int directory) {
   return {std::move(fd), {}};
 }
 
-/// Where SOURCE is full, files can still be removed from it.
+/// A journal that cannot be written is no reason not to mount: where SOURCE is full, files can
+/// still be removed from it.
 template <typename Work>
 void try_journaling(const Work& work) {
   try {
@@ -57,7 +58,8 @@ bool is_held(const std::filesystem::path& lock_file, const std::string& source) 
     const auto file = frame::open_regular_at(AT_FDCWD, lock_file, O_RDONLY);
     return file && frame::is_ofd_locked(file.get(), frame::OfdLocked::source);
   } catch (const std::system_error& error) {
-    // One that cannot be asked, or made: then SOURCE itself is locked, if nobody was before.
+    // A lock file that cannot be asked, or made: then the mount has locked SOURCE itself, unless
+    // somebody else had.
     if (!frame::is_refusal(error.code())) throw;
     return has_exclusive_flock(source);
   }
@@ -97,6 +99,8 @@ bool MountLock::wait_for(std::chrono::milliseconds patience,
   for (;;) {
     const auto attempt = file_.try_take();
     if (attempt == LockFile::Attempt::taken) return true;
+    // No lock file can be made (SOURCE is full, say): the lock on SOURCE itself keeps other mounts
+    // out.
     if (attempt == LockFile::Attempt::impossible && take_source()) return true;
     if (std::chrono::steady_clock::now() >= end) return false;
     before_wait();
@@ -128,8 +132,10 @@ void MountLock::make_durable() {
 MountLock::~MountLock() {
   if (!journal_) return;
   try {
+    // A mount that leaves temporaries stays in the journal, by which the next one knows them.
     if (!is_unfinished_) journal_->forget(frame::TemporaryMaker::self());
-    // While SOURCE is still locked: who waits for that finds what a mount leaves, and no more.
+    // Removed while SOURCE is still locked: whoever waits for that lock finds SOURCE as the mount
+    // leaves it.
     if (journal_->is_empty()) file_.remove();
   } catch (const std::exception& error) {
     log::warn(fmt::format("the lock file stays: {}", error.what()));
@@ -142,6 +148,7 @@ bool MountLock::take_source() {
                               O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
   struct stat locked {};
   if (!try_flock(fd) || ::fstat(fd.get(), &locked) != 0) return false;
+  // SOURCE may be replaced between open and flock: the lock has to be on what has the name.
   const auto now = directory_.stat(entry_);
   if (!now || now->st_dev != locked.st_dev || now->st_ino != locked.st_ino) return false;
   source_ = std::move(fd);

@@ -15,7 +15,7 @@ enum class ShownAs : std::uint8_t { itself, flat, array };
 
 /// What arrays that the mount makes are called, and others are likely to be.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
-/// Of arrays as they are shown.
+/// Suffix of arrays as they are shown.
 inline constexpr std::string_view kNpySuffix = ".npy";
 
 /// The name minus one container suffix (.b2frame .b2f .b2 .b2nd .blp); the name itself if it has

@@ -55,12 +55,13 @@ const std::vector<gid_t>& own_groups() {
   return groups;
 }
 
-/// Of this thread alone: the C library's function would change all threads.
+/// Sets the groups of this thread alone: the C library's function would change all threads.
 bool set_groups(const std::vector<gid_t>& groups) {
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
 }
 
-/// These two tell what was there before and nothing of a failure.
+/// setfsuid(2) and setfsgid(2) return what was there before, and nothing of a failure: a second
+/// call that cannot succeed asks.
 bool set_user(uid_t user) {
   ::setfsuid(user);
   return static_cast<uid_t>(::setfsuid(static_cast<uid_t>(-1))) == user;
@@ -71,7 +72,8 @@ bool set_group(gid_t group) {
   return static_cast<gid_t>(::setfsgid(static_cast<gid_t>(-1))) == group;
 }
 
-/// What another user's identity has taken away of the daemon's rights.
+/// Gives back the rights of the daemon to enter directories, which another user's identity has
+/// taken away.
 bool may_enter_all_directories() {
   const Capabilities own(::cap_get_proc());
   const cap_value_t wanted[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH};
@@ -79,14 +81,14 @@ bool may_enter_all_directories() {
          ::cap_set_proc(own.get()) == 0;
 }
 
-/// Else a thread shares its umask with all others.
+/// Gives the thread an umask of its own, which it shares with all others at first.
 bool has_own_umask() {
   thread_local const bool has_own = ::unshare(CLONE_FS) == 0;
   return has_own;
 }
 
 void be_daemon() {
-  // With somebody else's rights, or more than that, nothing may go on.
+  // A thread that keeps somebody else's rights, or gets more than the daemon's, must serve nobody.
   if (!set_user(::geteuid()) || !set_group(::getegid()) || !set_groups(own_groups())) std::abort();
 }
 
@@ -106,6 +108,7 @@ OnBehalfOf::~OnBehalfOf() { acts_for = before_; }
 
 AsCaller::AsCaller() {
   Attempts::begin_change();
+  // Nested in another one the thread is the caller already; the outermost ends that.
   if (acts_for == nullptr || is_caller) return;
   is_first_ = is_caller = true;
   if (acts_for->umask != 0) {
@@ -128,6 +131,7 @@ AsCaller::AsCaller() {
 
 AsCaller::~AsCaller() {
   if (!is_first_) return;
+  // A caller of a system call reads errno after this destructor.
   const int error = errno;
   is_caller = false;
   if (is_other_) be_daemon();

@@ -31,7 +31,7 @@ class SourceDirectory {
   /// With O_CLOEXEC, O_NOFOLLOW and O_NONBLOCK.
   frame::UniqueFd open(const std::string& name, int flags) const;
 
-  // These act for whom the thread acts for (fs/source/on_behalf.hpp).
+  // The calls below act for whom the thread acts for (fs/source/on_behalf.hpp).
 
   /// What is made has the caller's owner, and the mode as the umask leaves it; the daemon has none.
   /// All fail with EEXIST.

@@ -22,7 +22,7 @@ bool means_no_attributes(int error) {
 
 }  // namespace
 
-/// What only works on paths reaches the object through /proc.
+/// A path for calls that take no descriptor of this kind: it leads to the object through /proc.
 std::string SourceObject::path() const { return "/proc/self/fd/" + std::to_string(object_.get()); }
 
 struct stat SourceObject::stat() const {

@@ -35,7 +35,7 @@ class SourceObject {
   /// As access(2) with the daemon's effective ids; throws if it is not allowed.
   void check_access(int mask) const;
 
-  // These act for whom the thread acts for (fs/source/on_behalf.hpp).
+  // The calls below act for whom the thread acts for (fs/source/on_behalf.hpp).
 
   void set_mode(mode_t mode) const;
   /// uid_t{-1} and gid_t{-1} leave the owner and the group as they are.

@@ -24,9 +24,9 @@ class SourcePath {
  public:
   /// SOURCE itself.
   SourcePath() = default;
-  /// Whatever it goes through.
+  /// A path through whatever objects have these names.
   SourcePath(std::string text) : text_(std::move(text)), rest_(text_) {}
-  /// The same of that object.
+  /// A path that leads to that object, or to nothing.
   SourcePath(SourcePath path, const Identity& meant) : SourcePath(std::move(path)) {
     meant_ = meant;
     entered_ = nullptr;
@@ -58,7 +58,7 @@ class SourcePath {
   mutable std::shared_ptr<Step> entered_;  ///< this one as a step of others
 };
 
-/// Of texts alone.
+/// Joins texts alone.
 std::string join_path(const std::string& directory, const std::string& name);
 
 }  // namespace bloscfs::fs

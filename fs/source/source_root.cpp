@@ -38,7 +38,8 @@ int SourceRoot::open_beneath(int directory, const std::string& path, int flags) 
   return static_cast<int>(::syscall(SYS_openat2, directory, or_dot(path), &how, sizeof how));
 }
 
-/// Told without asking the filesystem.
+/// True for the mount itself, where SOURCE contains its mountpoint. Told without asking the
+/// filesystem, which would be a request to this very daemon.
 bool SourceRoot::is_own_mount(int fd) const {
   if (own_device_ == 0 || others_ == OtherMounts::leave_out) return false;
   struct statx st {};
@@ -46,7 +47,8 @@ bool SourceRoot::is_own_mount(int fd) const {
          gnu_dev_makedev(st.stx_dev_major, st.stx_dev_minor) == own_device_;
 }
 
-/// Sets errno where it is not.
+/// True if a descriptor is of the object that was meant; else sets errno, to EXDEV for the mount
+/// itself.
 bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
   if (is_own_mount(fd)) {
     errno = EXDEV;

@@ -72,7 +72,7 @@ class SourceRoot {
   std::vector<Entry> list(const SourcePath& path, const std::function<void()>& if_many = {}) const;
 
  private:
-  /// These set errno where they fail, with nullopt or -1.
+  /// The next ones set errno where they fail, with nullopt or -1.
   int try_enter(SourcePath::Step& step) const;
   std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest) const;
   int try_open(SourcePath::Step* above, const std::string& rest, int flags) const;

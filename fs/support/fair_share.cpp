@@ -35,6 +35,8 @@ FairShare::Part FairShare::take(std::size_t amount, std::chrono::milliseconds pa
 FairShare::Part FairShare::take_locked(uid_t user, std::size_t amount, bool first_is_free) {
   const auto known = by_user_.find(user);
   const std::size_t mine = known == by_user_.end() ? 0 : known->second;
+  // Of 100: A alone may have 50, then B 25 of the 50 that are left, then C 12. Where A gives back
+  // everything C may grow to 37.
   const std::size_t others = taken_ - mine;
   const std::size_t share = others < limit_ ? (limit_ - others) / 2 : 0;
   const bool fits = mine <= share && amount <= share - mine;

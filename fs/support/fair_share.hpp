@@ -51,7 +51,8 @@ class FairShare {
     std::size_t amount_ = 0;
   };
 
-  /// Of whose request the thread serves; what nobody asked for counts as root's.
+  /// Takes a part for the user whose request the thread serves; what nobody asked for counts as
+  /// root's. An empty part where it is more than the user's share.
   Part take(std::size_t amount) EXCLUDES(mutex_);
   /// The same, but waits so long for what the user has to be given back.
   Part take(std::size_t amount, std::chrono::milliseconds patience) EXCLUDES(mutex_);

@@ -31,6 +31,7 @@ class KeyedMutex {
   void unlock(std::uint64_t key) {
     const MutexLock lock(mutex_);
     locked_.erase(key);
+    // All are woken: which of them waits for this key nobody knows.
     unlocked_.notify_all();
   }
 

@@ -14,9 +14,12 @@ Attempts::Attempts() : outer_(innermost) { innermost = this; }
 
 Attempts::~Attempts() { innermost = outer_; }
 
+/// The last try has no breaks: it does its work under the lock, and ends.
 void Attempts::count_break() { may_break_ = ++breaks_ < kMaxBreaks; }
 
 Attempts* Attempts::current() {
+  // A change that has begun would be made twice by another try: from then on work is done where it
+  // is needed.
   return innermost != nullptr && innermost->may_break_ ? innermost : nullptr;
 }
 

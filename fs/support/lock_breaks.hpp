@@ -1,7 +1,9 @@
 #pragma once
 // What would take long under the lock on names is done without it: an operation that finds, before
 // it has changed anything, that it needs such work stops, and begins anew when the work is done.
-// What that has found out is true of the state that it was found in, which the next try compares.
+// A result of such work is true of the state that it was found in, which the next try compares.
+// Example: a rename finds that its target was never read, throws LockBreak, the file is judged
+// while others rename and look, and the rename begins anew with the verdict at hand.
 
 #include <functional>
 #include <memory>

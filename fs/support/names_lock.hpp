@@ -1,8 +1,8 @@
 #pragma once
 // The lock on names: held alone while names in SOURCE change, so that whoever shares it sees them
-// all before that or all behind it. Everybody waits for who has it: nothing that may take long is
-// done under it (fs/support/lock_breaks.hpp). Taken before the tree's mutex and behind a content's
-// locks.
+// all before that or all behind it. Everybody waits for whoever has it: nothing that may take long
+// is done under it (fs/support/lock_breaks.hpp). Taken before the tree's mutex and behind a
+// content's locks.
 
 #include <atomic>
 #include <chrono>
@@ -78,6 +78,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames final : public NamesSh
 
   bool pause(const std::function<void()>& work) override
       BLOSCFS_THREAD_ATTRIBUTE(no_thread_safety_analysis) {
+    // Read while it is shared: a change counts when it ends, so that one which comes in between
+    // shows.
     const std::uint64_t changes = lock_.changes();
     lock_.unlock_shared(since_);
     try {

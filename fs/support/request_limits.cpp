@@ -39,6 +39,7 @@ void RequestLimits::check() {
   if (current_limits->is_interrupted_())
     throw RequestEnded(frame::errno_code(EINTR), "interrupted");
   const std::chrono::nanoseconds now = processor_time();
+  // The clock begins at the first check: most requests are done without one.
   if (current_limits->began_.count() == 0) current_limits->began_ = now;
   if (now - current_limits->began_ > current_limits->most_)
     throw RequestEnded(frame::errno_code(EFBIG),

@@ -12,6 +12,8 @@ thread_local TurnAtNeed* current_need = nullptr;
 }  // namespace
 
 bool Turns::may_begin(const User& user) const {
+  // The last free turn is for a user who has none. With four: A may have three, and B begins at
+  // once; then neither may have another, and C waits for the first that ends.
   return free_ > 1 || (free_ == 1 && user.turns == 0);
 }
 
@@ -38,6 +40,8 @@ bool Turns::begin(uid_t user) {
 Turns::Answer Turns::begin_or_wait(uid_t user, uid_t owner, Waiting& waiting,
                                    const std::function<bool()>& is_over) {
   const MutexLock lock(mutex_);
+  // Asked under the lock: a request that is interrupted after this is found by leave(), one before
+  // it here.
   if (is_over()) return Answer::is_over;
   const auto found = users_.try_emplace(user).first;
   if (begin_locked(found->second)) return Answer::has_begun;
@@ -71,6 +75,7 @@ std::optional<Turns::Waiting> Turns::leave(const void* name) {
 }
 
 Turns::Waiting Turns::take_next(User& user) {
+  // Owners take their turns in a circle, so that each waits for one turn of every other at most.
   auto queue = user.waiting.upper_bound(user.last_owner);
   if (queue == user.waiting.end()) queue = user.waiting.begin();
   user.last_owner = queue->first;
@@ -85,7 +90,8 @@ std::optional<Turns::Turn> Turns::end(uid_t user) {
   const auto ended = users_.find(user);
   ended->second.turns--;
   free_++;
-  // Who has none is among those with the fewest, so that afterwards nobody is left who could begin.
+  // The user with the fewest turns goes on: whoever has none is among these, so that afterwards
+  // nobody waits who could begin.
   auto next = users_.end();
   const auto rank = [](const User& one) { return std::tuple(one.turns, one.last_begun); };
   for (auto one = users_.begin(); one != users_.end(); ++one) {
@@ -111,6 +117,8 @@ void TurnAtNeed::need_no_more() { current_need = nullptr; }
 
 void TurnAtNeed::need() {
   if (current_need == nullptr || current_need->has_begun_) return;
+  // Thrown where nothing was done yet: the request waits in a queue, and is served from its
+  // beginning.
   if (!current_need->turns_.begin(current_need->user_)) throw NoTurn();
   current_need->has_begun_ = true;
 }

@@ -28,7 +28,7 @@ class Turns {
   /// One user may have as many as `most_of_one`, at least 1; there is one more, for who has none.
   explicit Turns(unsigned most_of_one) : most_(most_of_one + 1), free_(most_) {}
 
-  /// Of all users together.
+  /// Turns that all users have together.
   unsigned most() const { return most_; }
 
   /// Begins a turn if there is one for that user.
@@ -72,7 +72,7 @@ class Turns {
   Mutex mutex_;
   unsigned free_ GUARDED_BY(mutex_);
   std::uint64_t begun_ GUARDED_BY(mutex_) = 0;
-  /// Who has a turn, or waits. Nobody waits who could begin.
+  /// Users who have a turn, or wait. Nobody waits who could begin.
   std::map<uid_t, User> users_ GUARDED_BY(mutex_);
 };
 

@@ -27,6 +27,8 @@ struct SchedulingAttributes {
 void use_long_time_slices() noexcept {
   SchedulingAttributes attributes;
   if (::syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
+  // Somebody has chosen another policy for the daemon, under which the runtime means something
+  // else.
   if (attributes.policy != 0) return;
   attributes.size = sizeof attributes;
   attributes.runtime = kTurnNs;

@@ -23,7 +23,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Verdicts kept.
+/// Verdicts that are kept; of more files than this some are read again.
 constexpr std::size_t kMaxVerdicts = 100'000;
 /// Paths of which it is remembered that the log has them.
 constexpr std::size_t kMaxUnreadable = 10'000;
@@ -38,7 +38,7 @@ bool is_young(const struct stat& st) {
   return nanoseconds(now()) - nanoseconds(st.st_ctim) < kYoungNs;
 }
 
-/// That a file in this state is nothing but itself.
+/// The verdict that a file in this state is nothing but itself.
 Verdict state_verdict(const SourceEntry& entry) {
   Verdict verdict{};
   verdict.device = entry.content_stat.st_dev;
@@ -51,7 +51,7 @@ Verdict state_verdict(const SourceEntry& entry) {
   return verdict;
 }
 
-/// Of a directory that may be a sparse frame.
+/// The index of a directory that may be a sparse frame; nothing where there is none.
 std::optional<struct stat> stat_index(const SourceObject& directory) {
   try {
     return directory.stat(frame::kSframeIndexName);
@@ -157,6 +157,9 @@ SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const Sourc
     }
   auto judged = std::make_shared<JudgedEntry>(JudgedEntry{entry, {}});
   const auto judge = [this, path, judged] { judged->entry = read(path, judged->seen); };
+  // Reading a file may take long: an operation that only shares the lock pauses for it, one that
+  // has it alone begins anew with the verdict at hand. The verdict counts only for the very state
+  // that it was reached in (is_same).
   if (attempts->pause(judge)) return judged->entry;
   throw LockBreak{[attempts, judged, judge] {
     if (!judged->entry.object) judge();
@@ -205,7 +208,8 @@ void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
   entry.content_stat = entry.own_stat;
 }
 
-/// Read again where the file changes meanwhile; what then changes still is not remembered.
+/// Reads the file again where it changes meanwhile, a few times; a verdict on a file that still
+/// changes is given, but not remembered.
 Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
   for (int tries = 1;; tries++) {
     Verdict verdict{};
@@ -214,6 +218,7 @@ Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
     try {
       verdict = read_verdict(entry);
     } catch (const codec::Error& error) {
+      // Damage is a verdict, remembered as one; EIO is not, since the next look may go well.
       verdict = state_verdict(entry);
       verdict.is_damaged = true;
       damage = error.what();
@@ -263,6 +268,8 @@ std::optional<Verdict> Classifier::recall(const SourceEntry& entry) const {
   const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
   if (found == nullptr) return std::nullopt;
   const Verdict& verdict = *found;
+  // A file that was seen within 2 s of its last change may have changed again, with the same size
+  // and times: such a verdict is not believed.
   if (verdict.is_young || verdict.size != source.st_size ||
       verdict.mtime_ns != nanoseconds(source.st_mtim) ||
       verdict.ctime_ns != nanoseconds(source.st_ctim))

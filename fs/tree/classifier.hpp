@@ -30,8 +30,8 @@ struct SourceEntry {
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view
   std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
-  /// What it is could not be found out (EIO, EMFILE...): then it is shown by the name that its
-  /// suffix promises, and whoever wants more than the name gets this error.
+  /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
+  /// shown by the name that its suffix promises, and whoever wants more than the name gets this.
   std::error_code unreadable;
   /// What this mount has open of it may have been made of another state of SOURCE.
   bool is_outdated = false;

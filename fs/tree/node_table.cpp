@@ -60,7 +60,7 @@ NodeTable::~NodeTable() {
   nodes_.clear_and_dispose(std::default_delete<Node>());
 }
 
-/// Each bucket has one node on average, at most.
+/// Doubles the tables, so that a bucket has one node on average, at most.
 void NodeTable::grow() {
   if (nodes_.size() < id_buckets_.size()) return;
   std::vector<ById::bucket_type> more_ids(2 * id_buckets_.size());
@@ -105,7 +105,8 @@ Node& NodeTable::add(Node& parent, const std::string& name, const Identity& iden
 void NodeTable::set_identity(Node& node, const Identity& identity) {
   if (node.identity == identity && node.by_identity.is_linked()) return;
   retire(node);
-  // The file of one that had it is gone: inode numbers are given out again.
+  // Another node with this identity stands for a file that is gone: inode numbers are given out
+  // again.
   if (Node* const previous = current(identity)) retire(*previous);
   node.identity = identity;
   current_.insert(node);
@@ -122,6 +123,8 @@ NodeTable::Dropped NodeTable::add_name(Node& node, Node& parent, const std::stri
   const bool keeps_front = node.rare().wanted_name.has_value();
   parent.children++;
   std::vector<Node::Name> outdated;
+  // A directory has one name, so that a new one is a move. Another object may have several: the
+  // newest comes to the front, and of too many the oldest is forgotten.
   if (S_ISDIR(node.type)) {
     if (node.has_name()) outdated.push_back(std::move(node.name));
   } else if (node.has_name()) {
@@ -208,6 +211,8 @@ void NodeTable::leave(Node* parent, Dropped& dropped) {
 }
 
 void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
+  // A node stays while the kernel knows it, somebody pins it, names below it lead through it, or it
+  // waits for a name. Its end may be that of its directories, up to the first that is still needed.
   if (candidate->id == kRootId || candidate->references != 0 || candidate->pins != 0 ||
       candidate->children != 0 || candidate->rare().wanted_name)
     return;

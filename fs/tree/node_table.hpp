@@ -56,7 +56,7 @@ struct Node {
     std::uint32_t plain_writers = 0;
     std::optional<std::string> link_text;         ///< of a symlink in the node's state, as stored
     std::shared_ptr<const SourceObject> remains;  ///< once it has no name
-    /// Of a container without a name: what is shown while nobody has it open.
+    /// Size of a container without a name, which is shown while nobody has it open.
     std::int64_t last_size = 0;
     std::shared_ptr<void> at_end;  ///< destroyed with the node
     bool operator==(const Rare&) const = default;
@@ -136,7 +136,7 @@ class NodeTable {
   Node* pending(NodeId directory, const std::string& wanted_name) const;
   /// The node shall have that name in the directory that it is in.
   void set_pending(Node& node, const std::string& wanted_name);
-  /// It has its name now, or none.
+  /// The node has its name now, or none.
   [[nodiscard]] Dropped clear_pending(Node& node);
   std::vector<Node*> pending_in(NodeId directory) const;
 

@@ -139,6 +139,7 @@ bool Tree::is_name_taken(NodeId id) const {
     replaces = node.rare().replaces;
     path = join_path(above.front(), *node.rare().wanted_name);
   }
+  // Nothing, or the very state that is to be replaced, is as it should be.
   const auto present = stamp_at(path);
   return present && present != replaces;
 }
@@ -187,7 +188,7 @@ SourceEntry Tree::entry_of(const Known& known) {
     auto entry = known.is_pending ? waiting_entry(path) : look_whole(path);
     if (!entry) continue;
     if (known.id == kRootId) {
-      // What SOURCE is was decided when it was mounted.
+      // The root is a directory since it was mounted, though it may hold a chunks.b2frame by now.
       entry->is_container = entry->is_sframe = false;
       entry->content_stat = entry->own_stat;
       return *entry;
@@ -197,6 +198,8 @@ SourceEntry Tree::entry_of(const Known& known) {
     const bool same_state = !known.is_container || (known.open_file && known.open_file->leads()) ||
                             state_of(entry->content_stat) == known.state;
     if (same_object && same_state) return *entry;
+    // None of the names leads to the state that the node stands for; the first that leads anywhere
+    // may be followed.
     if (!newest) newest = entry;
   }
   const bool leads = known.open_file && known.open_file->leads();
@@ -226,6 +229,8 @@ SourceEntry Tree::entry_of_remains(const Known& known) {
 bool Tree::follow(NodeId id, const SourceEntry& entry) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
+  // Only a node that nobody has opened may become another state: pages that the kernel keeps, and
+  // handles, belong to one.
   if (node.was_opened || !node.open_file.expired() || !node.is_container || !entry.is_container)
     return false;
   nodes_.set_identity(node, identity_of(entry.own_stat));

@@ -144,7 +144,7 @@ class Tree {
   void set_follower(Follower follower) { follower_ = std::move(follower); }
   /// The state of SOURCE's file; nullopt where the node's object is not there.
   std::optional<FileState> state_in_source(NodeId id);
-  /// That state is the one that the node's content is in.
+  /// The state is the one that the node's content is in.
   void confirm_state(NodeId id, const FileState& state);
 
   /// What is open of a node now, if anything.
@@ -286,7 +286,7 @@ class Tree {
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
-  /// Of what is there; that of a sparse frame is its index file's.
+  /// Stamp of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
   void note_opened(const Node& node) REQUIRES(mutex_);
   bool follow(NodeId id, const SourceEntry& entry);

@@ -68,16 +68,16 @@ bool Tree::has_name(NodeId id) const {
 struct stat Tree::with_live(struct stat st, NodeId id) {
   auto file = opened_as<OpenContainer>(id);
   if (!file && is_recent(st.st_mtim)) {
-    // A content that is gone since may have been at its last commit then.
+    // A content that is gone by now may have been at its last commit when the attributes were read.
     st = look_at_attributes(id);
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
-  // What has no name any more is never committed.
+  // An orphan is never committed: its content alone has its size and times.
   const bool counts = !has_name(id) || file->content->hides_file();
   const LogicalAttributes live = file->content->attributes();
   if (!counts) {
-    // It may have been read before a commit gave the file its time back.
+    // The attributes may be from the midst of a commit, before that gave the file its time back.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
     return look_at_attributes(id);
   }

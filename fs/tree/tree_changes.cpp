@@ -105,6 +105,7 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
   NamedObject object = describe(directory, path, full_name, *entry, any_state);
+  // Another program has put another object under the name: the next name may still be this one's.
   if (object.node != id || (object.is_pending && !stands_for(id, object.entry.own_stat)))
     return std::nullopt;
   return object;
@@ -115,7 +116,7 @@ bool TreeChanges::is_unlinked(NodeId node) const {
   return node != kRootId && !tree_.nodes_.node(node).has_name();
 }
 
-/// Another file may have a temporary's name, which is then none of the node's.
+/// False where another file has the temporary's name by now, which then is none of the node's.
 bool TreeChanges::stands_for(NodeId node, const struct stat& object) const {
   const MutexLock lock(tree_.mutex_);
   return tree_.nodes_.node(node).identity == identity_of(object);
@@ -137,6 +138,7 @@ EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
                               const AfterChange& after_change) {
   return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
     tree_.names_.assert_alone();
+    // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
     for (const AfterChange::Arrival& arrival : after_change.arrived)
       if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
     for (const NamedObject* gone : after_change.gone)
@@ -156,7 +158,8 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
     if (frame && frame->is_container) return true;
   }
   if (shown == ShownAs::itself) return false;
-  // What is left of the lock of a frame that was removed serves the new one.
+  // A sidecar that a removed frame has left serves the new one. Any other file of that name would
+  // be hidden as one.
   const auto other = tree_.root_.stat(join_path(path, full_name + frame::kSidecarSuffix));
   return other && !is_sidecar(*other);
 }
@@ -169,6 +172,7 @@ bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
     return gone != nullptr && gone->directory == directory &&
            (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
   };
+  // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
   if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
       tree_.root_.stat(join_path(path, full_name)))
     return false;
@@ -296,7 +300,7 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
   if (is_last) {
     node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
-    // Another object may get the inode's number.
+    // Where nothing of the object is kept its inode number may be given to another one at any time.
     if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept)) nodes.retire(node);
   } else {
     take_state(node, nodes.path(node));
@@ -327,6 +331,8 @@ void TreeChanges::changed_by_user(NodeId id) {
 void TreeChanges::hid_change(NodeId directory, const timespec& before, const timespec& after) {
   const MutexLock lock(tree_.mutex_);
   ShownChange& change = tree_.nodes_.node(directory).shown_change;
+  // A second hidden change keeps the time that is shown since before the first: stored 10 -> 20 ->
+  // 30 is still shown as 10.
   if (change.stored_ns != nanoseconds(before)) change.shown_ns = nanoseconds(before);
   change.stored_ns = nanoseconds(after);
 }
@@ -336,7 +342,8 @@ std::optional<timespec> TreeChanges::content_change(NodeId id) const {
   return file ? file->content->attributes().changed : std::nullopt;
 }
 
-/// The content still knows what a commit has hidden.
+/// Shows the time of the last change by a user in place of that of the commit, which the content
+/// still knows.
 void TreeChanges::keep_shown_change(Node& node, const std::optional<timespec>& changed) {
   if (changed) node.shown_change = {node.state.ctime_ns, nanoseconds(*changed)};
 }
@@ -345,6 +352,7 @@ void TreeChanges::link_lost(const NamedObject& object) {
   const Identity identity = identity_of(object.entry.own_stat);
   const MutexLock lock(tree_.mutex_);
   Node* node = tree_.nodes_.current(identity);
+  // unlink(2) of one link changes the time of the others: that is ours, and no change of the file.
   if (node == nullptr || !(node->state == state_of(object.entry.content_stat))) return;
   for (const SourcePath& path : tree_.nodes_.paths(*node))
     if (const auto st = tree_.root_.stat(path); st && identity_of(*st) == identity)
@@ -354,7 +362,7 @@ void TreeChanges::link_lost(const NamedObject& object) {
 void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& stored_name,
                            ShownAs shown) {
   tree_.listed_.note_change(directory);
-  // Nobody has to look into what was just made.
+  // Filled in without a look: what was just made here is known to be a container.
   const SourcePath path = join_path(tree_.path(directory), stored_name);
   SourceEntry entry;
   entry.shown = shown;
@@ -389,7 +397,7 @@ bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& o
       return true;
     }
   }
-  // The commit has made another file of it.
+  // The frame layer has put another file under the name, as it does for fixed metalayers.
   replaced(object.node, object.directory, object.stored_name, shown);
   return true;
 }
@@ -416,17 +424,19 @@ void TreeChanges::leave_name(Node& node, NodeTable::Dropped& dropped) {
   if (!node.has_name()) tree_.nodes_.retire(node);
 }
 
-/// True if a name leads to `known`, in that state, or to no frame where none is known.
+/// True if a name leads to `known` in that state; also where none is known, since what is there
+/// then is looked at as any other file.
 bool TreeChanges::leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const {
   const auto st = tree_.root_.stat(path);
-  if (!known) return true;  // what is there now is looked at as any other file
+  if (!known) return true;
   if (!st || !(identity_of(*st) == identity_of(known->own_stat))) return false;
   const auto source =
       known->is_sframe ? tree_.root_.stat(join_path(path, frame::kSframeIndexName)) : st;
   return source && state_of(*source) == state_of(known->content_stat);
 }
 
-/// A node that nobody changes leaves what it stands for to one that somebody does.
+/// Takes its names from a node that has nothing uncommitted, so that the one that was written to
+/// goes on as what they lead to. False for one that leads, or waits for a name.
 bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped) {
   if (node.rare().wanted_name || (file != nullptr && file->leads())) return false;
   node.pins++;

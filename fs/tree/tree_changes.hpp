@@ -92,9 +92,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
   /// The same for a temporary that is shown as if it was called `wanted_name`.
   NodeId entered_pending(NodeId directory, const std::string& stored_name,
                          const std::string& wanted_name, const struct stat& file);
-  /// It has that name now, and no other for which it was waiting.
+  /// The object has that name now, and no other for which it was waiting.
   void moved(const NamedObject& object, NodeId directory, const std::string& full_name);
-  /// It is still waiting, in that directory now, for that name.
+  /// The object is still waiting, in that directory now, for that name.
   void moved_pending(const NamedObject& object, NodeId directory, const std::string& stored_name,
                      const std::string& wanted_name,
                      const std::optional<frame::FileStamp>& replaces);

@@ -75,6 +75,8 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
     if (!index) return std::nullopt;
     entry.content_stat = *index;
   }
+  // Told by the content, and not by the bytes: in the midst of a commit these may be no whole
+  // frame.
   const Content::Shown shown = file->content->shown();
   entry.shown = shown_as;
   entry.is_read_only = shown.is_read_only;
@@ -118,6 +120,8 @@ std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePat
 
 bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
   if (is_temporary(full_name) || is_lock_file(full_name)) return true;
+  // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
+  // any other.
   const auto locked = locked_name(full_name);
   if (!locked) return false;
   const auto frame = visible_entry(directory, path, std::string(*locked));
@@ -156,7 +160,9 @@ Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
   return {entry.shown, entry.shown_type(), entry.own_stat.st_ino};
 }
 
-/// A file is there once, under the name that it has when this ends.
+/// Lists anew while names change, so that a file is there once, under the name that it has when
+/// this ends: the lock is given back between batches, and where a becomes z after the directory was
+/// read and before a is looked at, the listing would have neither.
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
                                              const std::function<void()>& if_many) {
   const ListedDirectories::Listing listing(listed_, directory);
@@ -164,6 +170,8 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
   for (int tries = 1;; tries++) {
     const std::uint64_t before = changes_of(listing);
     std::vector<std::string> present = names_in(directory, path(directory), if_many);
+    // A small directory is seen in one go, and truly; in a large one names that were seen are not
+    // looked at again in each try.
     if (present.size() <= kListBatch) seen.clear();
     for (std::size_t done = 0; done < present.size(); done += kListBatch)
       Attempts::run([&] {
@@ -176,13 +184,13 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
   }
 }
 
-/// None is under way.
+/// The count of changes, while none is under way.
 std::uint64_t Tree::changes_of(const ListedDirectories::Listing& listing) {
   const ReadNames names(names_);
   return listing.changes();
 }
 
-/// One break for all that has to be read.
+/// Throws one break for all names of the batch that have to be read.
 void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                    ListedEntries& seen) {
   auto unread = std::make_shared<std::vector<UnreadName>>();

@@ -19,7 +19,7 @@ constexpr int kMaxSteps = 512;
 
 bool is_absolute(std::string_view text) { return text.starts_with('/'); }
 
-/// What stands behind the last slash.
+/// The part behind the last slash.
 std::string_view last_name(std::string_view text) { return text.substr(text.rfind('/') + 1); }
 
 std::string directory_of(const std::string& path) {
@@ -127,10 +127,12 @@ std::optional<std::string> Tree::shown_instead(const std::string& directory,
     const Node* node = nodes_.current(identity_of(*st));
     id = node != nullptr ? node->id : 0;
   }
+  // The text leads somewhere as it is.
   if (resolve(id, directory, name)) return std::nullopt;
   const auto entry = visible_entry(id, directory, name);
   if (!entry || !entry->is_container) return std::nullopt;
   std::string shown = preferred_name(name, entry->shown);
+  // Only where the shown name leads back to that very frame.
   return resolve(id, directory, shown) == name ? std::optional(std::move(shown)) : std::nullopt;
 }
 
@@ -140,7 +142,7 @@ struct stat Tree::with_link_size(struct stat st, const SourceEntry& entry,
   try {
     st.st_size = std::ssize(shown_link(path, stored_link(path, entry.own_stat)));
   } catch (const std::system_error&) {
-    // It is something else by now, as the next look tells.
+    // Something else has the name by now, as the next look tells.
   }
   return st;
 }

@@ -16,6 +16,9 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
       return look(first);
     });
   };
+  // At first by whoever owns the name: a content that is written to and was overtaken goes on from
+  // what is there now (follower_), without the lock on names, and then the look is repeated as
+  // anybody's.
   std::optional<Found> found = look_once(follower_ ? First::owner : First::look);
   if (found && found->is_outdated && follower_) {
     try {
@@ -85,7 +88,7 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& direc
           first == First::owner ? overtaken_node(directory, full_name, identity_of(entry->own_stat))
                                 : 0)
     return outdated(overtaken, entry);
-  // What a link leads to is looked at before anything is counted.
+  // Done before a reference is counted: the look at where the link leads may throw, for a break.
   const struct stat linked = with_link_size(attributes_of(*entry), *entry, path.text());
   Found found = adopt_entry(directory, full_name, *entry);
   found.attributes.st_size = linked.st_size;
@@ -111,6 +114,7 @@ NodeId Tree::overtaken_node(NodeId directory, const std::string& full_name,
     const Node* const node = nodes_.find(at->node);
     const auto file = node == nullptr ? nullptr : node->open_file.lock();
     if (file) files.push_back(file);
+    // Entries of names that are no longer true are dropped on the way.
     if (!file || !node->has_name() || node->name.parent->id != directory ||
         node->name.name != full_name) {
       at = opened_names_.erase(at);
@@ -131,6 +135,8 @@ NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
   }
   for (const std::string& full_name : possible_full_names(shown_name)) {
     const NodeId node = overtaken_node(directory, full_name, std::nullopt);
+    // SOURCE has nothing there, though somebody writes to a file of that name: another program has
+    // removed or moved it.
     if (node != 0 && !root_.stat(join_path(path(directory), full_name))) return node;
   }
   return 0;

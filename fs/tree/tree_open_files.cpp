@@ -52,7 +52,10 @@ std::shared_ptr<const OpenFile> Tree::share(NodeId id, std::shared_ptr<const Ope
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);
   other = node.open_file.lock();
+  // Two opens met: the first one's file is everybody's. One that was opened as a plain file serves
+  // no container.
   if (other && is_same_kind(*other, *file)) return other;
+  // The state that was opened is not the node's any more: the kernel looks the name up again.
   if (node.is_container && !(node.state == state_of(entry.content_stat))) throw_stale(id);
   node.open_file = file;
   note_opened(node);

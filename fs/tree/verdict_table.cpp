@@ -27,6 +27,7 @@ const Verdict* VerdictTable::find(std::uint64_t device, std::uint64_t inode, boo
 void VerdictTable::remember(const Verdict& verdict) {
   if (const Verdict* const known = find(verdict.device, verdict.inode, verdict.is_sframe)) {
     Verdict& replaced = verdicts_[static_cast<std::size_t>(known - verdicts_.data())];
+    // The verdict is copied over the old one, but the chain of its bucket goes on.
     const std::uint32_t next = replaced.next;
     replaced = verdict;
     replaced.next = next;

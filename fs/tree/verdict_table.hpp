@@ -20,7 +20,7 @@ struct Verdict {
   bool is_container;
   bool is_read_only;
   bool is_damaged;  ///< its bytes announce a container, and contradict that
-  /// Of no container, in so young a state that another one may have the same times: not believed.
+  /// No container, in so young a state that another one may have the same times: not believed.
   bool is_young;
   bool may_lack_contents;
   bool has_metalayers;  ///< that are listed as attributes, as far as its header tells

@@ -88,7 +88,7 @@ const Computed kComputed[] = {
     {"dtype", dtype_text},
 };
 
-/// Of one container, that are kept.
+/// Contents of metalayers that are kept of one container, in bytes.
 constexpr std::size_t kMaxKeptContents = 128U << 10;
 
 bool can_be_listed(std::string_view attribute, const LayerName& layer) {
@@ -132,7 +132,7 @@ FrameAttributes::Layer look_at_layer(const Snapshot& snapshot, LayerKind kind,
     if (content.size() <= room)
       layer.content = std::make_shared<const std::vector<std::uint8_t>>(std::move(content));
   } catch (const codec::Error&) {
-    // It is listed, and reading it says what is wrong.
+    // A damaged metalayer is listed all the same, and reading it says what is wrong.
   }
   return layer;
 }

@@ -57,6 +57,8 @@ BlockCache::Value BlockCache::get_any(const CacheKey& key, std::int64_t working_
   }
   finish(shard, key, purpose, made);
   shorten(Queue::small_reads);
+  // While the value was made all others may have been in use: what was taken beyond the budget then
+  // is given back now.
   budget_.shrink(budget_.capacity());
   return made.value;
 }
@@ -71,12 +73,17 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Shard& shard, const C
          found = shard.entries.find(key)) {
       Entry& there = found->second;
       const std::shared_ptr<Pending> pending = there.pending;
+      // Before anything is counted or changed: a request without a turn comes again, and finds
+      // everything as it was.
       if (pending) TurnAtNeed::need();
       stats_.cache_hits++;
       uses_.use(there, purpose);
       if (!pending) return there.value;
+      // Without a value the request that was making it has ended, which says nothing of the value:
+      // this one looks again, and may have to make it.
       if (auto value = wait_for(shard, *pending)) return value;
     }
+    // A for whom this would be read ahead gets it from the kernel, which has had it from B's reads.
     if (kernel_had_it) return Value();
     TurnAtNeed::need();
     auto pending = std::make_shared<Pending>();
@@ -87,6 +94,7 @@ std::optional<BlockCache::Value> BlockCache::find_or_begin(Shard& shard, const C
     entry.pending = std::move(pending);
   }
   stats_.cache_misses++;
+  // The kernel asks for what it was given: it has dropped that, and perhaps all of its kind.
   if (!reads_ahead) recently_given_.read(hash);
   return std::nullopt;
 }
@@ -97,6 +105,7 @@ BlockCache::Made BlockCache::make_within_budget(std::int64_t working_memory,
   budget_.require_affordable(working);
   MemoryBudget::Part part(budget_, working);
   Made made = make();
+  // The working memory becomes the value's without a moment in which neither is counted.
   part.resize(made.size);
   part.release();
   return made;
@@ -131,6 +140,7 @@ void BlockCache::finish(Shard& shard, const CacheKey& key, Purpose purpose, cons
   Entry& entry = shard.entries.at(key);
   entry.value = made.value;
   entry.size = made.size;
+  // Those who wait take the value from here: the entry may be gone before they run.
   entry.pending->value = entry.value;
   entry.pending->done = true;
   entry.pending.reset();
@@ -178,9 +188,12 @@ BlockCache::Value BlockCache::drop_from(Queue queue) {
       stats_.cache_bytes -= size;
       stats_.cache_evictions++;
       policy_.remember(hash, queue);
+      // Other readers of the file get these bytes from the kernel: reading them ahead once more
+      // would be for nobody.
       if (queue == Queue::kernel_has) recently_given_.add(hash, size);
       return value;
     }
+    // In use: behind the others, so that the next round begins with one that may be free.
     policy_.put_back(*item);
   }
   return nullptr;
@@ -190,8 +203,11 @@ BlockCache::Value BlockCache::take_unused(EvictionItem& item) {
   auto& entry = static_cast<Entry&>(item);
   Shard& shard = shard_of(item.hash);
   const MutexLock lock(shard.mutex);
+  // Readers take their pointer with the shard locked: a value that nobody has now nobody can begin
+  // to use before its entry is gone.
   if (entry.value.use_count() > 1) return nullptr;
   Value value = std::move(entry.value);
+  // By a copy of the key, which is a part of the entry.
   shard.entries.erase(CacheKey(entry.key));
   return value;
 }

@@ -10,12 +10,12 @@
 namespace bloscfs::fs {
 namespace {
 
-/// What an opened chunk may take before it needs a permit: the starts of 32768 blocks.
+/// An opened chunk may take this much without a permit: the starts of 32768 blocks.
 constexpr std::int64_t kSmallChunk = 256 << 10;
 /// Working memory that opening such a chunk is booked with, and reading a list of checksums.
 constexpr std::int64_t kSmallWorkingMemory = 64 << 10;
 
-// What opening costs, in bytes that could be decoded meanwhile.
+// Work for opening, in bytes that could be decoded meanwhile.
 constexpr std::int64_t kOpeningWork = 256;
 constexpr std::int64_t kPerByteOfStarts = 4;
 
@@ -51,6 +51,8 @@ std::shared_ptr<const frame::OpenedChunk> ChunkOpener::open(const frame::ChunkPl
   try {
     return get(place, std::min(kSmallChunk, most), request);
   } catch (const codec::Error& error) {
+    // How much a chunk takes only its header tells. So it is opened in little memory first, and
+    // once more with a permit where that was not enough.
     if (error.code() != codec::FormatErrc::too_large || request.work().exhausted()) throw;
   }
   const MemoryBudget::LargeWork permit(source_->cache().budget(), most);
@@ -82,6 +84,7 @@ ChunkOpener::OpenedPointer ChunkOpener::read(const frame::ChunkPlace& place, std
   });
   request.work().add(static_cast<std::int64_t>(opened->memory() - sizeof(*opened)) *
                      kPerByteOfStarts);
+  // Every stored byte is read for a checksum.
   if (verifies || !snapshot.info().checksum.empty())
     request.work().add(opened->chunk.header().cbytes);
   if (verifies) verify_checksum(*opened);

@@ -47,6 +47,9 @@ void UseCounter::use(EvictionItem& item, Purpose purpose) const {
   // A reader that comes to what was read ahead for it, and passes through it in small steps, uses
   // it once.
   if (std::exchange(item.unread, false)) item.touched = made_;
+  // Of 256 MiB one use is 32: a reader that goes through a block of 1 MiB in eight steps uses it
+  // once, and so does whoever follows soon. Asked for again when 32 MiB were made since, the value
+  // has outlived a scan.
   if (made_ - item.touched < one_use_) return;
   item.touched = made_;
   if (item.uses < most_uses_) item.uses++;
@@ -55,6 +58,8 @@ void UseCounter::use(EvictionItem& item, Purpose purpose) const {
 void EvictionPolicy::add(EvictionItem& item, Purpose purpose) {
   uses_.begin(item);
   const Queue queue = purpose == Purpose::small_read ? Queue::small_reads : Queue::fresh;
+  // A key that went a short while ago and is wanted again would have been used, had there been
+  // room.
   push(item, ghosts_.erase(item.hash) ? Queue::main : queue);
 }
 
@@ -72,6 +77,8 @@ void EvictionPolicy::remove(EvictionItem& item) {
 
 std::array<EvictionPolicy::Queue, EvictionPolicy::kQueues> EvictionPolicy::order() const {
   const std::size_t fresh = bytes(Queue::fresh);
+  // With a share of 10: fresh values of 9 MiB beside 91 in the main queue stay, and the main queue
+  // gives something up; of 11 beside 89 the fresh ones go.
   const bool fresh_first = fresh * rules_.share_of_fresh > fresh + bytes(Queue::main);
   return {Queue::kernel_has, Queue::small_reads, fresh_first ? Queue::fresh : Queue::main,
           fresh_first ? Queue::main : Queue::fresh};
@@ -86,6 +93,8 @@ EvictionItem* EvictionPolicy::next(Queue queue) {
   while (!at(queue).items.empty()) {
     EvictionItem& item = at(queue).items.front();
     remove(item);
+    // Each use is one more round for a value of the main queue. From another queue a used value
+    // goes into the main one, and begins there without uses.
     if (item.uses == 0) return &item;
     item.uses = queue == Queue::main ? static_cast<std::uint8_t>(item.uses - 1) : std::uint8_t{0};
     push(item, Queue::main);
@@ -94,6 +103,7 @@ EvictionItem* EvictionPolicy::next(Queue queue) {
 }
 
 void EvictionPolicy::remember(std::size_t hash, Queue queue) {
+  // Only what never came into the main queue can have gone too early.
   if (queue != Queue::main) ghosts_.add(hash, 1);
 }
 

@@ -40,7 +40,7 @@ class FileView {
   std::int64_t size() const { return shape_.file_size(); }
   /// Throws codec::Error(unsupported), naming what it is, unless its contents are stored.
   void require_contents() const;
-  /// What it is and why they are not to be had, if they are not.
+  /// What the container is, and why its contents are not to be had, if they are not.
   const std::optional<std::string>& missing() const;
 
   /// Adds the file's bytes [offset, offset + size), cut at the end of the file, to `out`.
@@ -76,7 +76,7 @@ class FileView {
   /// The next hole or data of the contents; their end where there is none.
   std::int64_t seek_content(std::int64_t offset, bool want_hole) const;
   std::optional<std::int64_t> seek(std::int64_t offset, bool want_hole) const;
-  /// That an open file takes, in bytes.
+  /// Memory that an open file takes, in bytes.
   std::size_t memory() const;
   void read_content(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   void read_blocked(std::int64_t offset, codec::MutableBytes out, bool kept_by_kernel) const;

@@ -80,6 +80,8 @@ void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    const std::int64_t end = chunk_offset + part;
+                   // The reader may overtake those who read ahead for it: what it has reached it
+                   // makes for itself.
                    if (source_->is_tiny(place) || reached(place.content_offset + end)) return;
                    const auto opened = chunks_.open(place, request);
                    for (std::int64_t at = chunk_offset;
@@ -99,6 +101,7 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_chunk(std::int64_t c
 }
 
 bool FrameReader::forget_chunk(std::int64_t chunk) const {
+  // A chunk that the old state does not have can have nothing in the cache.
   if (chunk >= snapshot().info().nchunks) return true;
   try {
     blocks_.forget(*open_chunk(chunk));

@@ -22,6 +22,7 @@ const frame::ChunkMap* IndexReader::chunk_map(Request& request) const {
   if (request.map_ || !snapshot.has_chunk_map()) return request.map_.get();
   const std::int64_t memory = std::max(kLeastMapMemory, snapshot.chunk_map_memory());
   const CacheKey key = source_->key(CacheKind::chunk_map, 0);
+  // Kept by the request, so that the map stays though it goes from the cache between two chunks.
   request.map_ = source_->get<frame::ChunkMap>(key, memory, [&] {
     if (snapshot.needs_chunk_map()) request.work().begin(snapshot.info().nchunks * kPerMappedChunk);
     std::shared_ptr<const frame::ChunkMap> map = source_->unless_changed([&] {
@@ -78,6 +79,7 @@ frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, Request& re
 frame::ChunkPlace IndexReader::place_after(const frame::ChunkPlace& previous,
                                            Request& request) const {
   const frame::ChunkPlace next = place_of_chunk(previous.number + 1, request);
+  // Else a damaged index would have the bytes of one chunk shown as those of another place.
   if (next.content_offset != previous.content_offset + previous.nbytes)
     codec::throw_malformed("index: chunk " + std::to_string(next.number) +
                            " does not begin where the one before it ends");

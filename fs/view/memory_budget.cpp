@@ -53,6 +53,8 @@ void MemoryBudget::Part::resize(std::size_t bytes) {
 
 MemoryBudget::Held::Held(MemoryBudget& budget, std::size_t bytes)
     : share_(budget.held_.take(bytes)), part_(budget) {
+  // The share comes first: a user who may not have more must not push values of others out of the
+  // cache.
   if (!share_) frame::throw_errno(ENOMEM, "too many files with large headers are open");
   part_.resize(bytes);
 }
@@ -64,6 +66,9 @@ MemoryBudget::LargeWork::LargeWork(MemoryBudget& budget, std::int64_t bytes)
   if (bytes_ == 0) return;
   budget_.require_affordable(bytes_);
   const MutexLock lock(budget_.large_mutex_);
+  // Permits never take more than half, and each thread has one at most: whoever has one goes on
+  // without waiting, so that it is given back. Two works of 60 MiB of 256 run together, a third
+  // waits for either.
   while (budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
     TurnAtNeed::need();
     budget_.large_freed_.wait_for(budget_.large_mutex_, RequestLimits::kBetweenChecks);

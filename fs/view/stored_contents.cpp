@@ -29,6 +29,8 @@ std::optional<std::string> missing_contents(const FrameReader& reader) {
     return *object + ", whose contents are not stored";
   if (!frame::is_proxy(snapshot)) return std::nullopt;
   const auto noted = frame::notes_all_fetched(snapshot, thread_decoder());
+  // What python-blosc2 notes counts; where nothing is noted, special chunks are those that were not
+  // fetched.
   if (noted && *noted) return std::nullopt;
   const auto chunk = first_special_chunk(reader);
   if (chunk) return fmt::format("a proxy, whose chunk {} was not fetched", *chunk);
