@@ -166,7 +166,7 @@ def main():
     parser.add_argument("seconds", type=int, help="for each run")
     parser.add_argument("only", nargs="*", metavar="PROGRAM[/SUITE,...]", help="all of them, if none is named")
     parser.add_argument("--sanitized", action="store_true", help="times tell nothing: nothing runs alone")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     build, source_root = arguments.build.resolve(), arguments.source_root.resolve()
     totals = Totals()
     runs = list(runs_of(test_programs(build), arguments.only))

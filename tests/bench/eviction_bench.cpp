@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <random>
 #include <string>
@@ -218,6 +219,6 @@ void print_filling(const char* name, std::size_t short_queue) {
 
 int main() {
   print_misses();
-  for (const std::size_t mib : {1, 2, 4, 8, 16, 256})
+  for (const std::size_t mib : std::initializer_list<std::size_t>{1, 2, 4, 8, 16, 256})
     print_filling(("a short queue of " + std::to_string(mib) + " MiB").c_str(), mib << 20);
 }
