@@ -216,6 +216,7 @@ void Namespace::remove_file(NodeId directory, const std::string& name, const Cal
     const auto object = names.find(directory, name);
     if (!object) throw_errno(ENOENT, name);
     if (object->is_directory()) throw_errno(EISDIR, name);
+    services_.unsynced_names.before_giving_up();
     const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
     removal.remove(*object);
@@ -230,6 +231,7 @@ void Namespace::remove_directory(NodeId directory, const std::string& name, cons
     const auto object = names.find(directory, name);
     if (!object) throw_errno(ENOENT, name);
     if (!object->is_directory()) throw_errno(ENOTDIR, name);
+    services_.unsynced_names.before_giving_up();
     const OnBehalfOf behalf(&caller);
     Removal(names, services_).remove_directory(*object, caller.user);
   });

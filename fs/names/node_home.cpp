@@ -34,7 +34,9 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   const StoredPlace& place() const override { return place_; }
   const RepresentationNames& names() override;
   void before_replacing() override {
-    if (object_) services_.unsynced_names.before_replacing(object_->entry.own_stat);
+    if (!object_) return;
+    services_.unsynced_names.before_giving_up();
+    services_.unsynced_names.before_replacing(object_->entry.own_stat);
   }
   void before_giving_name(const std::string& full_name, ShownAs shown) override {
     if (object_)

@@ -49,6 +49,7 @@ std::optional<Renaming::Need> Renaming::run() {
   if (target_ && identity_of(source_.entry.own_stat) == identity_of(target_->entry.own_stat))
     return std::nullopt;
   if (becomes_flat_as(source_, request_.to_name)) return Need{Need::What::flat, source_.node};
+  services_.unsynced_names.before_giving_up();
   return exchanges ? exchange() : move();
 }
 

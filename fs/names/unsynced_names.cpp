@@ -13,6 +13,8 @@ constexpr std::size_t kMaxNames = 4096;
 
 }  // namespace
 
+UnsyncedNames::UnsyncedNames(const SourceRoot& root) : root_(root), bound_(kMaxNames) {}
+
 UnsyncedNames::Shown UnsyncedNames::key(const SourceDirectory& directory,
                                         const std::string& full_name, ShownAs shown) {
   const struct stat st = directory.stat();
@@ -28,7 +30,6 @@ void UnsyncedNames::note(const Shown& shown, const std::string& full_name) {
 
 void UnsyncedNames::note(const SourceDirectory& directory, const std::string& full_name,
                          ShownAs shown) {
-  if (is_full()) forget_all();
   note(key(directory, full_name, shown), full_name);
 }
 
@@ -44,7 +45,7 @@ void UnsyncedNames::note_link(const struct stat& file) {
 
 bool UnsyncedNames::is_full() const {
   const MutexLock lock(mutex_);
-  return names_.size() + files_.size() >= kMaxNames;
+  return names_.size() + files_.size() >= bound_;
 }
 
 void UnsyncedNames::sync_all() {
@@ -72,13 +73,22 @@ void UnsyncedNames::before_replacing(const struct stat& file) {
   if (is_freed()) Attempts::without_lock([this] { sync_all(); });
 }
 
-void UnsyncedNames::forget_all() {
-  try {
-    sync_all();
-  } catch (const std::system_error& error) {
-    // A change that has begun goes on, and the next one tries again.
-    log::warn(error.what());
-  }
+void UnsyncedNames::before_giving_up() {
+  if (!is_full()) return;
+  Attempts::without_lock([this] {
+    try {
+      sync_all();
+    } catch (const std::system_error& error) {
+      log::warn(error.what());
+    }
+    limit_growth();
+  });
+}
+
+/// Else a change would begin anew again and again while SOURCE cannot be flushed.
+void UnsyncedNames::limit_growth() {
+  const MutexLock lock(mutex_);
+  bound_ = names_.size() + files_.size() + kMaxNames;
 }
 
 void UnsyncedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,

@@ -20,8 +20,11 @@ namespace bloscfs::fs {
 /// errno.
 class UnsyncedNames {
  public:
-  explicit UnsyncedNames(const SourceRoot& root) : root_(root) {}
+  explicit UnsyncedNames(const SourceRoot& root);
 
+  /// Before a change that gives up names, while there may be breaks: where many are noted, makes
+  /// all durable. A failure is logged, and tried again when as many more are noted.
+  void before_giving_up();
   /// Before a name goes.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
   /// After something got a name by an exchange. As long as a power cut might undo that, whatever
@@ -49,11 +52,13 @@ class UnsyncedNames {
   void note(const Shown& shown, const std::string& full_name);
   void sync_all();
   void forget_until(std::uint64_t noted);
-  void forget_all();
   bool is_full() const;
+  void limit_growth();
 
   const SourceRoot& root_;
   mutable Mutex mutex_;
+  /// Of names and files together. A change that has begun may exceed it by what it gives up.
+  std::size_t bound_ GUARDED_BY(mutex_);
   std::uint64_t noted_ GUARDED_BY(mutex_) = 0;
   std::map<Shown, GivenUp> names_ GUARDED_BY(mutex_);
   std::map<std::pair<dev_t, ino_t>, std::uint64_t> files_ GUARDED_BY(mutex_);  ///< when noted

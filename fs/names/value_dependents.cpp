@@ -183,6 +183,7 @@ void ValueDependents::remove_results(const Place& place) {
   const SourceDirectory directory = services_.root.directory(place.directory_path);
   const std::vector<NodeId> ended = Attempts::run([&] {
     TreeChanges names(services_.tree);
+    services_.unsynced_names.before_giving_up();
     Removal removal(names, services_);
     for (const std::string& stem : result_names(place.full_name)) {
       const std::string name = stem + std::string(kResults);

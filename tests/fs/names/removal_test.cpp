@@ -1,10 +1,16 @@
 // What is removed, and what stays of it for who has it open.
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
 #include "tests/fs/mount/in_process.hpp"
+#include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -117,6 +123,31 @@ BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
   mount->names().sync_directory(*mount.find("d"));
   BOOST_TEST(stored_names(source / "d") == Names{"a.b2frame"}, boost::test_tools::per_element());
   BOOST_TEST(stored_names(source.path()) == (Names{".tmp", "d"}), boost::test_tools::per_element());
+}
+
+// Everybody waits for who has the lock on names, and a flush of all may take long. One that fails
+// is tried again when there are as many more.
+BOOST_AUTO_TEST_CASE(many_unsynced_names_are_flushed_while_others_find_names) {
+  const TempDir source;
+  InProcess mount(source.path());
+  std::atomic<int> flushes{0};
+  std::atomic<int> found{0};
+  std::vector<std::future<void>> lookers;
+  const WatchedCalls watched([&](Call call, const std::string&) {
+    if (call != Call::flush_all) return 0;
+    flushes++;
+    lookers.push_back(
+        std::async(std::launch::async, [&] { fs::TreeChanges names(mount->tree()); }));
+    found += lookers.back().wait_for(std::chrono::seconds(10)) == std::future_status::ready;
+    return EIO;
+  });
+  for (int i = 0; i < 8300; i++) {
+    const std::string name = "d" + std::to_string(i);
+    mount.make_directory(name);
+    mount.remove_directory(name);
+  }
+  BOOST_TEST(flushes == 2);
+  BOOST_TEST(found == flushes);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
