@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <string>
 #include <thread>
 #include <vector>
@@ -66,7 +68,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
     const Mount mount(source.path(), settings);
     for (int i = 0; i < kRounds; i++) {
       const auto path = mount / std::to_string(i);
-      std::atomic<int> waiting = kWriters;
+      std::atomic<int> waiting = kWriters, error = 0;
       std::vector<std::jthread> writers;
       for (int k = 0; k < kWriters; k++)
         writers.emplace_back([&, k] {
@@ -74,13 +76,19 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
           for (waiting--; waiting > 0;) std::this_thread::yield();
           for (int n = 0; n < kEach; n++) {
             const Fd fd(open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644));
-            if (write(fd.get(), record.data(), record.size()) != ssize_t{kRecord}) return;
+            if (!fd) error = errno;
+            if (write(fd.get(), record.data(), record.size()) != ssize_t{kRecord}) {
+              if (fd) error = errno;
+              return;
+            }
             std::this_thread::sleep_for(std::chrono::microseconds(50 * k));
           }
         });
       for (std::jthread& writer : writers) writer.join();
+      BOOST_TEST_REQUIRE(error == 0, option << ": " << std::strerror(error));
       const ByteVector bytes = read_file(path);
-      BOOST_TEST_REQUIRE(bytes.size() == kRecord * kWriters * kEach, option);
+      BOOST_TEST_REQUIRE(bytes.size() == kRecord * kWriters * kEach,
+                         option << ": " << bytes.size() << " bytes");
       for (int k = 0; k < kWriters; k++)
         BOOST_TEST(std::count(bytes.begin(), bytes.end(), std::uint8_t('1' + k)) ==
                    std::ptrdiff_t{kRecord * kEach});
