@@ -169,7 +169,15 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
   ListedEntries seen;
   for (int tries = 1;; tries++) {
     const std::uint64_t before = changes_of(listing);
-    std::vector<std::string> present = names_in(directory, path(directory), if_many);
+    std::vector<std::string> present;
+    try {
+      present = names_in(directory, path(directory), if_many);
+    } catch (const std::system_error& error) {
+      // A directory above is renamed between path() and the reading of it: nothing is there then.
+      const bool is_gone = error.code() == std::errc(ENOENT) || error.code() == std::errc(ESTALE);
+      if (!is_gone || tries == kListTries) throw;
+      continue;
+    }
     // A small directory is seen in one go, and truly; in a large one names that were seen are not
     // looked at again in each try.
     if (present.size() <= kListBatch) seen.clear();
