@@ -36,7 +36,7 @@ std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape)
 Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
     : services_(services), id_(services.next_id++) {
   const WriteLock lock(mutex_);
-  set_view(std::move(snapshot));
+  read_by(reading_of(std::move(snapshot), id_));
   size_ = view_->size();
 }
 
@@ -50,13 +50,20 @@ Content::Content(ContentServices services, const timespec& created)
 
 Content::~Content() { services_.budget.change(user_, accounted_, 0); }
 
-void Content::set_view(std::shared_ptr<const frame::Snapshot> snapshot) {
-  snapshot_ = std::move(snapshot);
-  snapshot_number_ = services_.next_id++;
-  view_ = std::make_unique<const FileView>(
-      view_shape(snapshot_->info(), services_.raw),
-      FrameReader(snapshot_, id_, services_.next_id++, services_.cache, services_.stats,
+Content::Reading Content::reading_of(std::shared_ptr<const frame::Snapshot> snapshot,
+                                     std::uint64_t id) const {
+  auto view = std::make_unique<const FileView>(
+      view_shape(snapshot->info(), services_.raw),
+      FrameReader(snapshot, id, services_.next_id++, services_.cache, services_.stats,
                   services_.reader));
+  return {id, std::move(snapshot), std::move(view)};
+}
+
+void Content::read_by(Reading reading) {
+  id_ = reading.id;
+  snapshot_ = std::move(reading.snapshot);
+  snapshot_number_ = services_.next_id++;
+  view_ = std::move(reading.view);
   piece_ = smallest_piece(snapshot_->info(), view_->shape());
 }
 

@@ -247,8 +247,15 @@ class Content {
   void keep_beside() REQUIRES(commit_mutex_);
   bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
-  void go_on_from(const ContentHome::Following& following, bool lost_something, bool is_lost)
-      REQUIRES(commit_mutex_);
+  /// What reads a committed state, whose blocks have `id` in the cache.
+  struct Reading {
+    std::uint64_t id;
+    std::shared_ptr<const frame::Snapshot> snapshot;
+    std::unique_ptr<const FileView> view;
+  };
+  /// `next` reads the successor, if there is one.
+  void go_on_from(const ContentHome::Following& following, std::optional<Reading> next,
+                  bool lost_something, bool is_lost) REQUIRES(commit_mutex_);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
@@ -275,7 +282,9 @@ class Content {
   std::unique_ptr<frame::FrameWriter> open_writer(
       const StoredPlace& place, bool is_sparse,
       const std::shared_ptr<const frame::Snapshot>& known) const;
-  void set_view(std::shared_ptr<const frame::Snapshot> snapshot) REQUIRES(mutex_);
+  /// Made before anything of the content changes: ENOMEM where the user has as much open as he may.
+  Reading reading_of(std::shared_ptr<const frame::Snapshot> snapshot, std::uint64_t id) const;
+  void read_by(Reading reading) REQUIRES(mutex_);
 
   const ContentServices services_;
   /// Held by those who read what is committed, which a file can make take long. What has it alone

@@ -40,12 +40,17 @@ bool Content::follow_source() {
     // tries again.
     if (had_contents) keep_beside();
     const std::string path = home()->path();
-    const ContentHome::Following following = home()->follow();
+    std::optional<Reading> next;
+    const ContentHome::Following following = home()->follow([&](const auto& successor) {
+      next.reset();
+      // A new number: no block that the cache has of the old file is taken for one of this.
+      next = reading_of(successor, services_.next_id++);
+    });
     const bool is_lost = is_lost_by(following);
     const bool loses_attributes = is_lost && has_attributes_to_keep();
     if (loses_attributes)
       log::warn(path + ": changed by another program; attributes that were set are lost");
-    go_on_from(following, had_contents || loses_attributes, is_lost);
+    go_on_from(following, std::move(next), had_contents || loses_attributes, is_lost);
   } catch (...) {
     stop_following();
     throw;
@@ -168,8 +173,8 @@ Content::Kept Content::keep_in(Refuge& refuge) {
   }
 }
 
-void Content::go_on_from(const ContentHome::Following& following, bool lost_something,
-                         bool is_lost) {
+void Content::go_on_from(const ContentHome::Following& following, std::optional<Reading> next,
+                         bool lost_something, bool is_lost) {
   writer_.reset();  // the next commit opens one
   // Readers of the old view are waited for: a reply is of one epoch or of the next.
   const WriteLock alone(reading_);
@@ -189,9 +194,7 @@ void Content::go_on_from(const ContentHome::Following& following, bool lost_some
   is_orphan_ = !following.successor;
   accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
-    // A new number: no block that the cache has of the old file is taken for one of this.
-    id_ = services_.next_id++;
-    set_view(following.successor);
+    read_by(*std::move(next));
     size_ = view_->size();
   }
   account_anew();

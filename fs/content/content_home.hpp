@@ -94,8 +94,11 @@ class ContentHome {
   };
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
   /// Without a successor the content's file has no name any more. Throws BeingWritten; ESTALE where
-  /// SOURCE does not come to rest, and where the file is in its place again.
-  virtual Following follow() = 0;
+  /// SOURCE does not come to rest, and where the file is in its place again. `make_ready` is given
+  /// each successor that is opened, before the tree goes on to it, and may throw: then nothing has
+  /// changed.
+  using MakeReady = std::function<void(const std::shared_ptr<const frame::Snapshot>&)>;
+  virtual Following follow(const MakeReady& make_ready) = 0;
   /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
   /// it has written what was changed in it, and has nothing any more.
   virtual void forget_pages(std::function<void()> done) = 0;

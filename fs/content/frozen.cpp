@@ -93,8 +93,7 @@ void Content::Frozen::reopen(const StoredPlace& place) {
   c.writer_ = c.open_writer(place, place.is_sparse, nullptr);
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
-  c.id_ = c.services_.next_id++;
-  c.set_view(c.writer_->snapshot());
+  c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));
   bytes_.view = c.view_.get();
   facts_.is_staged = place.is_temporary;
 }
@@ -127,8 +126,9 @@ void Content::Frozen::adopt(Stored stored) {
   const WriteLock lock(c.mutex_);
   // With another number everything that the cache has of the file is out of reach; with the same
   // one unchanged blocks stay warm.
-  if (is_another || !forget_changed(stored)) c.id_ = c.services_.next_id++;
-  c.set_view(std::move(stored.snapshot));
+  const bool is_new_to_cache = is_another || !forget_changed(stored);
+  c.read_by(
+      c.reading_of(std::move(stored.snapshot), is_new_to_cache ? c.services_.next_id++ : c.id_));
   c.frozen_.reset();
   bytes_ = {};
   // A file that another program has changed since is not ours to complete: where nothing more was

@@ -182,7 +182,7 @@ void NodeHome::require_finished() {
   if (const auto name = services_.tree.name_of(node_)) finished_successor(*name);
 }
 
-ContentHome::Following NodeHome::follow() {
+ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
   for (int tries = 0; tries < kTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
@@ -198,6 +198,7 @@ ContentHome::Following NodeHome::follow() {
                  (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
     if (following.is_no_frame) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
+    if (following.successor) make_ready(following.successor);
     TreeChanges names(services_.tree);
     std::optional<NodeId> heir;
     // The successor was opened without the lock: C may have replaced it, in turn, before the tree

@@ -24,7 +24,7 @@ class NodeHome final : public ContentHome {
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
   void require_finished() override;
-  Following follow() override;
+  Following follow(const MakeReady& make_ready) override;
   void forget_pages(std::function<void()> done) override {
     services_.forget_pages(node_, std::move(done));
   }

@@ -7,12 +7,15 @@
 
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/mount/watched_calls.hpp"
+#include "tests/fs/view/reader_fixture.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 
 namespace bloscfs::test {
 namespace {
+
+using namespace frame::test;
 
 const std::regex& conflict_name() {
   static const std::regex name("a\\.conflict-[0-9]{8}T[0-9]{6}(-[0-9]+)?");
@@ -21,9 +24,9 @@ const std::regex& conflict_name() {
 
 /// A frame that is open, with something that was written to it and waits.
 struct Waiting {
-  Waiting() {
+  explicit Waiting(const std::string& options = {}) {
     write_file(stored(), flat_frame(old));
-    mount.emplace(source.path());
+    mount.emplace(source.path(), options);
     file.emplace(mount->open("a"));
     file->write(70000, bytes);
   }
@@ -48,6 +51,17 @@ struct Waiting {
   std::optional<InProcess> mount;
   std::optional<InProcess::File> file;
 };
+
+/// An array of one element whose dtype takes so many bytes, which an open file keeps.
+ByteVector with_large_header(std::size_t size) {
+  FrameBuilder frame = repeated(make_memcpy_chunk({9}, 1), 1, 1);
+  Buffer layer = array_layer({1}, {1}, {1});
+  layer.resize(layer.size() - 7);
+  put_big(layer, size, 4);
+  layer.resize(layer.size() + size, 'x');
+  frame.metalayers = {{"b2nd", layer}};
+  return frame.build();
+}
 
 }  // namespace
 
@@ -151,6 +165,31 @@ BOOST_AUTO_TEST_CASE(readers_keep_the_state_that_they_have_opened) {
   it.replace(it.theirs);
   BOOST_CHECK(reader.read(0, 1000) == before);
   BOOST_CHECK(it.mount->read("a") == it.theirs);
+}
+
+// Whoever has as much open as he may have no room for the new state: the file stays overtaken, with
+// what was written to it, until he has.
+BOOST_AUTO_TEST_CASE(state_that_no_room_is_for_is_gone_on_from_later) {
+  Waiting it("cache_size=8M");
+  for (int i = 0; i < 300; i++) {
+    write_file(it.source / ("large" + std::to_string(i) + ".b2nd"), with_large_header(100'000));
+    write_file(it.source / ("small" + std::to_string(i) + ".b2frame"), flat_frame(ByteVector(1)));
+  }
+  std::vector<InProcess::File> others;
+  const auto open_all = [&](const char* kind) {
+    for (const std::string& name : it.mount->names())
+      if (name.starts_with(kind)) others.push_back(it.mount->open(name, O_RDONLY));
+  };
+  BOOST_TEST_REQUIRE(error_of([&] { open_all("large"); }) == ENOMEM);
+  BOOST_TEST_REQUIRE(error_of([&] { open_all("small"); }) == ENOMEM);
+  it.replace(it.theirs);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ENOMEM);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ENOMEM);
+  others.clear();
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == 0);
+  BOOST_CHECK(it.mount->read(it.conflict()) == with_bytes(it.old, 70000, it.bytes));
+  BOOST_CHECK(it.file->contents() == it.theirs);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
