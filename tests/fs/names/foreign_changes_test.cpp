@@ -167,29 +167,47 @@ BOOST_AUTO_TEST_CASE(readers_keep_the_state_that_they_have_opened) {
   BOOST_CHECK(it.mount->read("a") == it.theirs);
 }
 
-// Whoever has as much open as he may have no room for the new state: the file stays overtaken, with
-// what was written to it, until he has.
-BOOST_AUTO_TEST_CASE(state_that_no_room_is_for_is_gone_on_from_later) {
-  Waiting it("cache_size=8M");
-  for (int i = 0; i < 300; i++) {
-    write_file(it.source / ("large" + std::to_string(i) + ".b2nd"), with_large_header(100'000));
-    write_file(it.source / ("small" + std::to_string(i) + ".b2frame"), flat_frame(ByteVector(1)));
+/// One whose user has as much open as he may.
+struct Crowded : Waiting {
+  Crowded() : Waiting("cache_size=8M") {
+    for (int i = 0; i < 300; i++) {
+      write_file(source / ("large" + std::to_string(i) + ".b2nd"), with_large_header(100'000));
+      write_file(source / ("small" + std::to_string(i) + ".b2frame"), flat_frame(ByteVector(1)));
+    }
+    for (const char* kind : {"large", "small"})
+      BOOST_TEST_REQUIRE(error_of([&] { open_all(kind); }) == ENOMEM);
   }
+  void open_all(const char* kind) {
+    for (const std::string& name : mount->names())
+      if (name.starts_with(kind)) others.push_back(mount->open(name, O_RDONLY));
+  }
+
   std::vector<InProcess::File> others;
-  const auto open_all = [&](const char* kind) {
-    for (const std::string& name : it.mount->names())
-      if (name.starts_with(kind)) others.push_back(it.mount->open(name, O_RDONLY));
-  };
-  BOOST_TEST_REQUIRE(error_of([&] { open_all("large"); }) == ENOMEM);
-  BOOST_TEST_REQUIRE(error_of([&] { open_all("small"); }) == ENOMEM);
+};
+
+// The file stays overtaken, with what was written to it, until there is room for the new state.
+BOOST_AUTO_TEST_CASE(state_that_no_room_is_for_is_gone_on_from_later) {
+  Crowded it;
   it.replace(it.theirs);
   BOOST_TEST(error_of([&] { it.file->sync(); }) == ENOMEM);
   BOOST_TEST(error_of([&] { it.file->sync(); }) == ENOMEM);
-  others.clear();
+  it.others.clear();
   BOOST_TEST(error_of([&] { it.file->sync(); }) == ESTALE);
   BOOST_TEST(error_of([&] { it.file->sync(); }) == 0);
   BOOST_CHECK(it.mount->read(it.conflict()) == with_bytes(it.old, 70000, it.bytes));
   BOOST_CHECK(it.file->contents() == it.theirs);
+}
+
+BOOST_AUTO_TEST_CASE(own_state_that_no_room_is_for_is_committed_again) {
+  Crowded it;
+  const ByteVector written = with_bytes(it.old, 70000, it.bytes);
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == ENOMEM);
+  BOOST_CHECK(it.file->contents() == written);
+  it.others.clear();
+  BOOST_TEST(error_of([&] { it.file->sync(); }) == 0);
+  BOOST_CHECK(it.file->contents() == written);
+  BOOST_CHECK(shown_contents(it.stored()) == written);
+  BOOST_TEST(it.conflict() == "");
 }
 
 BOOST_AUTO_TEST_SUITE_END()
