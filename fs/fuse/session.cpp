@@ -16,6 +16,7 @@
 #include <fmt/core.h>
 #include <malloc.h>
 #include <poll.h>
+#include <stdio_ext.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -297,6 +298,9 @@ void run_session(SessionSettings settings) {
   if (!settings.options.log_file.empty()) log_file = log::open_file(settings.options.log_file);
   bound_allocator();
   raise_descriptor_limit();
+  // libfuse cancels its threads, also one that is telling of an error. With the lock of standard
+  // error that one would keep the mount from ending, before what waits is committed.
+  ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
   log::use(log::Target::terminal);
   std::optional<Background> background;
   if (!settings.foreground) background.emplace();
