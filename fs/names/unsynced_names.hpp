@@ -23,7 +23,9 @@ class UnsyncedNames {
   explicit UnsyncedNames(const SourceRoot& root);
 
   /// Before a change that gives up names, while there may be breaks: where many are noted, makes
-  /// all durable. A failure is logged, and tried again when as many more are noted.
+  /// all durable. A failure is logged, and tried again when as many more are noted. A name is
+  /// forgotten only by a flush that began after it was noted, so that it does not matter which
+  /// change asks for it: the bound is one of memory alone.
   void before_giving_up();
   /// Before a name goes.
   void note(const SourceDirectory& directory, const std::string& full_name, ShownAs shown);
