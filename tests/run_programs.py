@@ -18,7 +18,7 @@ from pathlib import Path
 
 # Programs that look at times and at what the machine has free, except under sanitizers; the others
 # run side by side.
-ALONE = ("test_mount", "test_writing/turns")
+ALONE = ("test_mount",)
 # Programs that wait more than they compute: each of their suites is a run of its own.
 BY_SUITES = ("test_writing",)
 
