@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that each document that is named somewhere exists, and has the sections that are quoted from it.
+"""Checks that each document that is named somewhere exists, and has the sections that are quoted from it; and that what
+tests/tsan.supp names of ours is in the sources: a name that has moved silences nothing.
 
 Documents are named by their path from the root, in other documents also from their own folder, and sections follow in
 quotes: frame/formats/cframe.md, "Index" and "Trailer".
@@ -9,6 +10,8 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
 
 # Documents that the programs write.
 WRITTEN = {"results.md"}
@@ -50,5 +53,13 @@ def problems(root):
                     yield f'{name.relative_to(root)}: {match[1]} has no section "{title}"'
 
 
+def unknown_to_sources(root):
+    sources = "\n".join(path.read_text() for room in ("codec", "frame", "fs", "tools")
+                        for path in (root / room).rglob("*.[ch]pp"))
+    for name in re.findall(r"^race:bloscfs::[a-z]+::([\w:]*\w)", (root / "tests/tsan.supp").read_text(), re.M):
+        if not re.search(rf"\b{re.escape(name)}\b", sources):
+            yield f"tests/tsan.supp: there is no {name}"
+
+
 if __name__ == "__main__":
-    sys.exit("\n".join(problems(Path(__file__).resolve().parent.parent)) or 0)
+    sys.exit("\n".join(p for check in (problems, unknown_to_sources) for p in check(ROOT)) or 0)
