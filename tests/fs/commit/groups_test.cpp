@@ -157,8 +157,8 @@ BOOST_AUTO_TEST_CASE(files_are_read_and_written_while_they_are_committed) {
   std::atomic<bool> is_done{false};
   {
     const WatchedCalls watched([&](Call call, const std::string& path) {
-      if (is_done || call != Call::flush_file || !path.ends_with("/a.b2frame")) return 0;
-      is_done = true;
+      if (call != Call::flush_file || !path.ends_with("/a.b2frame")) return 0;
+      if (is_done.exchange(true)) return 0;
       std::jthread other([&] {
         BOOST_CHECK(file.contents() == with_bytes(old, 1000, first));
         file.write(3000, second);
@@ -181,10 +181,10 @@ BOOST_AUTO_TEST_CASE(files_are_read_and_written_while_they_are_committed) {
 /// commit tells.
 int sync_while_renamed(InProcess& mount, const InProcess::File& file, const std::string& from,
                        const std::string& to) {
-  bool is_done = false;
+  std::atomic<bool> is_done{false};
   std::jthread other;
   const WatchedCalls watched([&](Call call, const std::string&) {
-    if (std::exchange(is_done, is_done || call == Call::flush_file) || !is_done) return 0;
+    if (call != Call::flush_file || is_done.exchange(true)) return 0;
     other = std::jthread([&] { mount.rename(from, to); });
     ::usleep(100'000);  // or else it comes later, which is as good
     return 0;

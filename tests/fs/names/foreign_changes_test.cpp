@@ -1,5 +1,6 @@
 // Files that other programs change in SOURCE while what was written to them waits.
 
+#include <atomic>
 #include <cerrno>
 #include <regex>
 
@@ -122,12 +123,11 @@ BOOST_AUTO_TEST_CASE(file_that_was_moved_refuses_what_is_written) {
 
 BOOST_AUTO_TEST_CASE(change_in_the_midst_of_a_commit_is_seen) {
   Waiting it;
-  bool is_done = false;
+  std::atomic<bool> is_done{false};
   {
     // Others come between its first look at the file and what it writes.
     const WatchedCalls watched([&](Call call, const std::string& path) {
-      if (is_done || call != Call::write || !path.ends_with("/a.b2frame")) return 0;
-      is_done = true;
+      if (call != Call::write || !path.ends_with("/a.b2frame") || is_done.exchange(true)) return 0;
       it.replace(it.theirs);
       return 0;
     });

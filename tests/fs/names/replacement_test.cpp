@@ -2,6 +2,7 @@
 // exchanges, and by commits that store a file as another kind.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <functional>
 #include <map>
@@ -307,7 +308,7 @@ BOOST_AUTO_TEST_CASE(what_another_program_puts_there_meanwhile_stays) {
         InProcess& mount = *all.mount;
         const ByteVector ours = is_array(old) ? bytes_of("text") : npy_file(7);
         mount.write("b.npy", ours);
-        int steps = 0;
+        std::atomic<int> steps{0};
         {
           const WatchedCalls watched([&](Call call, const std::string& name) {
             if (call == Call::rename && !name.ends_with(kSidecar) && ++steps == step)
