@@ -141,7 +141,7 @@ class Session {
 void require_stream(const CodecUse& use, std::size_t size) {
   const std::string problem = stream_problem(use, static_cast<std::int64_t>(size));
   if (problem.empty()) return;
-  const std::string what = "codec " + codec_name(use.id) + " " + problem;
+  const std::string what = "codec " + codec_name(use.id) + ": " + problem;
   if (!use.shape.is_known()) throw_unsupported(what);
   throw_malformed(what);
 }

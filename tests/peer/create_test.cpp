@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
+#include "codec/compressor/codec_table.hpp"
 #include "tests/peer/created_frame.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/mount.hpp"
@@ -92,7 +93,7 @@ ByteVector extracted(const fs_std::path& frame, const fs_std::path& out) {
 BOOST_AUTO_TEST_SUITE(peer_creation)
 
 BOOST_AUTO_TEST_CASE(blosc2_reads_arrays_by_their_shape, *precondition(needs_peer)) {
-  const std::vector<Creation> creations = {
+  std::vector<Creation> creations = {
       shaped_creation("|u1", {301, 203}, {"--codec", "ndlz:4"}),
       shaped_creation("|u1", {301, 203}, {"--codec", "ndlz:8", "--block-shape", "100,70"}),
       shaped_creation("<i4", {90, 70}, {"--codec", "ndlz:8", "--chunk-shape", "40,30"}),
@@ -100,6 +101,9 @@ BOOST_AUTO_TEST_CASE(blosc2_reads_arrays_by_their_shape, *precondition(needs_pee
                       {"--filters", "ndcell:3,shuffle", "--block-shape", "7,8,9"}),
       shaped_creation("<f4", {90, 70}, {"--filters", "ndmean:4", "--chunk-shape", "40,30"}),
       shaped_creation("<f8", {200}, {"--filters", "ndmean:7,shuffle", "--codec", "lz4"})};
+  if (codec::can_compress(codec::CodecId::zfp_rate))
+    for (const char* codec : {"zfp_accuracy:-3", "zfp_precision:20", "zfp_rate:40"})
+      creations.push_back(shaped_creation("<f8", {97, 101}, {"--codec", codec}));
   for (const Creation& creation : creations) {
     const TempDir scratch;
     BOOST_TEST_CONTEXT(describe(creation)) {
