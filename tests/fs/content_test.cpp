@@ -75,6 +75,9 @@ class Home : public ContentHome {
     }
     void before_replacing() override {}
     void before_giving_name(const std::string&, ShownAs) override {}
+    std::string take_own_name(const bloscfs::frame::FileId&, const std::string&) override {
+      return home_.place_.name;
+    }
     bool refresh(const frame::FileStamp&) override { return true; }
 
    private:
