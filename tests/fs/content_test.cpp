@@ -95,7 +95,7 @@ struct Parts {
          [] { ::sync(); }});
   }
   ContentServices services() {
-    return {pages, cache, stats, {}, pool, budget, options, raw, next_id};
+    return {cache, stats, {}, pool, budget, options, raw, next_id};
   }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 
