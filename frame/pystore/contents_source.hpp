@@ -21,8 +21,7 @@ class ContentsSource final : public ByteSource {
                  std::uint64_t size);
   /// Throws std::system_error(EIO) where the outer frame has changed.
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
-  /// That of the outer frame's file, with the size of the range as long as the outer frame is as
-  /// it was taken.
+  /// That of the outer frame, with the size of the range, or -1 once the outer frame has changed.
   FileStamp stamp() const override;
   std::optional<FileReaders> readers() const override { return outer_->source()->readers(); }
 

@@ -30,7 +30,11 @@ struct ReferencedLeaf {
   bool operator==(const ReferencedLeaf&) const = default;
 };
 
-/// True for "/a/b": parts that are not empty, no "." or "..", none of `: NUL \n \r \t`.
+/// True for "/a/b": parts that are not empty, of at most 255 bytes without NUL, and not "." or
+/// "..".
+bool is_path_key(std::string_view key);
+
+/// The same for what python-blosc2 takes as a key: none of `: \n \r \t`, too.
 bool is_valid_key(std::string_view key);
 
 /// Immutable.

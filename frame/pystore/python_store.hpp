@@ -3,6 +3,7 @@
 // directory (.b2d), or in one frame (.b2e).
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,8 @@
 #include "frame/container/open_settings.hpp"
 #include "frame/pystore/contents_source.hpp"
 #include "frame/pystore/embed_map.hpp"
+#include "frame/pystore/store_files.hpp"
 #include "frame/pystore/store_names.hpp"
-#include "frame/pystore/zip_directory.hpp"
 
 namespace bloscfs::frame {
 
@@ -43,24 +44,6 @@ struct StoreEntry {
   std::optional<Leaf> leaf;
 };
 
-/// The files of a store. Thread-safe. Errors are std::system_error, Error.
-class StoreFiles {
- public:
-  struct Item {
-    std::string name;
-    bool is_directory = false;
-  };
-  virtual ~StoreFiles() = default;
-  /// What is in a directory of the store: "" or "a/b". Empty if there is none.
-  virtual std::vector<Item> list(const std::string& directory) const = 0;
-  /// Whether there is a directory of that name.
-  virtual bool has_directory(const std::string& directory) const = 0;
-  /// The file of a key's stem "a/b/x" that is its leaf; nothing if there is none.
-  virtual std::optional<std::string> find(const std::string& stem) const = 0;
-  /// Throws ENOENT where there is none, Error(unsupported) for a deflated member.
-  virtual std::shared_ptr<const ByteSource> open(const std::string& path) const = 0;
-};
-
 /// Makes what reads the contents of a store's embed.b2e.
 using ContentsReaderMaker = std::function<ContentsReader(std::shared_ptr<const Snapshot> embed)>;
 
@@ -75,10 +58,11 @@ class PythonStore {
   const EmbedMap& embed_map() const { return map_; }
   /// The frame `embed.b2e`, or the .b2e.
   const std::shared_ptr<const Snapshot>& embed() const { return embed_; }
-  /// What was not understood, one message each; does not change.
-  const LeftOut& left_out() const { return left_out_; }
-  /// The error that the map gave, if it could not be read: embedded leaves are not known then.
-  const std::optional<std::string>& map_error() const { return map_error_; }
+  /// What was left out of the map and of the central directory, and why the map could not be read
+  /// if it could not, for the log.
+  std::vector<std::string> messages() const;
+  /// False if the map could not be read: embedded leaves are not known then.
+  bool has_map() const { return !map_error_; }
 
   /// What is in a group, "/" or "/a/b", by name in the order of bytes; external leaves win over
   /// embedded ones. Without the names that are hidden. Throws ENOENT.
@@ -102,8 +86,11 @@ class PythonStore {
   std::optional<std::string> group_kind(const std::string& group) const;
 
  private:
-  void add_files(const std::string& group, std::vector<StoreEntry>& entries) const;
-  void add_embedded(const std::string& group, std::vector<StoreEntry>& entries) const;
+  using Entries = std::map<std::string, StoreEntry>;
+
+  void add_files(const std::string& group, Entries& entries) const;
+  void add_embedded(const std::string& group, Entries& entries) const;
+  std::optional<Leaf> find_leaf(const std::string& key) const;
   bool is_group(const std::string& key) const;
 
   StoreKind kind_;
@@ -111,12 +98,8 @@ class PythonStore {
   std::shared_ptr<const Snapshot> embed_;
   ContentsReader read_embed_;
   EmbedMap map_;
-  LeftOut left_out_;
   std::optional<std::string> map_error_;
 };
-
-/// Files of a .b2z, found through its directory.
-std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirectory> zip);
 
 /// Opens a file whose name ends in .b2z; null unless it is a ZIP file that has a stored embed.b2e
 /// with a marker. Throws Error where that cannot be read, std::system_error.

@@ -19,7 +19,7 @@ using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t total)
 /// std::system_error.
 void pack_store(const UniqueFd& directory, StoreFile& out, const CopyProgress& progress);
 
-/// Writes the members of the ZIP file `source` to the new, empty directory `out`, and flushes them.
+/// Writes the members of the ZIP file `source` to the new, empty directory `out`. Flushes nothing.
 /// Throws Error: malformed for members that cannot have their names or have another CRC-32,
 /// unsupported for those that are not stored; std::system_error.
 void unpack_store(std::shared_ptr<const ByteSource> source,
