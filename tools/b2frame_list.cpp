@@ -26,7 +26,7 @@ class Lister {
  public:
   explicit Lister(fs::MountSource source)
       : root_(std::move(source.root)),
-        classifier_(root_, false, nullptr),
+        classifier_(root_, false, fs::UnsupportedFiles::refused, nullptr),
         tree_(root_, classifier_, std::move(source.single), {}) {}
 
   /// Prints what is below a directory that is shown as `prefix`, sorted by name.
