@@ -8,11 +8,13 @@
 
 #include "codec/error.hpp"
 #include "codec/names.hpp"
+#include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "fs/view/stored_contents.hpp"
 #include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
+#include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
@@ -157,11 +159,12 @@ void print_for_people(const json& fields) {
   }
 }
 
-int show_info(const std::string& file, const InfoOptions& options) {
-  Input input(file, options.chunk);
+void show_info(const std::string& file, Input& input, const InfoOptions& options) {
   json fields = header_fields(file, input.info(), options.chunk);
   if (!options.chunk)
     if (const auto missing = fs::missing_contents(input.reader())) fields["contents"] = *missing;
+  if (const auto missing = frame::missing_decoder(input.snapshot()))
+    fields["unsupported"] = *missing;
   const ChunkSummary chunks = summarise_chunks(input);
   fields["chunks"] =
       summary_fields(chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
@@ -173,7 +176,28 @@ int show_info(const std::string& file, const InfoOptions& options) {
     fmt::print("{}\n", to_line(fields));
   else
     print_for_people(fields);
-  return 0;
+}
+
+int show_named(const std::string& file, const InfoOptions& options) {
+  return guarded(file, [&] {
+    Input input(file, options.chunk);
+    show_info(file, input, options);
+    return 0;
+  });
+}
+
+int show_tree(const std::string& directory, const InfoOptions& options) {
+  FrameTree tree(directory);
+  int status = 0;
+  while (const auto file = tree.next())
+    status = std::max(status, guarded(file->shown, [&] {
+                        auto snapshot = tree.open(*file);
+                        if (!snapshot) return 0;
+                        Input input(std::move(snapshot));
+                        show_info(file->shown, input, options);
+                        return 0;
+                      }));
+  return status;
 }
 
 }  // namespace
@@ -181,7 +205,9 @@ int show_info(const std::string& file, const InfoOptions& options) {
 int run_info(const InfoOptions& options) {
   int status = 0;
   for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] { return show_info(file, options); }));
+    status = std::max(status, options.recursive && is_tree(file)
+                                  ? guarded(file, [&] { return show_tree(file, options); })
+                                  : show_named(file, options));
   return status;
 }
 

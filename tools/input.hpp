@@ -17,6 +17,7 @@ class Input {
  public:
   /// Throws Error or std::system_error if there is no sound container (or chunk) at `path`.
   Input(const std::string& path, bool bare_chunk);
+  explicit Input(std::shared_ptr<const frame::Snapshot> snapshot);
 
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
   const frame::FrameInfo& info() const { return snapshot().info(); }
