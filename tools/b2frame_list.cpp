@@ -1,8 +1,11 @@
-// b2frame list: the names that a mount would show, without mounting.
+// b2frame list: the names that a mount would show, without mounting, or the keys of a store.
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
+#include <variant>
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -22,6 +25,7 @@
 #include "fs/view/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
+#include "tools/store_address.hpp"
 #include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
@@ -161,15 +165,77 @@ class Lister {
   bool complete_ = true;
 };
 
+/// True where a leaf's suffix says that it is one, or a look at its bytes.
+bool is_leaf(const frame::PythonStore& store, const frame::Leaf& leaf) {
+  const auto* external = std::get_if<frame::ExternalLeaf>(&leaf);
+  if (external == nullptr || external->form != frame::LeafForm::other) return true;
+  try {
+    return store.open(leaf) != nullptr;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+/// A key of a store as JSON; the leaf is looked at.
+void print_key(const frame::PythonStore& store, const std::string& key, const frame::Leaf& leaf) {
+  const auto* external = std::get_if<frame::ExternalLeaf>(&leaf);
+  nlohmann::json line = {{"name", key},
+                         {"stored", external != nullptr ? external->path : ""},
+                         {"type", "file"},
+                         {"frame", true},
+                         {"status", health_name(Health::ok)}};
+  const auto mark = [&](Health health, const std::string& reason) {
+    line["status"] = health_name(health);
+    line["reason"] = reason;
+  };
+  try {
+    const auto snapshot = store.open(leaf);
+    if (!snapshot) return;
+    line["nbytes"] = fs::view_shape(snapshot->info(), false).file_size();
+    if (const auto missing = frame::missing_decoder(*snapshot)) mark(Health::unsupported, *missing);
+  } catch (const std::system_error& error) {
+    mark(health_of(error), reason(error));
+  }
+  fmt::print("{}\n", frame::to_line(line));
+}
+
+/// Prints the keys of the leaves, those below `key` or its own.
+int list_keys(const std::string& file, const frame::PythonStore& store, const std::string& key,
+              bool as_json) {
+  const frame::StoreEntry entry = find_entry(store, key);
+  const auto print = [&](const std::string& found, const frame::Leaf& leaf) {
+    if (as_json)
+      print_key(store, found, leaf);
+    else if (is_leaf(store, leaf))
+      fmt::print("{}\n", found);
+  };
+  if (entry.leaf) print(key, *entry.leaf);
+  if (entry.is_group) store.for_each_leaf(key, print);
+  for (const std::string& message : store.messages()) complain(file, message);
+  return store.has_map() ? 0 : kExitBadData;
+}
+
+int list_names(const ListOptions& options) {
+  fs::wait_for_ended_mounts(options.directory);
+  Lister lister(fs::open_source(options.directory, false), options.json);
+  lister.print(fs::kRootId, "");
+  return lister.complete() ? 0 : kExitBadData;
+}
+
+int list(const ListOptions& options) {
+  const std::string& path = options.directory;
+  if (const auto address = parse_store_address(path))
+    return list_keys(address->store, *open_store(address->store), address->key, options.json);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored))
+    if (const auto store = find_store(path)) return list_keys(path, *store, "/", options.json);
+  return list_names(options);
+}
+
 }  // namespace
 
 int run_list(const ListOptions& options) {
-  return guarded(options.directory, [&] {
-    fs::wait_for_ended_mounts(options.directory);
-    Lister lister(fs::open_source(options.directory, false), options.json);
-    lister.print(fs::kRootId, "");
-    return lister.complete() ? 0 : kExitBadData;
-  });
+  return guarded(options.directory, [&] { return list(options); });
 }
 
 }  // namespace bloscfs::tools

@@ -1,10 +1,13 @@
-// b2frame verify: decodes every chunk of files and trees completely and names each one that is bad.
+// b2frame verify: decodes every chunk of files, stores and trees completely and names each one that
+// is bad.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/core.h>
@@ -13,10 +16,12 @@
 
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/pystore/python_store.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/ordered_output.hpp"
+#include "tools/store_address.hpp"
 #include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
@@ -81,16 +86,26 @@ class Pieces {
   std::shared_ptr<FrameTree> tree_ GUARDED_BY(mutex_);
 };
 
-/// What is said of one piece.
-class PieceReport {
+/// A piece of work, from its begin to its end.
+class OpenPiece {
  public:
-  PieceReport(const Piece& piece, bool as_json, OrderedOutput& output)
-      : piece_(piece), json_(as_json), output_(output) {
-    output_.begin(piece_.number);
+  OpenPiece(std::uint64_t number, OrderedOutput& output) : number_(number), output_(output) {
+    output_.begin(number_);
   }
-  ~PieceReport() { output_.end(piece_.number); }
-  PieceReport(const PieceReport&) = delete;
-  PieceReport& operator=(const PieceReport&) = delete;
+  ~OpenPiece() { output_.end(number_); }
+  OpenPiece(const OpenPiece&) = delete;
+  OpenPiece& operator=(const OpenPiece&) = delete;
+
+ private:
+  const std::uint64_t number_;
+  OrderedOutput& output_;
+};
+
+/// What is said of one frame of a piece.
+class FrameReport {
+ public:
+  FrameReport(const Piece& piece, std::string shown, bool as_json, OrderedOutput& output)
+      : piece_(piece), shown_(std::move(shown)), json_(as_json), output_(output) {}
 
   void add(const Finding& finding) {
     // A sparse frame that is removed meanwhile loses its chunks first.
@@ -105,26 +120,27 @@ class PieceReport {
                            {"reason", finding.reason}});
   }
 
-  void add_line() {
-    if (!json_) return;
-    nlohmann::json line = {{"file", piece_.shown},
-                           {"status", health_name(worst_)},
-                           {"problems", std::move(findings_)},
-                           {"problem_count", found_}};
-    output_.add(piece_.number, stdout, frame::to_line(line));
+  /// The worst that was found. To be called once, at the end.
+  Health finish() {
+    if (json_)
+      output_.add(piece_.number, stdout,
+                  frame::to_line({{"file", shown_},
+                                  {"status", health_name(worst_)},
+                                  {"problems", std::move(findings_)},
+                                  {"problem_count", found_}}));
+    return worst_;
   }
-
-  Health worst() const { return worst_; }
 
  private:
   std::string text_of(const Finding& finding) const {
     std::string text = finding.health == Health::unsupported ? "unsupported: " : "";
     if (!finding.part.empty()) text += finding.part + ": ";
-    return fmt::format("b2frame: {}: {}", fs::printable(piece_.shown),
+    return fmt::format("b2frame: {}: {}", fs::printable(shown_),
                        fs::printable(text + finding.reason));
   }
 
   const Piece& piece_;
+  const std::string shown_;
   const bool json_;
   OrderedOutput& output_;
   Health worst_ = Health::ok;
@@ -198,20 +214,91 @@ class Verification {
   }
 
  private:
+  /// Makes what is to be verified; null for what is no frame.
+  using Open = std::function<std::unique_ptr<Input>()>;
+
   void work() {
     while (const auto piece = pieces_.next()) {
-      PieceReport report(*piece, options_.json, output_);
-      verify(*piece, report);
+      const OpenPiece open(piece->number, output_);
+      Share share(piece->file ? piece->file->size : size_of(piece->shown), output_);
+      const Health health = verify(*piece, share);
       const fs::MutexLock lock(mutex_);
-      worst_ = std::max(worst_, report.worst());
+      worst_ = std::max(worst_, health);
     }
   }
 
-  void verify(const Piece& piece, PieceReport& report) {
+  Health verify(const Piece& piece, Share& share) {
     try {
-      Share share(piece.file ? piece.file->size : size_of(piece.shown), output_);
-      const auto input = open(piece);
-      if (!input) return;
+      if (!piece.file) return verify_named(piece, share);
+      if (!piece.tree) std::rethrow_exception(piece.file->problem);
+      return verify_found(piece, share);
+    } catch (const std::exception& error) {
+      FrameReport report(piece, piece.shown, options_.json, output_);
+      report.add({"", health_of(error), reason(error)});
+      return report.finish();
+    }
+  }
+
+  Health verify_named(const Piece& piece, Share& share) {
+    const std::string& name = piece.shown;
+    const Open open = [&] { return std::make_unique<Input>(name, options_.chunk); };
+    if (options_.chunk) return verify_frame(piece, name, open, share);
+    if (const auto address = parse_store_address(name)) {
+      const auto store = open_store(address->store);
+      const frame::StoreEntry entry = find_entry(*store, address->key);
+      if (entry.leaf || !entry.is_group) return verify_frame(piece, name, open, share);
+      return verify_store(piece, address->store, *store, address->key);
+    }
+    const auto store = find_store(name);
+    if (!store) return verify_frame(piece, name, open, share);
+    // A store without files is a frame itself.
+    const bool is_frame = store->kind() == frame::StoreKind::embed;
+    const Health health = is_frame ? verify_frame(piece, name, open, share) : Health::ok;
+    return std::max(health, verify_store(piece, name, *store, "/"));
+  }
+
+  Health verify_found(const Piece& piece, Share& share) {
+    const std::shared_ptr<const frame::Snapshot> snapshot = piece.tree->open(*piece.file);
+    if (!snapshot) {
+      const auto store = piece.tree->open_zip_store(*piece.file);
+      return store ? verify_store(piece, piece.shown, *store, "/") : Health::ok;
+    }
+    const Health health = verify_frame(
+        piece, piece.shown, [&] { return std::make_unique<Input>(snapshot); }, share);
+    const auto kind = frame::store_kind(*snapshot);
+    if (!kind) return health;
+    // The leaves in it alone: others are files of the tree.
+    const frame::PythonStore store(*kind, nullptr, snapshot, frame::make_contents_reader(snapshot));
+    return std::max(health, verify_store(piece, piece.shown, store, "/"));
+  }
+
+  /// Each leaf for itself: what is wrong with one leaves the others as they are.
+  Health verify_store(const Piece& piece, const std::string& path, const frame::PythonStore& store,
+                      const std::string& group) {
+    Health worst = Health::ok;
+    if (const auto messages = store.messages(); !messages.empty()) {
+      FrameReport report(piece, path, options_.json, output_);
+      for (const std::string& message : messages) report.add({"", Health::damaged, message});
+      worst = report.finish();
+    }
+    store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
+      if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
+      const Open open = [&] {
+        std::shared_ptr<const frame::Snapshot> snapshot = store.open(leaf);
+        return snapshot ? std::make_unique<Input>(std::move(snapshot)) : nullptr;
+      };
+      Share none(0, output_);
+      worst = std::max(worst, verify_frame(piece, path + ":" + key, open, none));
+    });
+    return worst;
+  }
+
+  Health verify_frame(const Piece& piece, const std::string& shown, const Open& open,
+                      Share& share) {
+    FrameReport report(piece, shown, options_.json, output_);
+    try {
+      const auto input = open();
+      if (!input) return Health::ok;
       Verifier(
           *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
           [&](double part) { share.reach(part); })
@@ -219,15 +306,7 @@ class Verification {
     } catch (const std::exception& error) {
       report.add({"", health_of(error), reason(error)});
     }
-    report.add_line();
-  }
-
-  /// Null for a file of a tree that is no frame.
-  std::unique_ptr<Input> open(const Piece& piece) const {
-    if (!piece.file) return std::make_unique<Input>(piece.shown, options_.chunk);
-    if (!piece.tree) std::rethrow_exception(piece.file->problem);
-    auto snapshot = piece.tree->open(*piece.file);
-    return snapshot ? std::make_unique<Input>(std::move(snapshot)) : nullptr;
+    return report.finish();
   }
 
   const VerifyOptions& options_;

@@ -104,6 +104,12 @@ std::shared_ptr<const frame::Snapshot> FrameTree::open(const TreeFile& file) con
   }
 }
 
+std::unique_ptr<frame::PythonStore> FrameTree::open_zip_store(const TreeFile& file) const {
+  if (!file.object || file.is_sparse || !file.path.ends_with(".b2z")) return nullptr;
+  auto source = std::make_shared<frame::FileSource>(file.object->open_quietly(O_RDONLY), nullptr);
+  return frame::open_zip_store(std::move(source), {});
+}
+
 bool FrameTree::is_there(const TreeFile& file) const {
   const auto st = root_.stat(fs::SourcePath(file.path));
   if (!st || !file.object || fs::identity_of(*st) != fs::identity_of(file.object->stat()))

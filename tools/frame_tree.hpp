@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frame/container/snapshot.hpp"
+#include "frame/pystore/python_store.hpp"
 #include "fs/source/source_root.hpp"
 
 namespace bloscfs::tools {
@@ -38,6 +39,8 @@ class FrameTree {
   /// The container in a file; null where its bytes announce none, or it has vanished. Throws Error
   /// and std::system_error.
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const;
+  /// The store in a file called *.b2z; null where it is none, or has vanished. Errors: the same.
+  std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const;
   /// True if the file is still under its name, and a sparse frame has an index.
   bool is_there(const TreeFile& file) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// What a mount does with containers whose contents it cannot decode (frame/container/
-// missing_decoder.hpp).
+// What a mount does with containers whose contents it cannot decode: those that
+// frame/container/missing_decoder.hpp tells of.
 
 #include <cstdint>
 
