@@ -47,7 +47,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, pages, stats_),
-      classifier_(root_, options.raw, &stats_.source),
+      classifier_(root_, options.raw, options.unsupported, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       directories_(tree_, cache_.budget()),

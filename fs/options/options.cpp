@@ -91,6 +91,13 @@ SandboxPolicy sandbox_option(std::string_view value) {
   refuse("sandbox", value, "wanted auto, off or require");
 }
 
+UnsupportedFiles unsupported_option(std::string_view value) {
+  if (value == "error") return UnsupportedFiles::refused;
+  if (value == "hide") return UnsupportedFiles::hidden;
+  if (value == "raw") return UnsupportedFiles::raw;
+  refuse("unsupported", value, "wanted hide, raw or error");
+}
+
 using Setter = void (*)(MountOptions&, std::string_view value);
 
 struct OwnOption {
@@ -119,6 +126,9 @@ const std::array kOwnOptions = {
               "threads for requests and decoding (by the processors, at most 8)"},
     OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
               "show the elements of arrays alone, without a NPY header"},
+    OwnOption{"unsupported", true,
+              [](MountOptions& o, std::string_view v) { o.unsupported = unsupported_option(v); },
+              "frames of codecs and filters that are missing: hide, raw or error (error)"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,

@@ -209,7 +209,10 @@ class Tree {
       REQUIRES_SHARED(names_);
   /// The same for a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
-  /// The entry of that full name, unless it is hidden or missing.
+  /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
+  std::optional<SourceEntry> present_entry(NodeId directory, const SourcePath& path,
+                                           const std::string& full_name) REQUIRES_SHARED(names_);
+  /// The same of what the mount shows.
   std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
   /// What is known of it, for Classifier::read() where that is not enough.

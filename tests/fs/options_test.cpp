@@ -52,6 +52,15 @@ BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_not_quite_numbers) {
     BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list) != ""); }
 }
 
+BOOST_AUTO_TEST_CASE(parses_what_becomes_of_unsupported_files) {
+  BOOST_CHECK(parse_options({}).unsupported == UnsupportedFiles::refused);
+  BOOST_CHECK(parse_options({"unsupported=error"}).unsupported == UnsupportedFiles::refused);
+  BOOST_CHECK(parse_options({"unsupported=hide"}).unsupported == UnsupportedFiles::hidden);
+  BOOST_CHECK(parse_options({"unsupported=raw"}).unsupported == UnsupportedFiles::raw);
+  for (const char* list : {"unsupported", "unsupported=", "unsupported=show"})
+    BOOST_TEST(message_of(list).find("unsupported") != std::string::npos, list);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_a_part_that_is_larger_than_the_whole) {
   for (const char* list :
        {"dirty_limit=257M", "dirty_limit=65M,cache_size=64M", "cache_size=64M,dirty_limit=1G"})
