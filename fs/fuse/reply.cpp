@@ -23,8 +23,9 @@ fuse_entry_param entry_param(const Tree::Found& found) {
   entry.ino = found.id;
   entry.attr = found.attributes;
   entry.attr_timeout = kCacheSeconds;
-  // What another file's removal would rename is looked up each time.
-  entry.entry_timeout = found.is_fallback ? 0 : kCacheSeconds;
+  // What another file's removal would rename is looked up each time, and so is what any commit
+  // makes another node of.
+  entry.entry_timeout = found.is_fallback || found.is_alias ? 0 : kCacheSeconds;
   return entry;
 }
 

@@ -113,6 +113,8 @@ const std::array kOwnOptions = {
               "threads for requests and decoding (by the processors, at most 8)"},
     OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
               "show the elements of arrays alone, without a NPY header"},
+    OwnOption{"frames", false, [](MountOptions& o, std::string_view) { o.frames = true; },
+              "a frame's own bytes, not listed, under the name that it has in SOURCE"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,
