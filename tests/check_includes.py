@@ -25,6 +25,7 @@ ROOMS = {
         support
         """,
     "frame": """
+        pystore
         open
         cframe sframe
         editing
@@ -40,7 +41,8 @@ ROOMS = {
 WITHOUT_CIRCLES = ["tools", "fs", "frame"]
 
 # Headers of libraries that one room alone may know.
-KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h": "fs/sandbox", "linux/landlock.h": "fs/sandbox"}
+KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h": "fs/sandbox", "linux/landlock.h": "fs/sandbox",
+           "minizip/unzip.h": "frame/pystore", "minizip/zip.h": "frame/pystore"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

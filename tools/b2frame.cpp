@@ -108,6 +108,7 @@ class CommandLine {
     add_create();
     add_compact();
     add_set_meta();
+    add_pack();
     add_recover();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
@@ -137,14 +138,20 @@ class CommandLine {
     CLI::App* command = app_.add_subcommand("info", "Show header, chunks and metalayers of frames");
     command->add_flag("--json", info_.json, "One JSON object per file");
     command->add_flag("--chunk", info_.chunk, "The files are bare chunks");
-    command->add_option("FILE", info_.files, "Frames, sparse frames or Bloscpack files")
+    command
+        ->add_option("FILE", info_.files,
+                     "Frames, sparse frames, Bloscpack files, stores or STORE:/KEY")
         ->required();
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
   }
 
   void add_list() {
-    CLI::App* command = app_.add_subcommand("list", "Show the names that a mount would have");
-    command->add_option("DIR", list_.directory, "Directory that would be mounted")->required();
+    CLI::App* command =
+        app_.add_subcommand("list", "Show the names that a mount would have, or a store's keys");
+    command
+        ->add_option("DIR", list_.directory,
+                     "Directory that would be mounted, .b2z or .b2e file, or STORE:/KEY")
+        ->required();
     command->callback([this] { work_ = [this] { return run_list(list_); }; });
   }
 
@@ -158,7 +165,8 @@ class CommandLine {
     command->add_option_function<std::string>(
         "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
         "Bytes to write, at most");
-    command->add_option("FILE", extract_.file, "Frame, sparse frame or Bloscpack file")->required();
+    command->add_option("FILE", extract_.file, "Frame, sparse frame, Bloscpack file, or STORE:/KEY")
+        ->required();
     command->add_option("-o", extract_.output, "File to write; - is stdout; .npy implies --npy")
         ->required();
     command->callback([this] { work_ = [this] { return run_extract(extract_); }; });
@@ -167,7 +175,9 @@ class CommandLine {
   void add_verify() {
     CLI::App* command = app_.add_subcommand("verify", "Decode everything and name each bad chunk");
     command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
-    command->add_option("FILE", verify_.files, "Frames, sparse frames or Bloscpack files")
+    command
+        ->add_option("FILE", verify_.files,
+                     "Frames, sparse frames, Bloscpack files, stores or STORE:/KEY")
         ->required();
     command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
   }
@@ -228,6 +238,18 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_compact(compact_); }; });
   }
 
+  void add_pack() {
+    CLI::App* pack = app_.add_subcommand("pack", "Pack the directory of a store into a .b2z file");
+    pack->add_option("DIR", pack_.input, "Directory with an embed.b2e")->required();
+    pack->add_option("-o", pack_.output, "File to write; one that is there is replaced")
+        ->required();
+    pack->callback([this] { work_ = [this] { return run_pack(pack_); }; });
+    CLI::App* unpack = app_.add_subcommand("unpack", "Unpack a .b2z file into a directory");
+    unpack->add_option("FILE", pack_.input, "ZIP file of a store")->required();
+    unpack->add_option("-o", pack_.output, "Directory to make, which is not there yet")->required();
+    unpack->callback([this] { work_ = [this] { return run_unpack(pack_); }; });
+  }
+
   void add_set_meta() {
     CLI::App* command = app_.add_subcommand("set-meta", "Change the vlmetalayers of a frame");
     command->add_option("FILE", set_meta_.file, "Frame or sparse frame")->required();
@@ -282,6 +304,7 @@ class CommandLine {
   VerifyOptions verify_;
   CreateOptions create_;
   CompactOptions compact_;
+  PackOptions pack_;
   SetMetaOptions set_meta_;
   RecoverOptions recover_;
   std::function<int()> work_;

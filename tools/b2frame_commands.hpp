@@ -79,6 +79,13 @@ struct CompactOptions {
 };
 int run_compact(const CompactOptions& options);
 
+struct PackOptions {
+  std::string input;
+  std::string output;
+};
+int run_pack(const PackOptions& options);
+int run_unpack(const PackOptions& options);
+
 struct RecoverOptions {
   std::string source;
 };

@@ -1,7 +1,9 @@
 // b2frame info: header, index summary and metalayers of a container, or the header of a chunk.
 
 #include <algorithm>
+#include <array>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
 #include "tools/input.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -107,16 +110,16 @@ json metalayer_fields(const Input& input) {
   return out;
 }
 
-json vlmetalayer_fields(const Input& input) {
+json vlmetalayer_fields(const frame::Snapshot& snapshot) {
   json out = json::object();
-  for (const auto& entry : input.snapshot().vlmetalayers()) {
+  for (const auto& entry : snapshot.vlmetalayers()) {
     try {
-      const std::int64_t size = input.snapshot().vlmetalayer_size(entry);
+      const std::int64_t size = snapshot.vlmetalayer_size(entry);
       if (size > static_cast<std::int64_t>(kMaxShownMetalayer))
         out[entry.name] = {{"nbytes", size}};
       else
         out[entry.name] = metalayer_to_json(
-            input.snapshot().read_vlmetalayer(entry, kMaxShownMetalayer, fs::thread_decoder()));
+            snapshot.read_vlmetalayer(entry, kMaxShownMetalayer, fs::thread_decoder()));
     } catch (const codec::Error& error) {
       out[entry.name] = {{"error", error.what()}};
     }
@@ -157,7 +160,37 @@ void print_for_people(const json& fields) {
   }
 }
 
+void print_fields(const json& fields, bool as_json) {
+  if (as_json)
+    fmt::print("{}\n", to_line(fields));
+  else
+    print_for_people(fields);
+}
+
+/// What kind of store it is, how many leaves it has of each sort, and what its root's attributes
+/// are.
+int show_store(const std::string& file, const frame::PythonStore& store, bool as_json) {
+  std::array<std::int64_t, std::variant_size_v<frame::Leaf>> counts{};
+  store.for_each_leaf(
+      "/", [&](const std::string&, const frame::Leaf& leaf) { ++counts.at(leaf.index()); });
+  json fields;
+  fields["file"] = file;
+  fields["kind"] = frame::store_kind_name(store.kind());
+  if (const auto kind = store.group_kind("/")) fields["object"] = *kind;
+  fields["external"] = counts[0];
+  fields["embedded"] = counts[1];
+  fields["references"] = counts[2];
+  if (auto attributes = store.attributes("/"))
+    fields["attributes"] = vlmetalayer_fields(*attributes);
+  print_fields(fields, as_json);
+  for (const std::string& message : store.messages()) complain(file, message);
+  return store.has_map() ? 0 : kExitBadData;
+}
+
 int show_info(const std::string& file, const InfoOptions& options) {
+  if (!options.chunk && !parse_store_address(file))
+    if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
+      return show_store(file, *store, options.json);
   Input input(file, options.chunk);
   json fields = header_fields(file, input.info(), options.chunk);
   if (!options.chunk)
@@ -167,12 +200,9 @@ int show_info(const std::string& file, const InfoOptions& options) {
       summary_fields(chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
   if (!options.chunk) {
     fields["metalayers"] = metalayer_fields(input);
-    fields["vlmetalayers"] = vlmetalayer_fields(input);
+    fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot());
   }
-  if (options.json)
-    fmt::print("{}\n", to_line(fields));
-  else
-    print_for_people(fields);
+  print_fields(fields, options.json);
   return 0;
 }
 

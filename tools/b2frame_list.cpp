@@ -1,8 +1,10 @@
-// b2frame list: the names that a mount would show, without mounting.
+// b2frame list: the names that a mount would show, without mounting, or the keys of a store.
 
 #include <algorithm>
+#include <filesystem>
 #include <string>
 #include <system_error>
+#include <variant>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 #include "fs/view/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -88,15 +91,49 @@ class Lister {
   bool complete_ = true;
 };
 
+/// True where a leaf's suffix says that it is one, or a look at its bytes.
+bool is_leaf(const frame::PythonStore& store, const frame::Leaf& leaf) {
+  const auto* external = std::get_if<frame::ExternalLeaf>(&leaf);
+  if (external == nullptr || external->form != frame::LeafForm::other) return true;
+  try {
+    return store.open(leaf) != nullptr;
+  } catch (const std::system_error&) {
+    return false;
+  }
+}
+
+/// Prints the keys of the leaves, those below `key` or its own.
+int list_keys(const std::string& file, const frame::PythonStore& store, const std::string& key) {
+  const frame::StoreEntry entry = find_entry(store, key);
+  const auto print = [&](const std::string& found, const frame::Leaf& leaf) {
+    if (is_leaf(store, leaf)) fmt::print("{}\n", found);
+  };
+  if (entry.leaf) print(key, *entry.leaf);
+  if (entry.is_group) store.for_each_leaf(key, print);
+  for (const std::string& message : store.messages()) complain(file, message);
+  return store.has_map() ? 0 : kExitBadData;
+}
+
+int list_names(const std::string& directory) {
+  fs::wait_for_ended_mounts(directory);
+  Lister lister(fs::open_source(directory, false));
+  lister.print(fs::kRootId, "");
+  return lister.complete() ? 0 : kExitBadData;
+}
+
+int list(const std::string& path) {
+  if (const auto address = parse_store_address(path))
+    return list_keys(address->store, *open_store(address->store), address->key);
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(path, ignored))
+    if (const auto store = find_store(path)) return list_keys(path, *store, "/");
+  return list_names(path);
+}
+
 }  // namespace
 
 int run_list(const ListOptions& options) {
-  return guarded(options.directory, [&] {
-    fs::wait_for_ended_mounts(options.directory);
-    Lister lister(fs::open_source(options.directory, false));
-    lister.print(fs::kRootId, "");
-    return lister.complete() ? 0 : kExitBadData;
-  });
+  return guarded(options.directory, [&] { return list(options.directory); });
 }
 
 }  // namespace bloscfs::tools

@@ -1,6 +1,9 @@
 // b2frame verify: decodes every chunk completely and names each one that is bad.
 
 #include <algorithm>
+#include <memory>
+#include <utility>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -10,6 +13,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/progress.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -20,8 +24,9 @@ constexpr std::size_t kMaxMetalayer = std::size_t{64} << 20;
 
 class Verifier {
  public:
-  Verifier(const std::string& file, bool bare_chunk)
-      : file_(file), input_(file, bare_chunk), progress_(file, input_.info().nchunks) {}
+  /// `input` is what messages call `file`.
+  Verifier(std::string file, Input& input)
+      : file_(std::move(file)), input_(input), progress_(file_, input_.info().nchunks) {}
 
   int run() {
     check_metalayers();
@@ -86,18 +91,60 @@ class Verifier {
     bad_ = true;
   }
 
-  const std::string& file_;
-  Input input_;
+  const std::string file_;
+  Input& input_;
   Progress progress_;
   bool bad_ = false;
 };
+
+int verify_frame(const std::string& file, bool bare_chunk) {
+  Input input(file, bare_chunk);
+  return Verifier(file, input).run();
+}
+
+/// Each leaf for itself: what is wrong with one leaves the others as they are.
+int verify_store(const std::string& file, const frame::PythonStore& store,
+                 const std::string& group) {
+  int status = 0;
+  for (const std::string& message : store.messages()) {
+    complain(file, message);
+    status = kExitBadData;
+  }
+  store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
+    if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
+    const std::string name = file + ":" + key;
+    status = std::max(status, guarded(name, [&] {
+                        std::shared_ptr<const frame::Snapshot> snapshot = store.open(leaf);
+                        if (!snapshot) return 0;
+                        Input input(std::move(snapshot));
+                        return Verifier(name, input).run();
+                      }));
+  });
+  return status;
+}
+
+int verify(const std::string& file, bool bare_chunk) {
+  if (bare_chunk) return verify_frame(file, bare_chunk);
+  if (const auto address = parse_store_address(file)) {
+    const auto store = open_store(address->store);
+    const frame::StoreEntry entry = find_entry(*store, address->key);
+    if (entry.leaf || !entry.is_group) return verify_frame(file, false);
+    return verify_store(address->store, *store, address->key);
+  }
+  const auto store = find_store(file);
+  if (!store) return verify_frame(file, false);
+  // A store without files is a frame itself.
+  const bool is_frame = store->kind() == frame::StoreKind::embed;
+  const int status = is_frame ? verify_frame(file, false) : 0;
+  return std::max(status, verify_store(file, *store, "/"));
+}
 
 }  // namespace
 
 int run_verify(const VerifyOptions& options) {
   int status = 0;
   for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] { return Verifier(file, options.chunk).run(); }));
+    status = std::max(status, guarded(file, [&] { return verify(file, options.chunk); }));
   return status;
 }
 

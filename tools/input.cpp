@@ -2,6 +2,7 @@
 
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include <fmt/core.h>
 
@@ -12,6 +13,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -21,6 +23,8 @@ constexpr std::size_t kCacheCapacity = std::size_t{3} << 30;
 constexpr std::size_t kKeptCache = std::size_t{32} << 20;
 
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk) {
+  if (const auto address = parse_store_address(path); address && !bare_chunk)
+    return open_leaf(*address);
   fs::wait_for_ended_mounts(path);
   if (bare_chunk) return open_bare_chunk(path);
   if (auto snapshot = frame::open_path(path, {})) return snapshot;
@@ -32,6 +36,9 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
 Input::Input(const std::string& path, bool bare_chunk)
     : cache_(kCacheCapacity, pages_, stats_),
       reader_(open_input(path, bare_chunk), 1, 2, cache_, stats_) {}
+
+Input::Input(std::shared_ptr<const frame::Snapshot> snapshot)
+    : cache_(kCacheCapacity, pages_, stats_), reader_(std::move(snapshot), 1, 2, cache_, stats_) {}
 
 void Input::trim() { cache_.shrink(kKeptCache); }
 

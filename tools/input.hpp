@@ -15,8 +15,10 @@ namespace bloscfs::tools {
 /// A container, or a bare chunk shown as one, ready to be read.
 class Input {
  public:
-  /// Throws Error or std::system_error if there is no sound container (or chunk) at `path`.
+  /// `path` may be the address of a leaf in a store (tools/store_address.hpp). Throws Error or
+  /// std::system_error if there is no sound container (or chunk).
   Input(const std::string& path, bool bare_chunk);
+  explicit Input(std::shared_ptr<const frame::Snapshot> snapshot);
 
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
   const frame::FrameInfo& info() const { return snapshot().info(); }

@@ -1,0 +1,39 @@
+#pragma once
+// A range of a frame's contents as a source: a frame that is embedded in another one.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "frame/container/snapshot.hpp"
+
+namespace bloscfs::frame {
+
+/// Fills `out` with decoded bytes from `content_offset` on, which lie inside the contents.
+/// Thread-safe. Throws Error, std::system_error.
+using ContentsReader = std::function<void(std::int64_t content_offset, MutableBytes out)>;
+
+class ContentsSource final : public ByteSource {
+ public:
+  /// The contents [offset, offset + size) of `outer`, decoded by `read`. Throws Error(malformed)
+  /// where there are not so many.
+  ContentsSource(std::shared_ptr<const Snapshot> outer, ContentsReader read, std::uint64_t offset,
+                 std::uint64_t size);
+  /// Throws std::system_error(EIO) where the outer frame has changed.
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  /// That of the outer frame, with the size of the range, or -1 once the outer frame has changed.
+  FileStamp stamp() const override;
+  std::optional<FileReaders> readers() const override { return outer_->source()->readers(); }
+
+ private:
+  const std::shared_ptr<const Snapshot> outer_;
+  const ContentsReader read_;
+  const std::uint64_t offset_;
+  const std::uint64_t size_;
+};
+
+/// Decodes block by block, and keeps the last one: for who has no cache. Blocks of more than 64 MiB
+/// give Error(too_large). The result holds `frame`.
+ContentsReader make_contents_reader(std::shared_ptr<const Snapshot> frame);
+
+}  // namespace bloscfs::frame

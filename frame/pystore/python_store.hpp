@@ -1,0 +1,124 @@
+#pragma once
+// Stores of python-blosc2 (frame/formats/stores.md): trees of leaves in a ZIP file (.b2z), in a
+// directory (.b2d), or in one frame (.b2e).
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "frame/container/open_settings.hpp"
+#include "frame/pystore/contents_source.hpp"
+#include "frame/pystore/embed_map.hpp"
+#include "frame/pystore/store_files.hpp"
+#include "frame/pystore/store_names.hpp"
+
+namespace bloscfs::frame {
+
+enum class StoreKind { dict, tree, embed };
+
+/// As the marker is called: "b2dict", "b2tree", "b2embed".
+const char* store_kind_name(StoreKind kind);
+
+/// The kind that a frame's fixed metalayers announce: a marker of version 1. Nothing if there is
+/// none. Throws std::system_error from the source.
+std::optional<StoreKind> store_kind(const Snapshot& embed);
+
+/// A leaf with a file, or with a member, of its own.
+struct ExternalLeaf {
+  std::string path;  ///< from the store's root, "a/b/x.b2nd"
+  LeafForm form = LeafForm::other;
+  bool operator==(const ExternalLeaf&) const = default;
+};
+
+using Leaf = std::variant<ExternalLeaf, EmbeddedLeaf, ReferencedLeaf>;
+
+/// What a group has under one name: a leaf, a group, or both.
+struct StoreEntry {
+  std::string name;  ///< the last part of the key
+  bool is_group = false;
+  std::optional<Leaf> leaf;
+};
+
+/// Makes what reads the contents of a store's embed.b2e.
+using ContentsReaderMaker = std::function<ContentsReader(std::shared_ptr<const Snapshot> embed)>;
+
+/// One state of a store, read lazily: leaves are opened when they are asked for. Thread-safe.
+class PythonStore {
+ public:
+  /// `files` is null for a .b2e. A map that cannot be read is left out.
+  PythonStore(StoreKind kind, std::unique_ptr<const StoreFiles> files,
+              std::shared_ptr<const Snapshot> embed, ContentsReader read_embed);
+
+  StoreKind kind() const { return kind_; }
+  const EmbedMap& embed_map() const { return map_; }
+  /// The frame `embed.b2e`, or the .b2e.
+  const std::shared_ptr<const Snapshot>& embed() const { return embed_; }
+  /// What was left out of the map and of the central directory, and why the map could not be read
+  /// if it could not, for the log.
+  std::vector<std::string> messages() const;
+  /// False if the map could not be read: embedded leaves are not known then.
+  bool has_map() const { return !map_error_; }
+
+  /// What is in a group, "/" or "/a/b", by name in the order of bytes; external leaves win over
+  /// embedded ones. Without the names that are hidden. Throws ENOENT.
+  std::vector<StoreEntry> list(const std::string& group) const;
+  /// What a key stands for, hidden ones too; nothing if there is no such thing.
+  std::optional<StoreEntry> find(const std::string& key) const;
+  /// Calls `visit` for each leaf below a group, in the order of list(), a group's own first.
+  void for_each_leaf(
+      const std::string& group,
+      const std::function<void(const std::string& key, const Leaf& leaf)>& visit) const;
+
+  /// The bytes of a leaf's frame. Throws Error: unsupported for a reference, and for a deflated
+  /// member.
+  std::shared_ptr<const ByteSource> source(const Leaf& leaf) const;
+  /// A leaf's frame; null where an external leaf of another suffix is none.
+  std::unique_ptr<Snapshot> open(const Leaf& leaf, const OpenSettings& settings = {}) const;
+  /// The frame whose vlmetalayers are a group's attributes; null if it has none.
+  std::unique_ptr<Snapshot> attributes(const std::string& group) const;
+  /// What kind of object a group is, as its leaf `_meta` says: "ctable". Nothing for others, and
+  /// where that leaf cannot be read.
+  std::optional<std::string> group_kind(const std::string& group) const;
+
+ private:
+  using Entries = std::map<std::string, StoreEntry>;
+
+  void add_files(const std::string& group, Entries& entries) const;
+  void add_embedded(const std::string& group, Entries& entries) const;
+  std::optional<Leaf> find_leaf(const std::string& key) const;
+  bool is_group(const std::string& key) const;
+
+  StoreKind kind_;
+  std::unique_ptr<const StoreFiles> files_;
+  std::shared_ptr<const Snapshot> embed_;
+  ContentsReader read_embed_;
+  EmbedMap map_;
+  std::optional<std::string> map_error_;
+};
+
+/// Opens a file whose name ends in .b2z; null unless it is a ZIP file that has a stored embed.b2e
+/// with a marker. Throws Error where that cannot be read, std::system_error.
+std::unique_ptr<PythonStore> open_zip_store(
+    std::shared_ptr<const ByteSource> source, const OpenSettings& settings,
+    const ContentsReaderMaker& make_reader = make_contents_reader);
+
+/// Takes a frame for a store; null unless it has the marker of a .b2e.
+std::unique_ptr<PythonStore> open_embed_store(
+    std::shared_ptr<const Snapshot> frame,
+    const ContentsReaderMaker& make_reader = make_contents_reader);
+
+/// Opens a directory; null unless it has an embed.b2e with a marker.
+std::unique_ptr<PythonStore> open_directory_store(
+    UniqueFd directory, const OpenSettings& settings,
+    const ContentsReaderMaker& make_reader = make_contents_reader);
+
+/// The store at a path, whichever kind it is; null if there is none: only files called *.b2z and
+/// *.b2e, and directories, are looked at.
+std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSettings& settings);
+
+}  // namespace bloscfs::frame

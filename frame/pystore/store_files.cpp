@@ -1,0 +1,155 @@
+#include "frame/pystore/store_files.hpp"
+
+#include <cerrno>
+#include <string_view>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/open_regular.hpp"
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// A directory's path, and that of what is in it: nothing for the root, else with a slash.
+std::string prefix_of(const std::string& directory) {
+  return directory.empty() ? directory : directory + "/";
+}
+
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? std::string() : path.substr(0, slash);
+}
+
+class ZipFiles final : public StoreFiles {
+ public:
+  explicit ZipFiles(std::shared_ptr<const ZipDirectory> zip) : zip_(std::move(zip)) {}
+
+  std::vector<Item> list(const std::string& directory) const override {
+    const std::string prefix = prefix_of(directory);
+    std::vector<Item> items;
+    for (std::size_t at = zip_->lower_bound(prefix); has_prefix(at, prefix);) {
+      const std::string& name = zip_->members()[at].name;
+      const std::size_t slash = name.find('/', prefix.size());
+      items.push_back(
+          {name.substr(prefix.size(), slash - prefix.size()), slash != std::string::npos});
+      at = slash == std::string::npos ? at + 1 : zip_->lower_bound(behind(name.substr(0, slash)));
+    }
+    return items;
+  }
+
+  bool has_directory(const std::string& directory) const override {
+    const std::string prefix = prefix_of(directory);
+    return has_prefix(zip_->lower_bound(prefix), prefix);
+  }
+
+  std::optional<std::string> find(const std::string& stem) const override {
+    for (const std::string_view suffix : kLeafSuffixes)
+      if (zip_->find(stem + std::string(suffix)) != nullptr) return stem + std::string(suffix);
+    const bool in_root = directory_of(stem).empty();
+    for (std::size_t at = zip_->lower_bound(stem); has_prefix(at, stem); ++at) {
+      const std::string& name = zip_->members()[at].name;
+      if (leaf_stem(name) == stem && name.find('/', stem.size()) == std::string::npos &&
+          !is_no_leaf(name, in_root))
+        return name;
+    }
+    return std::nullopt;
+  }
+
+  std::shared_ptr<const ByteSource> open(const std::string& path) const override {
+    const ZipMember* member = zip_->find(path);
+    if (member == nullptr) throw_errno(ENOENT, path);
+    return zip_->open(*member);
+  }
+
+  const LeftOut* left_out() const override { return &zip_->left_out(); }
+
+ private:
+  bool has_prefix(std::size_t at, const std::string& prefix) const {
+    return at < zip_->members().size() && zip_->members()[at].name.starts_with(prefix);
+  }
+  /// What comes after all that is in a directory: '0' follows the slash.
+  static std::string behind(std::string directory) { return std::move(directory) + "0"; }
+
+  const std::shared_ptr<const ZipDirectory> zip_;
+};
+
+class DirectoryFiles final : public StoreFiles {
+ public:
+  DirectoryFiles(UniqueFd directory, SourceCounters* counters)
+      : root_(std::move(directory)), counters_(counters) {}
+
+  std::vector<Item> list(const std::string& directory) const override {
+    UniqueFd fd(::openat(root_.get(), directory.empty() ? "." : directory.c_str(),
+                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP)) return {};
+    if (!fd) throw_errno(directory);
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
+    if (!stream) throw_errno("fdopendir");
+    const int at = fd.release();
+    std::vector<Item> items;
+    for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) {
+      const std::string name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      const mode_t mode = mode_of(at, name);
+      if (S_ISDIR(mode) || S_ISREG(mode)) items.push_back({name, S_ISDIR(mode)});
+    }
+    if (errno != 0) throw_errno("readdir");
+    return items;
+  }
+
+  bool has_directory(const std::string& directory) const override {
+    return directory.empty() || S_ISDIR(mode_of(root_.get(), directory));
+  }
+
+  std::optional<std::string> find(const std::string& stem) const override {
+    for (const std::string_view suffix : kLeafSuffixes)
+      if (S_ISREG(mode_of(root_.get(), stem + std::string(suffix))))
+        return stem + std::string(suffix);
+    const std::string prefix = prefix_of(directory_of(stem));
+    for (const Item& item : list(directory_of(stem)))
+      if (!item.is_directory && prefix + std::string(leaf_stem(item.name)) == stem &&
+          !is_no_leaf(item.name, prefix.empty()))
+        return prefix + item.name;
+    return std::nullopt;
+  }
+
+  std::shared_ptr<const ByteSource> open(const std::string& path) const override {
+    UniqueFd fd = open_regular_at(root_.get(), path, O_RDONLY);
+    if (!fd) throw_errno(ENOENT, path);
+    return std::make_shared<FileSource>(std::move(fd), counters_);
+  }
+
+  OpenSettings settings(const std::string& path, const OpenSettings& settings) const override {
+    OpenSettings named = settings;
+    named.name = path;
+    named.directory = root_.get();
+    return named;
+  }
+
+ private:
+  /// 0 where there is nothing.
+  static mode_t mode_of(int directory, const std::string& path) {
+    struct stat st {};
+    return ::fstatat(directory, path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode : 0;
+  }
+
+  const UniqueFd root_;
+  SourceCounters* const counters_;
+};
+
+}  // namespace
+
+std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirectory> zip) {
+  return std::make_unique<ZipFiles>(std::move(zip));
+}
+
+std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
+                                                       SourceCounters* counters) {
+  return std::make_unique<DirectoryFiles>(std::move(directory), counters);
+}
+
+}  // namespace bloscfs::frame

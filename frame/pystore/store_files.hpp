@@ -1,0 +1,45 @@
+#pragma once
+// The files of a store: members of a ZIP file, or what is in a directory.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/container/open_settings.hpp"
+#include "frame/pystore/zip_directory.hpp"
+
+namespace bloscfs::frame {
+
+/// Thread-safe. Errors are std::system_error, Error.
+class StoreFiles {
+ public:
+  struct Item {
+    std::string name;
+    bool is_directory = false;
+  };
+  virtual ~StoreFiles() = default;
+  /// What is in a directory of the store: "" or "a/b". Empty if there is none.
+  virtual std::vector<Item> list(const std::string& directory) const = 0;
+  /// Whether there is a directory of that name.
+  virtual bool has_directory(const std::string& directory) const = 0;
+  /// The file of a key's stem "a/b/x" that is its leaf; nothing if there is none.
+  virtual std::optional<std::string> find(const std::string& stem) const = 0;
+  /// Throws ENOENT where there is none, Error(unsupported) for a deflated member.
+  virtual std::shared_ptr<const ByteSource> open(const std::string& path) const = 0;
+  /// What is there, and is not shown; null if nothing is known.
+  virtual const LeftOut* left_out() const { return nullptr; }
+  /// What a frame at `path` is opened with: `settings`, and where its sidecar is looked for.
+  virtual OpenSettings settings(const std::string& /*path*/, const OpenSettings& settings) const {
+    return settings;
+  }
+};
+
+/// `zip` is what open() reads from.
+std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirectory> zip);
+
+/// What is no regular file and no directory is not seen. `directory` is open for reading.
+std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
+                                                       SourceCounters* counters);
+
+}  // namespace bloscfs::frame

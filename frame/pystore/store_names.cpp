@@ -1,0 +1,26 @@
+#include "frame/pystore/store_names.hpp"
+
+#include "frame/store/temporary_name.hpp"
+
+namespace bloscfs::frame {
+
+LeafForm leaf_form(std::string_view file_name) {
+  if (leaf_stem(file_name).size() == file_name.size()) return LeafForm::other;
+  if (file_name.ends_with(".b2nd")) return LeafForm::array;
+  if (file_name.ends_with(".b2f")) return LeafForm::flat;
+  return file_name.ends_with(".b2b") ? LeafForm::batch : LeafForm::other;
+}
+
+std::string_view leaf_stem(std::string_view file_name) {
+  const std::size_t point = file_name.rfind('.');
+  // As Python: points that a name begins with begin no suffix.
+  const bool begins = file_name.find_first_not_of('.') >= point;
+  return point == std::string_view::npos || begins ? file_name : file_name.substr(0, point);
+}
+
+bool is_no_leaf(std::string_view file_name, bool in_root) {
+  return (in_root && file_name == kEmbedName) || file_name.ends_with(".tmp") ||
+         file_name.ends_with(".b2lock") || file_name.ends_with(".bloscfs-lock") || is_temporary_name(file_name);
+}
+
+}  // namespace bloscfs::frame

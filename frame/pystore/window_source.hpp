@@ -1,0 +1,29 @@
+#pragma once
+// A range of another source as a source of its own: a frame that is a member of a ZIP file.
+
+#include <cstdint>
+#include <memory>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+class WindowSource final : public ByteSource {
+ public:
+  /// The bytes [offset, offset + size) of `below`. Throws Error(malformed) where that has not so
+  /// many.
+  WindowSource(std::shared_ptr<const ByteSource> below, std::uint64_t offset, std::uint64_t size);
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  /// That of the source below, with the window's size: another one as soon as that has another
+  /// size.
+  FileStamp stamp() const override;
+  std::optional<FileReaders> readers() const override { return below_->readers(); }
+
+ private:
+  const std::shared_ptr<const ByteSource> below_;
+  const std::uint64_t offset_;
+  const std::uint64_t size_;
+  const std::int64_t size_below_;
+};
+
+}  // namespace bloscfs::frame

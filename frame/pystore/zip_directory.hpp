@@ -1,0 +1,69 @@
+#pragma once
+// The central directory of a ZIP file (frame/formats/stores.md, "ZIP"), and its members in place.
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "frame/pystore/left_out.hpp"
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+/// True where a file's last or first bytes may be those of a ZIP file: a look at its first four.
+bool has_zip_magic(Bytes first_bytes);
+
+struct ZipMember {
+  std::string name;             ///< relative to the root, with slashes between its parts
+  std::uint64_t size = 0;       ///< bytes that are stored
+  std::uint64_t full_size = 0;  ///< bytes when inflated
+  std::uint32_t crc = 0;        ///< CRC-32 of the inflated bytes
+  bool is_stored = true;        ///< neither deflated nor encrypted
+  std::uint64_t entry_at = 0;   ///< of its entry in the central directory
+  std::uint64_t entry_number = 0;
+};
+
+/// Thread-safe. About 150 bytes a member.
+class ZipDirectory {
+ public:
+  /// Reads the directory, ZIP64 too, and no member. What follows an entry that cannot be read is
+  /// left out. Throws Error: malformed where there is no directory, too_large with more than 2^20
+  /// entries.
+  explicit ZipDirectory(std::shared_ptr<const ByteSource> source);
+  ~ZipDirectory();
+  ZipDirectory(const ZipDirectory&) = delete;
+  ZipDirectory& operator=(const ZipDirectory&) = delete;
+
+  /// Files, by name in the order of bytes.
+  const std::vector<ZipMember>& members() const { return members_; }
+  /// Null if there is none.
+  const ZipMember* find(std::string_view name) const;
+  /// Position of the first member whose name is not less.
+  std::size_t lower_bound(std::string_view name) const;
+  /// Names with `..`, absolute ones, duplicates.
+  const LeftOut& left_out() const { return left_out_; }
+  /// Where the members are.
+  const std::shared_ptr<const ByteSource>& source() const { return source_; }
+
+  /// The member's bytes where they are. Throws Error: malformed unless its local header agrees with
+  /// the directory, unsupported where it is not stored.
+  std::shared_ptr<const ByteSource> open(const ZipMember& member) const;
+
+ private:
+  class Archive;
+
+  void read_entries();
+  void add(ZipMember member);
+  void sort_members();
+
+  std::shared_ptr<const ByteSource> source_;
+  mutable std::mutex mutex_;  ///< of archive_, which has a position
+  std::unique_ptr<Archive> archive_;
+  std::vector<ZipMember> members_;
+  LeftOut left_out_;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,61 @@
+#include "tools/store_address.hpp"
+
+#include <cerrno>
+#include <filesystem>
+
+#include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/mount/ended_mounts.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+bool may_be_store(const std::string& path) {
+  for (const char* suffix : {".b2z", ".b2d", ".b2e"})
+    if (path.ends_with(suffix)) return true;
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+}  // namespace
+
+std::optional<StoreAddress> parse_store_address(const std::string& text) {
+  const std::size_t colon = text.find(":/");
+  std::error_code ignored;
+  if (colon == std::string::npos || colon == 0 || std::filesystem::exists(text, ignored))
+    return std::nullopt;
+  StoreAddress address{text.substr(0, colon), text.substr(colon + 1)};
+  if (!may_be_store(address.store)) return std::nullopt;
+  while (address.key.size() > 1 && address.key.ends_with('/')) address.key.pop_back();
+  return address;
+}
+
+std::unique_ptr<frame::PythonStore> open_store(const std::string& path) {
+  fs::wait_for_ended_mounts(path);
+  auto store = frame::open_store(path, {});
+  if (!store) codec::throw_malformed("no store of python-blosc2");
+  return store;
+}
+
+std::unique_ptr<frame::PythonStore> find_store(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return nullptr;
+  fs::wait_for_ended_mounts(path);
+  return frame::open_store(path, {});
+}
+
+frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key) {
+  auto entry = store.find(key);
+  if (!entry) frame::throw_errno(ENOENT, key);
+  return *entry;
+}
+
+std::shared_ptr<const frame::Snapshot> open_leaf(const StoreAddress& address) {
+  const auto store = open_store(address.store);
+  const frame::StoreEntry entry = find_entry(*store, address.key);
+  if (!entry.leaf) frame::throw_errno(EISDIR, address.key);
+  if (auto snapshot = store->open(*entry.leaf)) return snapshot;
+  codec::throw_malformed("no Blosc2 frame");
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,34 @@
+#pragma once
+// STORE:/a/b: what the command line calls a leaf, or a group, of a store of python-blosc2.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "frame/pystore/python_store.hpp"
+
+namespace bloscfs::tools {
+
+struct StoreAddress {
+  std::string store;  ///< path
+  std::string key;    ///< "/" or "/a/b"
+};
+
+/// Nothing where a file has the whole text as its name, and where what stands before the first ":/"
+/// is neither called *.b2z, *.b2d or *.b2e nor a directory.
+std::optional<StoreAddress> parse_store_address(const std::string& text);
+
+/// Waits for mounts of it that have ended. Throws Error(malformed) where there is no store,
+/// std::system_error.
+std::unique_ptr<frame::PythonStore> open_store(const std::string& path);
+
+/// The store at a path; null if that is something else, or nothing.
+std::unique_ptr<frame::PythonStore> find_store(const std::string& path);
+
+/// What the address stands for in its store, which was opened. Throws std::system_error(ENOENT).
+frame::StoreEntry find_entry(const frame::PythonStore& store, const std::string& key);
+
+/// The frame of a leaf. Throws Error, std::system_error: ENOENT, EISDIR for a group.
+std::shared_ptr<const frame::Snapshot> open_leaf(const StoreAddress& address);
+
+}  // namespace bloscfs::tools
