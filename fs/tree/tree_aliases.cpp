@@ -79,12 +79,13 @@ std::optional<Tree::Found> Tree::adopt_alias(NodeId directory, const SourcePath&
   return found;
 }
 
+/// One that nobody has open stands for what is there now: no page of it is the kernel's.
 SourceEntry Tree::entry_of_alias(const Known& known) const {
   const SourcePath& path = known.paths.front();
   if (auto object = root_.find_any(path)) {
     SourceEntry entry = alias_of(std::move(object));
-    if (identity_of(entry.own_stat) == known.identity && alias_state(entry) == known.state)
-      return entry;
+    const bool same_state = !known.open_file || alias_state(entry) == known.state;
+    if (identity_of(entry.own_stat) == known.identity && same_state) return entry;
   }
   frame::throw_errno(ESTALE, path.text());
 }

@@ -43,6 +43,7 @@ class Shown {
   }
 
   InProcess* operator->() { return &*mount_; }
+  fs::Filesystem& filesystem() { return *mount_->operator->(); }
   const fs_std::path& path() const { return source_.path(); }
   ByteVector stored(std::string_view name) const { return read_file(path() / name); }
   int error_of_removing(std::string_view name) {
@@ -87,7 +88,7 @@ BOOST_AUTO_TEST_CASE(nothing_of_them_can_be_changed) {
   BOOST_TEST(error_of([&] { mount->set("x.b2frame", mode); }) == EROFS);
   BOOST_TEST(error_of([&] { mount->resize("x.b2frame", 0); }) == EROFS);
   BOOST_TEST(error_of([&] { mount->set_attribute("x.b2frame", "user.a", "b"); }) == EROFS);
-  BOOST_TEST(error_of([&] { (*mount.operator->())->names().check_access(*alias, W_OK); }) == EROFS);
+  BOOST_TEST(error_of([&] { mount.filesystem().names().check_access(*alias, W_OK); }) == EROFS);
   BOOST_TEST(mount.error_of_removing("x.b2frame") == EROFS);
   BOOST_TEST(error_of([&] { mount->rename("x.b2frame", "y"); }) == EROFS);
   BOOST_TEST(error_of([&] { mount->make_link("x.b2frame", "y"); }) == EROFS);
@@ -135,6 +136,24 @@ BOOST_AUTO_TEST_CASE(waiting_bytes_are_not_in_it_and_a_commit_makes_another_file
   BOOST_TEST(old.stat().st_size == static_cast<off_t>(before.size()));
   BOOST_CHECK(mount->read("x.b2frame") == mount.stored("x.b2frame"));
   BOOST_TEST(mount->open("x.b2frame", O_RDONLY).node() != old.node());
+}
+
+BOOST_AUTO_TEST_CASE(commit_between_lookup_and_open_is_what_is_opened) {
+  Shown mount;
+  const Reference found = mount->find("x.b2frame");
+  const InProcess::File file = mount->open("x");
+  file.write(0, bytes_of("changed"));
+  file.sync();
+  fs::Filesystem& filesystem = mount.filesystem();
+  const auto opened = filesystem.open(*found, O_RDONLY);
+  BOOST_TEST(opened.is_uncached);
+  const auto size = static_cast<off_t>(mount.stored("x.b2frame").size());
+  BOOST_TEST(filesystem.handle(opened.handle)->attributes().st_size == size);
+  file.write(0, bytes_of("again"));
+  file.sync();
+  BOOST_TEST(filesystem.tree().attributes(*found).st_size == size);
+  BOOST_TEST(error_of([&] { filesystem.open(*found, O_RDONLY); }) == ESTALE);
+  filesystem.release(opened.handle);
 }
 
 BOOST_AUTO_TEST_CASE(open_one_outlives_its_name) {
@@ -192,6 +211,11 @@ BOOST_AUTO_TEST_CASE(single_frame_has_one_beside_it) {
   BOOST_TEST(mount.names() == Names{"a"}, boost::test_tools::per_element());
   BOOST_CHECK(mount.read("a.b2frame") == read_file(source / "a.b2frame"));
   BOOST_TEST(!mount.has("b.b2frame"));
+  write_sparse_frame(source / "s.b2frame", bytes_of("three"));
+  InProcess sparse(source / "s.b2frame", kFrames);
+  BOOST_CHECK(sparse.read("s") == bytes_of("three"));
+  BOOST_CHECK(sparse.read("s.b2frame/chunks.b2frame") ==
+              read_file(source / "s.b2frame/chunks.b2frame"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
