@@ -34,9 +34,10 @@ fs::NpyHeader array_header(codec::Bytes sample) {
       codec::throw_unsupported(fmt::format("NPY header: items of {} bytes", header.dtype.itemsize));
     if (header.fortran_order && fs::is_fortran_only(header.shape))
       codec::throw_unsupported("NPY header: Fortran order, arrays in frames have C order");
-    if (header.shape.size() > frame::kMaxPortableDimensions)
+    if (header.shape.size() > frame::kMaxB2ndDimensions)
       codec::throw_unsupported(fmt::format("NPY header: {} dimensions, at most {} are possible",
-                                           header.shape.size(), frame::kMaxPortableDimensions));
+                                           header.shape.size(),
+                                           std::size_t{frame::kMaxB2ndDimensions}));
     return header;
   } catch (const codec::Error& error) {
     codec::throw_unsupported(error.what() + std::string(kUseFlat));

@@ -164,8 +164,7 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
                                                     codec::Bytes header_bytes) {
   const std::int64_t itemsize = header.dtype.itemsize;
-  if (header.shape.size() > frame::kMaxPortableDimensions || itemsize < 1 ||
-      itemsize > kMaxItemSize)
+  if (header.shape.size() > frame::kMaxB2ndDimensions || itemsize < 1 || itemsize > kMaxItemSize)
     return std::nullopt;
   frame::FrameSettings frame;
   frame.typesize = static_cast<std::int32_t>(itemsize);

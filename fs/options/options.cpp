@@ -129,6 +129,8 @@ const std::array kOwnOptions = {
     OwnOption{"unsupported", true,
               [](MountOptions& o, std::string_view v) { o.unsupported = unsupported_option(v); },
               "frames of codecs and filters that are missing: hide, raw or error (error)"},
+    OwnOption{"frames", false, [](MountOptions& o, std::string_view) { o.frames = true; },
+              "a frame's own bytes, not listed, under the name that it has in SOURCE"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,

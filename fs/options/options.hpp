@@ -24,6 +24,7 @@ struct MountOptions {
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
   UnsupportedFiles unsupported = UnsupportedFiles::refused;
+  bool frames = false;  ///< a frame's own bytes are found under the name that it has in SOURCE
   bool read_only = false;
   Unwritable unwritable = Unwritable::shown;
   bool verify = false;

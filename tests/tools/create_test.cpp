@@ -183,13 +183,30 @@ BOOST_AUTO_TEST_CASE(stores_npy_files_as_they_are_when_told_so) {
   BOOST_TEST(!info_of(scratch / "x.b2frame").contains("shape"));
 }
 
+BOOST_AUTO_TEST_CASE(makes_arrays_of_up_to_16_dimensions) {
+  const TempDir scratch;
+  const std::vector<std::int64_t> shape(16, 2);
+  const std::string npy = npy_header("<i2", shape) + text_of(make_contents("ramp", 1, 131072, 2));
+  write_file(scratch / "a.npy", npy);
+  for (const Arguments& options :
+       {Arguments{}, Arguments{"--chunk-shape", "1,2,2,1,2,2,1,2,2,1,2,2,1,2,2,2"}}) {
+    BOOST_TEST(b2frame(Arguments{"create"} + options +
+                       Arguments{scratch / "a.npy", "-o", scratch / "a.b2nd"})
+                   .ok());
+    BOOST_TEST(info_of(scratch / "a.b2nd").at("shape") == json(shape));
+    BOOST_TEST((extracted(scratch / "a.b2nd", true) == npy));
+    check_verified(scratch / "a.b2nd");
+  }
+}
+
 BOOST_AUTO_TEST_CASE(refuses_npy_files_that_cannot_be_arrays_unless_flat) {
   const TempDir scratch;
   const std::string data(400, 'x');
   const std::vector<std::pair<std::string, std::string>> cases = {
       {npy_header("<i4", {10, 10}, true) + data, "Fortran"},
       {npy_header("|O", {50}) + data, "|O"},
-      {npy_header("<i4", {1, 1, 1, 1, 1, 1, 1, 1, 100}) + data, "9 dimensions"},
+      {npy_header("<i4", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 100}) + data,
+       "17 dimensions"},
       {npy_header("|S0", {50}), "0 bytes"},
       {npy_header("<i4", {10, 11}) + data, "400 of 440"},
       {npy_header("<i4", {10, 9}) + data, "more than its elements"},
