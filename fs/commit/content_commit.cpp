@@ -207,7 +207,12 @@ std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
     name_lock->before_replacing();
     const StoredPlace& place = name_lock->place();
     if (place.is_unlinked || (!new_container_ && !place.is_temporary)) return name_lock;
-    const std::string& name = name_of(name_lock->names());
+    // A state that another program has put there since the commit began is not replaced: this
+    // commit was made from the one before, and would be all that is left of both.
+    const frame::Snapshot* const before = frozen_.bytes().snapshot();
+    if (new_container_ && before != nullptr && !before->is_as_taken())
+      frame::throw_errno(ESTALE, place.name);
+    const std::string name = name_of(name_lock->names());
     if (!name.empty()) name_lock->before_giving_name(name, shown());
     return name_lock;
   });
@@ -217,13 +222,8 @@ void ContentCommit::publish() {
   expect(Step::flushed);
   const auto name_lock = lock_to_publish();
   const StoredPlace& place = name_lock->place();
-  const frame::Snapshot* const before = frozen_.bytes().snapshot();
-  if (new_container_ && before != nullptr && !place.is_unlinked) {
-    // A state that another program has put there since the commit began is not replaced: this
-    // commit was made from the one before, and would be all that is left of both.
-    if (!before->is_as_taken()) frame::throw_errno(ESTALE, place.name);
+  if (new_container_ && frozen_.bytes().snapshot() != nullptr && !place.is_unlinked)
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
-  }
   // The frame layer is told of the present name before it publishes: a frame that is written anew
   // takes the place of what has that name.
   const std::string stored_as = follow_rename(place);
@@ -284,11 +284,25 @@ void ContentCommit::give_name(ContentHome::NameLock& name_lock, const std::strin
       name_lock.give_name(stored_as, frame::id_of(stamp), name, shown(), is_unchanged);
   writer().moved(place.directory, given);
   published_.directory = place.directory;
+  if (given != name) published_.own_name = {frame::id_of(stamp), name};
   if (new_container_) new_container_->keep();
+}
+
+/// Before readers use the new state, and while what was written is still dirty: what another
+/// program puts in the place of one that has not got its own name yet stays, and so does that.
+void ContentCommit::take_own_name() {
+  Attempts::run([&] {
+    const auto name_lock = frozen_.home().lock_name();
+    if (name_lock->place().is_unlinked) return;
+    const auto& [made, full_name] = *published_.own_name;
+    const std::string given = name_lock->take_own_name(made, full_name);
+    writer().moved(name_lock->place().directory, given);
+  });
 }
 
 void ContentCommit::finish() {
   expect(Step::durable);
+  if (published_.own_name) take_own_name();
   const RequestUser on_whose_account(content()->user());
   Content::Frozen::Stored stored;
   stored.snapshot = written_.transaction->finish();

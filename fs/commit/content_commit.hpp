@@ -80,6 +80,11 @@ class ContentCommit {
     bool is_named = false;  ///< the file has got another name, or may have
     /// Where a name is to be made durable; null: nowhere.
     std::shared_ptr<frame::StoreDirectory> directory;
+    struct OwnName {
+      frame::FileId made;
+      std::string full_name;
+    };
+    std::optional<OwnName> own_name;  ///< that the file is to get yet
   };
 
   void expect(Step step) const;
@@ -106,6 +111,7 @@ class ContentCommit {
   void publish_in_place(ContentHome::NameLock& name_lock, const frame::FileStamp& stamp);
   void give_name(ContentHome::NameLock& name_lock, const std::string& stored_as,
                  const frame::FileStamp& stamp);
+  void take_own_name();
   void keep_named_state() noexcept;
 
   const CommitKind kind_;

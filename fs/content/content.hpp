@@ -34,7 +34,6 @@ namespace bloscfs::fs {
 
 /// What the contents of a mount share. Outlives them.
 struct ContentServices {
-  PagePool& pages;
   BlockCache& cache;
   Stats& stats;
   ReaderSettings reader;
@@ -298,7 +297,7 @@ class Content {
   std::shared_ptr<const frame::Snapshot> snapshot_ GUARDED_BY(mutex_);
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
-  Layer live_ GUARDED_BY(mutex_){services_.pages};
+  Layer live_ GUARDED_BY(mutex_){services_.cache.pages()};
   std::int64_t size_ GUARDED_BY(mutex_) = 0;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);

@@ -153,7 +153,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
   }
   const auto store = [&](bool can_read) {
     return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
-                          services_.options, services_.pages, services_.pool);
+                          services_.options, services_.cache.pages(), services_.pool);
   };
   bool can_read = view == nullptr || view->reader().snapshot().is_as_taken();
   StoredFrame made;

@@ -346,26 +346,29 @@ void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChan
   file.set_metalayer(name, std::move(content));
 }
 
-void FileContents::store_bytes_as_frame(NodeId, std::shared_ptr<ContentHome> home) {
-  const StoredPlace place = home->lock_name()->place();
+void FileContents::store_bytes_as_frame(ContentHome& home) {
+  const StoredPlace place = home.lock_name()->place();
   if (place.is_unlinked || place.has_links) return;
   const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();
   if (frame::id_of(stamp) != place.meant) return;
   const StoredFrame made = store_as_frame(SourceBytes(*source), place.directory, services_.options,
-                                          services_.pages, services_.pool);
+                                          services_.cache.pages(), services_.pool);
   try {
     made.writer->set_attributes(source->attributes());
+    const frame::FileId made_id = frame::id_of(made.writer->stamp());
+    std::string name, given;
     Attempts::run([&] {
-      const auto name_lock = home->lock_name();
-      const std::string& name = name_lock->names().flat;
+      const auto name_lock = home.lock_name();
+      name = name_lock->names().flat;
       if (name_lock->place().meant != place.meant || name.empty())
         frame::throw_errno(ESTALE, place.name + ": renamed or replaced meanwhile");
       name_lock->before_replacing();
       name_lock->before_giving_name(name, ShownAs::flat);
-      name_lock->give_name(made.name, frame::id_of(made.writer->stamp()), name, ShownAs::flat,
-                           [&] { return source->stamp() == stamp; });
+      given = name_lock->give_name(made.name, made_id, name, ShownAs::flat,
+                                   [&] { return source->stamp() == stamp; });
     });
+    if (given != name) Attempts::run([&] { home.lock_name()->take_own_name(made_id, name); });
   } catch (...) {
     if (place.directory->stamp(made.name)) place.directory->unlink(made.name);
     throw;

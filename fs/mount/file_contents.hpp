@@ -69,7 +69,7 @@ class FileContents final : public Contents {
   void change_metalayers(
       NodeId node, std::shared_ptr<ContentHome> home,
       const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) override;
-  void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) override;
+  void store_bytes_as_frame(ContentHome& home) override;
 
  private:
   bool go_on_at_once(const std::shared_ptr<Content>& content);

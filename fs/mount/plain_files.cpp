@@ -61,7 +61,7 @@ void PlainFiles::end_writing(NodeId node) {
   if (tree_.is_last_plain_writer(node)) {
     try {
       if (classifier_.is_container(*tree_.object(node)))
-        contents_.store_bytes_as_frame(node, names_.home(node));
+        contents_.store_bytes_as_frame(*names_.home(node));
     } catch (const std::exception& error) {
       log::error(
           fmt::format("a file with the bytes of a frame is left as it is: {}", error.what()));

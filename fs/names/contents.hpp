@@ -66,7 +66,7 @@ class Contents {
 
   /// A plain file whose last writer has left it with the bytes of a container: stores those bytes
   /// as a flat frame, by a temporary file and give_name().
-  virtual void store_bytes_as_frame(NodeId node, std::shared_ptr<ContentHome> home) = 0;
+  virtual void store_bytes_as_frame(ContentHome& home) = 0;
 };
 
 }  // namespace bloscfs::fs

@@ -249,16 +249,20 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
   std::vector<std::shared_ptr<void>> kept_flat;
   for (int tries = 0; tries < kRenameTries; tries++) {
     std::optional<Renaming::Need> need;
+    std::optional<ExchangeNames> exchange_names;
+    std::optional<Renaming::OwnName> own_name;
     std::vector<NodeId> renamed, ended;
     Attempts::run([&] {
       TreeChanges names(tree_);
       const OnBehalfOf behalf(&caller);
-      Renaming renaming(names, services_, request);
+      Renaming renaming(names, services_, request, exchange_names);
       need = renaming.run();
+      own_name = renaming.own_name();
       renamed = renaming.renamed();
       ended = renaming.ended();
     });
     if (!need) {
+      if (own_name) give_own_name(request, *own_name, caller);
       tell_removed(ended);
       kept_flat.clear();
       return tell_renamed(renamed);
@@ -269,6 +273,22 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
       contents().commit({need->node});
   }
   throw_errno(EBUSY, from_name);
+}
+
+/// Where that fails it stays as it was placed, which shows it as well.
+void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
+                              const Caller& caller) {
+  try {
+    Attempts::run([&] {
+      TreeChanges names(tree_);
+      const auto object = names.find(request.to, request.to_name);
+      if (!object) return;
+      const OnBehalfOf behalf(&caller);
+      take_own_name(names, services_, *object, own.object, request.to_name, own.full_name);
+    });
+  } catch (const std::system_error& error) {
+    log::warn(error.what());
+  }
 }
 
 /// The chunk files of a sparse frame, and its directory.

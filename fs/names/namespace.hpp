@@ -12,6 +12,7 @@
 #include "fs/names/contents.hpp"
 #include "fs/names/node_home.hpp"
 #include "fs/names/removed_sframes.hpp"
+#include "fs/names/renaming.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "fs/source/source_root.hpp"
@@ -98,6 +99,8 @@ class Namespace {
   /// `index` is as it was before its attributes were changed.
   void set_frame_attributes(const SourceDirectory& frame, const struct stat& index,
                             const NewAttributes& wanted) const;
+  void give_own_name(const RenameRequest& request, const Renaming::OwnName& own,
+                     const Caller& caller);
   void tell_renamed(const std::vector<NodeId>& nodes);
   void tell_removed(const std::vector<NodeId>& nodes) const;
 

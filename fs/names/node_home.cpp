@@ -15,6 +15,7 @@
 #include "fs/source/directory_times.hpp"
 #include "fs/source/target_name.hpp"
 #include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
 class NodeHome::Lock final : public ContentHome::NameLock {
@@ -39,13 +40,16 @@ class NodeHome::Lock final : public ContentHome::NameLock {
     services_.unsynced_names.before_replacing(object_->entry.own_stat);
   }
   void before_giving_name(const std::string& full_name, ShownAs shown) override {
-    if (object_)
-      services_.unsynced_names.before_taking(services_.root.directory(object_->directory_path),
-                                             full_name, shown);
+    if (!object_) return;
+    const SourceDirectory directory = services_.root.directory(object_->directory_path);
+    names();
+    prepare_name(names_, services_, &*object_, {nullptr, directory, shown_name_, full_name, shown});
+    look();
   }
   std::string give_name(const std::string& stored_as, const frame::FileId& made,
                         const std::string& wanted_name, ShownAs shown,
                         const std::function<bool()>& is_unchanged) override;
+  std::string take_own_name(const frame::FileId& made, const std::string& full_name) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
     if (!names_.rewritten(*object_, own)) return false;
@@ -72,6 +76,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
 
 void NodeHome::Lock::look() {
   place_ = {};
+  representations_.reset();
   // Only the content's own writer tells its changes from those of others.
   object_ = names_.object_in_any_state(node_);
   if (!object_) {
@@ -137,13 +142,28 @@ std::string NodeHome::Lock::give_name(const std::string& stored_as, const frame:
   return full_name;
 }
 
+std::string NodeHome::Lock::take_own_name(const frame::FileId& made, const std::string& full_name) {
+  if (!object_) return place_.name;
+  names();
+  bool is_ours = true;
+  try {
+    is_ours = fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name);
+  } catch (const std::system_error& error) {
+    // It stays as it was placed, which shows it as well.
+    log::warn(error.what());
+  }
+  if (!is_ours) throw_overtaken(place_.name);
+  look();
+  follow_mount_lock(place_.name);
+  return place_.name;
+}
+
 /// What a commit has made, as an object that nobody sees.
 NamedObject NodeHome::Lock::made_object(const SourceDirectory& directory,
                                         const std::string& stored_as, const frame::FileId& made,
                                         ShownAs shown) const {
   const auto st = directory.stat(stored_as);
-  if (!st || !(identity_of(*st) == made))
-    frame::throw_errno(ESTALE, stored_as + ": made or changed by another program meanwhile");
+  if (!st || !(identity_of(*st) == made)) throw_overtaken(stored_as);
   NamedObject object;
   object.directory = object_->directory;
   object.directory_path = object_->directory_path;

@@ -30,10 +30,12 @@ bool becomes_flat_as(const NamedObject& object, const std::string& name) {
   return true;
 }
 
-Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request)
+Renaming::Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request,
+                   std::optional<ExchangeNames>& exchange_names)
     : names_(names),
       services_(services),
       request_(request),
+      exchange_names_(exchange_names),
       removal_(names, services),
       source_(found_or_throw(names.find(request.from, request.from_name), request.from_name)),
       target_(names.find(request.to, request.to_name)),
@@ -135,7 +137,37 @@ void Renaming::move_stored() {
   replacement.remove_old();
   if (target_) removal_.remove_name(*target_, std::move(remains));
   names_.moved(source_, request_.to, placed_as);
+  if (placed_as != full_name) own_name_ = {full_name, identity_of(source_.entry.own_stat)};
   note_renamed(source_);
+}
+
+ExchangeNames Renaming::choose_exchange_names() {
+  ExchangeNames chosen{
+      identity_of(source_.entry.own_stat), identity_of(target_->entry.own_stat), {}, {}};
+  const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
+                          const NamedObject& replaced) {
+    std::string full_name = target_name(object, directory, name, &replaced);
+    after_change_.arrived.push_back({directory, full_name, object.entry.shown});
+    return full_name;
+  };
+  const auto choose_for_target = [&] {
+    chosen.target_gets = choose(*target_, request_.from, request_.from_name, source_);
+  };
+  // One may want the very name that the other must have: what is shown as itself has no choice.
+  const bool target_is_first = target_->entry.shown == ShownAs::itself;
+  if (target_is_first) choose_for_target();
+  chosen.source_gets = choose(source_, request_.to, request_.to_name, *target_);
+  if (!target_is_first) choose_for_target();
+  return chosen;
+}
+
+bool Renaming::are_still_good(const ExchangeNames& chosen) {
+  return chosen.source == identity_of(source_.entry.own_stat) &&
+         chosen.target == identity_of(target_->entry.own_stat) &&
+         names_.fits(request_.to, request_.to_name, chosen.source_gets, source_.entry.shown,
+                     after_change_) &&
+         names_.fits(request_.from, request_.from_name, chosen.target_gets, target_->entry.shown,
+                     after_change_);
 }
 
 std::optional<Renaming::Need> Renaming::exchange() {
@@ -144,20 +176,12 @@ std::optional<Renaming::Need> Renaming::exchange() {
   // them.
   for (const NamedObject* object : {&source_, &*target_})
     if (object->is_pending) return Need{Need::What::commit, object->node};
-  // One may want the very name that the other must have: what is shown as itself has no choice.
-  const bool target_is_first = target_->entry.shown == ShownAs::itself;
-  const auto choose = [&](const NamedObject& object, NodeId directory, const std::string& name,
-                          const NamedObject& replaced) {
-    std::string chosen = target_name(object, directory, name, &replaced);
-    after_change_.arrived.push_back({directory, chosen, object.entry.shown});
-    return chosen;
-  };
-  std::string old_name;
-  if (target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
-  const std::string source_name = choose(source_, request_.to, request_.to_name, *target_);
-  if (!target_is_first) old_name = choose(*target_, request_.from, request_.from_name, source_);
-  take_name_of_replacement(names_, *target_, to_, request_.to_name, source_name);
-  take_name_of_replacement(names_, source_, from_, request_.from_name, old_name);
+  if (!exchange_names_ || !are_still_good(*exchange_names_))
+    exchange_names_ = choose_exchange_names();
+  const std::string& source_name = exchange_names_->source_gets;
+  const std::string& old_name = exchange_names_->target_gets;
+  take_name_of_replacement(names_, services_, *target_, to_, request_.to_name, source_name);
+  take_name_of_replacement(names_, services_, source_, from_, request_.from_name, old_name);
   // Where a name does not fit the other's kind it is put right in a second step; each of them
   // leaves both files whole.
   from_.exchange(source_.stored_name, to_, target_->stored_name);

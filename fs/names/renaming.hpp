@@ -25,10 +25,18 @@ struct RenameRequest {
   uid_t user = 0;      ///< who asks
 };
 
-/// For one request, while nobody else changes names.
+/// The full names that an exchange is to end with, which the first try chooses: by another one the
+/// files may have names of their way there.
+struct ExchangeNames {
+  Identity source, target;  ///< whom they are for
+  std::string source_gets, target_gets;
+};
+
+/// For one request, while nobody else changes names. `exchange_names` are one for all its tries.
 class Renaming {
  public:
-  Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request);
+  Renaming(TreeChanges& names, NameServices& services, const RenameRequest& request,
+           std::optional<ExchangeNames>& exchange_names);
 
   /// What has to be done before, without the lock on names.
   struct Need {
@@ -39,6 +47,13 @@ class Renaming {
   /// std::system_error with the errno.
   std::optional<Need> run();
 
+  /// What the renamed object is still to be called in SOURCE (fs/names/replacement.hpp, step 5).
+  struct OwnName {
+    std::string full_name;
+    Identity object;
+  };
+  /// After run(): none where it is called so already.
+  const std::optional<OwnName>& own_name() const { return own_name_; }
   /// After run(): containers that have other names, and those that have none any more.
   const std::vector<NodeId>& renamed() const { return renamed_; }
   const std::vector<NodeId>& ended() const { return removal_.ended(); }
@@ -48,6 +63,8 @@ class Renaming {
   std::optional<Need> exchange();
   std::optional<Need> move_pending();
   void move_stored();
+  ExchangeNames choose_exchange_names();
+  bool are_still_good(const ExchangeNames& chosen);
   void check_types();
   std::string target_name(const NamedObject& object, NodeId directory, const std::string& name,
                           const NamedObject* replaced);
@@ -60,11 +77,13 @@ class Renaming {
   TreeChanges& names_;
   NameServices& services_;
   const RenameRequest& request_;
+  std::optional<ExchangeNames>& exchange_names_;
   Removal removal_;
   NamedObject source_;
   std::optional<NamedObject> target_;
   SourceDirectory from_, to_;
   TreeChanges::AfterChange after_change_;
+  std::optional<OwnName> own_name_;
   std::vector<NodeId> renamed_;
 };
 

@@ -1,13 +1,15 @@
 #include "fs/names/replacement.hpp"
 
 #include <cerrno>
-#include <exception>
+#include <memory>
+
+#include <fmt/format.h>
 
 #include "frame/editing/replace_expected.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/lock_sidecar.hpp"
-#include "fs/support/log.hpp"
+#include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -31,58 +33,95 @@ bool is_same(const NamedObject& a, const NamedObject& b) {
   return identity_of(a.entry.own_stat) == identity_of(b.entry.own_stat);
 }
 
-[[noreturn]] void throw_overtaken(const std::string& name) {
-  frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
+bool leads_to(const SourceDirectory& directory, const std::string& name, const Identity& object) {
+  const auto st = directory.stat(name);
+  return st && identity_of(*st) == object;
+}
+
+/// Makes durable how something got the name that it has, in a break if there may be one: else what
+/// it replaced could come back when it has left. That it never left meanwhile is told by its time
+/// of change, which a rename sets.
+void flush_name(const SourceDirectory& directory, const std::string& name) {
+  const struct stat in = directory.stat();
+  const auto st = directory.stat(name);
+  if (!st) frame::throw_errno(ENOENT, name);
+  const std::string state = fmt::format("{}:{} {} {} {}.{}", in.st_dev, in.st_ino, name, st->st_ino,
+                                        st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
+  Attempts::once_without_lock(
+      state,
+      [again = std::make_shared<const SourceDirectory>(directory.again())] { again->sync(); });
 }
 
 }  // namespace
 
-void take_name_of_replacement(TreeChanges& names, NamedObject& object,
+void throw_overtaken(const std::string& name) {
+  frame::throw_errno(ESTALE, name + ": made or changed by another program meanwhile");
+}
+
+void take_name_of_replacement(TreeChanges& names, NameServices& services, NamedObject& object,
                               const SourceDirectory& directory, const std::string& shown_name,
                               const std::string& full_name) {
-  if (!is_stored(object) || visible_name(object) == full_name || directory.stat(full_name)) return;
-  const auto stored = names.stored(object.directory, visible_name(object));
-  if (!stored ||
-      !names.fits(object.directory, shown_name, full_name, stored->entry.shown, {{&object}}))
+  const std::string before = object.stored_name;
+  const ShownAs shown = object.entry.shown;
+  if (object.is_pending || before == full_name || directory.stat(full_name) ||
+      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
     return;
-  // What it replaced under its present name must not come back there.
-  directory.sync();
-  directory.rename_to_free(stored->stored_name, directory, full_name);
-  if (stored->entry.is_container)
-    carry_sidecar(directory, stored->stored_name, directory, full_name);
-  if (!object.is_pending) {
-    names.moved(object, object.directory, full_name);
-    object.stored_name = full_name;
+  flush_name(directory, before);
+  directory.rename_to_free(before, directory, full_name);
+  if (object.entry.is_container) carry_sidecar(directory, before, directory, full_name);
+  names.moved(object, object.directory, full_name);
+  object.full_name = object.stored_name = full_name;
+  services.unsynced_names.note(directory, before, shown);
+  Attempts::end_change();
+  services.unsynced_names.before_taking(directory, full_name, shown);
+}
+
+bool take_own_name(TreeChanges& names, NameServices& services, const NamedObject& object,
+                   const Identity& placed, const std::string& shown_name,
+                   const std::string& full_name) {
+  const SourceDirectory directory = services.root.directory(object.directory_path);
+  const std::string& meeting = object.stored_name;
+  const ShownAs shown = object.entry.shown;
+  if (object.is_pending || meeting == full_name || directory.stat(full_name) ||
+      !names.fits(object.directory, shown_name, full_name, shown, {{&object}}))
+    return true;
+  if (!leads_to(directory, meeting, placed)) return false;
+  services.unsynced_names.before_taking(directory, full_name, shown);
+  flush_name(directory, meeting);
+  directory.rename_to_free(meeting, directory, full_name);
+  if (!leads_to(directory, full_name, placed)) {
+    directory.rename_to_free(full_name, directory, meeting);
+    return false;
   }
-  object.full_name = full_name;
-  directory.sync();
+  if (may_have_sidecar(object.entry)) carry_sidecar(directory, meeting, directory, full_name);
+  names.moved(object, object.directory, full_name);
+  services.unsynced_names.note(directory, meeting, shown);
+  return true;
+}
+
+std::string prepare_name(TreeChanges& names, NameServices& services, NamedObject* old,
+                         const PlacedName& name) {
+  const bool meets = old != nullptr && is_stored(*old) &&
+                     names.fits(old->directory, name.shown_name, visible_name(*old), name.shown,
+                                {{name.placed, old}});
+  const std::string taken = meets ? visible_name(*old) : name.full_name;
+  services.unsynced_names.before_taking(name.directory, taken, name.shown);
+  if (old != nullptr && !meets)
+    take_name_of_replacement(names, services, *old, name.directory, name.shown_name, taken);
+  return taken;
 }
 
 const std::string& Replacement::place(const std::string& full_name) {
   const NamedObject& placed = objects_.placed;
-  services_.unsynced_names.before_taking(objects_.to, full_name, placed.entry.shown);
-  if (objects_.old != nullptr)
-    take_name_of_replacement(names_, *objects_.old, objects_.to, objects_.shown_name, full_name);
-  note_given_up(objects_.from, placed.stored_name);
-  const std::string meeting = meeting_name(full_name);
-  put(meeting);
-  if (meeting != full_name) take_own_name(meeting, full_name);
-  if (objects_.terms != nullptr) keep_sidecar(meeting);
+  const ShownAs shown = placed.entry.shown;
+  const std::string taken =
+      prepare_name(names_, services_, objects_.old,
+                   {&placed, objects_.to, objects_.shown_name, full_name, shown});
+  if (!is_temporary(placed.stored_name))
+    services_.unsynced_names.note(objects_.from, placed.stored_name, shown);
+  put(taken);
+  if (objects_.terms != nullptr) keep_sidecar();
   return placed_as_;
-}
-
-void Replacement::note_given_up(const SourceDirectory& directory, const std::string& name) {
-  if (!is_temporary(name))
-    services_.unsynced_names.note(directory, name, objects_.placed.entry.shown);
-}
-
-/// P where both can stand there, else F.
-std::string Replacement::meeting_name(const std::string& full_name) {
-  const NamedObject* old = objects_.old;
-  const bool meets = old != nullptr && is_stored(*old) && visible_name(*old) != full_name &&
-                     names_.fits(old->directory, objects_.shown_name, visible_name(*old),
-                                 objects_.placed.entry.shown, {{&objects_.placed, old}});
-  return meets ? visible_name(*old) : full_name;
 }
 
 /// What SOURCE has under a name that is about to be taken: only what gives way can be there.
@@ -149,31 +188,6 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
     names_.link_lost(occupant);
 }
 
-/// Durably leaves what was replaced behind. Where that fails it stays, which shows it as well.
-void Replacement::take_own_name(const std::string& meeting, const std::string& full_name) {
-  const SourceDirectory& to = objects_.to;
-  try {
-    to.sync();
-    note_given_up(to, meeting);
-    to.rename_to_free(meeting, to, full_name);
-  } catch (const std::exception& error) {
-    return log::warn(error.what());
-  }
-  if (objects_.terms != nullptr && !leads_to_placed(full_name)) {
-    // What another program gave the meeting name meanwhile is not ours to move.
-    to.rename_to_free(full_name, to, meeting);
-    throw_overtaken(meeting);
-  }
-  placed_as_ = full_name;
-  if (objects_.terms == nullptr && may_have_sidecar(objects_.placed.entry))
-    carry_sidecar(to, meeting, to, full_name);
-}
-
-bool Replacement::leads_to_placed(const std::string& full_name) const {
-  const auto st = objects_.to.stat(full_name);
-  return st && identity_of(*st) == identity_of(objects_.placed.entry.own_stat);
-}
-
 /// What a user renames takes its sidecar along; that of what it replaces goes.
 void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) {
   const NamedObject& placed = objects_.placed;
@@ -184,10 +198,11 @@ void Replacement::carry_own_sidecar(const std::optional<NamedObject>& replaced) 
 }
 
 /// What a commit stores anew is the same file for other programs, which may hold its sidecar.
-void Replacement::keep_sidecar(const std::string& meeting) {
+void Replacement::keep_sidecar() {
   const SourceDirectory& to = objects_.to;
-  if (!leads_to_placed(placed_as_)) throw_overtaken(placed_as_);
-  for (const std::string& name : {objects_.placed.stored_name, meeting, objects_.old->stored_name})
+  if (!leads_to(to, placed_as_, identity_of(objects_.placed.entry.own_stat)))
+    throw_overtaken(placed_as_);
+  for (const std::string& name : {objects_.placed.stored_name, objects_.old->stored_name})
     carry_sidecar(to, name, to, placed_as_);
 }
 

@@ -15,7 +15,10 @@ Attempts::Attempts() : outer_(innermost) { innermost = this; }
 Attempts::~Attempts() { innermost = outer_; }
 
 /// The last try has no breaks: it does its work under the lock, and ends.
-void Attempts::count_break() { may_break_ = ++breaks_ < kMaxBreaks; }
+void Attempts::count_break() {
+  breaks_++;
+  may_break_ = breaks_ < kMaxBreaks;
+}
 
 Attempts* Attempts::current() {
   // A change that has begun would be made twice by another try: from then on work is done where it
@@ -33,6 +36,10 @@ void Attempts::note_share(NamesShare* share) {
 
 void Attempts::begin_change() {
   if (innermost != nullptr) innermost->may_break_ = false;
+}
+
+void Attempts::end_change() {
+  if (innermost != nullptr) innermost->may_break_ = innermost->breaks_ < kMaxBreaks;
 }
 
 }  // namespace bloscfs::fs

@@ -7,6 +7,9 @@
 
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace bloscfs::fs {
@@ -54,10 +57,26 @@ class Attempts {
     work();
   }
 
+  /// The same for work that each try asks for anew. It is done once for each state, a text, of what
+  /// it is done to, as that was before.
+  template <typename Work>
+  static void once_without_lock(const std::string& state, Work work) {
+    Attempts* const attempts = current();
+    if (attempts == nullptr) return work();
+    if (attempts->done_.contains(state)) return;
+    throw LockBreak{[attempts, state, work = std::move(work)] {
+      work();
+      attempts->done_.insert(state);
+    }};
+  }
+
   /// Null where nobody would begin anew.
   static Attempts* current();
   /// This thread's operation is changing something now.
   static void begin_change();
+  /// What it has changed until now stands by itself, and another try goes on from there: there may
+  /// be breaks again.
+  static void end_change();
 
   /// Does work while names are not locked, and may go on if this operation shares them and nobody
   /// has changed any. False: it is to begin anew, and nothing is done unless it shares them.
@@ -81,6 +100,7 @@ class Attempts {
   bool may_break_ = true;
   NamesShare* share_ = nullptr;
   std::vector<std::shared_ptr<const JudgedEntry>> judged_;
+  std::set<std::string> done_;
 };
 
 }  // namespace bloscfs::fs

@@ -75,6 +75,9 @@ class Home : public ContentHome {
     }
     void before_replacing() override {}
     void before_giving_name(const std::string&, ShownAs) override {}
+    std::string take_own_name(const bloscfs::frame::FileId&, const std::string&) override {
+      return home_.place_.name;
+    }
     bool refresh(const frame::FileStamp&) override { return true; }
 
    private:
@@ -92,7 +95,7 @@ struct Parts {
          [] { ::sync(); }});
   }
   ContentServices services() {
-    return {pages, cache, stats, {}, pool, budget, options, raw, next_id};
+    return {cache, stats, {}, pool, budget, options, raw, next_id};
   }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 

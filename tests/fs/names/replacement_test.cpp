@@ -4,10 +4,13 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <functional>
+#include <future>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -325,6 +328,52 @@ BOOST_AUTO_TEST_CASE(what_another_program_puts_there_meanwhile_stays) {
         BOOST_CHECK(again.read("b.npy") == theirs);
         BOOST_TEST(again.names().size() == 3u);
       }
+}
+
+/// Flushes of directories while `work` is done, and how many of them somebody who changes names had
+/// to wait for.
+std::pair<int, int> flushes_and_waits(InProcess& mount, const std::function<void()>& work) {
+  std::atomic<int> flushes{0}, waits{0};
+  std::vector<std::future<void>> others;
+  {
+    const WatchedCalls watched([&](Call call, const std::string&) {
+      if (call != Call::flush_directory) return 0;
+      flushes++;
+      others.push_back(
+          std::async(std::launch::async, [&] { const fs::TreeChanges names(mount->tree()); }));
+      waits += others.back().wait_for(std::chrono::seconds(10)) != std::future_status::ready;
+      return 0;
+    });
+    work();
+  }
+  return {flushes, waits};
+}
+
+BOOST_AUTO_TEST_CASE(nobody_waits_for_the_flushes_of_a_rename) {
+  int all_flushes = 0;
+  for (const Kind placed : kFrames)
+    for (const Kind replaced : kFrames)
+      for (const bool exchanges : {false, true})
+        BOOST_TEST_CONTEXT(text_of(placed) << " to " << text_of(replaced) << exchanges) {
+          Objects all({{placed, "a"}, {replaced, "b"}});
+          const auto [flushes, waits] = flushes_and_waits(*all.mount, [&] {
+            all.mount->rename("a.npy", "b.npy", exchanges ? RENAME_EXCHANGE : 0);
+          });
+          BOOST_TEST(waits == 0);
+          all_flushes += flushes;
+        }
+  BOOST_TEST(all_flushes > 0);
+}
+
+BOOST_AUTO_TEST_CASE(nobody_waits_for_the_flushes_of_a_commit) {
+  for (const Kind old : kFrames) BOOST_TEST_CONTEXT(text_of(old)) {
+      Objects all({{old, "b"}});
+      all.mount->write("b.npy", is_array(old) ? bytes_of("text") : npy_file(7));
+      const auto [flushes, waits] =
+          flushes_and_waits(*all.mount, [&] { (*all.mount)->commit_written(); });
+      BOOST_TEST(waits == 0);
+      BOOST_TEST(flushes > 0);
+    }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,213 @@
+// Looks at the tree while nobody else changes it.
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <boost/range/adaptor/reversed.hpp>
+#include <fcntl.h>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/store/peer_lock.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/target_name.hpp"
+#include "fs/tree/node_table.hpp"
+#include "fs/tree/tree_changes.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
+constexpr off_t kMaxSidecar = 16;
+
+bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
+
+}  // namespace
+
+bool has_links(const NamedObject& object) {
+  const struct stat& file = object.entry.content_stat;
+  return !object.is_pending && S_ISREG(file.st_mode) && !object.entry.is_sframe &&
+         file.st_nlink > 1;
+}
+
+void require_no_links(const NamedObject& object) {
+  if (has_links(object)) frame::throw_errno(EOPNOTSUPP, object.path().text() + ": has other names");
+}
+
+NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
+                                  const std::string& full_name, const SourceEntry& entry,
+                                  bool any_state) {
+  const bool live = any_state || tree_.is_live(entry);
+  NamedObject object{directory, path, full_name, full_name, entry, 0, false, std::nullopt};
+  const MutexLock lock(tree_.mutex_);
+  if (const Node* pending = tree_.nodes_.pending(directory, full_name)) {
+    object.node = pending->id;
+    object.stored_name = pending->name.name;
+    object.is_pending = true;
+    object.replaces = pending->rare().replaces;
+  } else if (const Node* node = tree_.node_of(object.entry, live)) {
+    object.node = node->id;
+  }
+  return object;
+}
+
+std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
+  tree_.names_.assert_alone();
+  const SourcePath path = tree_.path(directory);
+  const auto full_name = tree_.resolve(directory, path, shown_name);
+  if (!full_name) return std::nullopt;
+  auto entry = tree_.visible_entry(directory, path, *full_name);
+  if (!entry) return std::nullopt;
+  if (entry->unreadable) throw std::system_error(entry->unreadable, *full_name);
+  return describe(directory, path, *full_name, *entry, false);
+}
+
+std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
+  tree_.names_.assert_alone();
+  const SourcePath path = tree_.path(directory);
+  auto entry = tree_.look_whole(join_path(path, full_name));
+  if (!entry) return std::nullopt;
+  return NamedObject{directory, path, full_name, full_name, *entry, 0, false, std::nullopt};
+}
+
+std::optional<NamedObject> TreeChanges::object_in(NodeId id, bool any_state) {
+  std::vector<std::pair<NodeId, std::string>> names;  // the one seen last comes first
+  bool is_own = false;
+  {
+    const MutexLock lock(tree_.mutex_);
+    const Node& node = tree_.nodes_.node(id);
+    if (!node.has_name()) return std::nullopt;
+    const auto& wanted = node.rare().wanted_name;
+    is_own = any_state && !wanted;
+    names.emplace_back(node.name.parent->id, wanted.value_or(node.name.name));
+    for (const Node::Name& name : boost::adaptors::reverse(node.rare().other_names))
+      names.emplace_back(name.parent->id, name.name);
+  }
+  for (const auto& [directory, full_name] : names)
+    if (auto object = object_named(id, directory, full_name, any_state, is_own)) return object;
+  return std::nullopt;
+}
+
+std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory,
+                                                     const std::string& full_name, bool any_state,
+                                                     bool is_own) {
+  tree_.names_.assert_alone();
+  const SourcePath path = tree_.path(directory);
+  std::optional<SourceEntry> entry;
+  if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
+    entry = tree_.own_entry(own, Tree::Own::any);
+  if (!entry) entry = tree_.visible_entry(directory, path, full_name);
+  if (!entry) return std::nullopt;
+  if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);
+  NamedObject object = describe(directory, path, full_name, *entry, any_state);
+  // Another program has put another object under the name: the next name may still be this one's.
+  if (object.node != id || (object.is_pending && !stands_for(id, object.entry.own_stat)))
+    return std::nullopt;
+  return object;
+}
+
+bool TreeChanges::is_unlinked(NodeId node) const {
+  const MutexLock lock(tree_.mutex_);
+  return node != kRootId && !tree_.nodes_.node(node).has_name();
+}
+
+/// False where another file has the temporary's name by now, which then is none of the node's.
+bool TreeChanges::stands_for(NodeId node, const struct stat& object) const {
+  const MutexLock lock(tree_.mutex_);
+  return tree_.nodes_.node(node).identity == identity_of(object);
+}
+
+bool TreeChanges::is_known(const struct stat& object) const {
+  const MutexLock lock(tree_.mutex_);
+  return tree_.nodes_.current(identity_of(object)) != nullptr;
+}
+
+std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
+  const MutexLock lock(tree_.mutex_);
+  const Node& found = tree_.nodes_.node(node);
+  if (!found.rare().remains) throw_stale(node);
+  return found.rare().remains;
+}
+
+EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
+                              const AfterChange& after_change) {
+  return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
+    tree_.names_.assert_alone();
+    // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
+    for (const AfterChange::Arrival& arrival : after_change.arrived)
+      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
+    for (const NamedObject* gone : after_change.gone)
+      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
+        return std::nullopt;
+    const auto entry = tree_.visible_entry(directory, path, name);
+    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+  };
+}
+
+/// True if an entry of that name would be hidden itself, or hide another one.
+bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::string& full_name,
+                        ShownAs shown) {
+  tree_.names_.assert_alone();
+  if (const auto locked = locked_name(full_name)) {
+    const auto frame = tree_.visible_entry(directory, path, std::string(*locked));
+    if (frame && frame->is_container) return true;
+  }
+  if (shown == ShownAs::itself) return false;
+  // A sidecar that a removed frame has left serves the new one. Any other file of that name would
+  // be hidden as one.
+  const auto other = tree_.root_.stat(join_path(path, full_name + frame::kSidecarSuffix));
+  return other && !is_sidecar(*other);
+}
+
+bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
+                       const std::string& full_name, ShownAs shown,
+                       const AfterChange& after_change) {
+  const SourcePath path = tree_.path(directory);
+  const auto is_there = [&](const NamedObject* gone) {
+    return gone != nullptr && gone->directory == directory &&
+           (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
+  };
+  // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
+  if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
+      tree_.root_.stat(join_path(path, full_name)))
+    return false;
+  if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
+  return shows_as(shown_name, full_name, shown, probe(directory, path, after_change)) &&
+         !hides(directory, path, full_name, shown);
+}
+
+bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {
+  if (full_name != frame::kSframeIndexName || !S_ISREG(object.entry.own_stat.st_mode)) return false;
+  const frame::FileSource file(tree_.root_.object(object.path()).open_quietly(O_RDONLY), nullptr);
+  std::array<std::uint8_t, 32> start{};
+  const std::size_t size = file.read_at(0, start);
+  return frame::recognise(frame::Bytes(start).first(size)).has_value();
+}
+
+std::string TreeChanges::shown_name(const NamedObject& object) {
+  tree_.names_.assert_alone();
+  std::string preferred = preferred_name(object.full_name, object.entry.shown);
+  if (tree_.is_virtual(object.directory)) return preferred;
+  const auto owner = tree_.resolve(object.directory, object.directory_path, preferred);
+  return owner == object.full_name ? preferred : object.full_name;
+}
+
+bool TreeChanges::is_empty(const NamedObject& directory) {
+  if (!pending_in(directory.node).empty()) return false;
+  const SourcePath path = directory.path();
+  const auto entries = tree_.root_.list(path);
+  return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
+    tree_.names_.assert_alone();
+    return tree_.visible_entry(directory.node, path, entry.name).has_value();
+  });
+}
+
+std::vector<NodeId> TreeChanges::pending_in(NodeId directory) const {
+  std::vector<NodeId> ids;
+  const MutexLock lock(tree_.mutex_);
+  for (const Node* node : tree_.nodes_.pending_in(directory)) ids.push_back(node->id);
+  return ids;
+}
+
+}  // namespace bloscfs::fs
