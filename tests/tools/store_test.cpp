@@ -224,12 +224,11 @@ BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
   refused(pack(kStores / "damaged", out), "no store of python-blosc2\n");
   refused(pack(kStores / "dict2.b2z", out), "Not a directory\n");
   refused(unpack(kStores / "dict0.b2d", out), "is no regular file\n");
-  refused(unpack(kStores / "embed0.b2e", out), "no central directory\n");
+  refused(unpack(kStores / "embed0.b2e", out), "no end of a central directory\n");
   refused(unpack(kStores / "damaged/dotdot.b2z", out), "leads out of the store, or nowhere\n");
   refused(unpack(kStores / "damaged/dup-names.b2z", out), "another one has its name\n");
   refused(unpack(kStores / "damaged/deflated.b2z", out), "is compressed or encrypted\n");
-  refused(unpack(kStores / "damaged/cd-lho.b2z", out),
-          "its local header does not agree with the central directory\n");
+  refused(unpack(kStores / "damaged/cd-lho.b2z", out), "30 bytes needed, its section has 5727\n");
 }
 
 BOOST_AUTO_TEST_CASE(unpack_compares_the_sums) {
