@@ -42,7 +42,7 @@ WITHOUT_CIRCLES = ["tools", "fs", "frame"]
 
 # Headers of libraries that one room alone may know.
 KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h": "fs/sandbox", "linux/landlock.h": "fs/sandbox",
-           "minizip/unzip.h": "frame/pystore", "minizip/zip.h": "frame/pystore"}
+           "minizip/zip.h": "frame/pystore"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

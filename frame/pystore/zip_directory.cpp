@@ -2,13 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <exception>
-#include <optional>
-#include <tuple>
 #include <utility>
 
 #include <fmt/core.h>
-#include <minizip/unzip.h>
 
 #include "codec/error.hpp"
 #include "frame/pystore/window_source.hpp"
@@ -20,87 +16,6 @@ using codec::throw_malformed;
 
 constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
 constexpr std::size_t kMaxMemberPart = 255, kMaxMemberName = 4095;
-/// What is read at once: of the directory, and of local headers.
-constexpr std::size_t kDirectoryWindow = std::size_t{64} << 10, kHeaderWindow = 4096;
-constexpr uLong kEncrypted = 1;
-
-/// What minizip reads through. What a source throws is kept until minizip has returned.
-class ArchiveFile {
- public:
-  explicit ArchiveFile(const ByteSource& source)
-      : source_(source),
-        size_(static_cast<std::uint64_t>(std::max<std::int64_t>(source.stamp().size, 0))) {}
-
-  zlib_filefunc64_def functions() {
-    zlib_filefunc64_def result{};
-    result.zopen64_file = [](voidpf self, const void*, int) { return self; };
-    result.zread_file = [](voidpf self, voidpf, void* out, uLong size) {
-      return of(self).read(static_cast<std::uint8_t*>(out), size);
-    };
-    result.zwrite_file = [](voidpf, voidpf, const void*, uLong) { return uLong{0}; };
-    result.ztell64_file = [](voidpf self, voidpf) { return ZPOS64_T{of(self).position_}; };
-    result.zseek64_file = [](voidpf self, voidpf, ZPOS64_T offset, int origin) {
-      return of(self).seek(offset, origin);
-    };
-    result.zclose_file = [](voidpf, voidpf) { return 0; };
-    result.zerror_file = [](voidpf self, voidpf) { return of(self).error_ ? 1 : 0; };
-    result.opaque = this;
-    return result;
-  }
-
-  void set_window(std::size_t size) { window_size_ = size; }
-  /// Throws what the source has thrown, if it has.
-  void rethrow() {
-    if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
-  }
-
- private:
-  static ArchiveFile& of(voidpf self) { return *static_cast<ArchiveFile*>(self); }
-
-  uLong read(std::uint8_t* out, uLong size) noexcept {
-    uLong done = 0;
-    try {
-      while (done < size && load()) {
-        const auto begin = static_cast<std::size_t>(position_ - window_at_);
-        const auto part = std::min<std::size_t>(size - done, window_.size() - begin);
-        std::copy_n(window_.begin() + static_cast<std::ptrdiff_t>(begin), part, out + done);
-        done += part;
-        position_ += part;
-      }
-    } catch (...) {
-      error_ = std::current_exception();
-    }
-    return done;
-  }
-
-  /// False at the end of the source.
-  bool load() {
-    if (position_ >= window_at_ && position_ - window_at_ < window_.size()) return true;
-    if (position_ >= size_) return false;
-    // minizip looks for the end of the directory backwards.
-    window_at_ = position_ - position_ % window_size_;
-    window_.resize(window_size_);
-    window_.resize(source_.read_at(window_at_, window_));
-    return position_ - window_at_ < window_.size();
-  }
-
-  long seek(ZPOS64_T offset, int origin) {
-    std::uint64_t from = 0;
-    if (origin == ZLIB_FILEFUNC_SEEK_CUR) from = position_;
-    if (origin == ZLIB_FILEFUNC_SEEK_END) from = size_;
-    if (offset > size_ - std::min(from, size_)) return -1;
-    position_ = from + offset;
-    return 0;
-  }
-
-  const ByteSource& source_;
-  const std::uint64_t size_;
-  std::uint64_t position_ = 0;
-  std::size_t window_size_ = kDirectoryWindow;
-  std::uint64_t window_at_ = 0;
-  std::vector<std::uint8_t> window_;
-  std::exception_ptr error_;
-};
 
 /// Why a name cannot be a path below the root; null if it can.
 const char* flaw(std::string_view name) {
@@ -127,112 +42,30 @@ bool has_zip_magic(Bytes first_bytes) {
          std::equal(kEmpty.begin(), kEmpty.end(), first_bytes.begin());
 }
 
-class ZipDirectory::Archive {
- public:
-  explicit Archive(const ByteSource& source) : file_(source) {
-    auto functions = file_.functions();
-    handle_ = ::unzOpen2_64("", &functions);
-    file_.rethrow();
-    if (handle_ == nullptr) throw_malformed("ZIP file: no central directory");
-  }
-  ~Archive() { ::unzClose(handle_); }
-  Archive(const Archive&) = delete;
-  Archive& operator=(const Archive&) = delete;
-
-  std::uint64_t entry_count() const {
-    unz_global_info64 info{};
-    ::unzGetGlobalInfo64(handle_, &info);
-    return info.number_entry;
-  }
-  bool go_to_first() { return checked(::unzGoToFirstFile(handle_)); }
-  bool go_to_next() { return checked(::unzGoToNextFile(handle_)); }
-  /// The last step found an entry that cannot be read.
-  bool is_damaged() const { return damaged_; }
-
-  /// Nothing where the entry cannot be read.
-  std::optional<ZipMember> read_member() {
-    unz_file_info64 info{};
-    unz64_file_pos at{};
-    if (!checked(::unzGetCurrentFileInfo64(handle_, &info, name_.data(), name_.size(), nullptr, 0,
-                                           nullptr, 0)) ||
-        !checked(::unzGetFilePos64(handle_, &at)))
-      return std::nullopt;
-    ZipMember member;
-    member.name.assign(name_.data(), std::min<std::size_t>(info.size_filename, name_.size()));
-    member.size = info.compressed_size;
-    member.full_size = info.uncompressed_size;
-    member.crc = static_cast<std::uint32_t>(info.crc);
-    member.is_stored = info.compression_method == 0 && (info.flag & kEncrypted) == 0;
-    member.entry_at = at.pos_in_zip_directory;
-    member.entry_number = at.num_of_file;
-    return member;
-  }
-
-  /// Where the member's bytes begin, by its local header.
-  std::uint64_t find_data(const ZipMember& member, const ByteSource& source) {
-    file_.set_window(kHeaderWindow);
-    const unz64_file_pos at{member.entry_at, member.entry_number};
-    int method = 0, level = 0;
-    if (!checked(::unzGoToFilePos64(handle_, &at)) ||
-        !checked(::unzOpenCurrentFile2(handle_, &method, &level, 1)))
-      throw_malformed("its local header does not agree with the central directory");
-    const std::uint64_t data = ::unzGetCurrentFileZStreamPos64(handle_);
-    const int extra = ::unzGetLocalExtrafield(handle_, nullptr, 0);
-    ::unzCloseCurrentFile(handle_);
-    file_.rethrow();
-    check_name(member, data, extra, source);
-    return data;
-  }
-
- private:
-  /// The name stands before the extra field, which the data follow.
-  static void check_name(const ZipMember& member, std::uint64_t data, int extra,
-                         const ByteSource& source) {
-    const std::uint64_t behind =
-        member.name.size() + static_cast<std::uint64_t>(std::max(extra, 0));
-    if (extra < 0 || data < behind) throw_malformed("its local header makes no sense");
-    std::vector<std::uint8_t> name(member.name.size());
-    source.read_exactly_at(data - behind, name, "local header");
-    if (!std::equal(name.begin(), name.end(), member.name.begin(),
-                    [](std::uint8_t a, char b) { return a == static_cast<std::uint8_t>(b); }))
-      throw_malformed("its local header has another name");
-  }
-
-  bool checked(int result) {
-    file_.rethrow();
-    damaged_ = result != UNZ_OK && result != UNZ_END_OF_LIST_OF_FILE;
-    return result == UNZ_OK;
-  }
-
-  ArchiveFile file_;
-  unzFile handle_ = nullptr;
-  bool damaged_ = false;
-  std::vector<char> name_ = std::vector<char>(std::size_t{1} << 16);
-};
-
-ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source)
-    : source_(std::move(source)), archive_(std::make_unique<Archive>(*source_)) {
-  read_entries();
+ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source) : source_(std::move(source)) {
+  read_entries(find_zip_directory(*source_));
   sort_members();
 }
 
-ZipDirectory::~ZipDirectory() = default;
-
-void ZipDirectory::read_entries() {
-  const std::uint64_t count = archive_->entry_count();
-  if (count == 0) return;
-  std::uint64_t read = 0;
-  for (bool more = archive_->go_to_first(); more; more = archive_->go_to_next()) {
-    auto member = archive_->read_member();
-    if (!member) break;
-    if (++read > kMaxEntries)
+void ZipDirectory::read_entries(const ZipDirectoryPlace& place) {
+  const std::uint64_t end = place.at + place.size;
+  WindowReader reader(*source_, end);
+  std::uint64_t entry = 0;
+  // The size decides, as for Python, not the number.
+  for (std::uint64_t position = place.at; position < end; ++entry) {
+    if (entry == kMaxEntries)
       throw codec::Error(codec::FormatErrc::too_large,
                          fmt::format("ZIP file of more than {} members", kMaxEntries));
-    add(std::move(*member));
+    const std::uint64_t before = position;
+    try {
+      add(read_zip_entry(reader, position));
+    } catch (const codec::Error& error) {
+      left_out_.add(fmt::format("entry {} of the ZIP directory: {}", entry, error.what()));
+      if (position == before) return;
+    }
   }
-  // minizip looks for more behind 65535 entries, which a directory without ZIP64 may have.
-  if (archive_->is_damaged() && read != count)
-    left_out_.add(fmt::format("entries of the central directory from {} on cannot be read", read));
+  if (entry != place.entries)
+    left_out_.add(fmt::format("ZIP directory: has {} entries, not {}", entry, place.entries));
 }
 
 void ZipDirectory::add(ZipMember member) {
@@ -246,9 +79,9 @@ void ZipDirectory::add(ZipMember member) {
 
 void ZipDirectory::sort_members() {
   // Of two with one name the later wins, as for Python.
-  std::sort(members_.begin(), members_.end(), [](const ZipMember& a, const ZipMember& b) {
-    return std::tie(a.name, b.entry_number) < std::tie(b.name, a.entry_number);
-  });
+  std::reverse(members_.begin(), members_.end());
+  std::stable_sort(members_.begin(), members_.end(),
+                   [](const ZipMember& a, const ZipMember& b) { return a.name < b.name; });
   const auto repeats = [&](const ZipMember& a, const ZipMember& b) {
     if (a.name != b.name) return false;
     left_out_.add(fmt::format("member {}: another one has its name", b.name));
@@ -278,9 +111,7 @@ std::shared_ptr<const ByteSource> ZipDirectory::open(const ZipMember& member) co
     throw_malformed(fmt::format("member {}: {} bytes are stored as {}", member.name,
                                 member.full_size, member.size));
   try {
-    const std::lock_guard guard(mutex_);
-    return std::make_shared<WindowSource>(source_, archive_->find_data(member, *source_),
-                                          member.size);
+    return std::make_shared<WindowSource>(source_, find_zip_data(*source_, member), member.size);
   } catch (const codec::Error& error) {
     throw_malformed(fmt::format("member {}: {}", member.name, error.what()));
   }

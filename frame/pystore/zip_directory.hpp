@@ -3,12 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "frame/pystore/left_out.hpp"
+#include "frame/pystore/zip_records.hpp"
 #include "frame/store/byte_source.hpp"
 
 namespace bloscfs::frame {
@@ -16,26 +16,13 @@ namespace bloscfs::frame {
 /// True where a file's last or first bytes may be those of a ZIP file: a look at its first four.
 bool has_zip_magic(Bytes first_bytes);
 
-struct ZipMember {
-  std::string name;             ///< relative to the root, with slashes between its parts
-  std::uint64_t size = 0;       ///< bytes that are stored
-  std::uint64_t full_size = 0;  ///< bytes when inflated
-  std::uint32_t crc = 0;        ///< CRC-32 of the inflated bytes
-  bool is_stored = true;        ///< neither deflated nor encrypted
-  std::uint64_t entry_at = 0;   ///< of its entry in the central directory
-  std::uint64_t entry_number = 0;
-};
-
-/// Thread-safe. About 150 bytes a member.
+/// Immutable. About 150 bytes a member.
 class ZipDirectory {
  public:
   /// Reads the directory, ZIP64 too, and no member. What follows an entry that cannot be read is
   /// left out. Throws Error: malformed where there is no directory, too_large with more than 2^20
   /// entries.
   explicit ZipDirectory(std::shared_ptr<const ByteSource> source);
-  ~ZipDirectory();
-  ZipDirectory(const ZipDirectory&) = delete;
-  ZipDirectory& operator=(const ZipDirectory&) = delete;
 
   /// Files, by name in the order of bytes.
   const std::vector<ZipMember>& members() const { return members_; }
@@ -53,15 +40,11 @@ class ZipDirectory {
   std::shared_ptr<const ByteSource> open(const ZipMember& member) const;
 
  private:
-  class Archive;
-
-  void read_entries();
+  void read_entries(const ZipDirectoryPlace& place);
   void add(ZipMember member);
   void sort_members();
 
   std::shared_ptr<const ByteSource> source_;
-  mutable std::mutex mutex_;  ///< of archive_, which has a position
-  std::unique_ptr<Archive> archive_;
   std::vector<ZipMember> members_;
   LeftOut left_out_;
 };
