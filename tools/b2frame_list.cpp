@@ -29,7 +29,7 @@ class Lister {
  public:
   explicit Lister(fs::MountSource source)
       : root_(std::move(source.root)),
-        classifier_(root_, false, nullptr),
+        classifier_(root_, {false, false}, nullptr),
         tree_(root_, classifier_, std::move(source.single), {}) {}
 
   /// Prints what is below a directory that is shown as `prefix`, sorted by name.
@@ -116,7 +116,7 @@ int list_keys(const std::string& file, const frame::PythonStore& store, const st
 
 int list_names(const std::string& directory) {
   fs::wait_for_ended_mounts(directory);
-  Lister lister(fs::open_source(directory, false));
+  Lister lister(fs::open_source(directory, false, false));
   lister.print(fs::kRootId, "");
   return lister.complete() ? 0 : kExitBadData;
 }

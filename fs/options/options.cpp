@@ -113,6 +113,8 @@ const std::array kOwnOptions = {
               "threads for requests and decoding (by the processors, at most 8)"},
     OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
               "show the elements of arrays alone, without a NPY header"},
+    OwnOption{"nostores", false, [](MountOptions& o, std::string_view) { o.stores = false; },
+              "show stores of python-blosc2 (.b2z, .b2e) as the files that they are"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,

@@ -22,6 +22,7 @@ struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
+  bool stores = true;  ///< stores of python-blosc2 are shown as directories
   bool read_only = false;
   Unwritable unwritable = Unwritable::shown;
   bool verify = false;

@@ -46,7 +46,7 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     : caller{::geteuid(), ::getegid(), 0022, ::gettid()} {
   fs::log::use(fs::log::open_file(home_ / "log"));
   const fs::MountOptions parsed = fs::parse_options(option_lists(options));
-  fs::MountSource opened = fs::open_source(source, parsed.raw);
+  fs::MountSource opened = fs::open_source(source, parsed.raw, parsed.stores);
   if (!parsed.read_only) {
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
