@@ -1,4 +1,4 @@
-// b2frame extract: writes decompressed contents, whole or a range.
+// b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
 #include <filesystem>
@@ -9,6 +9,8 @@
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
 #include "tools/progress.hpp"
+#include "tools/store_address.hpp"
+#include "tools/table_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -60,9 +62,37 @@ bool same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
+bool wants_all(const ExtractOptions& options) { return options.offset == 0 && !options.length; }
+
+void extract_table(const StoreAddress& address, const frame::PythonStore& store,
+                   const ExtractOptions& options) {
+  Table table(store, address.key);
+  const bool npy = options.npy || options.output.ends_with(".npy");
+  if (!wants_all(options) || (!npy && !options.output.ends_with(".csv")))
+    throw UsageError("a table is written whole, to a .csv or a .npy file");
+  OutputFile out(options.output);
+  if (npy)
+    write_npy(table, out);
+  else
+    write_csv(table, out);
+  out.commit();
+}
+
+/// True if the file was a table, and is written.
+bool extract_if_table(const ExtractOptions& options) {
+  const auto address = options.chunk ? std::nullopt : parse_store_address(options.file);
+  if (!address) return false;
+  const auto store = open_store(address->store);
+  const frame::StoreEntry entry = find_entry(*store, address->key);
+  if (entry.leaf) return false;
+  extract_table(*address, *store, options);
+  return true;
+}
+
 int extract(const ExtractOptions& options) {
   if (same_file(options.file, options.output))
     throw UsageError("input and output are the same file");
+  if (extract_if_table(options)) return 0;
   Input input(options.file, options.chunk);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();

@@ -21,6 +21,7 @@
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
 #include "tools/progress.hpp"
+#include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -94,8 +95,8 @@ frame::CopyProgress shown_progress(const char* label, std::optional<Progress>& b
 }
 
 int pack(const PackOptions& options) {
-  fs::wait_for_ended_mounts(options.input);
   const frame::UniqueFd source = open_directory(options.input);
+  static_cast<void>(open_store(options.input));  // throws unless it is one
   NewName out(options.output);
   std::shared_ptr<frame::StoreFile> file;
   std::optional<fs::MountLock> output_lock;

@@ -49,12 +49,13 @@ class ZipFiles final : public StoreFiles {
   std::optional<std::string> find(const std::string& stem) const override {
     for (const std::string_view suffix : kLeafSuffixes)
       if (zip_->find(stem + std::string(suffix)) != nullptr) return stem + std::string(suffix);
-    const bool in_root = directory_of(stem).empty();
+    const std::string prefix = prefix_of(directory_of(stem));
     for (std::size_t at = zip_->lower_bound(stem); has_prefix(at, stem); ++at) {
-      const std::string& name = zip_->members()[at].name;
-      if (leaf_stem(name) == stem && name.find('/', stem.size()) == std::string::npos &&
-          !is_no_leaf(name, in_root))
-        return name;
+      const std::string& path = zip_->members()[at].name;
+      const std::string_view name = std::string_view(path).substr(prefix.size());
+      if (name.find('/') == std::string_view::npos && !is_no_leaf(name, prefix.empty()) &&
+          leaf_stem(name).size() == stem.size() - prefix.size())
+        return path;
     }
     return std::nullopt;
   }

@@ -28,6 +28,7 @@ seeds() {
     fuzz_cframe | fuzz_sframe_index | fuzz_b2nd) names=(-name '*.b2*') ;;
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
+    fuzz_zip_store) names=(-name '*.b2z') ;;
     fuzz_writing)
       find "$top/tests/fuzz/corpus/fuzz_writing" -type f -print0
       return

@@ -1,0 +1,274 @@
+// Stores of python-blosc2 with the built b2frame: keys, leaves, tables, packing and unpacking.
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "tests/support/digest.hpp"
+#include "tests/tools/program.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+using nlohmann::json;
+
+const fs_std::path kStores = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/stores";
+
+std::vector<json> stores_of_kind(const std::string& kind) {
+  std::ifstream file(kStores / "manifest.json");
+  std::vector<json> found;
+  for (const json& entry : json::parse(file))
+    if (entry.at("kind") == kind) found.push_back(entry);
+  return found;
+}
+
+std::string store(const json& entry) { return (kStores / entry.at("path")).string(); }
+
+/// What a directory is asked for its keys by; files need no more than their names.
+std::string root_of(const std::string& path) {
+  return fs_std::is_directory(path) ? path + ":/" : path;
+}
+
+std::set<std::string> lines_of(const std::string& text) {
+  std::set<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.insert(line);
+  return lines;
+}
+
+std::string sum_of_text(const std::string& text) {
+  return sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
+}
+
+std::string recorded_sum(const json& member) {
+  return member.value("raw_sha256", member.value("sha256", ""));
+}
+
+/// Files below a directory, and what is in them.
+std::map<std::string, ByteVector> files_below(const fs_std::path& directory) {
+  std::map<std::string, ByteVector> files;
+  for (const auto& entry : fs_std::recursive_directory_iterator(directory))
+    if (entry.is_regular_file())
+      files[fs_std::relative(entry.path(), directory).string()] = read_file(entry.path());
+  return files;
+}
+
+std::size_t count_files(const fs_std::path& directory) {
+  return static_cast<std::size_t>(
+      std::distance(fs_std::directory_iterator(directory), fs_std::directory_iterator()));
+}
+
+ProcessResult unpack(const fs_std::path& from, const fs_std::path& to) {
+  return b2frame({"unpack", from.string(), "-o", to.string()});
+}
+
+ProcessResult pack(const fs_std::path& from, const fs_std::path& to) {
+  return b2frame({"pack", from.string(), "-o", to.string()});
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stores)
+
+BOOST_AUTO_TEST_CASE(list_shows_the_keys) {
+  for (const json& entry : stores_of_kind("store")) {
+    std::set<std::string> keys;
+    for (const auto& [key, member] : entry.at("members").items())
+      if (!key.ends_with("/__vlmeta__")) keys.insert(key);
+    const ProcessResult result = b2frame({"list", root_of(store(entry))});
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+    BOOST_TEST(lines_of(result.out) == keys, boost::test_tools::per_element());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(extract_gives_the_contents_of_each_leaf) {
+  for (const json& entry : stores_of_kind("store"))
+    for (const auto& [key, member] : entry.at("members").items())
+      BOOST_TEST(sum_of_text(extracted(store(entry) + ":" + key)) == recorded_sum(member),
+                 store(entry) << ":" << key);
+}
+
+BOOST_AUTO_TEST_CASE(info_tells_of_stores_and_of_leaves) {
+  const json tree = info_of(kStores / "tree0.b2z");
+  BOOST_TEST(tree.at("kind") == "b2tree");
+  BOOST_TEST(tree.at("external") == 4);
+  BOOST_TEST(tree.at("attributes").at("title") == "demo 11");
+  const json mixed = info_of(kStores / "dict.b2z");
+  BOOST_TEST(mixed.at("external") == 3);
+  BOOST_TEST(mixed.at("embedded") == 2);
+  BOOST_TEST(info_of(kStores / "ct1.b2d").at("object") == "ctable");
+  BOOST_TEST(info_of((kStores / "tree0.b2z").string() + ":/temp0/leaf1").at("shape") ==
+             json({3, 4, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(verify_finds_nothing_in_sound_stores) {
+  for (const char* kind : {"store", "ctable"})
+    for (const json& entry : stores_of_kind(kind)) {
+      const ProcessResult result = b2frame({"verify", store(entry)});
+      BOOST_TEST(result.ok(), result.description());
+      BOOST_TEST(result.err.empty());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(verify_names_the_damaged_leaf_alone) {
+  const TempDir dir;
+  ByteVector bytes = read_file(kStores / "dict2.b2z");
+  // In the chunk of the first member, whose frame begins at 44.
+  std::fill_n(bytes.begin() + 44 + 195, 40, std::uint8_t{0xff});
+  write_file(dir / "s.b2z", bytes);
+  const std::string path = dir / "s.b2z";
+  const ProcessResult result = b2frame({"verify", path});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.err.find(path + ":/x11/leaf1: ") != std::string::npos, result.err);
+  BOOST_TEST(std::count(result.err.begin(), result.err.end(), '\n') == 1, result.err);
+}
+
+BOOST_AUTO_TEST_CASE(tables_become_csv_and_npy) {
+  const TempDir dir;
+  for (const json& entry : stores_of_kind("ctable")) {
+    for (const char* name : {"t.csv", "t.npy"}) {
+      const ProcessResult result =
+          b2frame({"extract", store(entry) + ":/", "-o", (dir / name).string()});
+      BOOST_TEST_REQUIRE(result.ok(), result.description());
+    }
+    BOOST_TEST(sha256(read_file(dir / "t.csv")) == entry.at("csv_sha256").get<std::string>());
+    // 8 + 8 + 40 bytes a row.
+    const auto rows = entry.at("rows").get<std::size_t>();
+    BOOST_TEST(read_file(dir / "t.npy").size() == 128 + rows * 56);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tables_with_columns_of_other_kinds_are_refused_by_name) {
+  const TempDir dir;
+  const std::string table = dir / "t.b2d";
+  const auto refusal = [&](const std::string& column) {
+    fs_std::remove_all(table);
+    fs_std::copy(kStores / "ct1.b2d", table, fs_std::copy_options::recursive);
+    const json schema = {{"version", 1}, {"columns", json::array({json::parse(column)})}};
+    const ProcessResult set =
+        b2frame({"set-meta", table + "/_meta.b2f", "schema:=" + json(schema.dump()).dump()});
+    BOOST_TEST_REQUIRE(set.ok(), set.description());
+    const ProcessResult result = b2frame({"extract", table + ":/", "-o", dir / "t.csv"});
+    return result.status == 1 ? result.err : "status " + std::to_string(result.status) + "\n";
+  };
+  const std::string begin = "b2frame: " + table + ":/: column x: ";
+  BOOST_TEST(refusal(R"({"name":"x","kind":"list"})") == begin + "is of the kind list\n");
+  BOOST_TEST(refusal(R"({"name":"x","kind":"float64","nullable":true})") ==
+             begin + "may have nulls\n");
+  BOOST_TEST(refusal(R"({"name":"x"})") == begin + "has no kind\n");
+  BOOST_TEST(refusal(R"({"name":"x","kind":"float64","null_value":null})") == "status 0\n");
+  BOOST_TEST(!fs_std::exists(dir / "t.npy"));
+}
+
+BOOST_AUTO_TEST_CASE(addresses_that_lead_nowhere_say_so) {
+  const std::string tree = (kStores / "tree0.b2z").string();
+  const auto error = [&](const std::string& file) {
+    const ProcessResult result = b2frame({"extract", file, "-o", "-"});
+    BOOST_TEST(result.status == 1);
+    return result.err;
+  };
+  BOOST_TEST(error(tree + ":/nowhere") ==
+             "b2frame: " + tree + ":/nowhere: No such file or directory\n");
+  BOOST_TEST(error(tree + ":/temp0/../temp0/leaf1").ends_with("No such file or directory\n"));
+  BOOST_TEST(
+      error((kStores / "manifest.b2z:/a").string()).ends_with("No such file or directory\n"));
+}
+
+BOOST_AUTO_TEST_CASE(unpack_and_pack_give_the_same_files) {
+  const TempDir dir;
+  for (const char* kind : {"store", "ctable"})
+    for (const json& entry : stores_of_kind(kind)) {
+      const std::string path = store(entry);
+      if (path.ends_with(".b2e")) continue;
+      fs_std::path before = path;
+      if (path.ends_with(".b2z")) {
+        const ProcessResult result = unpack(path, before = dir / "before.b2d");
+        BOOST_TEST_REQUIRE(result.ok(), result.description());
+      }
+      const ProcessResult packed = pack(before, dir / "packed.b2z");
+      BOOST_TEST_REQUIRE(packed.ok(), packed.description());
+      BOOST_TEST_REQUIRE(unpack(dir / "packed.b2z", dir / "after.b2d").ok());
+      BOOST_TEST((files_below(before) == files_below(dir / "after.b2d")), path);
+      fs_std::remove_all(dir / "before.b2d");
+      fs_std::remove_all(dir / "after.b2d");
+    }
+}
+
+BOOST_AUTO_TEST_CASE(pack_leaves_out_locks_and_unfinished_files) {
+  const TempDir dir;
+  fs_std::copy(kStores / "dict0.b2d", dir / "d.b2d", fs_std::copy_options::recursive);
+  const auto before = files_below(dir / "d.b2d");
+  for (const char* name : {"deep1/leaf2.b2nd.b2lock", "leaf9.4711.tmp", ".bloscfs-lock"})
+    write_file(dir / "d.b2d" / name, "x");
+  BOOST_TEST_REQUIRE(pack(dir / "d.b2d", dir / "d.b2z").ok());
+  BOOST_TEST_REQUIRE(unpack(dir / "d.b2z", dir / "e.b2d").ok());
+  BOOST_TEST((files_below(dir / "e.b2d") == before));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_left_of_what_cannot_be_packed_or_unpacked) {
+  const TempDir dir;
+  const auto refused = [&](const ProcessResult& result, const std::string& end) {
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err.ends_with(end), result.err);
+    BOOST_TEST(count_files(dir.path()) == 0U);
+  };
+  const fs_std::path out = dir / "o";
+  refused(pack(kStores / "damaged", out), "no store of python-blosc2\n");
+  refused(pack(kStores / "dict2.b2z", out), "Not a directory\n");
+  refused(unpack(kStores / "dict0.b2d", out), "is no regular file\n");
+  refused(unpack(kStores / "embed0.b2e", out), "no central directory\n");
+  refused(unpack(kStores / "damaged/dotdot.b2z", out), "leads out of the store, or nowhere\n");
+  refused(unpack(kStores / "damaged/dup-names.b2z", out), "another one has its name\n");
+  refused(unpack(kStores / "damaged/deflated.b2z", out), "is compressed or encrypted\n");
+  refused(unpack(kStores / "damaged/cd-lho.b2z", out),
+          "its local header does not agree with the central directory\n");
+}
+
+BOOST_AUTO_TEST_CASE(unpack_compares_the_sums) {
+  const TempDir dir;
+  ByteVector bytes = read_file(kStores / "dict2.b2z");
+  bytes[300] ^= 1;
+  write_file(dir / "s.b2z", bytes);
+  const ProcessResult result = unpack(dir / "s.b2z", dir / "s.b2d");
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.err.ends_with("member x11/leaf1.b2nd: CRC-32 is wrong\n"), result.err);
+  BOOST_TEST(count_files(dir.path()) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(pack_replaces_a_file_and_unpack_no_directory) {
+  const TempDir dir;
+  write_file(dir / "o.b2z", "old");
+  fs_std::permissions(dir / "o.b2z", fs_std::perms::owner_read | fs_std::perms::owner_write);
+  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2z").ok());
+  BOOST_TEST(b2frame({"verify", dir / "o.b2z"}).ok());
+  struct stat st {};
+  BOOST_TEST_REQUIRE(::stat((dir / "o.b2z").c_str(), &st) == 0);
+  BOOST_TEST((st.st_mode & 0777) == 0600);
+  fs_std::create_directory(dir / "o.b2d");
+  BOOST_TEST(unpack(dir / "o.b2z", dir / "o.b2d").err.ends_with("File exists\n"));
+  BOOST_TEST(pack(kStores / "dict0.b2d", dir / "o.b2d").err.ends_with("is no regular file\n"));
+  BOOST_TEST(count_files(dir.path()) == 2U);
+}
+
+// An own reader, in Python, of what random stores are packed to (tests/tools/random_stores.py).
+BOOST_AUTO_TEST_CASE(random_stores_are_packed_as_python_reads_them) {
+  const char* seed = std::getenv("BLOSCFS_SEED");
+  const char* count = std::getenv("BLOSCFS_STORES");
+  ProcessSettings settings;
+  settings.limit = Seconds{600};
+  const ProcessResult result =
+      run({"python3", BLOSCFS_TEST_SOURCE_ROOT "/tests/tools/random_stores.py", B2FRAME,
+           count != nullptr ? count : "20", seed != nullptr ? seed : "1"},
+          settings);
+  BOOST_TEST(result.ok(), result.description() << result.out);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
