@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <sys/types.h>
@@ -16,9 +17,10 @@ namespace bloscfs::fs {
 /// Thread-safe. Errors: std::system_error, codec::Error.
 class MountedStore {
  public:
-  /// `raw`: arrays are shown without a NPY header.
-  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw)
-      : store_(std::move(store)), raw_(raw) {}
+  /// `raw`: arrays are shown without a NPY header. `keeper` is destroyed with it.
+  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw,
+               std::shared_ptr<void> keeper)
+      : keeper_(std::move(keeper)), store_(std::move(store)), raw_(raw) {}
 
   const frame::PythonStore& store() const { return *store_; }
 
@@ -51,6 +53,7 @@ class MountedStore {
   std::optional<Child> leaf_of(const std::string& key, const frame::Leaf& leaf) const;
   bool is_array(const frame::Leaf& leaf) const;
 
+  const std::shared_ptr<void> keeper_;
   const std::shared_ptr<const frame::PythonStore> store_;
   const bool raw_;
 };

@@ -24,6 +24,12 @@ constexpr std::size_t kMostRecent = 4;
 constexpr const char* kStoreAttribute = "user.blosc2.store";
 constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
+/// Keeps the node of a store's file, whose attributes are those of what is in it.
+std::shared_ptr<void> keep_node(Tree& tree, NodeId id) {
+  tree.pin(id);
+  return {nullptr, [&tree, id](void*) { tree.unpin(id); }};
+}
+
 /// One for each object of a store, the same whenever that is asked.
 ino_t inode_of(const struct stat& store, const MountedStore::Child& child) {
   const std::size_t hash = std::hash<std::string>()(child.key) * 2 + (child.leaf ? 1 : 0);
@@ -56,7 +62,8 @@ std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
-  auto store = std::make_shared<const MountedStore>(std::move(opened), raw_);
+  auto store =
+      std::make_shared<const MountedStore>(std::move(opened), raw_, keep_node(tree_, root));
   std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   recent_.emplace_front(root, store);

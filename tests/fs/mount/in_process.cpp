@@ -82,7 +82,7 @@ std::string InProcess::log() const {
 
 Reference InProcess::keep(const fs::Tree::Found& found) {
   return {new fs::NodeId(found.id), [this](const fs::NodeId* id) {
-            if (filesystem_) filesystem_->tree().forget(*id, 1);
+            if (filesystem_) filesystem_->forget(*id, 1);
             delete id;
           }};
 }
@@ -96,20 +96,20 @@ InProcess::Place InProcess::place(std::string_view path) {
 Reference InProcess::find(std::string_view path) {
   if (path.empty()) return keep(filesystem_->tree().reference(fs::kRootId));
   const Place at = place(path);
-  const auto found = filesystem_->tree().lookup(*at.directory, at.name);
+  const auto found = filesystem_->lookup(*at.directory, at.name);
   if (!found) throw std::system_error(ENOENT, std::generic_category(), std::string(path));
   return keep(*found);
 }
 
 bool InProcess::has(std::string_view path) {
   const Place at = place(path);
-  const auto found = filesystem_->tree().lookup(*at.directory, at.name);
+  const auto found = filesystem_->lookup(*at.directory, at.name);
   if (found) keep(*found);
   return found.has_value();
 }
 
 struct stat InProcess::stat(std::string_view path) {
-  return filesystem_->tree().attributes(*find(path));
+  return filesystem_->attributes(*find(path));
 }
 
 Names InProcess::names(std::string_view path) {
@@ -167,7 +167,7 @@ void InProcess::make_symlink(const std::string& target, std::string_view path) {
 }
 
 std::string InProcess::read_link(std::string_view path) {
-  return filesystem_->tree().read_link(*find(path));
+  return filesystem_->read_link(*find(path));
 }
 
 void InProcess::remove(std::string_view path) {
