@@ -16,7 +16,7 @@ ROOMS = {
         fuse
         sandbox
         mount
-        names
+        names stores
         commit tree
         content
         encoding

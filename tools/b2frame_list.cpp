@@ -45,7 +45,7 @@ class Lister {
   Lister(fs::MountSource source, bool as_json)
       : json_(as_json),
         root_(std::move(source.root)),
-        classifier_(root_, false, fs::UnsupportedFiles::refused, nullptr),
+        classifier_(root_, {.stores = false}, nullptr),
         tree_(root_, classifier_, std::move(source.single), {}) {}
 
   /// Prints what is below a directory that is shown as `prefix`, sorted by name.
@@ -217,7 +217,7 @@ int list_keys(const std::string& file, const frame::PythonStore& store, const st
 
 int list_names(const ListOptions& options) {
   fs::wait_for_ended_mounts(options.directory);
-  Lister lister(fs::open_source(options.directory, false), options.json);
+  Lister lister(fs::open_source(options.directory, false, false), options.json);
   lister.print(fs::kRootId, "");
   return lister.complete() ? 0 : kExitBadData;
 }

@@ -16,7 +16,7 @@ namespace bloscfs::tools {
 
 int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
-    fs::MountSource source = fs::open_source(options.source, false);
+    fs::MountSource source = fs::open_source(options.source, false, false);
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockPatience,
                        fs::WaitNotice(options.source));
     if (!lock.displaced().empty()) throw std::runtime_error("only who has mounted it can recover");

@@ -95,12 +95,17 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
+  // Of what a store holds names and types are known alone, until somebody asks for more.
+  const bool has_attributes = !fs.stores().is_part(inode);
   for (auto i = static_cast<std::size_t>(std::max<off_t>(offset - kDots, 0));
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;
-    room = plus ? add_with_attributes(buffer, fs.tree(), inode, entries[i], next)
-                : buffer.add(entries[i].shown_name.c_str(),
-                             type_and_inode(entries[i].type, entries[i].inode), next);
+    if (plus)
+      room = has_attributes ? add_with_attributes(buffer, fs.tree(), inode, entries[i], next)
+                            : add_without_attributes(buffer, entries[i], next);
+    else
+      room = buffer.add(entries[i].shown_name.c_str(),
+                        type_and_inode(entries[i].type, entries[i].inode), next);
   }
   buffer.reply();
 }

@@ -31,39 +31,47 @@ void reply_missing(fuse_req_t request) {
   fuse_reply_entry(request, &missing);
 }
 
+void reply_lookup(fuse_req_t request, fuse_ino_t parent, const std::string& name) {
+  Filesystem& fs = filesystem(request);
+  const auto found = fs.lookup(parent, name);
+  if (!found) return reply_missing(request);
+  const fuse_entry_param entry = entry_param(*found);
+  if (fuse_reply_entry(request, &entry) != 0)
+    run_unanswered("lookup", [&] { fs.forget(found->id, 1); });
+}
+
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "lookup", [&] {
-    Tree& tree = filesystem(request).tree();
+    Filesystem& fs = filesystem(request);
     const std::string_view wanted(name);
     if (wanted == "." || wanted == "..") {
       // From a NFS server that holds a node id without a name for it.
-      const NodeId id = wanted == "." ? parent : tree.parent(parent);
-      const fuse_entry_param entry = entry_param(tree.reference(id));
+      const NodeId id = wanted == "." ? parent : fs.tree().parent(parent);
+      const fuse_entry_param entry = entry_param(fs.tree().reference(id));
       fuse_reply_entry(request, &entry);
       return;
     }
     if (wanted.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
-    const auto found = tree.lookup(parent, name);
-    if (!found) {
-      reply_missing(request);
-      return;
-    }
-    const fuse_entry_param entry = entry_param(*found);
-    if (fuse_reply_entry(request, &entry) != 0)
-      run_unanswered("lookup", [&] { tree.forget(found->id, 1); });
+    if (!fs.stores().is_part(parent)) return reply_lookup(request, parent, name);
+    in_turn(request, parent, "lookup",
+            [=, name = std::string(name)] { reply_lookup(request, parent, name); });
   });
 }
 
 void op_forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t references) {
-  guarded_unanswered(request, "forget",
-                     [&] { filesystem(request).tree().forget(inode, references); });
+  guarded_unanswered(request, "forget", [&] { filesystem(request).forget(inode, references); });
 }
 
 void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
   guarded_unanswered(request, "forget", [&] {
-    Tree& tree = filesystem(request).tree();
-    for (std::size_t i = 0; i < count; i++) tree.forget(forgets[i].ino, forgets[i].nlookup);
+    Filesystem& fs = filesystem(request);
+    for (std::size_t i = 0; i < count; i++) fs.forget(forgets[i].ino, forgets[i].nlookup);
   });
+}
+
+void reply_attributes(fuse_req_t request, fuse_ino_t inode) {
+  const struct stat attributes = filesystem(request).attributes(inode);
+  fuse_reply_attr(request, &attributes, kCacheSeconds);
 }
 
 void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
@@ -74,8 +82,8 @@ void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
       fuse_reply_attr(request, &attributes, kCacheSeconds);
       return;
     }
-    const struct stat attributes = fs.tree().attributes(inode);
-    fuse_reply_attr(request, &attributes, kCacheSeconds);
+    if (!Stores::holds(inode)) return reply_attributes(request, inode);
+    in_turn(request, inode, "getattr", [=] { reply_attributes(request, inode); });
   });
 }
 
@@ -112,15 +120,14 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
         fs.resize(inode, given.st_size);
     }
     fs.set_attributes(inode, new_attributes(given, set), caller_of(request));
-    const struct stat attributes =
-        handle ? fs.handle(*handle)->attributes() : fs.tree().attributes(inode);
+    const struct stat attributes = handle ? fs.handle(*handle)->attributes() : fs.attributes(inode);
     fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
 
 void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
   guarded(request, "access", [&] {
-    filesystem(request).names().check_access(inode, mask);
+    filesystem(request).check_access(inode, mask);
     fuse_reply_err(request, 0);
   });
 }
@@ -128,7 +135,7 @@ void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
 void op_readlink(fuse_req_t request, fuse_ino_t inode) {
   guarded(request, "readlink", [&] {
     Filesystem& fs = filesystem(request);
-    fuse_reply_readlink(request, fs.tree().read_link(inode).c_str());
+    fuse_reply_readlink(request, fs.read_link(inode).c_str());
   });
 }
 

@@ -28,8 +28,9 @@ void tell_error_of_commits(Content& content) {
 
 }  // namespace
 
-void ContainerServices::log_bad_data(NodeId node, const std::exception& error) const {
-  log.error(fmt::format("{}: {}", tree.told_path(node), error.what()));
+void ContainerServices::log_bad_data(const std::string& told_path,
+                                     const std::exception& error) const {
+  log.error(fmt::format("{}: {}", told_path, error.what()));
 }
 
 ContainerHandle::ContainerHandle(const ContainerServices& services, NodeId node, int flags,
@@ -63,7 +64,7 @@ ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
   } catch (const std::exception& error) {
     if (is_interruption(error)) throw;
     services_.stats.io_errors++;
-    services_.log_bad_data(node(), error);
+    services_.log_bad_data(told_path(), error);
     // A direct reader may be given what precedes the bad place; through the page cache the kernel
     // would take a short reply for the end of the file.
     if (!is_direct() || out.size() == 0) throw;

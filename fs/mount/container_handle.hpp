@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <string>
 
 #include "fs/content/readahead.hpp"
 #include "fs/mount/file_contents.hpp"
@@ -31,7 +32,7 @@ struct ContainerServices {
   PagePool& pages;
   bool commit_at_close;
 
-  void log_bad_data(NodeId node, const std::exception& error) const;
+  void log_bad_data(const std::string& told_path, const std::exception& error) const;
 };
 
 /// Opened for reading.
@@ -51,6 +52,8 @@ class ContainerHandle : public FileHandle {
  protected:
   Content& content() const { return *file_->content; }
   virtual void read_into(ReplyData& out, std::int64_t offset, std::int64_t size);
+  /// For messages.
+  virtual std::string told_path() const { return services_.tree.told_path(node()); }
 
   const ContainerServices& services_;
   const std::shared_ptr<const OpenContainer> file_;
@@ -60,7 +63,8 @@ class ContainerHandle : public FileHandle {
   Readahead readahead_;
 };
 
-/// Opened for writing: while one is there the file keeps its representation, unless all of it is new.
+/// Opened for writing: while one is there the file keeps its representation, unless all of it is
+/// new.
 class ContainerWriter final : public ContainerHandle {
  public:
   using ContainerHandle::ContainerHandle;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "fs/mount/directory_listings.hpp"
+#include "fs/stores/stores.hpp"
 #include "fs/support/handle_table.hpp"
 #include "fs/tree/tree.hpp"
 
@@ -14,8 +15,9 @@ namespace bloscfs::fs {
 /// that is not in use; NoTurn where a directory is large, or its files have to be read.
 class DirectoryHandles {
  public:
-  /// Both outlive this object; listings are within the `budget`.
-  DirectoryHandles(Tree& tree, MemoryBudget& budget) : tree_(tree), listings_(budget) {}
+  /// All outlive this object; listings are within the `budget`.
+  DirectoryHandles(Tree& tree, Stores& stores, MemoryBudget& budget)
+      : tree_(tree), stores_(stores), listings_(budget) {}
 
   /// For the `begun` of what lists directories: a directory is shown as it is then, or later.
   std::uint64_t listings_begun() const { return listings_.begun(); }
@@ -36,6 +38,7 @@ class DirectoryHandles {
   std::shared_ptr<const DirectoryListing> list(NodeId directory, std::uint64_t begun);
 
   Tree& tree_;
+  Stores& stores_;
   DirectoryListings listings_;
   HandleTable<Handle> handles_;
 };

@@ -53,6 +53,7 @@ std::shared_ptr<const FrameAttributes> ExtendedAttributes::look_at_frame(NodeId 
 }
 
 std::vector<std::string> ExtendedAttributes::list(NodeId node) {
+  if (stores_.is_part(node)) return stores_.attribute_names(node);
   if (tree_.is_virtual(node)) return {};
   const SourceEntry entry = tree_.entry(node);
   std::vector<std::string> names;
@@ -112,6 +113,11 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
     return to_json(stats_);
   }
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
+  if (stores_.is_part(node)) {
+    const auto value = stores_.attribute(node, name);
+    if (!value) throw_errno(ENODATA, name);
+    return *value;
+  }
   if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
   const SourceEntry entry = tree_.entry(node);
   if (passes_through(name, entry.is_container)) return tree_.object(node, entry)->attribute(name);
@@ -122,7 +128,7 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
 
 SourceEntry ExtendedAttributes::entry_to_change(NodeId node, const std::string& name) {
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
-  if (!writable_) throw_errno(EROFS, name);
+  if (!writable_ || stores_.is_part(node)) throw_errno(EROFS, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
   SourceEntry entry = tree_.entry(node);
   if (entry.is_read_only) throw_errno(EROFS, name);

@@ -12,6 +12,7 @@
 #include "fs/mount/file_contents.hpp"
 #include "fs/names/namespace.hpp"
 #include "fs/source/caller.hpp"
+#include "fs/stores/stores.hpp"
 #include "fs/support/stats.hpp"
 #include "fs/tree/tree.hpp"
 
@@ -23,6 +24,7 @@ class ExtendedAttributes {
  public:
   struct Services {
     Tree& tree;
+    Stores& stores;
     Namespace& names;
     FileContents& contents;
     Stats& stats;
@@ -30,6 +32,7 @@ class ExtendedAttributes {
   /// The services and the `budget`, of which its memory is a part, outlive it.
   ExtendedAttributes(Services services, MemoryBudget& budget, bool writable)
       : tree_(services.tree),
+        stores_(services.stores),
         names_(services.names),
         contents_(services.contents),
         stats_(services.stats),
@@ -58,6 +61,7 @@ class ExtendedAttributes {
   SourceEntry entry_to_change(NodeId node, const std::string& name);
 
   Tree& tree_;
+  Stores& stores_;
   Namespace& names_;
   FileContents& contents_;
   Stats& stats_;

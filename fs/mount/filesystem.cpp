@@ -10,10 +10,12 @@
 #include <fmt/core.h>
 #include <malloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/stale_retries.hpp"
+#include "fs/mount/store_leaf_handle.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -47,10 +49,11 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, pages, stats_),
-      classifier_(root_, options.raw, options.unsupported, &stats_.source),
+      classifier_(root_, {options.raw, options.stores, options.unsupported}, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner, options.frames),
+      stores_(tree_, options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
-      directories_(tree_, cache_.budget()),
+      directories_(tree_, stores_, cache_.budget()),
       descriptors_(
           DescriptorLimits::of_process().for_files, committer_,
           [this](uid_t user) { log_.error(fmt::format("user {} has too many files open", user)); }),
@@ -61,15 +64,17 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       pool_(workers),
       committer_(stats_),
-      contents_(tree_, classifier_, committer_, descriptors_,
-                {cache_, stats_, reader_settings_, pool_, budget_, write_options_, options.raw,
-                 next_content_id_}),
-      containers_({tree_, root_, contents_, committer_, stats_, pool_, readahead_budget_, log_,
-                   direct_handles_, pages, write_options_.strict},
-                  names_),
+      content_services_{cache_,  stats_,         reader_settings_, pool_,
+                        budget_, write_options_, options.raw,      next_content_id_},
+      contents_(tree_, classifier_, committer_, descriptors_, content_services_),
+      container_services_{
+          tree_, root_,           contents_, committer_,           stats_, pool_, readahead_budget_,
+          log_,  direct_handles_, pages,     write_options_.strict},
+      containers_(container_services_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       aliases_(tree_, stats_.source, pages),
-      extended_attributes_({tree_, names_, contents_, stats_}, cache_.budget(), writable_) {
+      extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
+                           writable_) {
   names_.set_contents(contents_);
   if (writable_) begin_writing(lock);
 }
@@ -101,23 +106,60 @@ FileKind& Filesystem::kind_of(NodeId node, const SourceEntry& entry) {
 
 Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part descriptors) {
   const bool writes = (flags & O_ACCMODE) != O_RDONLY;
-  if (writes && !writable_) throw_errno(EROFS, "open");
+  if (writes && (!writable_ || Stores::holds(node))) throw_errno(EROFS, "open");
+  if (Stores::holds(node)) {
+    auto file = stores_.open(node, content_services_);
+    return add_handle(std::make_shared<StoreLeafHandle>(container_services_, node, flags,
+                                                        std::move(file), stores_.told_path(node)),
+                      false, descriptors_.take(DescriptorShares::kOfReader));
+  }
   return retrying_stale([&]() -> Opened {
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
     if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
-    const auto handle = kind_of(node, entry).open(node, entry, flags);
+    auto handle = kind_of(node, entry).open(node, entry, flags);
     try {
       const bool changed = tree_.take_change(node, entry);
-      const std::uint64_t number = handles_.add(handle);
-      handle->keep(std::move(descriptors));
-      if (handle->is_direct()) direct_handles_++;
-      return {number, changed, handle->is_uncached()};
+      return add_handle(handle, changed, std::move(descriptors));
     } catch (...) {
       handle->close();
       throw;
     }
   });
+}
+
+Filesystem::Opened Filesystem::add_handle(std::shared_ptr<FileHandle> handle, bool changed,
+                                          FairShare::Part descriptors) {
+  const std::uint64_t number = handles_.add(handle);
+  handle->keep(std::move(descriptors));
+  if (handle->is_direct()) direct_handles_++;
+  return {number, changed, handle->is_uncached()};
+}
+
+std::optional<Tree::Found> Filesystem::lookup(NodeId directory, const std::string& name) {
+  return stores_.is_part(directory) ? stores_.lookup(directory, name)
+                                    : tree_.lookup(directory, name);
+}
+
+struct stat Filesystem::attributes(NodeId node) {
+  return Stores::holds(node) ? stores_.attributes(node) : tree_.attributes(node);
+}
+
+std::string Filesystem::read_link(NodeId node) {
+  return Stores::holds(node) ? stores_.read_link(node) : tree_.read_link(node);
+}
+
+void Filesystem::forget(NodeId node, std::uint64_t references) {
+  if (Stores::holds(node))
+    stores_.forget(node, references);
+  else
+    tree_.forget(node, references);
+}
+
+/// Where the daemon serves others too the kernel checks the modes that it is shown.
+void Filesystem::check_access(NodeId node, int mask) {
+  if (!stores_.is_part(node)) return names_.check_access(node, mask);
+  if ((mask & W_OK) != 0 && Stores::holds(node)) throw_errno(EROFS, "access");
 }
 
 std::shared_ptr<FileHandle> Filesystem::handle(std::uint64_t number) const {
@@ -135,6 +177,7 @@ void Filesystem::release(std::uint64_t number) {
 }
 
 void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
+  if (Stores::holds(node)) throw_errno(EROFS, "write");
   const struct stat st = tree_.attributes(node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
   if (dropped == 0) return;
@@ -149,6 +192,9 @@ void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
 }
 
 void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
+  if (Stores::holds(node)) throw_errno(EROFS, "set attributes");
+  // A store's file is never executed, whatever lets its directory be searched.
+  if (wanted.mode && tree_.is_store(node)) wanted.mode = *wanted.mode & 0666;
   if (wanted.owner || wanted.group) {
     const struct stat st = tree_.attributes(node);
     const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
@@ -162,7 +208,7 @@ void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller&
 }
 
 void Filesystem::resize(NodeId node, std::int64_t size) {
-  if (!writable_) throw_errno(EROFS, "truncate");
+  if (!writable_ || Stores::holds(node)) throw_errno(EROFS, "truncate");
   kind_of(node, tree_.entry(node)).resize(node, size);
 }
 

@@ -23,6 +23,7 @@
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/source_root.hpp"
+#include "fs/stores/stores.hpp"
 #include "fs/support/handle_table.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/tree/classifier.hpp"
@@ -38,12 +39,20 @@ class Filesystem {
              PagePool& pages);
 
   Tree& tree() { return tree_; }
+  Stores& stores() { return stores_; }
   const SourceRoot& root() const { return root_; }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }
   Namespace& names() { return names_; }
   DirectoryHandles& directories() { return directories_; }
   ExtendedAttributes& extended_attributes() { return extended_attributes_; }
+
+  /// As Tree's, also of what stores hold.
+  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
+  struct stat attributes(NodeId node);
+  std::string read_link(NodeId node);
+  void forget(NodeId node, std::uint64_t references);
+  void check_access(NodeId node, int mask);
 
   struct Opened {
     std::uint64_t handle = 0;
@@ -87,6 +96,7 @@ class Filesystem {
  private:
   void begin_writing(MountLock* lock);
   FileKind& kind_of(NodeId node, const SourceEntry& entry);
+  Opened add_handle(std::shared_ptr<FileHandle> handle, bool changed, FairShare::Part descriptors);
 
   const Surroundings surroundings_;
   SourceRoot root_;
@@ -95,6 +105,7 @@ class Filesystem {
   BlockCache cache_;
   Classifier classifier_;
   Tree tree_;
+  Stores stores_;
   Namespace names_;  ///< before whatever holds a content
   DirectoryHandles directories_;
   OnceLog log_;
@@ -109,7 +120,9 @@ class Filesystem {
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   WorkerPool pool_;                     ///< its tasks use everything above
   Committer committer_;
+  const ContentServices content_services_;
   FileContents contents_;
+  const ContainerServices container_services_;
   ContainerFiles containers_;
   PlainFiles plain_files_;
   FrameAliases aliases_;

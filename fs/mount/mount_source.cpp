@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
+#include "frame/pystore/python_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -32,17 +33,20 @@ frame::UniqueFd open_directory_path(const std::string& path) {
 
 }  // namespace
 
-MountSource open_source(const std::string& path, bool raw) {
+MountSource open_source(const std::string& path, bool raw, bool stores) {
   const std::string resolved = real_path(path);
   struct stat st {};
   if (::stat(resolved.c_str(), &st) != 0) throw_errno();
   const auto snapshot = frame::open_path(resolved, {});
-  if (!snapshot) {
+  const bool is_store =
+      stores && !snapshot && S_ISREG(st.st_mode) && frame::open_store(resolved, {}) != nullptr;
+  if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
-      throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
+      throw std::invalid_argument(
+          "neither a directory nor a Blosc2 frame or store nor a Bloscpack file");
     return {open_directory_path(resolved), std::nullopt, Surroundings(resolved, std::nullopt)};
   }
-  view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
+  if (snapshot) view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
   const std::size_t slash = resolved.rfind('/');
   const std::string directory = resolved.substr(0, std::max<std::size_t>(slash, 1));
   const std::string name = resolved.substr(slash + 1);

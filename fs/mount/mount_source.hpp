@@ -21,6 +21,7 @@ struct MountSource {
 
 /// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container
 /// that cannot be trusted; std::invalid_argument when it is a file that is no container.
-MountSource open_source(const std::string& path, bool raw);
+/// `stores`: one of python-blosc2 is shown, too.
+MountSource open_source(const std::string& path, bool raw, bool stores);
 
 }  // namespace bloscfs::fs

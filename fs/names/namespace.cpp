@@ -65,6 +65,7 @@ Namespace::Namespace(const SourceRoot& root, const Surroundings& surroundings, T
     : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy), lock} {}
 
 void Namespace::check_name(NodeId directory, const std::string& name) const {
+  if (directory >= kFirstInStores || tree_.is_store(directory)) throw_errno(EROFS, name);
   if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
   if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
   require_no_alias(directory);
@@ -158,6 +159,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
 
 Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::string& name,
                                  const Caller& caller) {
+  if (node >= kFirstInStores) throw_errno(EROFS, name);
   check_name(directory, name);
   require_no_alias(node);
   std::shared_ptr<void> kept_flat;
@@ -251,7 +253,11 @@ void Namespace::remove_directory(NodeId directory, const std::string& name, cons
     if (!object.is_directory()) throw_errno(ENOTDIR, name);
     services_.unsynced_names.before_giving_up();
     const OnBehalfOf behalf(&caller);
-    Removal(names, services_).remove_directory(object, caller.user);
+    Removal removal(names, services_);
+    if (object.entry.is_store)
+      removal.remove(object);
+    else
+      removal.remove_directory(object, caller.user);
   });
 }
 
@@ -397,6 +403,7 @@ void Namespace::check_access(NodeId node, int mask) {
 }
 
 void Namespace::sync_directory(NodeId directory) {
+  if (directory >= kFirstInStores || tree_.is_store(directory)) return;
   if (tree_.is_virtual(directory) || tree_.is_alias(directory)) return;
   std::vector<NodeId> pending;
   {

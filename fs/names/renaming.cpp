@@ -61,6 +61,8 @@ void Renaming::check_types() {
   if (!source_.is_directory() && target_->is_directory()) throw_errno(EISDIR, request_.to_name);
   if (target_->is_directory() && !names_.is_empty(*target_))
     throw_errno(ENOTEMPTY, request_.to_name);
+  // A file cannot take the place of a directory of SOURCE.
+  if (target_->is_directory() && source_.entry.is_store) throw_errno(EEXIST, request_.to_name);
 }
 
 std::string Renaming::target_name(const NamedObject& object, NodeId directory,

@@ -131,6 +131,8 @@ const std::array kOwnOptions = {
               "frames of codecs and filters that are missing: hide, raw or error (error)"},
     OwnOption{"frames", false, [](MountOptions& o, std::string_view) { o.frames = true; },
               "a frame's own bytes, not listed, under the name that it has in SOURCE"},
+    OwnOption{"nostores", false, [](MountOptions& o, std::string_view) { o.stores = false; },
+              "show stores of python-blosc2 (.b2z, .b2e) as the files that they are"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,

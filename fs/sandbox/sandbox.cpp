@@ -60,7 +60,7 @@ Sandbox::Sandbox(SandboxPolicy policy, const std::string& mountpoint) : policy_(
 }
 
 MountSource Sandbox::open(const std::string& path, const MountOptions& options) {
-  MountSource source = open_source(path, options.raw);
+  MountSource source = open_source(path, options.raw, options.stores);
   if (!janitor_ || ::geteuid() != 0) return source;
   apply("a mount namespace", [&] {
     frame::UniqueFd copy = detached_copy(source.root, others_of(options), !options.read_only);

@@ -55,7 +55,7 @@ class Resolver {
 std::vector<std::string> possible_full_names(const std::string& shown_name) {
   std::vector<std::string> names;
   const auto add_all = [&names](const std::string& base) {
-    for (const std::string_view suffix : kContainerSuffixes)
+    for (const std::string_view suffix : kHiddenSuffixes)
       names.push_back(base + std::string(suffix));
   };
   add_all(shown_name);
@@ -68,7 +68,7 @@ std::vector<std::string> possible_full_names(const std::string& shown_name) {
 }
 
 std::string_view stem(std::string_view name) {
-  for (const std::string_view suffix : kContainerSuffixes)
+  for (const std::string_view suffix : kHiddenSuffixes)
     if (name.size() > suffix.size() && name.ends_with(suffix))
       return name.substr(0, name.size() - suffix.size());
   return name;
@@ -76,6 +76,8 @@ std::string_view stem(std::string_view name) {
 
 ShownAs promised_by(std::string_view full_name) {
   if (stem(full_name) == full_name) return ShownAs::itself;
+  if (full_name.ends_with(kZipStoreSuffix) || full_name.ends_with(kEmbedStoreSuffix))
+    return ShownAs::store;
   return full_name.ends_with(kArraySuffix) ? ShownAs::array : ShownAs::flat;
 }
 

@@ -11,14 +11,14 @@
 namespace bloscfs::fs {
 
 /// How an entry is shown, as far as its name depends on it.
-enum class ShownAs : std::uint8_t { itself, flat, array };
+enum class ShownAs : std::uint8_t { itself, flat, array, store };
 
 /// What arrays that the mount makes are called, and others are likely to be.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
 /// Suffix of arrays as they are shown.
 inline constexpr std::string_view kNpySuffix = ".npy";
 
-/// The name minus one container suffix (.b2frame .b2f .b2 .b2nd .blp); the name itself if it has
+/// The name minus one suffix of containers or stores (kHiddenSuffixes); the name itself if it has
 /// none or nothing would be left.
 std::string_view stem(std::string_view name);
 

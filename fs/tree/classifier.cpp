@@ -16,6 +16,7 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/options/container_suffixes.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
@@ -74,6 +75,10 @@ bool is_same(const SourceEntry& a, const SourceEntry& b) {
          is_same(a.own_stat, b.own_stat);
 }
 
+bool has_store_suffix(const SourcePath& path) {
+  return path.text().ends_with(kZipStoreSuffix) || path.text().ends_with(kEmbedStoreSuffix);
+}
+
 bool is_unchanged(const SourceEntry& entry) {
   const auto now =
       entry.is_sframe ? entry.object->stat(frame::kSframeIndexName) : entry.object->stat();
@@ -84,13 +89,9 @@ bool is_unchanged(const SourceEntry& entry) {
 
 bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(content_stat); }
 
-Classifier::Classifier(const SourceRoot& root, bool raw, UnsupportedFiles unsupported,
+Classifier::Classifier(const SourceRoot& root, const Settings& settings,
                        frame::SourceCounters* counters)
-    : root_(root),
-      raw_(raw),
-      unsupported_(unsupported),
-      counters_(counters),
-      verdicts_(kMaxVerdicts) {}
+    : root_(root), settings_(settings), counters_(counters), verdicts_(kMaxVerdicts) {}
 
 std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
                                                   const SourceEntry& entry) const {
@@ -111,6 +112,20 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
   return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 
+std::unique_ptr<frame::PythonStore> Classifier::open_store(const SourcePath& path,
+                                                           const SourceEntry& entry) const {
+  if (!path.text().ends_with(kZipStoreSuffix)) {
+    auto snapshot = open(path, entry);
+    return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
+  }
+  if (!entry.object) frame::throw_errno(ESTALE, path.text());
+  frame::OpenSettings settings;
+  settings.counters = counters_;
+  return frame::open_zip_store(
+      std::make_shared<frame::FileSource>(entry.object->open_quietly(O_RDONLY), counters_),
+      settings);
+}
+
 bool Classifier::is_container(const SourceObject& file) const {
   try {
     const auto snapshot = frame::open_file(file.open_quietly(O_RDONLY), {});
@@ -121,11 +136,11 @@ bool Classifier::is_container(const SourceObject& file) const {
 }
 
 bool Classifier::is_shown_raw(const frame::Snapshot& snapshot) const {
-  return unsupported_ == UnsupportedFiles::raw && frame::missing_decoder(snapshot);
+  return settings_.unsupported == UnsupportedFiles::raw && frame::missing_decoder(snapshot);
 }
 
 ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
-  return view_shape(snapshot.info(), raw_);
+  return view_shape(snapshot.info(), settings_.raw);
 }
 
 SourceEntry Classifier::quick_look(const SourcePath& path,
@@ -146,8 +161,8 @@ SourceEntry Classifier::quick_look(const SourcePath& path,
     note_unreadable(path, entry, error.code());
     return entry;
   }
-  if (const auto verdict = recall(entry))
-    look_inside(entry, *verdict);
+  if (const auto verdict = recall(path, entry))
+    look_inside(path, entry, *verdict);
   else
     is_unread = true;
   return entry;
@@ -179,7 +194,7 @@ SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const Sourc
 
 SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
   try {
-    look_inside(entry, judge(path, entry));
+    look_inside(path, entry, judge(path, entry));
   } catch (const std::system_error& error) {
     note_unreadable(path, entry, error.code());
   }
@@ -196,25 +211,31 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
     const std::string& text = path.text();
     entry.shown = promised_by(std::string_view(text).substr(text.rfind('/') + 1));
   }
-  if (entry.shown == ShownAs::array && raw_) entry.shown = ShownAs::flat;
+  if (entry.shown == ShownAs::array && settings_.raw) entry.shown = ShownAs::flat;
   const MutexLock lock(mutex_);
   if (unreadable_.size() >= kMaxUnreadable) unreadable_.clear();
   if (unreadable_.insert(path.text()).second)
     log::error(fmt::format("{}: cannot be looked at: {}", path.text(), error.message()));
 }
 
-void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
+void Classifier::look_inside(const SourcePath& path, SourceEntry& entry,
+                             const Verdict& verdict) const {
   entry.shown = verdict.shown;
   entry.is_container = verdict.is_container;
   entry.is_read_only = verdict.is_read_only;
   entry.is_unsupported = verdict.is_unsupported;
-  entry.is_left_out = verdict.is_unsupported && unsupported_ == UnsupportedFiles::hidden;
+  entry.is_left_out = verdict.is_unsupported && settings_.unsupported == UnsupportedFiles::hidden;
   entry.may_lack_contents = verdict.may_lack_contents;
   entry.has_metalayers = verdict.has_metalayers;
   entry.shown_size = verdict.shown_size;
   entry.stored_size = verdict.stored_size;
   entry.is_damaged =
       verdict.is_damaged || (S_ISREG(entry.own_stat.st_mode) && entry.content_stat.st_size == 0);
+  if (verdict.is_store && has_store_suffix(path)) {
+    entry.is_store = entry.is_read_only = true;
+    entry.is_container = false;
+    entry.shown = ShownAs::store;
+  }
   if (entry.is_container) return;
   entry.is_sframe = false;
   entry.content_stat = entry.own_stat;
@@ -228,7 +249,7 @@ Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
     std::string reason;
     std::exception_ptr failure;
     try {
-      verdict = read_verdict(entry, reason);
+      verdict = read_verdict(path, entry, reason);
     } catch (const codec::Error& error) {
       // Damage is a verdict, remembered as one; EIO is not, since the next look may go well.
       verdict = state_verdict(entry);
@@ -259,14 +280,21 @@ void Classifier::remember(const SourcePath& path, const Verdict& verdict,
 /// Nothing of what is shown as the container that it is: who reads it is told.
 void Classifier::log_oddity(const SourcePath& path, const Verdict& verdict,
                             const std::string& reason) const {
-  if (verdict.is_unsupported && unsupported_ == UnsupportedFiles::hidden)
+  if (verdict.is_unsupported && settings_.unsupported == UnsupportedFiles::hidden)
     log::warn(fmt::format("{}: left out: {}", path.text(), reason));
   else if (!verdict.is_container && (verdict.is_damaged || verdict.is_unsupported))
     log::warn(fmt::format("{}: shown as it is: {}", path.text(), reason));
 }
 
-Verdict Classifier::read_verdict(const SourceEntry& entry, std::string& reason) const {
+Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entry,
+                                 std::string& reason) const {
   Verdict verdict = state_verdict(entry);
+  if (settings_.stores && !entry.is_sframe && path.text().ends_with(kZipStoreSuffix)) {
+    verdict.is_zip = true;
+    verdict.is_store = is_zip_store(entry);
+    if (verdict.is_store) verdict.is_young = false;
+    if (verdict.is_store) return verdict;
+  }
   // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
   frame::OpenSettings settings;
   settings.counters = counters_;
@@ -276,7 +304,7 @@ Verdict Classifier::read_verdict(const SourceEntry& entry, std::string& reason) 
   if (const auto missing = frame::missing_decoder(*snapshot)) {
     verdict.is_unsupported = true;
     reason = *missing;
-    if (unsupported_ == UnsupportedFiles::raw) return verdict;
+    if (settings_.unsupported == UnsupportedFiles::raw) return verdict;
   }
   const ViewShape shape = shape_of(*snapshot);
   verdict.is_container = true;
@@ -287,10 +315,21 @@ Verdict Classifier::read_verdict(const SourceEntry& entry, std::string& reason) 
   verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
   verdict.shown_size = shape.file_size();
   verdict.stored_size = snapshot->info().cbytes + entry.content_stat.st_size;
+  verdict.is_store = settings_.stores && !entry.is_sframe &&
+                     frame::store_kind(*snapshot) == frame::StoreKind::embed;
   return verdict;
 }
 
-std::optional<Verdict> Classifier::recall(const SourceEntry& entry) const {
+/// The directory at its end is read, as large as it is, but no member besides embed.b2e.
+bool Classifier::is_zip_store(const SourceEntry& entry) const {
+  frame::OpenSettings settings;
+  settings.counters = counters_;
+  return frame::open_zip_store(
+             std::make_shared<frame::FileSource>(entry.object->open_quietly(O_RDONLY), counters_),
+             settings) != nullptr;
+}
+
+std::optional<Verdict> Classifier::recall(const SourcePath& path, const SourceEntry& entry) const {
   const struct stat& source = entry.content_stat;
   const MutexLock lock(mutex_);
   const Verdict* const found = verdicts_.find(source.st_dev, source.st_ino, entry.is_sframe);
@@ -301,6 +340,10 @@ std::optional<Verdict> Classifier::recall(const SourceEntry& entry) const {
   if (verdict.is_young || verdict.size != source.st_size ||
       verdict.mtime_ns != nanoseconds(source.st_mtim) ||
       verdict.ctime_ns != nanoseconds(source.st_ctim))
+    return std::nullopt;
+  // By another name, which none of the suffixes had, it was no store.
+  if (settings_.stores && !verdict.is_container && !verdict.is_zip &&
+      path.text().ends_with(kZipStoreSuffix))
     return std::nullopt;
   return verdict;
 }

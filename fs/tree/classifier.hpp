@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
+#include "frame/pystore/python_store.hpp"
 #include "fs/options/unsupported_files.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/source/source_root.hpp"
@@ -25,6 +26,7 @@ struct SourceEntry {
   ShownAs shown = ShownAs::itself;
   bool is_container = false;
   bool is_sframe = false;
+  bool is_store = false;  ///< a file that is shown as a directory; no container then
   bool is_read_only = false;
   bool is_alias = false;           ///< it stands for a frame's own bytes
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
@@ -47,7 +49,10 @@ struct SourceEntry {
   /// True for what may be in the midst of being written: a look somewhat later finds a container.
   bool may_be_unfinished() const;
 
-  mode_t shown_type() const { return is_container ? S_IFREG : own_stat.st_mode & S_IFMT; }
+  mode_t shown_type() const {
+    if (is_store) return S_IFDIR;
+    return is_container ? S_IFREG : own_stat.st_mode & S_IFMT;
+  }
 };
 
 /// What an entry in a state was found to be.
@@ -61,8 +66,12 @@ struct JudgedEntry {
 /// permission says anything about a file.
 class Classifier {
  public:
-  Classifier(const SourceRoot& root, bool raw, UnsupportedFiles unsupported,
-             frame::SourceCounters* counters);
+  struct Settings {
+    bool raw = false;
+    bool stores = true;  ///< are shown as directories
+    UnsupportedFiles unsupported = UnsupportedFiles::refused;
+  };
+  Classifier(const SourceRoot& root, const Settings& settings, frame::SourceCounters* counters);
 
   /// What `object` is, which `path` led to, whatever that leads to by now. Damaged containers are
   /// logged once and count as themselves; so do files that may not be read, those that a megabyte
@@ -76,6 +85,9 @@ class Classifier {
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
+  /// Opens the store that was found at `path`. Null if it is none any more.
+  std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path,
+                                                 const SourceEntry& entry) const;
   /// True if a regular file holds a container now that is shown as one; nothing is remembered.
   bool is_container(const SourceObject& file) const;
   /// Opens the container that was found at `path`, whatever has that name by now, taking part in
@@ -86,18 +98,18 @@ class Classifier {
  private:
   std::unique_ptr<frame::Snapshot> open_with(const frame::OpenSettings& settings,
                                              const SourceEntry& entry) const;
-  void look_inside(SourceEntry& entry, const Verdict& verdict) const;
+  void look_inside(const SourcePath& path, SourceEntry& entry, const Verdict& verdict) const;
   Verdict judge(const SourcePath& path, const SourceEntry& entry);
-  Verdict read_verdict(const SourceEntry& entry, std::string& reason) const;
+  Verdict read_verdict(const SourcePath& path, const SourceEntry& entry, std::string& reason) const;
+  bool is_zip_store(const SourceEntry& entry) const;
   bool is_shown_raw(const frame::Snapshot& snapshot) const;
   void remember(const SourcePath& path, const Verdict& verdict, const std::string& reason);
   void log_oddity(const SourcePath& path, const Verdict& verdict, const std::string& reason) const;
   void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
-  std::optional<Verdict> recall(const SourceEntry& entry) const;
+  std::optional<Verdict> recall(const SourcePath& path, const SourceEntry& entry) const;
 
   const SourceRoot& root_;
-  const bool raw_;
-  const UnsupportedFiles unsupported_;
+  const Settings settings_;
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
   VerdictTable verdicts_ GUARDED_BY(mutex_);

@@ -23,6 +23,8 @@ namespace bloscfs::fs {
 
 using NodeId = std::uint64_t;
 inline constexpr NodeId kRootId = 1;
+/// Ids from here on are of what stores hold (fs/stores), and none of the tree's.
+inline constexpr NodeId kFirstInStores = NodeId{1} << 62;
 
 /// Tells one state of a source file from another; sframes are their index file's states.
 struct FileState {
@@ -79,7 +81,8 @@ struct Node {
   ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
   bool is_container = false;
   bool is_sframe = false;
-  bool is_alias = false;       ///< of one state of a frame's own bytes, or of their directory
+  bool is_alias = false;  ///< of one state of a frame's own bytes, or of their directory
+  bool is_store = false;
   bool was_opened = false;     ///< the kernel may have pages of this state: an open of it succeeded
   bool is_untold = false;      ///< it got another state, whose size the kernel may miss
   bool is_being_told = false;  ///< the kernel learns it now

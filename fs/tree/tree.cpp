@@ -63,6 +63,27 @@ std::optional<std::string> Tree::single() const {
   return single_;
 }
 
+bool Tree::is_store(NodeId id) {
+  if (is_virtual(id)) return store_entry(id).is_store;
+  const MutexLock lock(mutex_);
+  const Node* const node = nodes_.find(id);
+  return node != nullptr && node->is_store;
+}
+
+SourcePath Tree::store_path(NodeId id) const {
+  return is_virtual(id) ? SourcePath(single().value()) : path(id);
+}
+
+SourceEntry Tree::store_entry(NodeId id) {
+  if (!is_virtual(id)) return entry(id);
+  const auto found = Attempts::run([&] {
+    const ReadNames names(names_);
+    return look(store_path(id));
+  });
+  if (!found) throw_stale(id);
+  return *found;
+}
+
 NodeId Tree::parent(NodeId id) const {
   const MutexLock lock(mutex_);
   const Node& node = nodes_.node(id);

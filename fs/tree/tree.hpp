@@ -81,6 +81,13 @@ class Tree {
   /// Attributes with the owner that the mount options ask for.
   struct stat owned(struct stat st) const;
 
+  /// True for a file that is shown as a directory, a store of python-blosc2, and for the root of a
+  /// mount of one.
+  bool is_store(NodeId id);
+  /// Its file, and what that is now. ESTALE as of entry().
+  SourcePath store_path(NodeId id) const;
+  SourceEntry store_entry(NodeId id);
+
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
 
@@ -140,6 +147,11 @@ class Tree {
   std::shared_ptr<const frame::Snapshot> open_container(const SourcePath& path,
                                                         const SourceEntry& entry) const {
     return classifier_.open(path, entry);
+  }
+  /// The same of a store.
+  std::shared_ptr<const frame::PythonStore> open_store(const SourcePath& path,
+                                                       const SourceEntry& entry) const {
+    return classifier_.open_store(path, entry);
   }
   /// Nobody gets what is open of the node any more, nor what the kernel has of it.
   void retire_opened(NodeId id, const OpenFile& file);

@@ -14,6 +14,11 @@ namespace {
 
 constexpr std::time_t kRecentSeconds = 60;
 
+/// Whoever may read the file may search it.
+mode_t directory_mode(mode_t file_mode) {
+  return S_IFDIR | (file_mode & 0666) | ((file_mode & 0444) >> 2);
+}
+
 bool is_recent(const timespec& time) { return std::time(nullptr) - time.tv_sec < kRecentSeconds; }
 
 }  // namespace
@@ -57,6 +62,7 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
     st.st_size = entry.shown_size;
     if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
   }
+  if (entry.is_store) st.st_mode = directory_mode(st.st_mode);
   return owned(entry.is_alias ? alias_attributes(st) : st);
 }
 
@@ -111,6 +117,7 @@ struct stat Tree::single_root_attributes() {
   });
   if (entry) {
     const struct stat file = attributes_of(*entry);
+    if (entry->is_store) st.st_mode = file.st_mode;
     st.st_uid = file.st_uid;
     st.st_gid = file.st_gid;
     st.st_atim = file.st_atim;

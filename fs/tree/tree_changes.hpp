@@ -26,7 +26,8 @@ struct NamedObject {
   SourcePath path() const {
     return {join_path(directory_path, stored_name), identity_of(entry.own_stat)};
   }
-  bool is_directory() const { return !entry.is_container && S_ISDIR(entry.own_stat.st_mode); }
+  /// Shown as one; a store is stored as a file.
+  bool is_directory() const { return S_ISDIR(entry.shown_type()); }
 };
 
 /// True for a file with names beside this one: they would part if another file took its place.

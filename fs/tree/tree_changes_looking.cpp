@@ -194,6 +194,7 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
 }
 
 bool TreeChanges::is_empty(const NamedObject& directory) {
+  if (directory.entry.is_store) return false;
   if (!pending_in(directory.node).empty()) return false;
   const SourcePath path = directory.path();
   const auto entries = tree_.root_.list(path);

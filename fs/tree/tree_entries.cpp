@@ -131,7 +131,7 @@ bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string
   const auto locked = locked_name(full_name);
   if (!locked) return false;
   const auto frame = present_entry(directory, path, std::string(*locked));
-  return is_temporary(*locked) || (frame && frame->is_container);
+  return is_temporary(*locked) || (frame && (frame->is_container || frame->is_store));
 }
 
 Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,

@@ -160,8 +160,8 @@ Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {
   Node* node = nodes_.current(identity_of(entry.own_stat));
   if (node == nullptr || node->type != entry.shown_type()) return nullptr;
   if (node->is_container != entry.is_container) return nullptr;
-  const bool same_state =
-      !entry.is_container || is_live || node->state == state_of(entry.content_stat);
+  const bool is_one_state = entry.is_container || entry.is_store;
+  const bool same_state = !is_one_state || is_live || node->state == state_of(entry.content_stat);
   return same_state ? node : nullptr;
 }
 
@@ -181,6 +181,7 @@ Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
     known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
     known->is_container = entry.is_container;
     known->is_sframe = entry.is_sframe;
+    known->is_store = entry.is_store;
     known->type = entry.shown_type();
   }
   known->shown = entry.shown;

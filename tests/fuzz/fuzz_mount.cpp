@@ -9,7 +9,7 @@ namespace bloscfs::fuzz {
 FuzzMount::FuzzMount(FuseChannel& channel, const std::string& source,
                      const fs::MountOptions& options)
     : channel_(channel) {
-  fs::MountSource opened = fs::open_source(source, options.raw);
+  fs::MountSource opened = fs::open_source(source, options.raw, options.stores);
   if (!options.read_only) {
     lock_.emplace(opened.root.get(), opened.single, std::chrono::milliseconds(0));
     lock_->make_durable();

@@ -46,7 +46,7 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     : caller{::geteuid(), ::getegid(), 0022, ::gettid()} {
   fs::log::use(fs::log::open_file(home_ / "log"));
   const fs::MountOptions parsed = fs::parse_options(option_lists(options));
-  fs::MountSource opened = fs::open_source(source, parsed.raw);
+  fs::MountSource opened = fs::open_source(source, parsed.raw, parsed.stores);
   if (!parsed.read_only) {
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
@@ -82,7 +82,7 @@ std::string InProcess::log() const {
 
 Reference InProcess::keep(const fs::Tree::Found& found) {
   return {new fs::NodeId(found.id), [this](const fs::NodeId* id) {
-            if (filesystem_) filesystem_->tree().forget(*id, 1);
+            if (filesystem_) filesystem_->forget(*id, 1);
             delete id;
           }};
 }
@@ -96,20 +96,20 @@ InProcess::Place InProcess::place(std::string_view path) {
 Reference InProcess::find(std::string_view path) {
   if (path.empty()) return keep(filesystem_->tree().reference(fs::kRootId));
   const Place at = place(path);
-  const auto found = filesystem_->tree().lookup(*at.directory, at.name);
+  const auto found = filesystem_->lookup(*at.directory, at.name);
   if (!found) throw std::system_error(ENOENT, std::generic_category(), std::string(path));
   return keep(*found);
 }
 
 bool InProcess::has(std::string_view path) {
   const Place at = place(path);
-  const auto found = filesystem_->tree().lookup(*at.directory, at.name);
+  const auto found = filesystem_->lookup(*at.directory, at.name);
   if (found) keep(*found);
   return found.has_value();
 }
 
 struct stat InProcess::stat(std::string_view path) {
-  return filesystem_->tree().attributes(*find(path));
+  return filesystem_->attributes(*find(path));
 }
 
 Names InProcess::names(std::string_view path) {
@@ -167,7 +167,7 @@ void InProcess::make_symlink(const std::string& target, std::string_view path) {
 }
 
 std::string InProcess::read_link(std::string_view path) {
-  return filesystem_->tree().read_link(*find(path));
+  return filesystem_->read_link(*find(path));
 }
 
 void InProcess::remove(std::string_view path) {

@@ -35,7 +35,7 @@ struct Lost {
   }
   /// Paths that were recovered, by those that were lost.
   std::vector<std::pair<std::string, std::string>> recover() const {
-    fs::MountSource opened = fs::open_source(source.path(), false);
+    fs::MountSource opened = fs::open_source(source.path(), false, true);
     fs::MountLock lock(opened.root.get(), std::nullopt, std::chrono::seconds(0));
     BOOST_REQUIRE(lock.journal() != nullptr);
     std::vector<std::pair<std::string, std::string>> done;
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(source_is_locked_while_it_is_mounted) {
   BOOST_TEST(!fs::is_locked_by_other(source.path()));
   {
     InProcess mount(source.path());
-    fs::MountSource other = fs::open_source(source.path(), false);
+    fs::MountSource other = fs::open_source(source.path(), false, true);
     int waits = 0;
     fs::WaitNotice notice(source.path());
     BOOST_CHECK_THROW(fs::MountLock(other.root.get(), std::nullopt, std::chrono::milliseconds(50),

@@ -133,8 +133,8 @@ BOOST_AUTO_TEST_CASE(mount_of_one_container_shows_that_alone) {
 BOOST_AUTO_TEST_CASE(what_is_no_container_is_no_source) {
   const TempDir source;
   write_file(source / "a", bytes_of("no frame"));
-  BOOST_CHECK_THROW(fs::open_source(source / "a", false), std::invalid_argument);
-  BOOST_TEST(error_of([&] { fs::open_source(source / "b", false); }) == ENOENT);
+  BOOST_CHECK_THROW(fs::open_source(source / "a", false, true), std::invalid_argument);
+  BOOST_TEST(error_of([&] { fs::open_source(source / "b", false, true); }) == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(owner_is_the_one_that_options_ask_for) {

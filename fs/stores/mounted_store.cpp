@@ -1,0 +1,112 @@
+#include "fs/stores/mounted_store.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <sys/stat.h>
+
+#include "codec/error.hpp"
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+std::string key_in(const std::string& group, std::string_view name) {
+  return (group == "/" ? group : group + "/") + std::string(name);
+}
+
+std::string_view last_part(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+
+std::string_view suffix_of(ShownAs shown) { return shown == ShownAs::array ? ".b2nd" : ".b2f"; }
+
+}  // namespace
+
+mode_t MountedStore::Child::type() const {
+  if (!leaf) return S_IFDIR;
+  return std::holds_alternative<frame::ReferencedLeaf>(*leaf) ? S_IFLNK : S_IFREG;
+}
+
+std::shared_ptr<const frame::Snapshot> MountedStore::open(const frame::Leaf& leaf) const {
+  return store_->open(leaf);
+}
+
+/// What cannot be opened is told so by who opens it.
+bool MountedStore::is_array(const frame::Leaf& leaf) const {
+  try {
+    const auto snapshot = open(leaf);
+    return snapshot && snapshot->info().array.has_value();
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
+std::optional<MountedStore::Child> MountedStore::leaf_of(const std::string& key,
+                                                         const frame::Leaf& leaf) const {
+  Child child{key, std::string(last_part(key)), ShownAs::itself, leaf};
+  if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return child;
+  const auto* const external = std::get_if<frame::ExternalLeaf>(&leaf);
+  const auto form = external == nullptr ? frame::LeafForm::other : external->form;
+  const bool shows_array =
+      form == frame::LeafForm::array || (form == frame::LeafForm::other && is_array(leaf));
+  child.shown = shows_array && !raw_ ? ShownAs::array : ShownAs::flat;
+  if (form != frame::LeafForm::other)
+    child.full_name = std::string(last_part(external->path));
+  else
+    child.full_name += suffix_of(shows_array ? ShownAs::array : ShownAs::flat);
+  return child;
+}
+
+std::vector<MountedStore::Child> MountedStore::children(const std::string& group,
+                                                        const frame::StoreEntry& entry) const {
+  std::vector<Child> found;
+  const std::string key = key_in(group, entry.name);
+  if (entry.is_group) found.push_back({key, entry.name, ShownAs::itself, std::nullopt});
+  if (!entry.leaf) return found;
+  if (auto leaf = leaf_of(key, *entry.leaf)) found.push_back(*std::move(leaf));
+  return found;
+}
+
+std::vector<MountedStore::Shown> MountedStore::list(const std::string& group) const {
+  std::vector<Child> found;
+  for (const frame::StoreEntry& entry : store_->list(group))
+    for (Child& child : children(group, entry)) found.push_back(std::move(child));
+  std::vector<NamedEntry> named;
+  named.reserve(found.size());
+  for (const Child& child : found) named.push_back({child.full_name, child.shown});
+  std::vector<std::string> names = shown_names(named);
+  std::vector<Shown> shown;
+  shown.reserve(found.size());
+  for (std::size_t i = 0; i < found.size(); i++)
+    shown.push_back({std::move(names[i]), std::move(found[i])});
+  return shown;
+}
+
+std::optional<MountedStore::Child> MountedStore::find_full(const std::string& group,
+                                                           const std::string& full_name) const {
+  const auto look = [&](std::string_view name) -> std::optional<Child> {
+    if (name.empty() || name == frame::kGroupAttributes) return std::nullopt;
+    const auto entry = store_->find(key_in(group, name));
+    if (!entry) return std::nullopt;
+    for (Child& child : children(group, *entry))
+      if (child.full_name == full_name) return std::move(child);
+    return std::nullopt;
+  };
+  if (auto whole = look(full_name)) return whole;
+  const std::string_view stem = frame::leaf_stem(full_name);
+  return stem == full_name ? std::nullopt : look(stem);
+}
+
+std::optional<MountedStore::Child> MountedStore::find(const std::string& group,
+                                                      const std::string& name) const {
+  const auto full_name = full_name_of(name, [&](const std::string& full) -> std::optional<ShownAs> {
+    const auto child = find_full(group, full);
+    return child ? std::optional(child->shown) : std::nullopt;
+  });
+  return full_name ? find_full(group, *full_name) : std::nullopt;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,61 @@
+#pragma once
+// One state of a store of python-blosc2, with the names that the mount shows for its keys.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "frame/pystore/python_store.hpp"
+#include "fs/source/naming.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe. Errors: std::system_error, codec::Error.
+class MountedStore {
+ public:
+  /// `raw`: arrays are shown without a NPY header. `keeper` is destroyed with it.
+  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw,
+               std::shared_ptr<void> keeper)
+      : keeper_(std::move(keeper)), store_(std::move(store)), raw_(raw) {}
+
+  const frame::PythonStore& store() const { return *store_; }
+
+  /// What a group holds under one name. A key that is both a leaf and a group is two of them.
+  struct Child {
+    std::string key;
+    std::string full_name;  ///< the name that it falls back to where two want the same
+    ShownAs shown = ShownAs::itself;
+    std::optional<frame::Leaf> leaf;  ///< none: a group
+
+    mode_t type() const;
+  };
+  struct Shown {
+    std::string name;
+    Child child;
+  };
+  /// All of a group, "/" or "/a/b", in the order of full names. Opens leaves whose names do not say
+  /// whether they are arrays: embedded ones, and members with other suffixes.
+  std::vector<Shown> list(const std::string& group) const;
+  /// What is shown as `name`; nothing if there is none.
+  std::optional<Child> find(const std::string& group, const std::string& name) const;
+
+  /// A leaf's frame. Throws codec::Error(unsupported) for a deflated member.
+  std::shared_ptr<const frame::Snapshot> open(const frame::Leaf& leaf) const;
+
+ private:
+  std::vector<Child> children(const std::string& group, const frame::StoreEntry& entry) const;
+  std::optional<Child> find_full(const std::string& group, const std::string& full_name) const;
+  /// Nothing for a member that is no frame.
+  std::optional<Child> leaf_of(const std::string& key, const frame::Leaf& leaf) const;
+  bool is_array(const frame::Leaf& leaf) const;
+
+  const std::shared_ptr<void> keeper_;
+  const std::shared_ptr<const frame::PythonStore> store_;
+  const bool raw_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,245 @@
+#include "fs/stores/stores.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <variant>
+
+#include <fmt/core.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+#include "fs/view/thread_decoder.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+/// Stores that stay open though the kernel knows nothing in them. One with 100,000 members takes
+/// 15 MB.
+constexpr std::size_t kMostRecent = 4;
+
+constexpr const char* kStoreAttribute = "user.blosc2.store";
+constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
+
+/// Keeps the node of a store's file, whose attributes are those of what is in it.
+std::shared_ptr<void> keep_node(Tree& tree, NodeId id) {
+  tree.pin(id);
+  return {nullptr, [&tree, id](void*) { tree.unpin(id); }};
+}
+
+/// One for each object of a store, the same whenever that is asked.
+ino_t inode_of(const struct stat& store, const MountedStore::Child& child) {
+  const std::size_t hash = std::hash<std::string>()(child.key) * 2 + (child.leaf ? 1 : 0);
+  return static_cast<ino_t>(hash ^ (static_cast<std::size_t>(store.st_ino) << 32));
+}
+
+}  // namespace
+
+Stores::Node Stores::node(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) throw_stale(id);
+  return found->second;
+}
+
+std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
+  {
+    const MutexLock lock(mutex_);
+    for (auto at = recent_.begin(); at != recent_.end(); ++at)
+      if (at->first == root) {
+        recent_.splice(recent_.begin(), recent_, at);
+        return at->second;
+      }
+  }
+  TurnAtNeed::need();
+  const SourcePath path = tree_.store_path(root);
+  const SourceEntry entry = tree_.store_entry(root);
+  if (!entry.is_store) throw_errno(ESTALE, path.text());
+  auto opened = tree_.open_store(path, entry);
+  if (!opened) throw_errno(ESTALE, path.text());
+  for (const std::string& message : opened->messages())
+    log::warn(fmt::format("{}: {}", path.text(), message));
+  auto store =
+      std::make_shared<const MountedStore>(std::move(opened), raw_, keep_node(tree_, root));
+  std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  recent_.emplace_front(root, store);
+  if (recent_.size() > kMostRecent) {
+    dropped = std::move(recent_.back().second);
+    recent_.pop_back();
+  }
+  return store;
+}
+
+Stores::Place Stores::place(NodeId directory) {
+  if (!holds(directory)) return {store_of(directory), directory, "/"};
+  Node found = node(directory);
+  if (found.child.leaf) throw_errno(ENOTDIR, found.child.key);
+  return {std::move(found.store), found.root, std::move(found.child.key)};
+}
+
+NodeId Stores::enter(const Place& place, const MountedStore::Child& child) {
+  const MutexLock lock(mutex_);
+  NodeId& id = ids_[{place.root, child.key, child.leaf.has_value()}];
+  if (id == 0) {
+    id = next_id_++;
+    nodes_.emplace(id, Node{place.store, place.root, child});
+  }
+  nodes_.at(id).references++;
+  return id;
+}
+
+void Stores::forget(NodeId id, std::uint64_t references) {
+  Node dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) return;
+  Node& node = found->second;
+  node.references -= std::min(node.references, references);
+  if (node.references > 0) return;
+  ids_.erase({node.root, node.child.key, node.child.leaf.has_value()});
+  dropped = std::move(node);
+  nodes_.erase(found);
+}
+
+std::optional<Tree::Found> Stores::lookup(NodeId directory, const std::string& name) {
+  const Place in = place(directory);
+  TurnAtNeed::need();
+  const auto child = in.store->find(in.group, name);
+  if (!child) return std::nullopt;
+  const NodeId id = enter(in, *child);
+  try {
+    return Tree::Found{id, attributes(id)};
+  } catch (...) {
+    forget(id, 1);
+    throw;
+  }
+}
+
+std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory) {
+  const Place in = place(directory);
+  TurnAtNeed::need();
+  const struct stat store = tree_.attributes(in.root);
+  std::vector<Tree::DirectoryEntry> entries;
+  for (MountedStore::Shown& shown : in.store->list(in.group))
+    entries.push_back({std::move(shown.name), std::move(shown.child.full_name), shown.child.type(),
+                       inode_of(store, shown.child)});
+  return entries;
+}
+
+/// Opens a leaf whose size is not known yet.
+void Stores::measure(NodeId id, const Node& node) {
+  if (node.size || node.child.type() != S_IFREG) return;
+  TurnAtNeed::need();
+  const auto snapshot = node.store->open(*node.child.leaf);
+  if (!snapshot) throw_errno(EIO, told_path(id) + ": no frame");
+  const std::int64_t size = view_shape(snapshot->info(), raw_).file_size();
+  const MutexLock lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found == nodes_.end()) throw_stale(id);
+  found->second.size = size;
+  found->second.stored_size = snapshot->info().cbytes;
+}
+
+struct stat Stores::attributes(NodeId id) {
+  measure(id, node(id));
+  return look_at(node(id));
+}
+
+struct stat Stores::look_at(const Node& node) const {
+  // Owner and times are the store's, and what may be read.
+  struct stat st = tree_.attributes(node.root);
+  st.st_mode &= ~mode_t{0222};
+  const mode_t type = node.child.type();
+  st.st_ino = inode_of(st, node.child);
+  if (type == S_IFDIR) return st;
+  st.st_nlink = 1;
+  st.st_mode = type | (type == S_IFLNK ? 0777 : st.st_mode & 0444);
+  st.st_size = node.size.value_or(0);
+  st.st_blocks = (node.stored_size + kStatBlock - 1) / kStatBlock;
+  if (const auto* const link = std::get_if<frame::ReferencedLeaf>(&*node.child.leaf)) {
+    st.st_size = static_cast<off_t>(link->url().size());
+    st.st_blocks = 0;
+  }
+  return st;
+}
+
+std::string Stores::read_link(NodeId id) {
+  const Node found = node(id);
+  const auto* const link =
+      found.child.leaf ? std::get_if<frame::ReferencedLeaf>(&*found.child.leaf) : nullptr;
+  if (link == nullptr) throw_errno(EINVAL, found.child.key);
+  return link->url();
+}
+
+std::string Stores::told_path(NodeId id) const {
+  const Node found = node(id);
+  return tree_.told_path(found.root) + ":" + found.child.key;
+}
+
+std::shared_ptr<const OpenContainer> Stores::open(NodeId id, const ContentServices& services) {
+  const struct stat shown = attributes(id);
+  const Node found = node(id);
+  if (const mode_t type = found.child.type(); type != S_IFREG)
+    throw_errno(type == S_IFDIR ? EISDIR : ELOOP, found.child.key);
+  if (auto known = found.open_file.lock()) return known;
+  TurnAtNeed::need();
+  auto snapshot = found.store->open(*found.child.leaf);
+  if (!snapshot) throw_errno(EIO, told_path(id) + ": no frame");
+  auto opened = std::make_shared<const OpenContainer>(
+      shown, std::make_shared<Content>(services, std::move(snapshot)));
+  const MutexLock lock(mutex_);
+  const auto at = nodes_.find(id);
+  if (at == nodes_.end()) throw_stale(id);
+  // Somebody else may have come first.
+  if (auto known = at->second.open_file.lock()) return known;
+  at->second.open_file = opened;
+  return opened;
+}
+
+std::shared_ptr<const frame::Snapshot> Stores::frame_of(NodeId id) {
+  TurnAtNeed::need();
+  if (!holds(id)) return store_of(id)->store().attributes("/");
+  const Node found = node(id);
+  if (!found.child.leaf) return found.store->store().attributes(found.child.key);
+  if (found.child.type() != S_IFREG) return nullptr;
+  if (const auto known = found.open_file.lock()) return known->content->snapshot();
+  return found.store->open(*found.child.leaf);
+}
+
+std::vector<std::string> Stores::attribute_names(NodeId id) {
+  std::vector<std::string> names;
+  if (const auto frame = frame_of(id)) {
+    const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
+    names = list_attributes(&found, {});
+  }
+  return names;
+}
+
+std::optional<std::string> Stores::group_attribute(NodeId id, const std::string& name) {
+  const Place group = place(id);
+  const frame::PythonStore& store = group.store->store();
+  if (name == kStoreAttribute && group.group == "/") return frame::store_kind_name(store.kind());
+  if (name == kGroupKindAttribute) return store.group_kind(group.group);
+  return std::nullopt;
+}
+
+std::optional<std::string> Stores::attribute(NodeId id, const std::string& name) {
+  const bool is_group = !holds(id) || !node(id).child.leaf;
+  if (is_group)
+    if (auto value = group_attribute(id, name)) return value;
+  const auto layer = layer_of(name);
+  if (!layer && (is_group || !is_computed(name))) return std::nullopt;
+  const auto frame = frame_of(id);
+  if (!frame) return std::nullopt;
+  if (!layer) return computed_value(frame->info(), name);
+  const auto content = read_layer(*frame, *layer, thread_decoder());
+  if (!content) return std::nullopt;
+  return name.starts_with(kJsonPrefix) ? layer_as_json(*content)
+                                       : std::string(content->begin(), content->end());
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,201 @@
+// Stores of python-blosc2 in a mount: as directories of files, from a tree and as SOURCE.
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/support/digest.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+const fs_std::path kStores = fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores";
+
+bool is_file_store(const std::string& name) {
+  return name.ends_with(".b2z") || name.ends_with(".b2e");
+}
+
+std::string shown(const std::string& name) { return name.substr(0, name.size() - 4); }
+
+nlohmann::json stores() {
+  nlohmann::json found = nlohmann::json::array();
+  for (const auto& entry : nlohmann::json::parse(std::ifstream(kStores / "manifest.json")))
+    if (entry["kind"] == "store" && is_file_store(entry["path"])) found.push_back(entry);
+  return found;
+}
+
+/// Copies of these, in a directory of their own.
+struct Source {
+  explicit Source(const std::vector<std::string>& names) {
+    for (const std::string& name : names)
+      fs_std::copy(kStores / name, directory.path() / fs_std::path(name).filename(),
+                   fs_std::copy_options::recursive);
+  }
+  const TempDir directory;
+};
+
+/// Paths below a directory of what is none.
+Names leaves(InProcess& mount, const std::string& path) {
+  Names found;
+  for (const std::string& name : mount.names(path)) {
+    const std::string inside = path.empty() ? name : path + "/" + name;
+    if (!S_ISDIR(mount.stat(inside).st_mode))
+      found.push_back(inside);
+    else
+      for (std::string& leaf : leaves(mount, inside)) found.push_back(std::move(leaf));
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string digest_of_elements(const ByteVector& npy) {
+  const std::size_t header = 10u + npy.at(8) + 256u * npy.at(9);
+  return sha256(codec::Bytes(npy).subspan(header));
+}
+
+/// What the manifest says of a store is what a directory of the mount has.
+void check_store(InProcess& mount, const nlohmann::json& entry, const std::string& root) {
+  const std::string stem = root.empty() ? std::string() : root + "/";
+  Names expected;
+  for (const auto& [key, member] : entry["members"].items()) {
+    const bool is_array = member.contains("raw_sha256") || !member["shape"].is_null();
+    const std::string path = stem + key.substr(1) + (is_array ? ".npy" : "");
+    expected.push_back(path);
+    const ByteVector bytes = mount.read(path);
+    BOOST_TEST(static_cast<std::size_t>(mount.stat(path).st_size) == bytes.size(), path);
+    const std::string digest =
+        member.value(member.contains("raw_sha256") ? "raw_sha256" : "sha256", "");
+    BOOST_TEST((is_array ? digest_of_elements(bytes) : sha256(bytes)) == digest, path);
+  }
+  std::sort(expected.begin(), expected.end());
+  BOOST_TEST(leaves(mount, root) == expected, boost::test_tools::per_element());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(stores_in_process)
+
+BOOST_AUTO_TEST_CASE(each_is_a_directory_of_its_leaves) {
+  int checked = 0;
+  for (const auto& entry : stores()) BOOST_TEST_CONTEXT(entry["path"]) {
+      const std::string name = entry["path"];
+      const Source source({name});
+      InProcess in_tree(source.directory.path());
+      BOOST_TEST(in_tree.names() == Names{shown(name)}, boost::test_tools::per_element());
+      check_store(in_tree, entry, shown(name));
+      InProcess alone(source.directory / name);
+      check_store(alone, entry, "");
+      checked++;
+    }
+  BOOST_TEST(checked == 4);
+}
+
+BOOST_AUTO_TEST_CASE(groups_and_leaves_have_their_attributes) {
+  const Source source({"tree0.b2z", "ctz1.b2z", "embed0.b2e"});
+  InProcess mount(source.directory.path());
+  BOOST_TEST(mount.attribute("tree0", "user.blosc2.store") == "b2tree");
+  BOOST_TEST(mount.attribute("embed0", "user.blosc2.store") == "b2embed");
+  BOOST_TEST(mount.attributes("tree0") == Names{"user.blosc2.vlmeta.title"},
+             boost::test_tools::per_element());
+  BOOST_TEST(mount.attribute("tree0", "user.blosc2.json.title") == "\"demo 11\"");
+  BOOST_TEST(mount.attribute("ctz1", "user.blosc2.kind") == "ctable");
+  BOOST_TEST(error_of([&] { mount.attribute("tree0", "user.blosc2.kind"); }) == ENODATA);
+  BOOST_TEST(error_of([&] { mount.attribute("tree0/h0", "user.blosc2.store"); }) == ENODATA);
+  BOOST_TEST(mount.attributes("tree0/h0").empty());
+  BOOST_TEST(mount.attribute("tree0/h0/x11/leaf2.npy", "user.blosc2.shape") == "20000");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_in_them_is_changed) {
+  const Source source({"dict.b2z"});
+  InProcess mount(source.directory.path());
+  const auto refused = [&](const std::function<void()>& change) {
+    BOOST_TEST(error_of(change) == EROFS);
+  };
+  refused([&] { mount.create("dict/new"); });
+  refused([&] { mount.create("dict/dir1/new"); });
+  refused([&] { mount.make_directory("dict/new"); });
+  refused([&] { mount.remove("dict/dir1/b"); });
+  refused([&] { mount.remove_directory("dict/dir1"); });
+  refused([&] { mount.rename("dict/dir1/b", "b"); });
+  refused([&] { mount.make_link("dict/dir1/b", "b"); });
+  refused([&] { mount.open("dict/dir1/b", O_RDWR); });
+  refused([&] { mount.resize("dict/dir1/b", 0); });
+  refused([&] { mount.set_attribute("dict/dir1/b", "user.blosc2.vlmeta.x", "1"); });
+  fs::NewAttributes mode;
+  mode.mode = 0600;
+  refused([&] { mount.set("dict/dir1/b", mode); });
+  BOOST_TEST((mount.stat("dict/dir1/b").st_mode & 0222) == 0u);
+}
+
+BOOST_AUTO_TEST_CASE(one_is_renamed_and_removed_as_a_file) {
+  const Source source({"dict.b2z"});
+  InProcess mount(source.directory.path());
+  mount.make_directory("d");
+  BOOST_TEST(error_of([&] { mount.rename("dict", "d"); }) == EEXIST);
+  BOOST_TEST(error_of([&] { mount.rename("d", "dict"); }) == ENOTEMPTY);
+  mount.rename("dict", "d/other");
+  BOOST_TEST(stored_names(source.directory / "d") == Names{"other.b2z"},
+             boost::test_tools::per_element());
+  BOOST_TEST(mount.names("d/other") == (Names{"a.npy", "dir1", "small1"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(error_of([&] { mount.remove("d/other"); }) == EISDIR);
+  mount.remove_directory("d/other");
+  BOOST_TEST(mount.names("d").empty());
+  BOOST_TEST(fs_std::is_empty(source.directory / "d"));
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_an_old_state_goes_on_with_it) {
+  const Source source({"dict.b2z", "tree0.b2z"});
+  InProcess mount(source.directory.path());
+  const InProcess::File file = mount.open("dict/dir1/b", O_RDONLY);
+  const ByteVector before = file.contents();
+  fs_std::rename(source.directory / "tree0.b2z", source.directory / "dict.b2z");
+  BOOST_CHECK(file.contents() == before);
+  BOOST_TEST(mount.has("dict/h0"));
+  BOOST_TEST(!mount.has("dict/dir1"));
+}
+
+BOOST_AUTO_TEST_CASE(only_what_is_one_is_shown_as_one) {
+  const Source source({"dict.b2z", "embed0.b2e", "damaged/deflated.b2z", "damaged/trunc-half.b2z"});
+  fs_std::copy(source.directory / "dict.b2z", source.directory / "archive.zip");
+  fs_std::create_hard_link(source.directory / "archive.zip", source.directory / "linked.b2z");
+  write_file(source.directory / "text.b2z", std::string("no store"));
+  write_file(source.directory / "flat.b2e", flat_frame("contents"));
+  {
+    InProcess mount(source.directory.path());
+    BOOST_TEST(mount.names() == (Names{"archive.zip", "deflated.b2z", "dict", "embed0", "flat",
+                                       "linked", "text.b2z", "trunc-half.b2z"}),
+               boost::test_tools::per_element());
+    BOOST_TEST(S_ISREG(mount.stat("archive.zip").st_mode));
+    BOOST_TEST(S_ISDIR(mount.stat("linked").st_mode));
+  }
+  InProcess mount(source.directory.path(), "nostores");
+  BOOST_TEST(mount.names() == (Names{"archive.zip", "deflated.b2z", "dict.b2z", "embed0", "flat",
+                                     "linked.b2z", "text.b2z", "trunc-half.b2z"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(S_ISREG(mount.stat("embed0").st_mode));
+}
+
+BOOST_AUTO_TEST_CASE(damage_in_a_leaf_is_that_leafs_alone) {
+  const Source source({"damaged/cd-lho.b2z", "damaged/dotdot.b2z", "damaged/dup-names.b2z"});
+  InProcess mount(source.directory.path());
+  for (const std::string& store : mount.names()) BOOST_TEST_CONTEXT(store) {
+      int read = 0;
+      for (const std::string& name : mount.names(store))
+        read += error_of([&] {
+                  if (S_ISREG(mount.stat(store + "/" + name).st_mode))
+                    mount.read(store + "/" + name);
+                }) == 0;
+      BOOST_TEST(read > 0);
+    }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
