@@ -53,7 +53,7 @@ std::optional<SourceEntry> Tree::alias_entry(NodeId directory, const SourcePath&
   if (is_virtual(directory) && name != single().value()) return std::nullopt;
   if (is_temporary(name) || is_lock_file(name)) return std::nullopt;
   const auto entry = look_whole(join_path(path, name));
-  if (!entry || !entry->is_container) return std::nullopt;
+  if (!entry || !(entry->is_container || entry->is_store)) return std::nullopt;
   return alias_of(entry->object);
 }
 
