@@ -41,7 +41,7 @@ std::int32_t parse_size(const std::string& text) {
   return static_cast<std::int32_t>(*size);
 }
 
-bloscfs::codec::CodecId parse_codec(const std::string& text) {
+bloscfs::fs::CodecChoice parse_codec(const std::string& text) {
   const auto codec = bloscfs::fs::parse_codec(text);
   if (!codec) refuse(text, "one of " + bloscfs::codec::list_written_codecs("and"));
   return *codec;
@@ -104,6 +104,7 @@ class CommandLine {
     add_info();
     add_list();
     add_extract();
+    add_cat();
     add_verify();
     add_create();
     add_compact();
@@ -137,6 +138,7 @@ class CommandLine {
   void add_info() {
     CLI::App* command = app_.add_subcommand("info", "Show header, chunks and metalayers of frames");
     command->add_flag("--json", info_.json, "One JSON object per file");
+    add_recursive(*command, info_.recursive);
     command->add_flag("--chunk", info_.chunk, "The files are bare chunks");
     command
         ->add_option("FILE", info_.files,
@@ -145,9 +147,18 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
   }
 
+  static void add_recursive(CLI::App& command, bool& recursive) {
+    command.add_flag("-r,--recursive", recursive,
+                     "Of a directory, all frames below it; symlinks are not followed");
+  }
+
   void add_list() {
     CLI::App* command =
         app_.add_subcommand("list", "Show the names that a mount would have, or a store's keys");
+    command->add_flag(
+        "--json", list_.json,
+        "One JSON object per name: name, stored, type, frame, status, nbytes, reason");
+    command->add_flag("-r,--recursive")->description("As it is: list always goes down");
     command
         ->add_option("DIR", list_.directory,
                      "Directory that would be mounted, .b2z or .b2e file, or STORE:/KEY")
@@ -165,6 +176,7 @@ class CommandLine {
     command->add_option_function<std::string>(
         "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
         "Bytes to write, at most");
+    add_json(*command, extract_);
     command->add_option("FILE", extract_.file, "Frame, sparse frame, Bloscpack file, or STORE:/KEY")
         ->required();
     command->add_option("-o", extract_.output, "File to write; - is stdout; .npy implies --npy")
@@ -172,13 +184,37 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_extract(extract_); }; });
   }
 
+  void add_cat() {
+    CLI::App* command = app_.add_subcommand("cat", "Write decompressed contents to stdout");
+    add_json(*command, cat_);
+    command->add_option("FILE", cat_.file, "Frame, sparse frame, Bloscpack file, or STORE:/KEY")
+        ->required();
+    cat_.output = "-";
+    command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
+  }
+
+  static void add_json(CLI::App& command, ExtractOptions& options) {
+    command.add_flag("--json", options.json,
+                     "Write a list of Python's objects as JSON, an object a line: bytes as "
+                     "{\"$binary\": base64}, tuples as arrays, NaN as null");
+  }
+
   void add_verify() {
     CLI::App* command = app_.add_subcommand("verify", "Decode everything and name each bad chunk");
     command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
+    command->add_flag("--json", verify_.json,
+                      "One JSON object per frame: file, status, problems, problem_count");
+    add_recursive(*command, verify_.recursive);
     command
         ->add_option("FILE", verify_.files,
                      "Frames, sparse frames, Bloscpack files, stores or STORE:/KEY")
         ->required();
+    command->footer(fmt::format(
+        "Exit status: 0 all good, {} damaged, or without contents, {} a codec, a filter or a "
+        "version is missing here, {} could not be read; of several the one that stands first in: "
+        "{} {} {}.",
+        kExitBadData, kExitUnsupported, kExitUnreadable, kExitBadData, kExitUnreadable,
+        kExitUnsupported));
     command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
   }
 
@@ -202,7 +238,7 @@ class CommandLine {
   }
 
   void add_compression(CLI::App& command) {
-    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME",
+    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME[:META]",
                bloscfs::codec::list_written_codecs("or") + " (zstd)");
     command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
         ->check(CLI::Range(0, 9));
@@ -300,7 +336,7 @@ class CommandLine {
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
-  ExtractOptions extract_;
+  ExtractOptions extract_, cat_;
   VerifyOptions verify_;
   CreateOptions create_;
   CompactOptions compact_;

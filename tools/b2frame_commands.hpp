@@ -15,6 +15,10 @@ namespace bloscfs::tools {
 
 inline constexpr int kExitBadData = 1;
 inline constexpr int kExitBadUsage = 2;
+/// Of verify, where nothing worse was found: the file needs a codec, a filter or a version that is
+/// missing here, or could not be read.
+inline constexpr int kExitUnsupported = 3;
+inline constexpr int kExitUnreadable = 4;
 
 class UsageError : public std::runtime_error {
  public:
@@ -23,8 +27,9 @@ class UsageError : public std::runtime_error {
 
 struct InfoOptions {
   std::vector<std::string> files;
-  bool json = false;   ///< one JSON object per file and line
-  bool chunk = false;  ///< files are bare chunks
+  bool json = false;       ///< one JSON object per file and line
+  bool chunk = false;      ///< files are bare chunks
+  bool recursive = false;  ///< directories mean the frames below them
 };
 int run_info(const InfoOptions& options);
 
@@ -33,6 +38,7 @@ struct ExtractOptions {
   std::string output;  ///< "-" for stdout
   bool chunk = false;
   bool npy = false;                    ///< also when `output` ends in .npy
+  bool json = false;                   ///< the objects of a list, one a line
   std::int64_t offset = 0;             ///< of the first byte wanted
   std::optional<std::int64_t> length;  ///< bytes; all that follow if absent
 };
@@ -40,12 +46,15 @@ int run_extract(const ExtractOptions& options);
 
 struct ListOptions {
   std::string directory;
+  bool json = false;  ///< one JSON object per name and line
 };
 int run_list(const ListOptions& options);
 
 struct VerifyOptions {
   std::vector<std::string> files;
   bool chunk = false;
+  bool recursive = false;  ///< directories mean the frames below them
+  bool json = false;       ///< one JSON object per frame and line
 };
 int run_verify(const VerifyOptions& options);
 
@@ -59,7 +68,7 @@ struct NamedLayer {
 struct CreateOptions {
   std::string input;  ///< "-" for stdin
   std::string output;
-  codec::CodecId codec = codec::CodecId::zstd;
+  fs::CodecChoice codec;
   int clevel = 3;
   std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
   std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed

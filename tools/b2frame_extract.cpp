@@ -7,6 +7,7 @@
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
+#include "tools/object_output.hpp"
 #include "tools/output_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/store_address.hpp"
@@ -62,6 +63,13 @@ bool same_file(const std::string& a, const std::string& b) {
   return std::filesystem::equivalent(a, b, error) && !error;
 }
 
+int extract_objects(const ExtractOptions& options, Input& input) {
+  OutputFile out(options.output);
+  write_objects(input, out);
+  out.commit();
+  return 0;
+}
+
 bool wants_all(const ExtractOptions& options) { return options.offset == 0 && !options.length; }
 
 void extract_table(const StoreAddress& address, const frame::PythonStore& store,
@@ -94,6 +102,7 @@ int extract(const ExtractOptions& options) {
     throw UsageError("input and output are the same file");
   if (extract_if_table(options)) return 0;
   Input input(options.file, options.chunk);
+  if (options.json) return extract_objects(options, input);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();
   const Range range = wanted_range(options, view.size());
@@ -106,6 +115,8 @@ int extract(const ExtractOptions& options) {
 }  // namespace
 
 int run_extract(const ExtractOptions& options) {
+  if (options.json && (options.chunk || options.npy || options.offset != 0 || options.length))
+    throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   return guarded(options.file, [&] { return extract(options); });
 }
 

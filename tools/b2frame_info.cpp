@@ -9,12 +9,15 @@
 #include <fmt/format.h>
 
 #include "codec/error.hpp"
+#include "codec/loss.hpp"
 #include "codec/names.hpp"
+#include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "fs/view/stored_contents.hpp"
 #include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
+#include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/store_address.hpp"
 
@@ -53,6 +56,7 @@ void add_compression(const frame::FrameInfo& info, bool bare_chunk, json& out) {
     if (!bare_chunk) out["clevel"] = info.clevel;
     out["filters"] = filter_names(info);
     out["use_dict"] = info.use_dict;
+    if (codec::loss_of(*info.codec, info.filters) != codec::Loss::none) out["lossy"] = true;
   }
   if (!info.checksum.empty()) out["checksum"] = info.checksum;
 }
@@ -187,14 +191,12 @@ int show_store(const std::string& file, const frame::PythonStore& store, bool as
   return store.has_map() ? 0 : kExitBadData;
 }
 
-int show_info(const std::string& file, const InfoOptions& options) {
-  if (!options.chunk && !parse_store_address(file))
-    if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
-      return show_store(file, *store, options.json);
-  Input input(file, options.chunk);
+void show_info(const std::string& file, Input& input, const InfoOptions& options) {
   json fields = header_fields(file, input.info(), options.chunk);
   if (!options.chunk)
     if (const auto missing = fs::missing_contents(input.reader())) fields["contents"] = *missing;
+  if (const auto missing = frame::missing_decoder(input.snapshot()))
+    fields["unsupported"] = *missing;
   const ChunkSummary chunks = summarise_chunks(input);
   fields["chunks"] =
       summary_fields(chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
@@ -203,7 +205,34 @@ int show_info(const std::string& file, const InfoOptions& options) {
     fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot());
   }
   print_fields(fields, options.json);
+}
+
+int show_named(const std::string& file, const InfoOptions& options) {
+  if (!options.chunk && !parse_store_address(file))
+    if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
+      return show_store(file, *store, options.json);
+  Input input(file, options.chunk);
+  show_info(file, input, options);
   return 0;
+}
+
+int show_found(const FrameTree& tree, const TreeFile& file, const InfoOptions& options) {
+  if (auto snapshot = tree.open(file)) {
+    Input input(std::move(snapshot));
+    show_info(file.shown, input, options);
+  } else if (const auto store = tree.open_zip_store(file)) {
+    return show_store(file.shown, *store, options.json);
+  }
+  return 0;
+}
+
+int show_tree(const std::string& directory, const InfoOptions& options) {
+  FrameTree tree(directory);
+  int status = 0;
+  while (const auto file = tree.next())
+    status =
+        std::max(status, guarded(file->shown, [&] { return show_found(tree, *file, options); }));
+  return status;
 }
 
 }  // namespace
@@ -211,7 +240,10 @@ int show_info(const std::string& file, const InfoOptions& options) {
 int run_info(const InfoOptions& options) {
   int status = 0;
   for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] { return show_info(file, options); }));
+    status = std::max(status, guarded(file, [&] {
+                        return options.recursive && is_tree(file) ? show_tree(file, options)
+                                                                  : show_named(file, options);
+                      }));
   return status;
 }
 

@@ -4,11 +4,19 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <variant>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "codec/error.hpp"
+#include "frame/container/missing_decoder.hpp"
+#include "frame/header/msgpack_json.hpp"
+#include "frame/open/open.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/mount_source.hpp"
 #include "fs/source/source_root.hpp"
@@ -18,6 +26,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/store_address.hpp"
+#include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -25,11 +34,18 @@ namespace {
 /// For the indexes of proxies.
 constexpr std::size_t kCacheCapacity = std::size_t{16} << 20;
 
+const char* type_name(mode_t type) {
+  if (S_ISREG(type)) return "file";
+  if (S_ISDIR(type)) return "directory";
+  return S_ISLNK(type) ? "symlink" : "other";
+}
+
 class Lister {
  public:
-  explicit Lister(fs::MountSource source)
-      : root_(std::move(source.root)),
-        classifier_(root_, false, nullptr),
+  Lister(fs::MountSource source, bool as_json)
+      : json_(as_json),
+        root_(std::move(source.root)),
+        classifier_(root_, false, fs::UnsupportedFiles::refused, nullptr),
         tree_(root_, classifier_, std::move(source.single), {}) {}
 
   /// Prints what is below a directory that is shown as `prefix`, sorted by name.
@@ -38,12 +54,8 @@ class Lister {
     std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a.shown_name < b.shown_name; });
     for (const auto& entry : entries) {
-      const bool is_directory = S_ISDIR(entry.type);
-      fmt::print("{}{}{}\n", prefix, entry.shown_name, is_directory ? "/" : "");
-      if (!is_directory) {
-        tell_missing(tree_.path(directory), entry.full_name, prefix + entry.shown_name);
-        continue;
-      }
+      print_entry(tree_.path(directory), entry, prefix + entry.shown_name);
+      if (!S_ISDIR(entry.type)) continue;
       const auto found = tree_.enter(directory, entry);
       if (!found) continue;
       print_readable(found->id, prefix + entry.shown_name + "/");
@@ -54,22 +66,83 @@ class Lister {
   bool complete() const { return complete_; }
 
  private:
-  /// Names of files that a mount shows, but that cannot be read there.
-  void tell_missing(const fs::SourcePath& directory, const std::string& full_name,
-                    const std::string& shown) {
-    const fs::SourcePath path = join_path(directory, full_name);
+  /// What keeps an entry from being read.
+  struct Mark {
+    Health health = Health::ok;
+    std::string reason;
+    bool is_told = false;  ///< by the log, or by who goes down into a directory
+  };
+
+  void print_entry(const fs::SourcePath& directory, const fs::Tree::DirectoryEntry& entry,
+                   const std::string& shown) {
+    const fs::SourcePath path = join_path(directory, entry.full_name);
+    fs::SourceEntry found;
+    Mark mark;
     try {
-      const auto object = root_.find_any(path);
-      if (!object) return;
-      const fs::SourceEntry entry = classifier_.look(path, object);
-      if (!entry.may_lack_contents) return;
-      readers_ += 2;
-      const fs::FrameReader reader(classifier_.open(path, entry), readers_, readers_ + 1, cache_,
-                                   stats_);
-      if (const auto missing = fs::missing_contents(reader)) complain(shown, *missing);
+      if (const auto object = root_.find_any(path)) found = classifier_.look(path, object);
+      if (found.object) mark = mark_of(path, found);
     } catch (const std::system_error& error) {
-      complain(shown, reason(error));
+      mark = {health_of(error), reason(error)};
     }
+    if (json_) return print_line(path, entry, shown, found, mark);
+    fmt::print("{}{}\n", shown, S_ISDIR(entry.type) ? "/" : "");
+    if (mark.health == Health::ok || mark.is_told) return;
+    complain(shown,
+             mark.health == Health::unsupported ? "unsupported: " + mark.reason : mark.reason);
+  }
+
+  void print_line(const fs::SourcePath& path, const fs::Tree::DirectoryEntry& entry,
+                  const std::string& shown, const fs::SourceEntry& found, const Mark& mark) const {
+    nlohmann::json line = {{"name", shown},
+                           {"stored", path.text()},
+                           {"type", type_name(entry.type)},
+                           {"frame", found.is_container},
+                           {"status", health_name(mark.health)}};
+    if (S_ISREG(entry.type))
+      line["nbytes"] = found.is_container ? found.shown_size : found.own_stat.st_size;
+    if (mark.health != Health::ok) line["reason"] = mark.reason;
+    fmt::print("{}\n", frame::to_line(line));
+  }
+
+  /// Errors as what it opens.
+  Mark mark_of(const fs::SourcePath& path, const fs::SourceEntry& entry) {
+    if (entry.unreadable) return {Health::unreadable, entry.unreadable.message(), true};
+    if (entry.is_container) return mark_of_container(path, entry);
+    const mode_t mode = entry.own_stat.st_mode;
+    if (!S_ISREG(mode) && !S_ISDIR(mode)) return {};
+    try {
+      entry.object->check_access(S_ISDIR(mode) ? R_OK | X_OK : R_OK);
+    } catch (const std::system_error& error) {
+      return {Health::unreadable, error.code().message(), S_ISDIR(mode)};
+    }
+    // An empty file may be a frame that is being made, and is read as what it is.
+    if (!entry.is_damaged || entry.own_stat.st_size == 0) return {};
+    try {
+      open_damaged(entry);
+      return {};
+    } catch (const codec::Error& error) {
+      return {health_of(error), error.what(), true};
+    }
+  }
+
+  Mark mark_of_container(const fs::SourcePath& path, const fs::SourceEntry& entry) {
+    if (!entry.may_lack_contents && !entry.is_unsupported) return {};
+    auto snapshot = classifier_.open(path, entry);
+    if (!snapshot) return {};  // another file has the name by now
+    readers_ += 2;
+    const fs::FrameReader reader(std::move(snapshot), readers_, readers_ + 1, cache_, stats_);
+    if (const auto missing = frame::missing_decoder(reader.snapshot()))
+      return {Health::unsupported, *missing};
+    if (const auto missing = fs::missing_contents(reader)) return {Health::no_contents, *missing};
+    return {};
+  }
+
+  /// Throws what is wrong.
+  static void open_damaged(const fs::SourceEntry& entry) {
+    if (S_ISDIR(entry.own_stat.st_mode))
+      frame::open_directory(entry.object->open(O_RDONLY | O_DIRECTORY), {});
+    else
+      frame::open_file(entry.object->open_quietly(O_RDONLY), {});
   }
 
   void print_readable(fs::NodeId directory, const std::string& prefix) {
@@ -81,6 +154,7 @@ class Lister {
     }
   }
 
+  const bool json_;
   fs::SourceRoot root_;
   fs::Classifier classifier_;
   fs::Tree tree_;
@@ -102,11 +176,38 @@ bool is_leaf(const frame::PythonStore& store, const frame::Leaf& leaf) {
   }
 }
 
+/// A key of a store as JSON; the leaf is looked at.
+void print_key(const frame::PythonStore& store, const std::string& key, const frame::Leaf& leaf) {
+  const auto* external = std::get_if<frame::ExternalLeaf>(&leaf);
+  nlohmann::json line = {{"name", key},
+                         {"stored", external != nullptr ? external->path : ""},
+                         {"type", "file"},
+                         {"frame", true},
+                         {"status", health_name(Health::ok)}};
+  const auto mark = [&](Health health, const std::string& reason) {
+    line["status"] = health_name(health);
+    line["reason"] = reason;
+  };
+  try {
+    const auto snapshot = store.open(leaf);
+    if (!snapshot) return;
+    line["nbytes"] = fs::view_shape(snapshot->info(), false).file_size();
+    if (const auto missing = frame::missing_decoder(*snapshot)) mark(Health::unsupported, *missing);
+  } catch (const std::system_error& error) {
+    mark(health_of(error), reason(error));
+  }
+  fmt::print("{}\n", frame::to_line(line));
+}
+
 /// Prints the keys of the leaves, those below `key` or its own.
-int list_keys(const std::string& file, const frame::PythonStore& store, const std::string& key) {
+int list_keys(const std::string& file, const frame::PythonStore& store, const std::string& key,
+              bool as_json) {
   const frame::StoreEntry entry = find_entry(store, key);
   const auto print = [&](const std::string& found, const frame::Leaf& leaf) {
-    if (is_leaf(store, leaf)) fmt::print("{}\n", found);
+    if (as_json)
+      print_key(store, found, leaf);
+    else if (is_leaf(store, leaf))
+      fmt::print("{}\n", found);
   };
   if (entry.leaf) print(key, *entry.leaf);
   if (entry.is_group) store.for_each_leaf(key, print);
@@ -114,26 +215,27 @@ int list_keys(const std::string& file, const frame::PythonStore& store, const st
   return store.has_map() ? 0 : kExitBadData;
 }
 
-int list_names(const std::string& directory) {
-  fs::wait_for_ended_mounts(directory);
-  Lister lister(fs::open_source(directory, false));
+int list_names(const ListOptions& options) {
+  fs::wait_for_ended_mounts(options.directory);
+  Lister lister(fs::open_source(options.directory, false), options.json);
   lister.print(fs::kRootId, "");
   return lister.complete() ? 0 : kExitBadData;
 }
 
-int list(const std::string& path) {
+int list(const ListOptions& options) {
+  const std::string& path = options.directory;
   if (const auto address = parse_store_address(path))
-    return list_keys(address->store, *open_store(address->store), address->key);
+    return list_keys(address->store, *open_store(address->store), address->key, options.json);
   std::error_code ignored;
   if (!std::filesystem::is_directory(path, ignored))
-    if (const auto store = find_store(path)) return list_keys(path, *store, "/");
-  return list_names(path);
+    if (const auto store = find_store(path)) return list_keys(path, *store, "/", options.json);
+  return list_names(options);
 }
 
 }  // namespace
 
 int run_list(const ListOptions& options) {
-  return guarded(options.directory, [&] { return list(options.directory); });
+  return guarded(options.directory, [&] { return list(options); });
 }
 
 }  // namespace bloscfs::tools

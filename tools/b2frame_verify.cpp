@@ -1,151 +1,327 @@
-// b2frame verify: decodes every chunk completely and names each one that is bad.
+// b2frame verify: decodes every chunk of files, stores and trees completely and names each one that
+// is bad.
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <thread>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <fmt/core.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
 
 #include "codec/error.hpp"
-#include "fs/view/stored_contents.hpp"
-#include "fs/view/thread_decoder.hpp"
+#include "frame/header/msgpack_json.hpp"
+#include "frame/pystore/python_store.hpp"
+#include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
-#include "tools/input.hpp"
-#include "tools/progress.hpp"
+#include "tools/frame_tree.hpp"
+#include "tools/ordered_output.hpp"
 #include "tools/store_address.hpp"
+#include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-/// No metalayer of a sound frame is larger than its 32-bit length allows; this keeps a small
-/// hostile one from growing to that.
-constexpr std::size_t kMaxMetalayer = std::size_t{64} << 20;
+/// Findings of one file that its line of JSON has; of more only the number is told.
+constexpr std::size_t kMaxFindings = 1000;
 
-class Verifier {
+int exit_status(Health health) {
+  switch (health) {
+    case Health::ok:
+      return 0;
+    case Health::unsupported:
+      return kExitUnsupported;
+    case Health::unreadable:
+      return kExitUnreadable;
+    case Health::no_contents:
+    case Health::damaged:
+      break;
+  }
+  return kExitBadData;
+}
+
+/// A file that was named, or one of a tree.
+struct Piece {
+  std::uint64_t number = 0;
+  std::string shown;
+  std::shared_ptr<const FrameTree> tree;  ///< null: named
+  std::optional<TreeFile> file;           ///< of the tree
+};
+
+/// Gives out the files that the command line means, in order. Thread-safe.
+class Pieces {
  public:
-  /// `input` is what messages call `file`.
-  Verifier(std::string file, Input& input)
-      : file_(std::move(file)), input_(input), progress_(file_, input_.info().nchunks) {}
+  explicit Pieces(const VerifyOptions& options) : options_(options) {}
 
-  int run() {
-    check_metalayers();
-    check_contents();
-    if (input_.snapshot().all_chunks_special())
-      check("chunks", 0, input_.info().nchunks);
-    else
-      for_each_page(input_.reader(), [this](const frame::IndexPage& page) { check_page(page); });
-    return bad_ ? kExitBadData : 0;
-  }
-
- private:
-  void check_page(const frame::IndexPage& page) {
-    const std::int64_t end = page.first_chunk() + page.chunk_count();
-    if (page.uniform_special()) return check("chunks", page.first_chunk(), end);
-    for (std::int64_t chunk = page.first_chunk(); chunk < end; chunk++) {
-      check("chunk", chunk, chunk + 1);
-      input_.trim();
-      progress_.update(chunk);
-    }
-  }
-
-  /// Decodes the first and the last chunk of a range whose chunks are alike.
-  void check(const char* what, std::int64_t first, std::int64_t end) {
-    if (first == end) return;
-    try {
-      input_.reader().check_chunk(first);
-      if (end - first > 1) input_.reader().check_chunk(end - 1);
-    } catch (const std::exception& error) {
-      const bool one = end - first == 1;
-      report(one ? fmt::format("{} {}", what, first)
-                 : fmt::format("{} {} to {}", what, first, end - 1),
-             error);
-    }
-  }
-
-  void check_metalayers() {
-    const frame::Snapshot& snapshot = input_.snapshot();
-    for (const auto& entry : snapshot.vlmetalayers()) {
+  std::optional<Piece> next() {
+    const fs::MutexLock lock(mutex_);
+    for (;;) {
+      if (tree_) {
+        if (auto file = tree_->next()) return Piece{given_++, file->shown, tree_, std::move(file)};
+        tree_.reset();
+      }
+      if (named_ == options_.files.size()) return std::nullopt;
+      const std::string& name = options_.files[named_++];
+      if (!options_.recursive || !is_tree(name))
+        return Piece{given_++, name, nullptr, std::nullopt};
       try {
-        snapshot.read_vlmetalayer(entry, kMaxMetalayer, fs::thread_decoder());
-      } catch (const std::exception& error) {
-        report("vlmetalayer " + entry.name, error);
+        tree_ = std::make_shared<FrameTree>(name);
+      } catch (const std::exception&) {
+        return Piece{given_++, name, nullptr,
+                     TreeFile{name, {}, nullptr, false, 0, std::current_exception()}};
       }
     }
   }
 
-  /// Chunks that are sound show nothing where the contents are not in them.
-  void check_contents() {
+ private:
+  const VerifyOptions& options_;
+  fs::Mutex mutex_;
+  std::size_t named_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t given_ GUARDED_BY(mutex_) = 0;
+  std::shared_ptr<FrameTree> tree_ GUARDED_BY(mutex_);
+};
+
+/// A piece of work, from its begin to its end.
+class OpenPiece {
+ public:
+  OpenPiece(std::uint64_t number, OrderedOutput& output) : number_(number), output_(output) {
+    output_.begin(number_);
+  }
+  ~OpenPiece() { output_.end(number_); }
+  OpenPiece(const OpenPiece&) = delete;
+  OpenPiece& operator=(const OpenPiece&) = delete;
+
+ private:
+  const std::uint64_t number_;
+  OrderedOutput& output_;
+};
+
+/// What is said of one frame of a piece.
+class FrameReport {
+ public:
+  FrameReport(const Piece& piece, std::string shown, bool as_json, OrderedOutput& output)
+      : piece_(piece), shown_(std::move(shown)), json_(as_json), output_(output) {}
+
+  void add(const Finding& finding) {
+    // A sparse frame that is removed meanwhile loses its chunks first.
+    if (piece_.tree && piece_.file->object && !piece_.tree->is_there(*piece_.file)) return;
+    worst_ = std::max(worst_, finding.health);
+    found_++;
+    if (!json_)
+      output_.add(piece_.number, stderr, text_of(finding));
+    else if (found_ <= kMaxFindings)
+      findings_.push_back({{"part", finding.part},
+                           {"status", health_name(finding.health)},
+                           {"reason", finding.reason}});
+  }
+
+  /// The worst that was found. To be called once, at the end.
+  Health finish() {
+    if (json_)
+      output_.add(piece_.number, stdout,
+                  frame::to_line({{"file", shown_},
+                                  {"status", health_name(worst_)},
+                                  {"problems", std::move(findings_)},
+                                  {"problem_count", found_}}));
+    return worst_;
+  }
+
+ private:
+  std::string text_of(const Finding& finding) const {
+    std::string text = finding.health == Health::unsupported ? "unsupported: " : "";
+    if (!finding.part.empty()) text += finding.part + ": ";
+    return fmt::format("b2frame: {}: {}", fs::printable(shown_),
+                       fs::printable(text + finding.reason));
+  }
+
+  const Piece& piece_;
+  const std::string shown_;
+  const bool json_;
+  OrderedOutput& output_;
+  Health worst_ = Health::ok;
+  std::size_t found_ = 0;
+  nlohmann::json findings_ = nlohmann::json::array();
+};
+
+/// Tells how many bytes more are done, whatever a file turns out to be.
+class Share {
+ public:
+  Share(std::int64_t size, OrderedOutput& output) : size_(size), output_(output) {}
+  ~Share() { reach(1); }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+
+  void reach(double part) {
+    const auto at = static_cast<std::int64_t>(part * static_cast<double>(size_));
+    output_.advance(at - done_);
+    done_ = at;
+  }
+
+ private:
+  const std::int64_t size_;
+  OrderedOutput& output_;
+  std::int64_t done_ = 0;
+};
+
+std::int64_t size_of(const std::string& path) {
+  struct stat st {};
+  if (::stat(path.c_str(), &st) != 0) return 0;
+  return S_ISDIR(st.st_mode) ? tree_size(path) : st.st_size;
+}
+
+/// Bytes of all that is to be verified; costs a look at each file, and so is asked for the bar
+/// alone.
+std::int64_t size_of_all(const VerifyOptions& options) {
+  std::int64_t sum = 0;
+  for (const std::string& name : options.files) {
     try {
-      const auto missing = fs::missing_contents(input_.reader());
-      if (missing) codec::throw_unsupported(*missing);
-    } catch (const std::exception& error) {
-      report("contents", error);
+      sum += size_of(name);
+    } catch (const std::exception&) {
+      // The verification itself tells.
+    }
+  }
+  return sum;
+}
+
+std::size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
+
+bool has_one_file(const VerifyOptions& options) {
+  return options.files.size() == 1 && !(options.recursive && is_tree(options.files.front()));
+}
+
+class Verification {
+ public:
+  explicit Verification(const VerifyOptions& options)
+      : options_(options),
+        file_threads_(has_one_file(options) ? 1 : processors()),
+        chunk_threads_(has_one_file(options) ? processors() : 1),
+        pieces_(options),
+        output_("verify", Progress::is_shown() ? size_of_all(options) : 0) {}
+
+  int run() {
+    {
+      std::vector<std::jthread> workers;
+      for (std::size_t i = 1; i < file_threads_; i++) workers.emplace_back([this] { work(); });
+      work();
+    }
+    const fs::MutexLock lock(mutex_);
+    return exit_status(worst_);
+  }
+
+ private:
+  /// Makes what is to be verified; null for what is no frame.
+  using Open = std::function<std::unique_ptr<Input>()>;
+
+  void work() {
+    while (const auto piece = pieces_.next()) {
+      const OpenPiece open(piece->number, output_);
+      Share share(piece->file ? piece->file->size : size_of(piece->shown), output_);
+      const Health health = verify(*piece, share);
+      const fs::MutexLock lock(mutex_);
+      worst_ = std::max(worst_, health);
     }
   }
 
-  void report(const std::string& part, const std::exception& error) {
-    progress_.clear();
-    const std::string text = reason(error);
-    complain(file_, text.starts_with(part + ":") ? text : part + ": " + text);
-    bad_ = true;
+  Health verify(const Piece& piece, Share& share) {
+    try {
+      if (!piece.file) return verify_named(piece, share);
+      if (!piece.tree) std::rethrow_exception(piece.file->problem);
+      return verify_found(piece, share);
+    } catch (const std::exception& error) {
+      FrameReport report(piece, piece.shown, options_.json, output_);
+      report.add({"", health_of(error), reason(error)});
+      return report.finish();
+    }
   }
 
-  const std::string file_;
-  Input& input_;
-  Progress progress_;
-  bool bad_ = false;
+  Health verify_named(const Piece& piece, Share& share) {
+    const std::string& name = piece.shown;
+    const Open open = [&] { return std::make_unique<Input>(name, options_.chunk); };
+    if (options_.chunk) return verify_frame(piece, name, open, share);
+    if (const auto address = parse_store_address(name)) {
+      const auto store = open_store(address->store);
+      const frame::StoreEntry entry = find_entry(*store, address->key);
+      if (entry.leaf || !entry.is_group) return verify_frame(piece, name, open, share);
+      return verify_store(piece, address->store, *store, address->key);
+    }
+    const auto store = find_store(name);
+    if (!store) return verify_frame(piece, name, open, share);
+    // A store without files is a frame itself.
+    const bool is_frame = store->kind() == frame::StoreKind::embed;
+    const Health health = is_frame ? verify_frame(piece, name, open, share) : Health::ok;
+    return std::max(health, verify_store(piece, name, *store, "/"));
+  }
+
+  Health verify_found(const Piece& piece, Share& share) {
+    const std::shared_ptr<const frame::Snapshot> snapshot = piece.tree->open(*piece.file);
+    if (!snapshot) {
+      const auto store = piece.tree->open_zip_store(*piece.file);
+      return store ? verify_store(piece, piece.shown, *store, "/") : Health::ok;
+    }
+    const Health health = verify_frame(
+        piece, piece.shown, [&] { return std::make_unique<Input>(snapshot); }, share);
+    const auto kind = frame::store_kind(*snapshot);
+    if (!kind) return health;
+    // The leaves in it alone: others are files of the tree.
+    const frame::PythonStore store(*kind, nullptr, snapshot, frame::make_contents_reader(snapshot));
+    return std::max(health, verify_store(piece, piece.shown, store, "/"));
+  }
+
+  /// Each leaf for itself: what is wrong with one leaves the others as they are.
+  Health verify_store(const Piece& piece, const std::string& path, const frame::PythonStore& store,
+                      const std::string& group) {
+    Health worst = Health::ok;
+    if (const auto messages = store.messages(); !messages.empty()) {
+      FrameReport report(piece, path, options_.json, output_);
+      for (const std::string& message : messages) report.add({"", Health::damaged, message});
+      worst = report.finish();
+    }
+    store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
+      if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
+      const Open open = [&] {
+        std::shared_ptr<const frame::Snapshot> snapshot = store.open(leaf);
+        return snapshot ? std::make_unique<Input>(std::move(snapshot)) : nullptr;
+      };
+      Share none(0, output_);
+      worst = std::max(worst, verify_frame(piece, path + ":" + key, open, none));
+    });
+    return worst;
+  }
+
+  Health verify_frame(const Piece& piece, const std::string& shown, const Open& open,
+                      Share& share) {
+    FrameReport report(piece, shown, options_.json, output_);
+    try {
+      const auto input = open();
+      if (!input) return Health::ok;
+      Verifier(
+          *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
+          [&](double part) { share.reach(part); })
+          .run();
+    } catch (const std::exception& error) {
+      report.add({"", health_of(error), reason(error)});
+    }
+    return report.finish();
+  }
+
+  const VerifyOptions& options_;
+  const std::size_t file_threads_, chunk_threads_;  ///< one of them is 1
+  Pieces pieces_;
+  OrderedOutput output_;
+  fs::Mutex mutex_;
+  Health worst_ GUARDED_BY(mutex_) = Health::ok;
 };
-
-int verify_frame(const std::string& file, bool bare_chunk) {
-  Input input(file, bare_chunk);
-  return Verifier(file, input).run();
-}
-
-/// Each leaf for itself: what is wrong with one leaves the others as they are.
-int verify_store(const std::string& file, const frame::PythonStore& store,
-                 const std::string& group) {
-  int status = 0;
-  for (const std::string& message : store.messages()) {
-    complain(file, message);
-    status = kExitBadData;
-  }
-  store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
-    if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
-    const std::string name = file + ":" + key;
-    status = std::max(status, guarded(name, [&] {
-                        std::shared_ptr<const frame::Snapshot> snapshot = store.open(leaf);
-                        if (!snapshot) return 0;
-                        Input input(std::move(snapshot));
-                        return Verifier(name, input).run();
-                      }));
-  });
-  return status;
-}
-
-int verify(const std::string& file, bool bare_chunk) {
-  if (bare_chunk) return verify_frame(file, bare_chunk);
-  if (const auto address = parse_store_address(file)) {
-    const auto store = open_store(address->store);
-    const frame::StoreEntry entry = find_entry(*store, address->key);
-    if (entry.leaf || !entry.is_group) return verify_frame(file, false);
-    return verify_store(address->store, *store, address->key);
-  }
-  const auto store = find_store(file);
-  if (!store) return verify_frame(file, false);
-  // A store without files is a frame itself.
-  const bool is_frame = store->kind() == frame::StoreKind::embed;
-  const int status = is_frame ? verify_frame(file, false) : 0;
-  return std::max(status, verify_store(file, *store, "/"));
-}
 
 }  // namespace
 
 int run_verify(const VerifyOptions& options) {
-  int status = 0;
-  for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] { return verify(file, options.chunk); }));
-  return status;
+  if (options.recursive && options.chunk) throw UsageError("--chunk goes with files, not with -r");
+  return Verification(options).run();
 }
 
 }  // namespace bloscfs::tools

@@ -33,9 +33,7 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
 
 }  // namespace
 
-Input::Input(const std::string& path, bool bare_chunk)
-    : cache_(kCacheCapacity, pages_, stats_),
-      reader_(open_input(path, bare_chunk), 1, 2, cache_, stats_) {}
+Input::Input(const std::string& path, bool bare_chunk) : Input(open_input(path, bare_chunk)) {}
 
 Input::Input(std::shared_ptr<const frame::Snapshot> snapshot)
     : cache_(kCacheCapacity, pages_, stats_), reader_(std::move(snapshot), 1, 2, cache_, stats_) {}

@@ -18,8 +18,10 @@ constexpr int kBarWidth = 40;
 Progress::Progress(std::string label, std::int64_t total)
     : label_(std::move(label)),
       total_(total),
-      on_terminal_(isatty(STDERR_FILENO) == 1),
+      on_terminal_(is_shown()),
       next_(std::chrono::steady_clock::now() + kRedrawInterval) {}
+
+bool Progress::is_shown() { return isatty(STDERR_FILENO) == 1; }
 
 Progress::~Progress() { clear(); }
 

@@ -11,6 +11,8 @@ class Progress {
  public:
   /// `total` in whatever unit update() counts; 0 where only bytes done can be shown.
   Progress(std::string label, std::int64_t total);
+  /// True if there is a terminal to show one on.
+  static bool is_shown();
   /// Removes the bar.
   ~Progress();
   Progress(const Progress&) = delete;

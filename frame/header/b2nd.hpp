@@ -9,10 +9,9 @@
 
 namespace bloscfs::frame {
 
-/// What the metalayer can describe (frame/formats/b2nd.md).
+/// What the metalayer can describe (frame/formats/b2nd.md). C-Blosc2 before 2.21.3 opens no arrays
+/// of more than 8 dimensions, but their chunks as it does a flat frame's.
 inline constexpr std::size_t kMaxB2ndDimensions = 16;
-/// What every C-Blosc2 opens; new arrays have no more.
-inline constexpr std::size_t kMaxPortableDimensions = 8;
 
 /// Parses a `b2nd` (or `caterva`) metalayer and checks it against the frame that holds it:
 /// typesize, chunksize, blocksize and nbytes must be those that the shapes imply.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <openssl/evp.h>
 
 namespace bloscfs::frame {
 namespace {
@@ -19,11 +20,31 @@ json hex_object(codec::Bytes bytes) {
   return {{"hex", fmt::format("{:02x}", fmt::join(bytes.begin(), bytes.end(), ""))}};
 }
 
-/// Builds the tree of one msgpack value and stops the parser, which recurses for each level and
-/// believes announced lengths, at the limits.
+/// In pieces of whole groups of three bytes, since the encoder counts with an int.
+std::string base64(codec::Bytes bytes) {
+  constexpr std::size_t kPiece = 3 << 20;
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  std::string piece(kPiece / 3 * 4 + 1, 0);
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    const auto part = bytes.subspan(at, std::min(kPiece, bytes.size() - at));
+    const int size = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(piece.data()), part.data(),
+                                       static_cast<int>(part.size()));
+    text.append(piece, 0, static_cast<std::size_t>(size));
+  }
+  return text;
+}
+
+/// Builds the tree of one value and stops the parser, which recurses for each level and believes
+/// announced lengths, at the limits.
 class TreeBuilder : public nlohmann::json_sax<json> {
  public:
+  /// `depth` and `values` are those that surround what is parsed.
+  explicit TreeBuilder(Marks marks, std::size_t depth = 0, int values = 0)
+      : marks_(marks), depth_(depth), values_(values) {}
+
   json take() { return std::move(root_); }
+  int values() const { return values_; }
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -32,9 +53,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   bool number_float(number_float_t value, const string_t& /*text*/) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t& value) override {
-    json shown = hex_object(value);
-    if (value.has_subtype()) shown["ext"] = static_cast<std::int8_t>(value.subtype());
-    return add(std::move(shown));
+    return add(marks_ == Marks::hex ? in_hex(value) : in_base64(value));
   }
   bool start_object(std::size_t /*size*/) override { return open(json::object()); }
   bool start_array(std::size_t /*size*/) override { return open(json::array()); }
@@ -50,6 +69,34 @@ class TreeBuilder : public nlohmann::json_sax<json> {
   }
 
  private:
+  /// Extensions of python-blosc2.
+  static constexpr int kEmbeddedFrame = 42, kReference = 43;
+
+  static int type_of(const binary_t& value) { return static_cast<std::int8_t>(value.subtype()); }
+
+  static json in_hex(const binary_t& value) {
+    json shown = hex_object(value);
+    if (value.has_subtype()) shown["ext"] = type_of(value);
+    return shown;
+  }
+  json in_base64(const binary_t& value) {
+    if (!value.has_subtype()) return {{"$binary", base64(value)}};
+    const int type = type_of(value);
+    if (type == kEmbeddedFrame) return {{"$frame", base64(value)}};
+    if (type == kReference)
+      if (auto map = inner_map(value)) return {{"$ref", *std::move(map)}};
+    return {{"$ext", type}, {"$binary", base64(value)}};
+  }
+  std::optional<json> inner_map(const binary_t& value) {
+    const std::size_t depth = depth_ + open_.size() + 1;
+    if (depth >= kMaxMsgpackDepth) return std::nullopt;
+    TreeBuilder inner(marks_, depth, values_);
+    const bool is_value =
+        json::sax_parse(value.begin(), value.end(), &inner, json::input_format_t::msgpack);
+    values_ = inner.values();
+    return is_value && inner.root_.is_object() ? std::optional(inner.take()) : std::nullopt;
+  }
+
   json* place(json value) {
     if (open_.empty()) {
       root_ = std::move(value);
@@ -65,7 +112,7 @@ class TreeBuilder : public nlohmann::json_sax<json> {
     return ++values_ <= kMaxMsgpackValues;
   }
   bool open(json empty) {
-    if (open_.size() >= kMaxMsgpackDepth) return false;
+    if (depth_ + open_.size() >= kMaxMsgpackDepth) return false;
     open_.push_back(place(std::move(empty)));
     keys_.emplace_back();
     return ++values_ <= kMaxMsgpackValues;
@@ -76,10 +123,12 @@ class TreeBuilder : public nlohmann::json_sax<json> {
     return true;
   }
 
+  const Marks marks_;
+  const std::size_t depth_;
   json root_;
   std::vector<json*> open_;  ///< parents of the next value; stable while their children grow
   std::vector<std::string> keys_;
-  int values_ = 0;
+  int values_;
 };
 
 /// True for what stands for a value that JSON does not have: hex_object(), with a type or without.
@@ -94,6 +143,12 @@ void check_says_what_it_is(const ordered_json& value) {
     throw std::runtime_error("an object of hex stands for bytes, which JSON does not have");
   if (value.is_structured())
     for (const ordered_json& inner : value) check_says_what_it_is(inner);
+}
+
+std::optional<json> parse(codec::Bytes bytes, json::input_format_t format, Marks marks) {
+  TreeBuilder builder(marks);
+  if (!json::sax_parse(bytes.begin(), bytes.end(), &builder, format)) return std::nullopt;
+  return builder.take();
 }
 
 bool is_printable_text(codec::Bytes bytes) {
@@ -111,11 +166,12 @@ bool is_printable_text(codec::Bytes bytes) {
 
 }  // namespace
 
-std::optional<json> msgpack_to_json(codec::Bytes bytes) {
-  TreeBuilder builder;
-  if (!json::sax_parse(bytes.begin(), bytes.end(), &builder, json::input_format_t::msgpack))
-    return std::nullopt;
-  return builder.take();
+std::optional<json> msgpack_to_json(codec::Bytes bytes, Marks marks) {
+  return parse(bytes, json::input_format_t::msgpack, marks);
+}
+
+std::optional<json> parse_json(codec::Bytes text) {
+  return parse(text, json::input_format_t::json, Marks::hex);
 }
 
 json metalayer_to_json(codec::Bytes bytes) {

@@ -1,5 +1,6 @@
 #pragma once
-// Shows what metalayers hold: msgpack as JSON, other bytes as text or hexadecimal digits.
+// Shows what metalayers and lists of objects hold: msgpack as JSON, other bytes as text or
+// hexadecimal digits.
 
 #include <cstdint>
 #include <optional>
@@ -17,9 +18,18 @@ inline constexpr int kMaxMsgpackDepth = 64;
 /// Values that one decoded tree may have in all.
 inline constexpr int kMaxMsgpackValues = 1 << 20;
 
-/// The JSON twin of `bytes` if they are exactly one msgpack value within the limits above, else
-/// nullopt. Binary values become {"hex": ...}, extensions {"ext": type, "hex": ...}.
-std::optional<nlohmann::json> msgpack_to_json(codec::Bytes bytes);
+/// What stands in JSON for values that it does not have.
+enum class Marks {
+  hex,     ///< {"hex": ...} for bytes, {"ext": type, "hex": ...} for extensions
+  base64,  ///< of Python's objects: frame/formats/metalayers.md, "Objects"
+};
+
+/// The JSON twin of `bytes` if they are exactly one msgpack value within the limits above, whose
+/// maps have texts as keys; else nullopt.
+std::optional<nlohmann::json> msgpack_to_json(codec::Bytes bytes, Marks marks = Marks::hex);
+
+/// The value of a JSON text, within the same limits; nullopt for what is none.
+std::optional<nlohmann::json> parse_json(codec::Bytes text);
 
 /// msgpack_to_json, or a string if `bytes` are printable UTF-8 text, or {"hex": ...}.
 nlohmann::json metalayer_to_json(codec::Bytes bytes);

@@ -9,8 +9,8 @@ namespace {
 
 using Stored = RepresentationFacts::Stored;
 
-/// A file becomes an array only when nobody writes to it any more, and only where nothing would go
-/// on as another kind of frame beside it: no hard links, and no mount that shows elements alone.
+/// A file becomes an array only where nothing would go on as another kind of frame beside it: no
+/// hard links, and no mount that shows elements alone.
 bool can_become_array(const RepresentationFacts& facts) {
   if (!facts.look_is_due || facts.has_links || facts.is_raw) return false;
   if (facts.stored == Stored::array && facts.keeps_array()) return false;

@@ -40,7 +40,8 @@ struct RepresentationFacts {
   bool has_links = false;  ///< other names, which would keep what is stored
   bool is_raw = false;     ///< the mount shows arrays as they are stored
   bool is_held_flat = false;
-  bool look_is_due = false;  ///< nobody writes to it, and it has changed since the last look
+  /// It has changed since the last look, and nobody writes to it, or all of it is new.
+  bool look_is_due = false;
 
   // What costs something is asked for only where it decides.
 

@@ -184,7 +184,8 @@ class Content {
   /// Something else of the file was changed just now: its attributes, or its names.
   void note_change();
 
-  /// Handles that may write: while there is one the file keeps its representation.
+  /// Handles that may write: while there is one the file keeps its representation, unless all of it
+  /// is new.
   void add_writer();
   void remove_writer();
   bool has_writers() const;
@@ -314,7 +315,7 @@ class Content {
   int held_flat_ GUARDED_BY(mutex_) = 0;
   bool is_orphan_ GUARDED_BY(mutex_) = false;
   bool is_new_ GUARDED_BY(mutex_) = false;  ///< never committed, though perhaps staged
-  /// False: at the last close it is looked at whether it is to be an array, or flat.
+  /// False: it is to be looked at whether it is to be an array, or flat.
   bool representation_is_current_ GUARDED_BY(mutex_) = true;
   /// A commit failed so late that its state may be the file's, or that nobody knows which one is.
   bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;

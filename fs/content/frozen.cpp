@@ -36,8 +36,12 @@ void Content::Frozen::take() {
   home_ = c.home_.get();
   facts_.epoch = c.epochs_.current();
   facts_.is_held_flat = c.held_flat_ > 0;
-  facts_.look_is_due = freeze_ == Freeze::all && c.writers_ == 0 && c.held_flat_ == 0 &&
-                       !c.representation_is_current_;
+  // Where nothing of what is committed stays, all is stored anew whatever it becomes: an array that
+  // is complete by now costs nothing more, though somebody may write on.
+  const bool is_all_new =
+      c.is_new_ || view == nullptr || std::min(view->size(), c.live_.lower_end) == 0;
+  facts_.look_is_due = freeze_ == Freeze::all && (c.writers_ == 0 || is_all_new) &&
+                       c.held_flat_ == 0 && !c.representation_is_current_;
   facts_.is_staged = c.is_new_ && view != nullptr;
   facts_.is_unknown = c.stored_state_is_unknown_;
   const bool must_become_flat = facts_.is_held_flat && view != nullptr && view->shape().is_array;

@@ -26,8 +26,10 @@ std::int32_t guess_typesize(codec::Bytes sample);
 
 /// Settings of an array for the contents of a NPY file that consists of `header_bytes` and as many
 /// elements as they say; nullopt where an array could not show the same bytes: header_bytes is not
-/// what we would write ourselves, order is Fortran's, or there are more than 8 dimensions, or more
-/// chunks than a frame can have.
+/// what we would write ourselves, order is Fortran's, or there are more than 16 dimensions, or more
+/// chunks than a frame can have. B2ND knows C order alone, and no metalayer of Python's tells of
+/// another: elements that were moved into it would be shown in another order than they were
+/// written, and as an array of the reversed shape other programs would take them for its transpose.
 std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
                                                     codec::Bytes header_bytes);
@@ -39,7 +41,9 @@ std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options, 
                                                    const ReadStart& read_start);
 
 /// How chunks for a frame are encoded; `fallback` serves where the frame's own codec or filters can
-/// only be read.
+/// only be read. Chunks of a frame with a codec or filters that lose more each time (codec::Loss)
+/// are encoded without these, by the fallback's codec: a change is kept as it was written, and what
+/// is beside it in the chunk loses no more.
 codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteOptions& fallback);
 
 }  // namespace bloscfs::fs

@@ -22,9 +22,10 @@ fuse_entry_param entry_param(const Tree::Found& found) {
   fuse_entry_param entry{};
   entry.ino = found.id;
   entry.attr = found.attributes;
-  entry.attr_timeout = kCacheSeconds;
+  // Of an alias any commit makes another node, or another size of one that nobody has open yet.
+  entry.attr_timeout = found.is_alias ? 0 : kCacheSeconds;
   // What another file's removal would rename is looked up each time.
-  entry.entry_timeout = found.is_fallback ? 0 : kCacheSeconds;
+  entry.entry_timeout = found.is_fallback || found.is_alias ? 0 : kCacheSeconds;
   return entry;
 }
 

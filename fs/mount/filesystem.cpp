@@ -47,8 +47,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, pages, stats_),
-      classifier_(root_, options.raw, &stats_.source),
-      tree_(root_, classifier_, std::move(source.single), options.owner),
+      classifier_(root_, options.raw, options.unsupported, &stats_.source),
+      tree_(root_, classifier_, std::move(source.single), options.owner, options.frames),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       directories_(tree_, cache_.budget()),
       descriptors_(
@@ -68,6 +68,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                    direct_handles_, pages, write_options_.strict},
                   names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
+      aliases_(tree_, stats_.source, pages),
       extended_attributes_({tree_, names_, contents_, stats_}, cache_.budget(), writable_) {
   names_.set_contents(contents_);
   if (writable_) begin_writing(lock);
@@ -93,6 +94,7 @@ void Filesystem::give_descriptors(NodeId node, FairShare::Part descriptors) {
 
 /// A file that was plain when the entry was looked at may be open as a container since.
 FileKind& Filesystem::kind_of(NodeId node, const SourceEntry& entry) {
+  if (entry.is_alias) return aliases_;
   if (entry.is_container || tree_.opened_as<OpenContainer>(node)) return containers_;
   return plain_files_;
 }
@@ -110,7 +112,7 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part desc
       const std::uint64_t number = handles_.add(handle);
       handle->keep(std::move(descriptors));
       if (handle->is_direct()) direct_handles_++;
-      return {number, changed};
+      return {number, changed, handle->is_uncached()};
     } catch (...) {
       handle->close();
       throw;

@@ -14,6 +14,7 @@
 #include "fs/mount/extended_attributes.hpp"
 #include "fs/mount/file_contents.hpp"
 #include "fs/mount/file_handle.hpp"
+#include "fs/mount/frame_aliases.hpp"
 #include "fs/mount/mount_source.hpp"
 #include "fs/mount/once_log.hpp"
 #include "fs/mount/plain_files.hpp"
@@ -46,7 +47,8 @@ class Filesystem {
 
   struct Opened {
     std::uint64_t handle = 0;
-    bool changed = false;  ///< the kernel's pages and attributes of the file are out of date
+    bool changed = false;      ///< the kernel's pages and attributes of the file are out of date
+    bool is_uncached = false;  ///< as FileHandle's
   };
   /// `descriptors`: what take_descriptors() has given for it.
   Opened open(NodeId node, int flags, FairShare::Part descriptors = {});
@@ -110,6 +112,7 @@ class Filesystem {
   FileContents contents_;
   ContainerFiles containers_;
   PlainFiles plain_files_;
+  FrameAliases aliases_;
   ExtendedAttributes extended_attributes_;
   std::optional<LeftoverSweep> sweep_;
 };

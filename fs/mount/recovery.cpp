@@ -34,7 +34,7 @@ Target target_of(Tree& tree, const std::string& path) {
 void recover_kept(MountSource source, Journal& journal,
                   const std::function<void(const KeptFile&, const std::string& path)>& done) {
   const SourceRoot root(std::move(source.root));
-  Classifier classifier(root, false, nullptr);
+  Classifier classifier(root, false, UnsupportedFiles::refused, nullptr);
   // Beside a single frame there are others, which keep their names.
   Tree tree(root, classifier, std::nullopt, {});
   const NamingPolicy policy{false, WriteOptions().suffix};

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/loss.hpp"
 #include "codec/names.hpp"
 #include "fs/options/container_suffixes.hpp"
 #include "fs/options/option_values.hpp"
@@ -45,18 +46,23 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
   return static_cast<std::size_t>(*size);
 }
 
-codec::CodecId codec_option(std::string_view value) {
+/// What is written is to be read again, and chunks are encoded as often as something in them
+/// changes.
+constexpr codec::Loss kMostLoss = codec::Loss::once;
+
+CodecChoice codec_option(std::string_view value) {
   const auto codec = parse_codec(value);
-  if (!codec) refuse("codec", value, "wanted " + codec::list_written_codecs("or"));
+  if (!codec || codec::loss_of(codec->id, {}) > kMostLoss)
+    refuse("codec", value, "wanted " + codec::list_written_codecs("or", kMostLoss));
   return *codec;
 }
 
 FilterSteps filters_option(std::string_view value) {
   const auto filters = parse_filters(value, '+');
-  if (!filters)
+  if (!filters || codec::loss_of({}, *filters) > kMostLoss)
     refuse("filters", value,
            fmt::format("wanted up to six names among {}, or none",
-                       codec::list_written_filters("and")));
+                       codec::list_written_filters("and", kMostLoss)));
   return *filters;
 }
 
@@ -83,6 +89,13 @@ SandboxPolicy sandbox_option(std::string_view value) {
   if (value == "off") return SandboxPolicy::off;
   if (value == "require") return SandboxPolicy::required;
   refuse("sandbox", value, "wanted auto, off or require");
+}
+
+UnsupportedFiles unsupported_option(std::string_view value) {
+  if (value == "error") return UnsupportedFiles::refused;
+  if (value == "hide") return UnsupportedFiles::hidden;
+  if (value == "raw") return UnsupportedFiles::raw;
+  refuse("unsupported", value, "wanted hide, raw or error");
 }
 
 using Setter = void (*)(MountOptions&, std::string_view value);
@@ -113,6 +126,11 @@ const std::array kOwnOptions = {
               "threads for requests and decoding (by the processors, at most 8)"},
     OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
               "show the elements of arrays alone, without a NPY header"},
+    OwnOption{"unsupported", true,
+              [](MountOptions& o, std::string_view v) { o.unsupported = unsupported_option(v); },
+              "frames of codecs and filters that are missing: hide, raw or error (error)"},
+    OwnOption{"frames", false, [](MountOptions& o, std::string_view) { o.frames = true; },
+              "a frame's own bytes, not listed, under the name that it has in SOURCE"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,
@@ -124,8 +142,12 @@ const std::array kOwnOptions = {
               },
               "the part of cache_size that uncommitted writes may take (a quarter)"},
     OwnOption{"codec", true,
-              [](MountOptions& o, std::string_view v) { o.write.codec = codec_option(v); },
-              fmt::format("of new files: {} (zstd)", codec::list_written_codecs("or"))},
+              [](MountOptions& o, std::string_view v) {
+                const CodecChoice choice = codec_option(v);
+                o.write.codec = choice.id;
+                o.write.codec_meta = choice.meta;
+              },
+              fmt::format("of new files: {} (zstd)", codec::list_written_codecs("or", kMostLoss))},
     OwnOption{"clevel", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.clevel = static_cast<int>(number_option("clevel", v, 0, 9));

@@ -7,6 +7,7 @@
 
 #include "fs/options/owner_override.hpp"
 #include "fs/options/sandbox_policy.hpp"
+#include "fs/options/unsupported_files.hpp"
 #include "fs/options/write_options.hpp"
 
 namespace bloscfs::fs {
@@ -22,6 +23,8 @@ struct MountOptions {
   std::size_t cache_size = std::size_t{256} << 20;  ///< bytes
   unsigned threads = 0;                             ///< of all kinds; 0: by the processors
   bool raw = false;
+  UnsupportedFiles unsupported = UnsupportedFiles::refused;
+  bool frames = false;  ///< a frame's own bytes are found under the name that it has in SOURCE
   bool read_only = false;
   Unwritable unwritable = Unwritable::shown;
   bool verify = false;

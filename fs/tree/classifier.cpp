@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/container/missing_decoder.hpp"
 #include "frame/container/snapshot.hpp"
 #include "frame/editing/carrier.hpp"
 #include "frame/header/sframe_format.hpp"
@@ -83,8 +84,13 @@ bool is_unchanged(const SourceEntry& entry) {
 
 bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(content_stat); }
 
-Classifier::Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters)
-    : root_(root), raw_(raw), counters_(counters), verdicts_(kMaxVerdicts) {}
+Classifier::Classifier(const SourceRoot& root, bool raw, UnsupportedFiles unsupported,
+                       frame::SourceCounters* counters)
+    : root_(root),
+      raw_(raw),
+      unsupported_(unsupported),
+      counters_(counters),
+      verdicts_(kMaxVerdicts) {}
 
 std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
                                                   const SourceEntry& entry) const {
@@ -108,10 +114,14 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
 bool Classifier::is_container(const SourceObject& file) const {
   try {
     const auto snapshot = frame::open_file(file.open_quietly(O_RDONLY), {});
-    return snapshot && shape_of(*snapshot).file_size() >= 0;
+    return snapshot && !is_shown_raw(*snapshot) && shape_of(*snapshot).file_size() >= 0;
   } catch (const codec::Error&) {
     return false;
   }
+}
+
+bool Classifier::is_shown_raw(const frame::Snapshot& snapshot) const {
+  return unsupported_ == UnsupportedFiles::raw && frame::missing_decoder(snapshot);
 }
 
 ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
@@ -197,6 +207,8 @@ void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
   entry.shown = verdict.shown;
   entry.is_container = verdict.is_container;
   entry.is_read_only = verdict.is_read_only;
+  entry.is_unsupported = verdict.is_unsupported;
+  entry.is_left_out = verdict.is_unsupported && unsupported_ == UnsupportedFiles::hidden;
   entry.may_lack_contents = verdict.may_lack_contents;
   entry.has_metalayers = verdict.has_metalayers;
   entry.shown_size = verdict.shown_size;
@@ -213,36 +225,47 @@ void Classifier::look_inside(SourceEntry& entry, const Verdict& verdict) const {
 Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
   for (int tries = 1;; tries++) {
     Verdict verdict{};
-    std::string damage;
+    std::string reason;
     std::exception_ptr failure;
     try {
-      verdict = read_verdict(entry);
+      verdict = read_verdict(entry, reason);
     } catch (const codec::Error& error) {
       // Damage is a verdict, remembered as one; EIO is not, since the next look may go well.
       verdict = state_verdict(entry);
       verdict.is_damaged = true;
-      damage = error.what();
+      verdict.is_unsupported = error.code() == codec::FormatErrc::unsupported;
+      reason = error.what();
     } catch (const std::system_error&) {
       failure = std::current_exception();
     }
     const bool unchanged = is_unchanged(entry);
     if (!unchanged && tries < kTries) continue;
     if (failure) std::rethrow_exception(failure);
-    if (unchanged) remember(path, verdict, damage);
+    if (unchanged) remember(path, verdict, reason);
     return verdict;
   }
 }
 
 void Classifier::remember(const SourcePath& path, const Verdict& verdict,
-                          const std::string& damage) {
+                          const std::string& reason) {
   const MutexLock lock(mutex_);
   const Verdict* const known = verdicts_.find(verdict.device, verdict.inode, verdict.is_sframe);
-  if (verdict.is_damaged && (known == nullptr || !known->is_damaged))
-    log::warn(fmt::format("{}: shown as it is: {}", path.text(), damage));
+  if (known == nullptr || known->is_damaged != verdict.is_damaged ||
+      known->is_unsupported != verdict.is_unsupported)
+    log_oddity(path, verdict, reason);
   verdicts_.remember(verdict);
 }
 
-Verdict Classifier::read_verdict(const SourceEntry& entry) const {
+/// Nothing of what is shown as the container that it is: who reads it is told.
+void Classifier::log_oddity(const SourcePath& path, const Verdict& verdict,
+                            const std::string& reason) const {
+  if (verdict.is_unsupported && unsupported_ == UnsupportedFiles::hidden)
+    log::warn(fmt::format("{}: left out: {}", path.text(), reason));
+  else if (!verdict.is_container && (verdict.is_damaged || verdict.is_unsupported))
+    log::warn(fmt::format("{}: shown as it is: {}", path.text(), reason));
+}
+
+Verdict Classifier::read_verdict(const SourceEntry& entry, std::string& reason) const {
   Verdict verdict = state_verdict(entry);
   // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
   frame::OpenSettings settings;
@@ -250,6 +273,11 @@ Verdict Classifier::read_verdict(const SourceEntry& entry) const {
   settings.read_limit = kReadLimit;
   const auto snapshot = open_with(settings, entry);
   if (!snapshot) return verdict;
+  if (const auto missing = frame::missing_decoder(*snapshot)) {
+    verdict.is_unsupported = true;
+    reason = *missing;
+    if (unsupported_ == UnsupportedFiles::raw) return verdict;
+  }
   const ViewShape shape = shape_of(*snapshot);
   verdict.is_container = true;
   verdict.is_young = false;

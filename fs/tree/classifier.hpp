@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "frame/open/open.hpp"
+#include "fs/options/unsupported_files.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/support/sync.hpp"
@@ -25,8 +26,11 @@ struct SourceEntry {
   bool is_container = false;
   bool is_sframe = false;
   bool is_read_only = false;
+  bool is_alias = false;           ///< it stands for a frame's own bytes
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
   bool has_metalayers = true;      ///< containers: false if there are none to list
+  bool is_unsupported = false;     ///< of a codec, a filter or a format version that is missing
+  bool is_left_out = false;        ///< the mount shows nothing of it: UnsupportedFiles::hidden
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view
   std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
@@ -57,7 +61,8 @@ struct JudgedEntry {
 /// permission says anything about a file.
 class Classifier {
  public:
-  Classifier(const SourceRoot& root, bool raw, frame::SourceCounters* counters);
+  Classifier(const SourceRoot& root, bool raw, UnsupportedFiles unsupported,
+             frame::SourceCounters* counters);
 
   /// What `object` is, which `path` led to, whatever that leads to by now. Damaged containers are
   /// logged once and count as themselves; so do files that may not be read, those that a megabyte
@@ -71,7 +76,7 @@ class Classifier {
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
-  /// True if a regular file holds a container now; nothing is remembered.
+  /// True if a regular file holds a container now that is shown as one; nothing is remembered.
   bool is_container(const SourceObject& file) const;
   /// Opens the container that was found at `path`, whatever has that name by now, taking part in
   /// the locking of other Blosc2 programs. Null if it is none any more.
@@ -83,13 +88,16 @@ class Classifier {
                                              const SourceEntry& entry) const;
   void look_inside(SourceEntry& entry, const Verdict& verdict) const;
   Verdict judge(const SourcePath& path, const SourceEntry& entry);
-  Verdict read_verdict(const SourceEntry& entry) const;
-  void remember(const SourcePath& path, const Verdict& verdict, const std::string& damage);
+  Verdict read_verdict(const SourceEntry& entry, std::string& reason) const;
+  bool is_shown_raw(const frame::Snapshot& snapshot) const;
+  void remember(const SourcePath& path, const Verdict& verdict, const std::string& reason);
+  void log_oddity(const SourcePath& path, const Verdict& verdict, const std::string& reason) const;
   void note_unreadable(const SourcePath& path, SourceEntry& entry, const std::error_code& error);
   std::optional<Verdict> recall(const SourceEntry& entry) const;
 
   const SourceRoot& root_;
   const bool raw_;
+  const UnsupportedFiles unsupported_;
   frame::SourceCounters* counters_;
   mutable Mutex mutex_;
   VerdictTable verdicts_ GUARDED_BY(mutex_);

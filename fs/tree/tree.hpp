@@ -42,8 +42,9 @@ inline constexpr std::int64_t kStatBlock = 512;
 class Tree {
  public:
   /// `single` is the full name of the only entry that is shown, for a mount of one container.
+  /// `has_aliases`: a frame's own bytes are found under the name that it has in SOURCE.
   Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
-       OwnerOverride owner);
+       OwnerOverride owner, bool has_aliases = false);
   ~Tree();
 
   struct Found {
@@ -52,6 +53,7 @@ class Tree {
     /// The name hangs on what else its directory holds, and may change with that.
     bool is_fallback = false;
     bool is_outdated = false;  ///< as SourceEntry's
+    bool is_alias = false;     ///< the same
   };
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   std::optional<Found> lookup(NodeId directory, const std::string& name);
@@ -81,6 +83,9 @@ class Tree {
 
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
+
+  /// True for a node that stands for a frame's own bytes: nothing of it can be changed.
+  bool is_alias(NodeId id) const;
 
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;
@@ -187,6 +192,7 @@ class Tree {
     bool is_container = false;
     bool is_sframe = false;
     bool is_pending = false;
+    bool is_alias = false;
     std::shared_ptr<const OpenFile> open_file;
     std::shared_ptr<const SourceObject> remains;
     std::int64_t last_size = 0;
@@ -209,7 +215,10 @@ class Tree {
       REQUIRES_SHARED(names_);
   /// The same for a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
-  /// The entry of that full name, unless it is hidden or missing.
+  /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
+  std::optional<SourceEntry> present_entry(NodeId directory, const SourcePath& path,
+                                           const std::string& full_name) REQUIRES_SHARED(names_);
+  /// The same of what the mount shows.
   std::optional<SourceEntry> visible_entry(NodeId directory, const SourcePath& path,
                                            const std::string& full_name) REQUIRES_SHARED(names_);
   /// What is known of it, for Classifier::read() where that is not enough.
@@ -285,6 +294,17 @@ class Tree {
   /// The same for a name that is shown, where SOURCE has nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
+  /// What the alias of that name stands for: a frame's file, or its directory.
+  std::optional<SourceEntry> alias_entry(NodeId directory, const SourcePath& path,
+                                         const std::string& name) REQUIRES_SHARED(names_);
+  /// The same for a file of a sparse frame, which is in the alias of its directory.
+  std::optional<SourceEntry> entry_inside(const SourcePath& frame, const std::string& name)
+      REQUIRES_SHARED(names_);
+  std::optional<Found> adopt_alias(NodeId directory, const SourcePath& path,
+                                   const std::string& name) REQUIRES_SHARED(names_);
+  SourceEntry entry_of_alias(const Known& known) const REQUIRES_SHARED(names_);
+  std::vector<DirectoryEntry> list_alias(NodeId directory, const std::function<void()>& if_many);
+  static struct stat alias_attributes(struct stat st);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   /// Stamp of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
@@ -306,6 +326,7 @@ class Tree {
   Follower follower_;
   const bool is_single_;
   const OwnerOverride owner_;
+  const bool has_aliases_;
   NamesLock names_;
   ListedDirectories listed_;
   mutable Mutex mutex_;

@@ -57,7 +57,7 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
     st.st_size = entry.shown_size;
     if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
   }
-  return owned(st);
+  return owned(entry.is_alias ? alias_attributes(st) : st);
 }
 
 bool Tree::has_name(NodeId id) const {

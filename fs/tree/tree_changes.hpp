@@ -50,6 +50,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
 
   SourcePath path(NodeId directory) const { return tree_.path(directory); }
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
+  /// True if the name is a frame's alias: nothing is shown by it, and it can neither be changed nor
+  /// given to anything.
+  bool is_alias(NodeId directory, const std::string& name);
   /// What SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
   /// What a node is by one of its names; nullopt when it has none, or something else has it.

@@ -150,7 +150,7 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
                         ShownAs shown) {
   tree_.names_.assert_alone();
   if (const auto locked = locked_name(full_name)) {
-    const auto frame = tree_.visible_entry(directory, path, std::string(*locked));
+    const auto frame = tree_.present_entry(directory, path, std::string(*locked));
     if (frame && frame->is_container) return true;
   }
   if (shown == ShownAs::itself) return false;
@@ -199,7 +199,7 @@ bool TreeChanges::is_empty(const NamedObject& directory) {
   const auto entries = tree_.root_.list(path);
   return std::none_of(entries.begin(), entries.end(), [&](const SourceRoot::Entry& entry) {
     tree_.names_.assert_alone();
-    return tree_.visible_entry(directory.node, path, entry.name).has_value();
+    return tree_.present_entry(directory.node, path, entry.name).has_value();
   });
 }
 

@@ -111,11 +111,17 @@ std::optional<SourceEntry> Tree::pending_entry(NodeId directory, const std::stri
   return waiting_entry(path);
 }
 
-std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
+std::optional<SourceEntry> Tree::present_entry(NodeId directory, const SourcePath& path,
                                                const std::string& full_name) {
   if (auto entry = pending_entry(directory, full_name)) return entry;
   if (is_hidden(directory, path, full_name)) return std::nullopt;
   return look(join_path(path, full_name));
+}
+
+std::optional<SourceEntry> Tree::visible_entry(NodeId directory, const SourcePath& path,
+                                               const std::string& full_name) {
+  auto entry = present_entry(directory, path, full_name);
+  return entry && !entry->is_left_out ? std::move(entry) : std::nullopt;
 }
 
 bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string& full_name) {
@@ -124,7 +130,7 @@ bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string
   // any other.
   const auto locked = locked_name(full_name);
   if (!locked) return false;
-  const auto frame = visible_entry(directory, path, std::string(*locked));
+  const auto frame = present_entry(directory, path, std::string(*locked));
   return is_temporary(*locked) || (frame && frame->is_container);
 }
 
@@ -165,6 +171,7 @@ Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
 /// read and before a is looked at, the listing would have neither.
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
                                              const std::function<void()>& if_many) {
+  if (is_alias(directory)) return list_alias(directory, if_many);
   const ListedDirectories::Listing listing(listed_, directory);
   ListedEntries seen;
   for (int tries = 1;; tries++) {
@@ -208,7 +215,7 @@ void Tree::see_all(NodeId directory, const SourcePath& path, std::span<const std
     if (!look.entry) continue;
     if (look.is_unread)
       unread->push_back({name, join_path(path, name), *std::move(look.entry)});
-    else
+    else if (!look.entry->is_left_out)
       seen.emplace(name, listed_entry_of(*look.entry));
   }
   if (!unread->empty()) throw LockBreak{[this, unread, &seen] { read_all(*unread, seen); }};
@@ -218,8 +225,10 @@ void Tree::read_all(std::vector<UnreadName>& unread, ListedEntries& seen) {
   TurnAtNeed::need();
   for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
   const ReadNames names(names_);
-  for (UnreadName& file : unread)
-    seen.emplace(file.name, listed_entry_of(look_at(file.entry.object, file.entry)));
+  for (UnreadName& file : unread) {
+    const SourceEntry entry = look_at(file.entry.object, file.entry);
+    if (!entry.is_left_out) seen.emplace(file.name, listed_entry_of(entry));
+  }
 }
 
 std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> present,

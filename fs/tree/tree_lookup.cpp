@@ -30,7 +30,7 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
     forget(found->id, 1);
     found = look_once(First::look);
   }
-  if (found) found->attributes = with_live(found->attributes, found->id);
+  if (found && !found->is_alias) found->attributes = with_live(found->attributes, found->id);
   return found;
 }
 
@@ -52,7 +52,10 @@ std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath&
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
   return find_followed([&](First first) {
     names_.assert_shared();
-    return adopt_shown(directory, path_to_look_in(directory), name, first);
+    const SourcePath path = path_to_look_in(directory);
+    if (is_alias(directory)) return adopt_alias(directory, path, name);
+    auto found = adopt_shown(directory, path, name, first);
+    return found || !has_aliases_ ? found : adopt_alias(directory, path, name);
   });
 }
 
@@ -60,6 +63,7 @@ std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& e
   return find_followed([&](First first) {
     names_.assert_shared();
     const SourcePath path = path_to_look_in(directory);
+    if (is_alias(directory)) return adopt_alias(directory, path, entry.full_name);
     if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
       return std::optional(outdated(lost, std::nullopt));
     auto found = adopt(directory, path, entry.shown_name, entry.full_name, first);

@@ -19,7 +19,8 @@ struct Verdict {
   bool is_sframe;  ///< a sparse frame's index and its directory are judged apart, by the same file
   bool is_container;
   bool is_read_only;
-  bool is_damaged;  ///< its bytes announce a container, and contradict that
+  bool is_damaged;      ///< its bytes announce a container, and contradict that
+  bool is_unsupported;  ///< of a codec, a filter or a format version that we lack
   /// No container, in so young a state that another one may have the same times: not believed.
   bool is_young;
   bool may_lack_contents;

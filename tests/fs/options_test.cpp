@@ -52,6 +52,15 @@ BOOST_AUTO_TEST_CASE(refuses_numbers_that_are_not_quite_numbers) {
     BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list) != ""); }
 }
 
+BOOST_AUTO_TEST_CASE(parses_what_becomes_of_unsupported_files) {
+  BOOST_CHECK(parse_options({}).unsupported == UnsupportedFiles::refused);
+  BOOST_CHECK(parse_options({"unsupported=error"}).unsupported == UnsupportedFiles::refused);
+  BOOST_CHECK(parse_options({"unsupported=hide"}).unsupported == UnsupportedFiles::hidden);
+  BOOST_CHECK(parse_options({"unsupported=raw"}).unsupported == UnsupportedFiles::raw);
+  for (const char* list : {"unsupported", "unsupported=", "unsupported=show"})
+    BOOST_TEST(message_of(list).find("unsupported") != std::string::npos, list);
+}
+
 BOOST_AUTO_TEST_CASE(refuses_a_part_that_is_larger_than_the_whole) {
   for (const char* list :
        {"dirty_limit=257M", "dirty_limit=65M,cache_size=64M", "cache_size=64M,dirty_limit=1G"})
@@ -60,6 +69,12 @@ BOOST_AUTO_TEST_CASE(refuses_a_part_that_is_larger_than_the_whole) {
     }
   BOOST_TEST(message_of("dirty_limit=256M") == "");
   BOOST_TEST(message_of("dirty_limit=300M,cache_size=1G") == "");
+}
+
+BOOST_AUTO_TEST_CASE(refuses_what_loses_more_each_time) {
+  BOOST_TEST(message_of("codec=ndlz:8,filters=ndcell:3+trunc_prec:-4") == "");
+  for (const char* list : {"codec=zfp_rate:50", "filters=ndmean:4", "codec=lz4:1"})
+    BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list).find("wanted") != std::string::npos); }
 }
 
 BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
@@ -104,7 +119,7 @@ BOOST_AUTO_TEST_CASE(keeps_commas_of_paths) {
 }
 
 BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
-  for (const char* name : {"cache_size=", "threads=", "raw", "verify",
+  for (const char* name : {"cache_size=", "threads=", "raw", "frames", "verify",
                            "idle_timeout=", "libfuse_io", "uid=", "gid=", "log="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }

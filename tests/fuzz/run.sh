@@ -24,6 +24,7 @@ trap 'rm -rf "$scratch" "$place_for_files"' EXIT
 # seeds TARGET: the names of files that are input of that kind.
 seeds() {
   case $1 in
+    fuzz_objects) names=(-name '*array.b2*') ;;
     fuzz_chunk | fuzz_update) names=(-name '*.cdata' -o -name '*.chunk') ;;
     fuzz_cframe | fuzz_sframe_index | fuzz_b2nd) names=(-name '*.b2*') ;;
     fuzz_bloscpack) names=(-name '*.blp') ;;

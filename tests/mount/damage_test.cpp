@@ -157,6 +157,46 @@ BOOST_AUTO_TEST_CASE(block_beyond_the_budget_gives_efbig, *precondition(needs_fu
   BOOST_CHECK(read_file(larger / "a") == contents);
 }
 
+BOOST_AUTO_TEST_CASE(file_that_cannot_be_decoded_costs_programs_one_error,
+                     *precondition(needs_fuse)) {
+  const TempDir source, copies;
+  fs_std::create_directory(source / "sub");
+  for (const char* name : {"a.b2frame", "sub/z.b2frame"})
+    write_file(source / name, flat_frame("needle in " + std::string(name)));
+  write_file(source / "sub/m.b2frame",
+             with_unknown_codec(flat_frame("needle" + std::string(1000, 'x'))));
+  const Mount mount(source.path());
+  const std::string odd = (mount / "sub/m").string();
+  const ProcessResult found = run({"grep", "-rc", "needle", mount.path().string()});
+  const ProcessResult copied = run({"cp", "-r", mount.path().string(), (copies / "tree").string()});
+  for (const ProcessResult& result : {found, copied}) {
+    BOOST_TEST(count(result.err, "\n") == 1u, result.err);
+    BOOST_TEST(result.err.find(odd) != std::string::npos, result.err);
+  }
+  BOOST_TEST(count(found.out, ":1\n") == 2u, found.out);
+  BOOST_CHECK(read_file(copies / "tree/a") == bytes_of("needle in a.b2frame"));
+  BOOST_CHECK(read_file(copies / "tree/sub/z") == bytes_of("needle in sub/z.b2frame"));
+}
+
+BOOST_AUTO_TEST_CASE(file_that_cannot_be_decoded_is_hidden_or_raw_on_demand,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const ByteVector frame = with_unknown_codec(flat_frame(std::string(1000, 'x')));
+  write_file(source / "m.b2frame", frame);
+  MountSettings settings;
+  settings.options = {"unsupported=hide"};
+  {
+    const Mount mount(source.path(), settings);
+    BOOST_TEST(fs_std::is_empty(mount.path()));
+    BOOST_TEST(!fs_std::exists(mount / "m"));
+    BOOST_TEST(mount.log().find("left out: codec codec254") != std::string::npos, mount.log());
+  }
+  settings.options = {"unsupported=raw"};
+  const Mount mount(source.path(), settings);
+  BOOST_CHECK(read_file(mount / "m.b2frame") == frame);
+  BOOST_TEST(!fs_std::exists(mount / "m"));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

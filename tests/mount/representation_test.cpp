@@ -12,6 +12,7 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/manifest.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
@@ -56,6 +57,34 @@ std::ptrdiff_t times_listed(const fs_std::path& directory, const std::string& na
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(representation)
+
+/// Also by a descriptor for reading, while the kernel has not told yet that the file was closed.
+BOOST_AUTO_TEST_CASE(fsync_of_what_numpy_has_saved_makes_the_array, *precondition(needs_numpy)) {
+  const TempDir source;
+  Mount mount(source.path());
+  const std::string script = R"(
+import numpy, os, sys
+mount, source = sys.argv[1:]
+for count in 1000, 300000:
+    array = numpy.arange(count) / 7
+    with open(mount + "/open.npy", "wb") as file:
+        numpy.save(file, array)
+        file.flush()
+        os.fsync(file.fileno())
+        assert os.path.exists(source + "/open.b2nd"), os.listdir(source)
+    numpy.save(mount + "/closed.npy", array)
+    closed = os.open(mount + "/closed.npy", os.O_RDONLY)
+    os.fsync(closed)
+    os.close(closed)
+    assert os.path.exists(source + "/closed.b2nd"), os.listdir(source)
+    for name in "open", "closed":
+        assert not os.path.exists(f"{source}/{name}.npy.b2frame")
+        assert (numpy.load(f"{mount}/{name}.npy") == array).all()
+)";
+  const auto saved =
+      run({numpy_python(), "-c", script, mount.path().string(), source.path().string()});
+  BOOST_TEST(saved.ok(), saved.description());
+}
 
 /// Such a name may be that of a flat frame, too.
 BOOST_AUTO_TEST_CASE(an_array_with_the_suffix_of_flat_frames_becomes_one_by_its_name,
@@ -133,8 +162,13 @@ BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition
   const TempDir source;
   Mount mount(source.path(), strict());
   {
+    const ByteVector bytes = array_file();
+    const auto middle = bytes.begin() + 1000;
     const Fd other(open((mount / "x.npy").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-    write_file(mount / "x.npy", array_file());
+    write_file(mount / "x.npy", ByteVector(bytes.begin(), middle));
+    const ByteVector rest(middle, bytes.end());
+    BOOST_TEST(pwrite(other.get(), rest.data(), rest.size(), 1000) == std::ssize(rest));
+    BOOST_TEST(fsync(other.get()) == 0);
     BOOST_TEST(fs_std::exists(source / "x.npy.b2frame"));
   }
   // Not within a group's five seconds, but now.

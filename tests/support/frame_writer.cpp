@@ -235,6 +235,20 @@ ByteVector flat_frame(const std::string& contents, const Cut& cut) {
   return flat_frame(bytes_of(contents), cut);
 }
 
+ByteVector with_unknown_codec(ByteVector frame) {
+  constexpr std::size_t kHeaderLength = 11, kFrameCodec = 0x1b, kFrameCodecId = 0x4d;
+  constexpr std::size_t kChunkFlags = 2, kChunkCodecId = 22;
+  constexpr std::uint8_t kCodecElsewhere = 6;
+  std::size_t chunk = 0;
+  for (std::size_t i = 0; i < 4; i++) chunk = chunk << 8 | frame.at(kHeaderLength + i);
+  frame.at(kFrameCodec) = static_cast<std::uint8_t>((frame[kFrameCodec] & 0xf0) | kCodecElsewhere);
+  frame.at(kFrameCodecId) = kUnknownCodec;
+  std::uint8_t& flags = frame.at(chunk + kChunkFlags);
+  flags = static_cast<std::uint8_t>((flags & 0x1f) | kCodecElsewhere << 5);
+  frame.at(chunk + kChunkCodecId) = kUnknownCodec;
+  return frame;
+}
+
 void write_sparse_frame(const fs_std::path& path, const ByteVector& contents, const Cut& cut) {
   fs_std::create_directory(path);
   std::vector<std::int64_t> entries;

@@ -69,6 +69,10 @@ Cut array_cut(const std::vector<std::int64_t>& shape, const std::string& dtype,
 ByteVector array_frame(const ByteVector& contents, const std::vector<std::int64_t>& shape,
                        const std::string& dtype, std::size_t typesize);
 
+/// A contiguous frame of one chunk whose header and chunk name a codec that nobody has.
+inline constexpr std::uint8_t kUnknownCodec = 254;
+ByteVector with_unknown_codec(ByteVector frame);
+
 /// A Bloscpack file without offsets and checksums; with NumPy metadata when `json` is not empty.
 ByteVector bloscpack_file(const ByteVector& contents, std::size_t chunksize,
                           const std::string& json = {});

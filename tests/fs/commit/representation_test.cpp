@@ -8,6 +8,9 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tests/fs/mount/in_process.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/npy.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -71,6 +74,15 @@ Chosen expected(const Case& it) {
   return facts.has_links ? Chosen::refused : Chosen::flat;
 }
 
+/// A NPY file of 8-byte floats.
+test::ByteVector npy_file(const std::vector<std::int64_t>& shape, std::uint64_t seed) {
+  std::size_t items = 1;
+  for (const std::int64_t extent : shape) items *= static_cast<std::size_t>(extent);
+  const std::string header = test::npy_header("<f8", shape);
+  return test::with_bytes(test::bytes_of(header), header.size(),
+                          test::make_contents("floats", seed, items * 8, 8));
+}
+
 /// Sets the facts by the digits of a number; false behind the last one.
 bool set_facts(Case& it, unsigned number) {
   const auto bit = [&] { return std::exchange(number, number / 2) % 2 != 0; };
@@ -115,6 +127,65 @@ BOOST_AUTO_TEST_CASE(new_file_is_flat_until_nobody_writes_to_it) {
   BOOST_TEST(it.choose() == Chosen::array);
   it.fits_array = false;
   BOOST_TEST(it.choose() == Chosen::flat);
+}
+
+BOOST_AUTO_TEST_CASE(fsync_makes_an_array_of_a_complete_file_that_is_open) {
+  const test::TempDir source;
+  test::InProcess mount(source.path());
+  const test::InProcess::File file = mount.create("t.npy");
+  test::ByteVector contents = npy_file({20, 30}, 1);
+  file.write(0, contents);
+  file.sync();
+  BOOST_TEST(test::stored_names(source.path()) == test::Names{"t.b2nd"},
+             boost::test_tools::per_element());
+  // It is one for whoever writes on, until it is no such file any more.
+  contents = test::with_bytes(contents, 1000, test::bytes_of("elements"));
+  file.write(1000, test::bytes_of("elements"));
+  file.sync();
+  BOOST_CHECK(test::shown_contents(source / "t.b2nd") == contents);
+  file.write(std::nullopt, test::bytes_of("more"));
+  file.sync();
+  BOOST_TEST(test::stored_names(source.path()) == test::Names{"t.npy.b2frame"},
+             boost::test_tools::per_element());
+  // What is written over all that was there is as new.
+  file.truncate(0);
+  contents = npy_file({7, 11, 13}, 2);
+  file.write(0, contents);
+  file.sync();
+  BOOST_CHECK(test::shown_contents(source / "t.b2nd") == contents);
+  BOOST_CHECK(file.contents() == contents);
+}
+
+BOOST_AUTO_TEST_CASE(fsync_of_a_part_leaves_a_file_flat_until_it_is_closed) {
+  const test::TempDir source;
+  test::InProcess mount(source.path());
+  const test::ByteVector contents = npy_file({20, 30}, 1);
+  {
+    const test::InProcess::File file = mount.create("t.npy");
+    file.write(0, {contents.begin(), contents.begin() + 2000});
+    file.sync();
+    file.write(2000, {contents.begin() + 2000, contents.end()});
+    file.sync();
+    BOOST_TEST(test::stored_names(source.path()) == test::Names{"t.npy.b2frame"},
+               boost::test_tools::per_element());
+  }
+  mount->commit_written();
+  BOOST_CHECK(test::shown_contents(source / "t.b2nd") == contents);
+}
+
+BOOST_AUTO_TEST_CASE(arrays_have_up_to_16_dimensions) {
+  const test::TempDir source;
+  test::InProcess mount(source.path(), "chunk_size=16K,block_size=4K");
+  std::vector<std::int64_t> shape(16, 2);
+  shape[9] = 3;
+  const test::ByteVector contents = npy_file(shape, 1);
+  mount.write("t.npy", contents);
+  shape.push_back(1);
+  mount.write("u.npy", npy_file(shape, 1));
+  mount.end();
+  BOOST_TEST(test::stored_names(source.path()) == (test::Names{"t.b2nd", "u.npy.b2frame"}),
+             boost::test_tools::per_element());
+  BOOST_CHECK(test::shown_contents(source / "t.b2nd") == contents);
 }
 
 BOOST_AUTO_TEST_CASE(flat_file_is_changed_in_place_and_nothing_is_asked) {

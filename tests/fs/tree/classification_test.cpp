@@ -4,6 +4,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "codec/error.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/fs/mount/watched_calls.hpp"
 #include "tests/support/contents.hpp"
@@ -115,6 +116,119 @@ BOOST_AUTO_TEST_CASE(plain_file_with_the_bytes_of_a_frame_becomes_one_at_its_las
   mount.end();
   InProcess again(source.path());
   BOOST_CHECK(again.read("a") == frame);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// SOURCE with a frame, and with two that nobody can decode, of which one has a sidecar.
+struct UnsupportedSource {
+  UnsupportedSource() {
+    write_file(source / "good.b2frame", flat_frame(std::string(1000, 'x')));
+    const ByteVector contents(4000, 7);
+    frame = with_unknown_codec(flat_frame(std::string(1000, 'y')));
+    write_file(source / "odd.b2frame", frame);
+    write_file(source / "odd.b2frame.b2lock", ByteVector());
+    fs_std::create_directory(source / "d");
+    write_file(source / "d/t.b2nd", with_unknown_codec(array_frame(contents, {500}, "<f8", 8)));
+  }
+
+  TempDir source;
+  ByteVector frame;
+};
+
+/// A frame of a format version that nobody knows.
+ByteVector with_later_version(ByteVector frame) {
+  constexpr std::size_t kVersion = 0x19;
+  frame.at(kVersion) |= 0x0f;
+  return frame;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(unsupported_files)
+
+BOOST_AUTO_TEST_CASE(are_shown_and_refused_where_nothing_is_asked_for) {
+  const UnsupportedSource unsupported;
+  for (const char* options : {"", "unsupported=error"}) {
+    InProcess mount(unsupported.source.path(), options);
+    BOOST_TEST(mount.names() == (Names{"d", "good", "odd"}), boost::test_tools::per_element());
+    BOOST_TEST(mount.names("d") == Names{"t.npy"}, boost::test_tools::per_element());
+    BOOST_TEST(mount.stat("odd").st_size == 1000);
+    for (const char* name : {"odd", "d/t.npy"})
+      BOOST_CHECK_EXCEPTION(mount.read(name), codec::Error, [](const auto& error) {
+        return error.code() == codec::FormatErrc::unsupported;
+      });
+    BOOST_TEST(mount.read("good").size() == 1000u);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(are_left_out_where_they_shall_be_hidden) {
+  const UnsupportedSource unsupported;
+  write_file(unsupported.source / "later.b2frame", with_later_version(flat_frame("contents")));
+  InProcess mount(unsupported.source.path(), "unsupported=hide");
+  for (int look = 0; look < 2; look++) {
+    BOOST_TEST(mount.names() == (Names{"d", "good"}), boost::test_tools::per_element());
+    BOOST_TEST(mount.names("d").empty());
+    for (const char* name :
+         {"odd", "odd.b2frame", "odd.b2frame.b2lock", "d/t.npy", "later.b2frame"})
+      BOOST_TEST(!mount.has(name), name);
+  }
+  BOOST_TEST(mount.log().find("odd.b2frame: left out: codec codec254 is not supported") !=
+             std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(keep_their_places_while_they_are_hidden) {
+  const UnsupportedSource unsupported;
+  InProcess mount(unsupported.source.path(), "unsupported=hide");
+  BOOST_TEST(error_of([&] { mount.remove_directory("d"); }) == ENOTEMPTY);
+  BOOST_TEST(error_of([&] { mount.make_directory("odd.b2frame"); }) == EEXIST);
+  BOOST_TEST(error_of([&] { mount.create("odd"); }) == EEXIST);
+  BOOST_TEST(error_of([&] { mount.rename("good", "odd"); }) != 0);
+  BOOST_TEST(mount.read("good").size() == 1000u);
+  mount.end();
+  BOOST_CHECK(read_file(unsupported.source / "odd.b2frame") == unsupported.frame);
+  BOOST_TEST(fs_std::exists(unsupported.source / "odd.b2frame.b2lock"));
+}
+
+BOOST_AUTO_TEST_CASE(come_into_sight_when_another_program_makes_them_readable) {
+  const UnsupportedSource unsupported;
+  InProcess mount(unsupported.source.path(), "unsupported=hide");
+  BOOST_TEST(!mount.has("odd"));
+  write_file(unsupported.source / "odd.b2frame", flat_frame("readable"));
+  BOOST_CHECK(mount.read("odd") == bytes_of("readable"));
+  write_file(unsupported.source / "odd.b2frame", unsupported.frame);
+  BOOST_TEST(!mount.has("odd"));
+  BOOST_TEST(mount.names() == (Names{"d", "good"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(are_shown_as_they_are_stored_where_they_shall_be_raw) {
+  const UnsupportedSource unsupported;
+  InProcess mount(unsupported.source.path(), "unsupported=raw");
+  BOOST_TEST(mount.names() == (Names{"d", "good", "odd.b2frame", "odd.b2frame.b2lock"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(mount.names("d") == Names{"t.b2nd"}, boost::test_tools::per_element());
+  BOOST_CHECK(mount.read("odd.b2frame") == unsupported.frame);
+  // Opened for writing and closed it stays what it is, and becomes no frame in a frame.
+  { const InProcess::File file = mount.open("odd.b2frame"); }
+  mount.end();
+  BOOST_CHECK(read_file(unsupported.source / "odd.b2frame") == unsupported.frame);
+}
+
+BOOST_AUTO_TEST_CASE(are_told_by_filters_too_and_not_where_nothing_is_stored) {
+  constexpr std::size_t kFilters = 0x47;
+  constexpr std::uint8_t kUnknownFilter = 250;
+  const TempDir source;
+  ByteVector frame = flat_frame(std::string(1000, 'x'));
+  frame.at(kFilters) = kUnknownFilter;
+  write_file(source / "filter.b2frame", frame);
+  ByteVector empty = flat_frame(ByteVector());
+  empty.at(kFilters) = kUnknownFilter;
+  write_file(source / "empty.b2frame", empty);
+  InProcess mount(source.path(), "unsupported=hide");
+  BOOST_TEST(mount.names() == Names{"empty"}, boost::test_tools::per_element());
+  BOOST_TEST(mount.read("empty").empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,184 @@
+// list, info and verify of whole trees.
+
+#include <algorithm>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+#include <unistd.h>
+
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/tools/program.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+using nlohmann::json;
+
+ByteVector damaged(ByteVector frame) {
+  // Behind header and block starts of its only chunk.
+  for (std::size_t at = 160; at < 200; at++) frame.at(at) ^= 0x5a;
+  return frame;
+}
+
+/// A tree of sound frames, of which more can be made.
+struct Tree {
+  Tree() {
+    fs_std::create_directories(root / "b/deep");
+    write_file(root / "a.b2frame", frame);
+    write_file(root / "b/plain.txt", std::string_view("no frame"));
+    write_file(root / "b/deep/c.b2frame", frame);
+    write_sparse_frame(root / "b/s.b2frame", text);
+    fs_std::create_directory_symlink("..", root / "b/up");
+    fs_std::create_symlink("../a.b2frame", root / "b/link.b2frame");
+  }
+  std::string at(const std::string& name) const { return (root / name).string(); }
+
+  TempDir root;
+  const ByteVector text = make_contents("text", 1, 20000, 1);
+  const ByteVector frame = flat_frame(text);
+};
+
+std::vector<json> objects_in(const std::string& text) {
+  std::vector<json> values;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) values.push_back(json::parse(line));
+  return values;
+}
+
+std::vector<std::string> texts_of(const std::vector<json>& lines, const char* key) {
+  std::vector<std::string> texts;
+  for (const json& line : lines) texts.push_back(line.at(key));
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+/// Names in the order of numbers.
+std::string file_name(int number) {
+  const std::string digits = std::to_string(1000 + number);
+  return digits + ".b2frame";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(b2frame_on_trees)
+
+BOOST_AUTO_TEST_CASE(verify_finds_all_frames_once_and_in_order) {
+  const Tree tree;
+  const ProcessResult quiet = b2frame({"verify", "-r", tree.root.path().string()});
+  BOOST_TEST(quiet.ok(), quiet.description());
+  BOOST_TEST(quiet.out + quiet.err == "");
+  const ProcessResult told = b2frame({"verify", "-r", "--json", tree.root.path().string()});
+  BOOST_TEST(told.ok(), told.description());
+  const auto lines = objects_in(told.out);
+  BOOST_TEST(texts_of(lines, "file") ==
+                 (Texts{tree.at("a.b2frame"), tree.at("b/deep/c.b2frame"), tree.at("b/s.b2frame")}),
+             boost::test_tools::per_element());
+  BOOST_TEST(texts_of(lines, "status") == (Texts{"ok", "ok", "ok"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(verify_tells_damage_from_what_is_missing_here) {
+  const Tree tree;
+  write_file(tree.root / "b/odd.b2frame", with_unknown_codec(tree.frame));
+  ProcessResult result = b2frame({"verify", "-r", tree.root.path().string()});
+  BOOST_TEST(result.status == 3, result.description());
+  BOOST_TEST(result.err == "b2frame: " + tree.at("b/odd.b2frame") +
+                               ": unsupported: chunk 0: codec codec254 is not supported\n");
+  write_file(tree.root / "b/bad.b2frame", damaged(tree.frame));
+  ByteVector cut = tree.frame;
+  cut.resize(cut.size() / 2);
+  write_file(tree.root / "cut.b2frame", cut);
+  result = b2frame({"verify", "-r", "--json", tree.root.path().string()});
+  BOOST_TEST(result.status == 1, result.description());
+  BOOST_TEST(result.err == "");
+  const auto lines = objects_in(result.out);
+  BOOST_TEST(
+      texts_of(lines, "status") == (Texts{"ok", "damaged", "ok", "unsupported", "ok", "damaged"}),
+      boost::test_tools::per_element());
+  BOOST_TEST(lines.at(1).at("problems").at(0).at("part") == "chunk 0");
+  BOOST_TEST(lines.at(1).at("problem_count") == 1);
+  BOOST_TEST(lines.at(3).at("problems").at(0).at("reason") == "codec codec254 is not supported");
+}
+
+BOOST_AUTO_TEST_CASE(verify_takes_files_beside_trees_and_names_what_was_named) {
+  const Tree tree;
+  const std::string plain = tree.at("b/plain.txt");
+  const ProcessResult result = b2frame({"verify", "-r", plain, tree.at("b/deep"), "/nonexistent"});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(result.err == "b2frame: " + plain +
+                               ": neither a Blosc2 frame nor a Bloscpack file\n"
+                               "b2frame: /nonexistent: No such file or directory\n");
+}
+
+BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status) {
+  if (::geteuid() != 0) return;  // nobody else can ask as somebody else
+  const Tree tree;
+  fs_std::permissions(tree.root.path(), fs_std::perms(0755));
+  fs_std::permissions(tree.root / "a.b2frame", fs_std::perms(0));
+  fs_std::permissions(tree.root / "b/deep", fs_std::perms(0));
+  ProcessSettings settings;
+  settings.uid = 65534;
+  const ProcessResult result = run({B2FRAME, "verify", "-r", tree.root.path().string()}, settings);
+  BOOST_TEST(result.status == 4, result.description());
+  BOOST_TEST(result.err == "b2frame: " + tree.at("a.b2frame") + ": Permission denied\n" +
+                               "b2frame: " + tree.at("b/deep") + ": Permission denied\n");
+  const ProcessResult listed =
+      run({B2FRAME, "list", "--json", tree.root.path().string()}, settings);
+  BOOST_TEST(objects_in(listed.out).at(0).at("status") == "unreadable", listed.out);
+}
+
+BOOST_AUTO_TEST_CASE(order_is_the_same_whatever_the_files_cost) {
+  const TempDir root;
+  Texts names;
+  const ByteVector large = flat_frame(make_contents("text", 1, 2000000, 1));
+  for (int i = 0; i < 400; i++) {
+    names.push_back((root / file_name(i)).string());
+    write_file(names.back(), i % 50 == 0 ? large : damaged(flat_frame(std::string(20000, 'x'))));
+  }
+  const ProcessResult result = b2frame({"verify", "-r", "--json", root.path().string()});
+  BOOST_TEST(texts_of(objects_in(result.out), "file") == names, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(info_describes_all_frames_of_a_tree) {
+  const Tree tree;
+  write_file(tree.root / "b/odd.b2frame", with_unknown_codec(tree.frame));
+  const ProcessResult result = b2frame({"info", "-r", "--json", tree.root.path().string()});
+  BOOST_TEST(result.ok(), result.description());
+  const auto lines = objects_in(result.out);
+  BOOST_TEST(texts_of(lines, "file") == (Texts{tree.at("a.b2frame"), tree.at("b/deep/c.b2frame"),
+                                               tree.at("b/odd.b2frame"), tree.at("b/s.b2frame")}),
+             boost::test_tools::per_element());
+  BOOST_TEST(lines.at(2).at("unsupported") == "codec codec254 is not supported");
+  BOOST_TEST(!lines.at(0).contains("unsupported"));
+  BOOST_TEST(lines.at(3).at("kind") == "sframe");
+}
+
+BOOST_AUTO_TEST_CASE(list_marks_what_cannot_be_read_and_goes_on) {
+  const Tree tree;
+  write_file(tree.root / "b/odd.b2frame", with_unknown_codec(tree.frame));
+  ByteVector cut = tree.frame;
+  cut.resize(cut.size() / 2);
+  write_file(tree.root / "b/cut.b2frame", cut);
+  const ProcessResult result = b2frame({"list", "-r", tree.root.path().string()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.out ==
+             "a\nb/\nb/cut.b2frame\nb/deep/\nb/deep/c\nb/link.b2frame\nb/odd\nb/plain.txt\n"
+             "b/s\nb/up\n");
+  BOOST_TEST(result.err.find("b2frame: b/odd: unsupported: codec codec254 is not supported\n") !=
+             std::string::npos);
+  BOOST_TEST(result.err.find("b/cut.b2frame: shown as it is: ") != std::string::npos);
+  const auto lines = objects_in(b2frame({"list", "--json", tree.root.path().string()}).out);
+  BOOST_TEST(texts_of(lines, "name").at(6) == "b/odd");
+  BOOST_TEST(texts_of(lines, "stored").at(6) == "b/odd.b2frame");
+  BOOST_TEST(texts_of(lines, "status") ==
+                 (Texts{"ok", "ok", "damaged", "ok", "ok", "ok", "unsupported", "ok", "ok", "ok"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(texts_of(lines, "type").at(9) == "symlink");
+  BOOST_TEST(lines.at(0).at("nbytes") == 20000);
+  BOOST_TEST(lines.at(0).at("frame") == true);
+  BOOST_TEST(lines.at(2).contains("reason"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,146 @@
+#include "tools/verifier.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <new>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "fs/view/stored_contents.hpp"
+#include "fs/view/thread_decoder.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// No metalayer of a sound frame is larger than its 32-bit length allows; this keeps a small
+/// hostile one from growing to that.
+constexpr std::size_t kMaxMetalayer = std::size_t{64} << 20;
+/// After so many what was found is told.
+constexpr std::int64_t kChunksAtOnce = 256;
+
+}  // namespace
+
+const char* health_name(Health health) {
+  switch (health) {
+    case Health::ok:
+      return "ok";
+    case Health::unsupported:
+      return "unsupported";
+    case Health::unreadable:
+      return "unreadable";
+    case Health::no_contents:
+      return "no_contents";
+    case Health::damaged:
+      break;
+  }
+  return "damaged";
+}
+
+Health health_of(const std::exception& error) {
+  if (const auto* format = dynamic_cast<const codec::Error*>(&error))
+    return format->code() == codec::FormatErrc::unsupported ? Health::unsupported : Health::damaged;
+  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return Health::unreadable;
+  const auto* system = dynamic_cast<const std::system_error*>(&error);
+  // A file that was named, or that a frame needs, and that is not there.
+  if (system == nullptr || system->code() == std::errc(ENOENT)) return Health::damaged;
+  return Health::unreadable;
+}
+
+void Verifier::run() {
+  check_metalayers();
+  check_contents();
+  if (input_.snapshot().all_chunks_special())
+    check_alike(0, input_.info().nchunks);
+  else
+    for_each_page(input_.reader(), [this](const frame::IndexPage& page) { check_page(page); });
+}
+
+void Verifier::check_page(const frame::IndexPage& page) {
+  const std::int64_t end = page.first_chunk() + page.chunk_count();
+  if (page.uniform_special()) return check_alike(page.first_chunk(), end);
+  for (std::int64_t first = page.first_chunk(); first < end; first += kChunksAtOnce)
+    check_chunks(first, std::min(end, first + kChunksAtOnce));
+}
+
+void Verifier::check_chunks(std::int64_t first, std::int64_t end) {
+  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(end - first));
+  std::atomic<std::int64_t> next{first};
+  const auto check_some = [&](const Done& done) {
+    for (std::int64_t chunk = next++; chunk < end; chunk = next++) {
+      try {
+        input_.reader().check_chunk(chunk);
+      } catch (const std::exception&) {
+        errors[static_cast<std::size_t>(chunk - first)] = std::current_exception();
+      }
+      input_.trim();
+      if (done) done(static_cast<double>(chunk + 1) / static_cast<double>(input_.info().nchunks));
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    const auto wanted = std::min<std::size_t>(threads_, errors.size());
+    for (std::size_t i = 1; i < wanted; i++) others.emplace_back([&] { check_some({}); });
+    check_some(done_);
+  }
+  for (std::int64_t chunk = first; chunk < end; chunk++)
+    if (const auto& error = errors[static_cast<std::size_t>(chunk - first)])
+      report(fmt::format("chunk {}", chunk), error);
+}
+
+/// Decodes the first and the last chunk of a range whose chunks are alike.
+void Verifier::check_alike(std::int64_t first, std::int64_t end) {
+  if (first == end) return;
+  try {
+    input_.reader().check_chunk(first);
+    if (end - first > 1) input_.reader().check_chunk(end - 1);
+  } catch (const std::exception&) {
+    report(end - first == 1 ? fmt::format("chunks {}", first)
+                            : fmt::format("chunks {} to {}", first, end - 1),
+           std::current_exception());
+  }
+}
+
+void Verifier::check_metalayers() {
+  const frame::Snapshot& snapshot = input_.snapshot();
+  for (const auto& entry : snapshot.vlmetalayers()) {
+    try {
+      snapshot.read_vlmetalayer(entry, kMaxMetalayer, fs::thread_decoder());
+    } catch (const std::exception&) {
+      report("vlmetalayer " + entry.name, std::current_exception());
+    }
+  }
+}
+
+/// Chunks that are sound show nothing where the contents are not in them.
+void Verifier::check_contents() {
+  try {
+    if (const auto missing = fs::missing_contents(input_.reader()))
+      report_({"contents", Health::no_contents, *missing});
+  } catch (const std::exception&) {
+    report("contents", std::current_exception());
+  }
+}
+
+void Verifier::report(const std::string& part, const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    report(part, health_of(known), reason(known));
+  }
+}
+
+void Verifier::report(const std::string& part, Health health, std::string text) {
+  if (text.starts_with(part + ": ")) text.erase(0, part.size() + 2);
+  if (health == Health::unsupported) {
+    if (text == told_unsupported_) return;
+    told_unsupported_ = text;
+  }
+  report_({part, health, std::move(text)});
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,64 @@
+#pragma once
+// Decodes everything of one container, and tells what is wrong with each of its parts.
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "tools/input.hpp"
+
+namespace bloscfs::tools {
+
+/// What a file, or a part of one, was found to be; the worst last.
+enum class Health {
+  ok,
+  unsupported,  ///< of a codec, a filter or a version that is missing here
+  unreadable,   ///< for want of a permission, of memory, or by an error of the disk
+  no_contents,  ///< sound, but says only how to get its contents
+  damaged,
+};
+
+/// As --json spells it.
+const char* health_name(Health health);
+/// What an error says about what it came from.
+Health health_of(const std::exception& error);
+
+struct Finding {
+  std::string part;  ///< "chunk 3", "vlmetalayer NAME"; empty: the whole file
+  Health health;
+  std::string reason;
+};
+
+class Verifier {
+ public:
+  using Report = std::function<void(const Finding&)>;
+  /// Called with how much of the whole, from 0 to 1, is done.
+  using Done = std::function<void(double part)>;
+
+  /// Both are called by the thread that calls run(), findings in the order of the parts; chunks are
+  /// decoded by `threads`.
+  Verifier(Input& input, std::size_t threads, Report report, Done done)
+      : input_(input), threads_(threads), report_(std::move(report)), done_(std::move(done)) {}
+
+  void run();
+
+ private:
+  void check_page(const frame::IndexPage& page);
+  /// Those of a part of a page, by all threads.
+  void check_chunks(std::int64_t first, std::int64_t end);
+  void check_alike(std::int64_t first, std::int64_t end);
+  void check_metalayers();
+  void check_contents();
+  void report(const std::string& part, const std::exception_ptr& error);
+  void report(const std::string& part, Health health, std::string text);
+
+  Input& input_;
+  const std::size_t threads_;
+  const Report report_;
+  const Done done_;
+  std::string told_unsupported_;  ///< the reason: told of the first chunk, not of all alike
+};
+
+}  // namespace bloscfs::tools
