@@ -71,6 +71,10 @@ class NewName {
     return std::nullopt;
   }
   const std::string& take_temporary() { return temporary_ = frame::temporary_name(); }
+  void set_mode(mode_t mode) const {
+    if (::fchmodat(directory_->descriptor(), temporary_.c_str(), mode, 0) != 0)
+      frame::throw_errno();
+  }
   void publish(frame::RenameMode mode) {
     directory_->rename(temporary_, name_, mode);
     temporary_.clear();
@@ -100,15 +104,14 @@ int pack(const PackOptions& options) {
   NewName out(options.output);
   std::shared_ptr<frame::StoreFile> file;
   std::optional<fs::MountLock> output_lock;
-  mode_t mode = 0666;
   out.blamed([&] {
     const auto there = out.status();
     if (there && !S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
     if (there)
       output_lock.emplace(out.directory().descriptor(), out.name(), fs::kMountLockPatience,
                           fs::WaitNotice(options.output));
-    if (there) mode = there->st_mode & mode_t{0777};
-    file = out.directory().create(out.take_temporary(), mode);
+    file = out.directory().create(out.take_temporary(), 0666);
+    if (there) out.set_mode(there->st_mode & mode_t{0777});
   });
   std::optional<Progress> bar;
   frame::pack_store(source, *file, shown_progress("pack", bar));

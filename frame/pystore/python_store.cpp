@@ -102,10 +102,8 @@ void PythonStore::add_files(const std::string& group, Entries& entries) const {
   if (!files_) return;
   const std::string directory = path_of(stem_of(group));
   for (const StoreFiles::Item& item : files_->list(directory)) {
-    if (item.is_directory) {
-      entries[item.name].is_group = true;
-      continue;
-    }
+    if (item.type == StoreFiles::Type::directory) entries[item.name].is_group = true;
+    if (item.type != StoreFiles::Type::file) continue;
     const std::string stem(leaf_stem(item.name));
     if (is_no_leaf(item.name, directory.empty()) || stem == kGroupAttributes) continue;
     const ExternalLeaf leaf{directory.empty() ? item.name : directory + "/" + item.name,

@@ -34,8 +34,8 @@ class ZipFiles final : public StoreFiles {
     for (std::size_t at = zip_->lower_bound(prefix); has_prefix(at, prefix);) {
       const std::string& name = zip_->members()[at].name;
       const std::size_t slash = name.find('/', prefix.size());
-      items.push_back(
-          {name.substr(prefix.size(), slash - prefix.size()), slash != std::string::npos});
+      items.push_back({name.substr(prefix.size(), slash - prefix.size()),
+                       slash != std::string::npos ? Type::directory : Type::file});
       at = slash == std::string::npos ? at + 1 : zip_->lower_bound(behind(name.substr(0, slash)));
     }
     return items;
@@ -94,9 +94,7 @@ class DirectoryFiles final : public StoreFiles {
     std::vector<Item> items;
     for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0) {
       const std::string name = entry->d_name;
-      if (name == "." || name == "..") continue;
-      const mode_t mode = mode_of(at, name);
-      if (S_ISDIR(mode) || S_ISREG(mode)) items.push_back({name, S_ISDIR(mode)});
+      if (name != "." && name != "..") items.push_back({name, type_of(mode_of(at, name))});
     }
     if (errno != 0) throw_errno("readdir");
     return items;
@@ -112,7 +110,7 @@ class DirectoryFiles final : public StoreFiles {
         return stem + std::string(suffix);
     const std::string prefix = prefix_of(directory_of(stem));
     for (const Item& item : list(directory_of(stem)))
-      if (!item.is_directory && prefix + std::string(leaf_stem(item.name)) == stem &&
+      if (item.type == Type::file && prefix + std::string(leaf_stem(item.name)) == stem &&
           !is_no_leaf(item.name, prefix.empty()))
         return prefix + item.name;
     return std::nullopt;
@@ -136,6 +134,11 @@ class DirectoryFiles final : public StoreFiles {
   static mode_t mode_of(int directory, const std::string& path) {
     struct stat st {};
     return ::fstatat(directory, path.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_mode : 0;
+  }
+
+  static Type type_of(mode_t mode) {
+    if (S_ISDIR(mode)) return Type::directory;
+    return S_ISREG(mode) ? Type::file : Type::other;
   }
 
   const UniqueFd root_;

@@ -14,9 +14,10 @@ namespace bloscfs::frame {
 /// Thread-safe. Errors are std::system_error, Error.
 class StoreFiles {
  public:
+  enum class Type { file, directory, other };
   struct Item {
     std::string name;
-    bool is_directory = false;
+    Type type = Type::file;
   };
   virtual ~StoreFiles() = default;
   /// What is in a directory of the store: "" or "a/b". Empty if there is none.
@@ -38,7 +39,7 @@ class StoreFiles {
 /// `zip` is what open() reads from.
 std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirectory> zip);
 
-/// What is no regular file and no directory is not seen. `directory` is open for reading.
+/// Symlinks are not followed. `directory` is open for reading.
 std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
                                                        SourceCounters* counters);
 

@@ -20,7 +20,8 @@ std::string_view leaf_stem(std::string_view file_name) {
 
 bool is_no_leaf(std::string_view file_name, bool in_root) {
   return (in_root && file_name == kEmbedName) || file_name.ends_with(".tmp") ||
-         file_name.ends_with(".b2lock") || file_name.ends_with(".bloscfs-lock") || is_temporary_name(file_name);
+         file_name.ends_with(".b2lock") || file_name.ends_with(".bloscfs-lock") ||
+         is_temporary_name(file_name);
 }
 
 }  // namespace bloscfs::frame

@@ -143,9 +143,11 @@ class Packer {
   void collect(const std::string& directory) {
     for (const StoreFiles::Item& item : files_->list(directory)) {
       const std::string path = directory.empty() ? item.name : directory + "/" + item.name;
-      if (item.is_directory) {
+      if (item.type == StoreFiles::Type::directory) {
         collect(path);
       } else if (path == kEmbedName || !is_no_leaf(item.name, directory.empty())) {
+        if (item.type != StoreFiles::Type::file)
+          throw_malformed(path + ": is neither a file nor a directory");
         packed_.push_back({path, static_cast<std::uint64_t>(files_->open(path)->stamp().size)});
         total_ += packed_.back().size;
       }

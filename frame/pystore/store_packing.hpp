@@ -15,7 +15,7 @@ using CopyProgress = std::function<void(std::uint64_t done, std::uint64_t total)
 
 /// Writes the files below `directory` to the new file `out`: all stored, by size from the largest
 /// on, embed.b2e last; staging files and locks are left out. Flushes nothing. Throws Error
-/// (malformed) for what is no regular file, or no store, and where a file changes meanwhile;
+/// (malformed) for symlinks and the like, without an embed.b2e, and where a file changes meanwhile;
 /// std::system_error.
 void pack_store(const UniqueFd& directory, StoreFile& out, const CopyProgress& progress);
 
