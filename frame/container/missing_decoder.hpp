@@ -8,7 +8,7 @@
 
 namespace bloscfs::frame {
 
-/// The codec or filter that a container is stored with and that we lack: "codec ndlz is not
+/// The codec or filter that a container is stored with and that we lack: "codec grok is not
 /// supported". nullopt where there is none, and where no chunk has stored bytes. Chunks may differ
 /// from the header: what only they say is told by reading them. Reads the index's header at most.
 /// Errors: std::system_error from the source.
