@@ -60,7 +60,8 @@ class ContainerHandle : public FileHandle {
   Readahead readahead_;
 };
 
-/// Opened for writing: while one is there the file keeps its representation, unless all of it is new.
+/// Opened for writing: while one is there the file keeps its representation, unless all of it is
+/// new.
 class ContainerWriter final : public ContainerHandle {
  public:
   using ContainerHandle::ContainerHandle;
