@@ -105,7 +105,7 @@ MutableBytes BlockDecoder::State::scratch_of(std::size_t size) {
 
 void BlockDecoder::State::decompress(const Job& job, Bytes stream, MutableBytes out) {
   const CodecId id = job.header().codec;
-  if (!decompressor(id).decompress(stream, job.chunk.dictionary(), out)) {
+  if (!decompressor(id).decompress(stream, codec_use(job.header(), job.chunk.dictionary()), out)) {
     job.fail(codec_name(id) + " stream of " + std::to_string(stream.size()) +
              " bytes does not decode to " + std::to_string(out.size()));
   }

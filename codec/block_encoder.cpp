@@ -68,10 +68,11 @@ bool BlockEncoder::is_hopeless(Bytes stream, MutableBytes out) {
   return looks_random(stream) && encoder(CodecId::lz4).compressor->compress(stream, {}, out) == 0;
 }
 
-std::size_t BlockEncoder::compress(CodecId id, Bytes stream, Bytes dictionary, MutableBytes out) {
-  const StreamEncoder& codec = encoder(id);
+std::size_t BlockEncoder::compress(const ChunkHeader& header, Bytes stream, Bytes dictionary,
+                                   MutableBytes out) {
+  const StreamEncoder& codec = encoder(header.codec);
   if (codec.slow_on_noise && dictionary.empty() && is_hopeless(stream, out)) return 0;
-  return codec.compressor->compress(stream, dictionary, out);
+  return codec.compressor->compress(stream, codec_use(header, dictionary), out);
 }
 
 std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, Bytes dictionary,
@@ -84,7 +85,7 @@ std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, 
   if (clevel_ > 0 && stream.size() >= kMinCompressible) {
     // A codec stream as long as its contents would be taken for these.
     const std::size_t most = std::min(room.size(), stream.size() - 1);
-    size = compress(header.codec, stream, dictionary, room.first(most));
+    size = compress(header, stream, dictionary, room.first(most));
   }
   if (size == 0) {
     if (room.size() < stream.size()) return 0;

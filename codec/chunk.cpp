@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "codec/special_value.hpp"
@@ -207,7 +208,12 @@ std::int64_t Chunk::decode_memory() const {
   const std::int64_t stored = std::min<std::int64_t>(largest_stored(block), header_.cbytes);
   const std::int64_t scratch = pipeline_needs_scratch(header_) ? block : 0;
   const std::int64_t reference = block_count_ > 1 && needs_reference(1) ? block : 0;
-  return block + stored + scratch + reference;
+  const CodecRow* const codec = find_codec(header_.codec);
+  const std::int64_t by_codec =
+      codec != nullptr && codec->decode_memory != nullptr
+          ? codec->decode_memory(codec_use(header_), block / header_.stream_count(block))
+          : 0;
+  return block + stored + scratch + reference + by_codec;
 }
 
 void Chunk::fill_special(std::int64_t content_offset, MutableBytes out) const {
@@ -220,9 +226,10 @@ std::size_t Chunk::memory() const {
          vl_offsets_.capacity() * sizeof(std::int64_t) + dictionary_.capacity() + value_.capacity();
 }
 
-Chunk open_chunk(Bytes chunk, std::int32_t full_typesize) {
-  const ChunkHeader header = parse_chunk_header(
-      chunk.first(std::min(chunk.size(), kChunkHeaderBytes)), chunk.size(), full_typesize);
+Chunk open_chunk(Bytes chunk, std::int32_t full_typesize, const BlockShape& block_shape) {
+  const ChunkHeader header =
+      parse_chunk_header(chunk.first(std::min(chunk.size(), kChunkHeaderBytes)), chunk.size(),
+                         full_typesize, block_shape);
   const Bytes stored = chunk.first(static_cast<std::size_t>(header.cbytes));
   const ByteRange range = Chunk::dictionary_range(header, stored);
   const Bytes dictionary =

@@ -47,7 +47,7 @@ class Chunk {
   /// True if block 0's decoded contents are needed to decode this one (delta filter).
   bool needs_reference(std::int32_t block) const;
   /// Upper bound of the bytes of working memory that decoding one block takes: the block itself,
-  /// its stored bytes, filter scratch, and the reference block.
+  /// its stored bytes, scratch of filters and codec, and the reference block.
   std::int64_t decode_memory() const;
   /// Fills `out` with the contents from `content_offset` on. Special chunks only.
   void fill_special(std::int64_t content_offset, MutableBytes out) const;
@@ -90,7 +90,7 @@ inline bool Chunk::needs_reference(std::int32_t block) const {
 }
 
 /// Opens a chunk that lies in memory completely. Throws Error.
-Chunk open_chunk(Bytes chunk, std::int32_t full_typesize);
+Chunk open_chunk(Bytes chunk, std::int32_t full_typesize, const BlockShape& block_shape = {});
 
 /// Checked stored extents of VL blocks: the position of each block's 4-byte size, in order. For
 /// building `vl_sizes` before the Chunk exists.

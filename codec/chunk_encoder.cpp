@@ -51,6 +51,7 @@ EncodedSize ChunkEncoder::store_special(ChunkHeader header, SpecialValue special
     return {SpecialValue::none, put_chunk_header(header, kExtendedHeaderSize, out)};
   }
   header.codec = CodecId::blosclz;
+  header.codec_meta = 0;
   header.filters = {};
   header.dont_split = false;
   const std::size_t size =

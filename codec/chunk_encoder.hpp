@@ -54,9 +54,10 @@ class ChunkEncoder {
 
   /// `old`, whose stored bytes are `old_stored`, with new contents of some blocks. The others'
   /// bytes are copied, and the chunk keeps its codec, filters, block size and dictionary. Where
-  /// that cannot be (the chunk has no blocks or is of a kind that we only read, all blocks are new,
-  /// or block 0 is and others refer to it, or the result would outgrow max_stored_size()), all is
-  /// decoded and encoded afresh by the settings; that throws Error for blocks that don't decode.
+  /// that cannot be (the chunk has no blocks or is of a kind that we only read, its codec or
+  /// filters lose something every time, all blocks are new, or block 0 is and others refer to it,
+  /// or the result would outgrow max_stored_size()), all is decoded and encoded afresh by the
+  /// settings; that throws Error for blocks that don't decode.
   EncodedChunk update(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed);
   /// The same into the front of `out`, which has max_stored_size() bytes and overlaps nothing.
   EncodedSize update_into(const Chunk& old, Bytes old_stored, std::span<const BlockUpdate> changed,

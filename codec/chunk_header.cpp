@@ -195,13 +195,15 @@ RawExtendedHeader extended_part(const ChunkHeader& h) {
 
 }  // namespace
 
-ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize) {
+ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize,
+                               const BlockShape& block_shape) {
   RawChunkHeader raw;
   if (prefix.size() < sizeof raw) bad(std::to_string(prefix.size()) + " bytes of at least 16");
   std::memcpy(&raw, prefix.data(), sizeof raw);
   ChunkHeader h;
   parse_short(raw, available, h);
   h.full_typesize = full_typesize > 0 ? full_typesize : h.typesize;
+  h.block_shape = block_shape;
   RawExtendedHeader extended{};
   if (h.header_size == kExtendedHeaderSize) {
     if (prefix.size() < kChunkHeaderBytes) bad(std::to_string(prefix.size()) + " bytes of 32");

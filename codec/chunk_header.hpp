@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 
+#include "codec/block_shape.hpp"
 #include "codec/bytes.hpp"
 #include "codec/chunk_format.hpp"
 
@@ -21,6 +22,7 @@ struct ChunkHeader {
   CodecId codec = CodecId::blosclz;
   std::uint8_t codec_meta = 0;
   std::array<FilterStep, kFilterSlots> filters{};
+  BlockShape block_shape;  ///< as the container has it
   SpecialValue special = SpecialValue::none;
   std::int32_t value_size = 0;  ///< bytes of the repeated value (SpecialValue::value only)
   bool memcpyed = false;
@@ -58,9 +60,11 @@ inline constexpr std::size_t kChunkHeaderBytes = 32;
 
 /// Parses the start of a chunk. `prefix` holds its first bytes (32, or all of a shorter chunk),
 /// `available` is the number of stored bytes that the container leaves for the chunk,
-/// `full_typesize` the container's item size (0: the header's own).
+/// `full_typesize` the container's item size (0: the header's own), `block_shape` that of its
+/// blocks where it is an array: nobody has compared it with the block size.
 /// Throws Error: malformed, or unsupported for future versions.
-ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize);
+ChunkHeader parse_chunk_header(Bytes prefix, std::uint64_t available, std::int32_t full_typesize,
+                               const BlockShape& block_shape = {});
 
 /// The header's stored bytes, the first `header_size` of them. Not for VL-block chunks.
 std::array<std::uint8_t, kChunkHeaderBytes> serialize_chunk_header(const ChunkHeader& header);

@@ -8,7 +8,9 @@
 #include "codec/chunk_encoder.hpp"
 #include "codec/chunk_layout.hpp"
 #include "codec/compressor/codec_table.hpp"
+#include "codec/filter/filter_table.hpp"
 #include "codec/filter/pipeline.hpp"
+#include "codec/loss.hpp"
 
 namespace bloscfs::codec {
 namespace {
@@ -43,13 +45,23 @@ std::vector<const BlockUpdate*> by_block(const Chunk& old, std::span<const Block
   return changes;
 }
 
+bool goes_by_shape(const ChunkHeader& header) {
+  return std::any_of(header.filters.begin(), header.filters.end(), [](const FilterStep& step) {
+    const FilterRow* const filter = find_filter(step.id);
+    return filter != nullptr && filter->goes_by_shape;
+  });
+}
+
 /// True if we write such chunks, and some blocks remain as they are stored.
 bool keeps_layout(const ChunkHeader& header, Changes changes) {
   if (header.version != kChunkVersionBlosc2 || header.header_size != kExtendedHeaderSize ||
       header.vl_blocks || header.blocksize % header.stream_count(header.blocksize) != 0) {
     return false;
   }
-  if (!can_compress(header.codec) || !filter_problem(header).empty()) return false;
+  if (!codec_problem(header).empty() || !filter_problem(header).empty()) return false;
+  // What is written now is to be read as it was written, and what is kept is to lose no more.
+  if (loss_of(header.codec, header.filters) == Loss::every_time) return false;
+  if (goes_by_shape(header) && header.nbytes % header.blocksize != 0) return false;
   if (changes[0] != nullptr && header.has_filter(FilterId::delta)) return false;
   return std::find(changes.begin(), changes.end(), nullptr) != changes.end();
 }

@@ -31,6 +31,8 @@ ChunkHeader common_header(const EncodeSettings& settings) {
   h.full_typesize = settings.typesize;
   h.typesize = settings.typesize > kMaxHeaderTypesize ? 1 : settings.typesize;
   h.codec = settings.codec;
+  h.codec_meta = settings.codec_meta;
+  h.block_shape = settings.block_shape;
   h.filters = settings.filters;
   return h;
 }
@@ -52,6 +54,15 @@ std::int32_t whole_word(const ChunkHeader& h, const FilterStep& step) {
   return filter != nullptr && filter->whole_word != nullptr ? filter->whole_word(h, step) : 1;
 }
 
+/// Whether all blocks of the chunk can be filtered by that slot, and readers get the same back.
+bool fits_chunk(const ChunkHeader& h, const FilterStep& step) {
+  const FilterRow* const filter = find_filter(step.id);
+  if (filter != nullptr && filter->goes_by_shape)
+    return h.nbytes % h.blocksize == 0 && filter->problem(h, step, false).empty();
+  const std::int32_t word = whole_word(h, step);
+  return h.nbytes % word == 0 && (h.block_count <= 1 || h.blocksize % word == 0);
+}
+
 }  // namespace
 
 void check_settings(const EncodeSettings& settings) {
@@ -59,16 +70,18 @@ void check_settings(const EncodeSettings& settings) {
   check_range("item size", settings.typesize, 1, kMaxBlocksize);
   check_range("block size", settings.blocksize, 0, kMaxBlocksize);
   check_range("split mode", static_cast<int>(settings.split), 1, 4);
-  if (!can_compress(settings.codec)) {
-    refuse("codec " + codec_name(settings.codec) + " cannot be written");
+  ChunkHeader h = common_header(settings);
+  h.blocksize = settings.blocksize;
+  h.dont_split = !splits_blocks(settings, h.blocksize);
+  for (const std::string& problem : {codec_problem(h), filter_problem(h)}) {
+    if (!problem.empty()) refuse(problem);
   }
-  const std::string problem = filter_problem(common_header(settings));
-  if (!problem.empty()) refuse(problem);
   if (settings.use_dictionary && !find_codec(settings.codec)->takes_dictionary) {
     refuse("codec " + codec_name(settings.codec) + " takes no dictionary");
   }
   if (!settings.blosc1_header) return;
   if (!fits_blosc1(settings)) refuse("filters that Blosc1 does not know");
+  if (settings.codec >= CodecId::ndlz) refuse("a codec that Blosc1 does not know");
   if (settings.use_dictionary) refuse("a dictionary in a chunk for Blosc1");
   check_range("item size for Blosc1", settings.typesize, 1, kMaxHeaderTypesize);
 }
@@ -80,8 +93,7 @@ ChunkHeader plan_chunk(const EncodeSettings& settings, std::int32_t nbytes) {
   h.block_count = ceil_div(nbytes, h.blocksize);
   h.dont_split = !splits_blocks(settings, h.blocksize);
   for (FilterStep& step : h.filters) {
-    const std::int32_t word = whole_word(h, step);
-    if (nbytes % word != 0 || (h.block_count > 1 && h.blocksize % word != 0)) step = {};
+    if (!fits_chunk(h, step)) step = {};
   }
   return h;
 }

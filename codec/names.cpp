@@ -31,10 +31,11 @@ std::string filter_name(FilterId id) {
   return filter != nullptr ? filter->name : numbered("filter", static_cast<unsigned>(id));
 }
 
-std::string list_written_codecs(std::string_view conjunction) {
+std::string list_written_codecs(std::string_view conjunction, Loss most) {
   std::vector<std::string> names;
   for (const CodecRow& row : codec_rows())
-    if (row.make_compressor != nullptr) names.emplace_back(row.name);
+    if (row.make_compressor != nullptr && row.loss <= most)
+      names.push_back(std::string(row.name) + row.parameter);
   return listed(names, conjunction);
 }
 
@@ -45,10 +46,11 @@ std::string list_dictionary_codecs(std::string_view conjunction) {
   return listed(names, conjunction);
 }
 
-std::string list_written_filters(std::string_view conjunction) {
+std::string list_written_filters(std::string_view conjunction, Loss most) {
   std::vector<std::string> names;
   for (const FilterRow& row : filter_rows())
-    if (row.apply != nullptr) names.push_back(std::string(row.name) + row.parameter);
+    if (row.apply != nullptr && row.loss <= most)
+      names.push_back(std::string(row.name) + row.parameter);
   return listed(names, conjunction);
 }
 

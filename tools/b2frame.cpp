@@ -41,7 +41,7 @@ std::int32_t parse_size(const std::string& text) {
   return static_cast<std::int32_t>(*size);
 }
 
-bloscfs::codec::CodecId parse_codec(const std::string& text) {
+bloscfs::fs::CodecChoice parse_codec(const std::string& text) {
   const auto codec = bloscfs::fs::parse_codec(text);
   if (!codec) refuse(text, "one of " + bloscfs::codec::list_written_codecs("and"));
   return *codec;
@@ -238,7 +238,7 @@ class CommandLine {
   }
 
   void add_compression(CLI::App& command) {
-    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME",
+    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME[:META]",
                bloscfs::codec::list_written_codecs("or") + " (zstd)");
     command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
         ->check(CLI::Range(0, 9));

@@ -68,7 +68,7 @@ struct NamedLayer {
 struct CreateOptions {
   std::string input;  ///< "-" for stdin
   std::string output;
-  codec::CodecId codec = codec::CodecId::zstd;
+  fs::CodecChoice codec;
   int clevel = 3;
   std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
   std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed

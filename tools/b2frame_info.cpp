@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "codec/error.hpp"
+#include "codec/loss.hpp"
 #include "codec/names.hpp"
 #include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
@@ -55,6 +56,7 @@ void add_compression(const frame::FrameInfo& info, bool bare_chunk, json& out) {
     if (!bare_chunk) out["clevel"] = info.clevel;
     out["filters"] = filter_names(info);
     out["use_dict"] = info.use_dict;
+    if (codec::loss_of(*info.codec, info.filters) != codec::Loss::none) out["lossy"] = true;
   }
   if (!info.checksum.empty()) out["checksum"] = info.checksum;
 }

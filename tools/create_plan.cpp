@@ -7,7 +7,10 @@
 #include <fmt/core.h>
 
 #include "codec/block_size.hpp"
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
+#include "codec/loss.hpp"
+#include "codec/names.hpp"
 #include "frame/array/array_shapes.hpp"
 #include "frame/header/b2nd.hpp"
 #include "fs/encoding/new_frame.hpp"
@@ -47,21 +50,41 @@ std::int32_t guessed_typesize(codec::Bytes sample) {
 }
 
 codec::EncodeSettings encode_settings(const CreateOptions& options, std::int32_t typesize) {
+  const codec::CodecRow& codec = *codec::find_codec(options.codec.id);
   codec::EncodeSettings settings;
-  settings.codec = options.codec;
+  settings.codec = codec.id;
+  settings.codec_meta = options.codec.meta;
+  if (codec.takes_single_bytes && typesize > 1) settings.split = codec::SplitMode::always;
   settings.clevel = options.clevel;
   settings.typesize = typesize;
   settings.use_dictionary = options.dictionary;
   if (options.filters)
     settings.filters = *options.filters;
-  else if (typesize > 1)
+  else if (typesize > 1 && codec.loss == codec::Loss::none)
     settings.filters.back() = {codec::FilterId::shuffle, 0};
+  return settings;
+}
+
+void require_writable(const codec::EncodeSettings& settings) {
   try {
     codec::check_settings(settings);
   } catch (const codec::Error& error) {
     throw UsageError(error.what());
   }
-  return settings;
+}
+
+/// What loses digits goes by the size of items alone, and would take anything for numbers.
+void require_numbers(const codec::EncodeSettings& settings, const std::string& dtype) {
+  if (dtype == "<f4" || dtype == "<f8") return;
+  const auto refuse = [&](const std::string& name) {
+    throw UsageError(
+        fmt::format("{} is for arrays of float32 or float64 (<f4, <f8), not {}", name, dtype));
+  };
+  if (codec::loss_of(settings.codec, {}) == codec::Loss::every_time)
+    refuse("codec " + codec::codec_name(settings.codec));
+  for (const codec::FilterStep& step : settings.filters)
+    if (codec::loss_of({}, {&step, 1}) == codec::Loss::every_time)
+      refuse("filter " + codec::filter_name(step.id));
 }
 
 /// A size in whole items, at least one.
@@ -110,6 +133,7 @@ void plan_array(const CreateOptions& options, CreatePlan& plan) {
   try {
     const frame::ArraySizes sizes = frame::array_sizes(array, encode.typesize);
     encode.blocksize = static_cast<std::int32_t>(sizes.blocksize);
+    encode.block_shape = codec::BlockShape(array.blockshape);
   } catch (const codec::Error& error) {
     throw UsageError(error.what());
   }
@@ -120,6 +144,7 @@ void describe_frame(const CreateOptions& options, CreatePlan& plan) {
   const codec::EncodeSettings& encode = plan.encode;
   plan.frame.typesize = encode.typesize;
   plan.frame.codec = encode.codec;
+  plan.frame.codec_meta = encode.codec_meta;
   plan.frame.clevel = encode.clevel;
   plan.frame.filters = encode.filters;
   plan.frame.splitmode = static_cast<int>(encode.split);
@@ -136,12 +161,14 @@ CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample) {
     const auto itemsize = static_cast<std::int32_t>(plan.npy->dtype.itemsize);
     require(!options.typesize || *options.typesize == itemsize, "--typesize is not the array's");
     plan.encode = encode_settings(options, itemsize);
+    require_numbers(plan.encode, plan.npy->dtype.stored);
     plan_array(options, plan);
   } else {
     const std::int32_t typesize = options.typesize ? *options.typesize : guessed_typesize(sample);
     plan.encode = encode_settings(options, typesize);
     plan_flat(options, plan);
   }
+  require_writable(plan.encode);
   describe_frame(options, plan);
   return plan;
 }

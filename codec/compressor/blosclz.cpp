@@ -118,7 +118,9 @@ class BloscLz {
 
 class BloscLzDecompressor final : public Decompressor {
  public:
-  bool decompress(Bytes in, Bytes, MutableBytes out) override { return BloscLz(in, out).run(); }
+  bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
+    return BloscLz(in, out).run();
+  }
 };
 
 }  // namespace

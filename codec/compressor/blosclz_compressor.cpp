@@ -269,7 +269,7 @@ class BloscLzCompressor final : public Compressor {
  public:
   explicit BloscLzCompressor(const Effort& effort) : effort_(effort), table_(effort.hash_bits) {}
 
-  std::size_t compress(Bytes in, Bytes, MutableBytes out) override {
+  std::size_t compress(Bytes in, const CodecUse&, MutableBytes out) override {
     if (in.size() < kMinInput || in.size() > std::numeric_limits<std::uint32_t>::max() / 2) {
       return 0;
     }

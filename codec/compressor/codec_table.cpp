@@ -5,12 +5,27 @@
 
 #include "codec/compressor/blosclz.hpp"
 #include "codec/compressor/lz4.hpp"
+#include "codec/compressor/ndlz.hpp"
 #include "codec/compressor/snappy.hpp"
+#include "codec/compressor/zfp.hpp"
 #include "codec/compressor/zlib.hpp"
 #include "codec/compressor/zstd.hpp"
+#include "codec/names.hpp"
 
 namespace bloscfs::codec {
 namespace {
+
+constexpr CodecRow zfp_row(CodecId id, const char* name, const char* parameter) {
+  return {.id = id,
+          .name = name,
+          .parameter = parameter,
+          .loss = Loss::every_time,
+          .goes_by_shape = true,
+          .problem = zfp_problem,
+          .decode_memory = zfp_memory,
+          .make_decompressor = make_zfp_decompressor,
+          .make_compressor = make_zfp_compressor};
+}
 
 constexpr CodecRow kRows[] = {
     {.id = CodecId::blosclz,
@@ -54,10 +69,18 @@ constexpr CodecRow kRows[] = {
      .slow_on_noise_from_level = 2,  // the first level gives up sooner than a look takes
      .make_decompressor = make_zstd_decompressor,
      .make_compressor = make_zstd_compressor},
-    {.id = CodecId::ndlz, .name = "ndlz"},
-    {.id = CodecId::zfp_accuracy, .name = "zfp_accuracy"},
-    {.id = CodecId::zfp_precision, .name = "zfp_precision"},
-    {.id = CodecId::zfp_rate, .name = "zfp_rate"},
+    {.id = CodecId::ndlz,
+     .name = "ndlz",
+     .parameter = ":SIDE",
+     .usual_parameter = 4,
+     .goes_by_shape = true,
+     .takes_single_bytes = true,
+     .problem = ndlz_problem,
+     .make_decompressor = make_ndlz_decompressor,
+     .make_compressor = make_ndlz_compressor},
+    zfp_row(CodecId::zfp_accuracy, "zfp_accuracy", ":EXPONENT"),
+    zfp_row(CodecId::zfp_precision, "zfp_precision", ":BITS"),
+    zfp_row(CodecId::zfp_rate, "zfp_rate", ":PERCENT"),
     {.id = CodecId::openhtj2k, .name = "openhtj2k"},
     {.id = CodecId::grok, .name = "grok"},
     {.id = CodecId::openzl, .name = "openzl"},
@@ -84,6 +107,26 @@ std::unique_ptr<Decompressor> make_decompressor(CodecId id) {
 bool can_compress(CodecId id) {
   const CodecRow* const codec = find_codec(id);
   return codec != nullptr && codec->make_compressor != nullptr;
+}
+
+CodecUse codec_use(const ChunkHeader& header, Bytes dictionary) {
+  return {.dictionary = dictionary,
+          .id = header.codec,
+          .meta = header.codec_meta,
+          .typesize = header.full_typesize,
+          .shape = header.block_shape};
+}
+
+std::string codec_problem(const ChunkHeader& header) {
+  const std::string codec = "codec " + codec_name(header.codec);
+  if (!can_compress(header.codec)) return codec + " cannot be written";
+  const CodecRow& row = *find_codec(header.codec);
+  // It would lose digits of what the filters have left, which are no numbers any more.
+  if (row.loss == Loss::every_time && header.is_filtered()) return codec + ": takes no filters";
+  if (row.problem == nullptr) return {};
+  const std::int64_t size = header.blocksize;
+  const std::string problem = row.problem(codec_use(header), size / header.stream_count(size));
+  return problem.empty() ? problem : codec + ": " + problem;
 }
 
 std::unique_ptr<Compressor> make_compressor(CodecId id, int clevel) {

@@ -20,7 +20,8 @@ int size_of(Bytes bytes) {
 
 class Lz4Decompressor final : public Decompressor {
  public:
-  bool decompress(Bytes in, Bytes dictionary, MutableBytes out) override {
+  bool decompress(Bytes in, const CodecUse& use, MutableBytes out) override {
+    const Bytes dictionary = use.dictionary;
     constexpr std::size_t kMax = std::numeric_limits<int>::max();
     if (in.size() > kMax || out.size() > kMax) return false;
     const int in_size = static_cast<int>(in.size());
@@ -49,7 +50,8 @@ class Lz4Compressor final : public Compressor {
     if (state_ == nullptr) throw std::bad_alloc();
   }
 
-  std::size_t compress(Bytes in, Bytes dictionary, MutableBytes out) override {
+  std::size_t compress(Bytes in, const CodecUse& use, MutableBytes out) override {
+    const Bytes dictionary = use.dictionary;
     if (dictionary.empty()) {
       return static_cast<std::size_t>(LZ4_compress_fast_extState(state_.get(), chars(in.data()),
                                                                  chars(out.data()), size_of(in),
@@ -72,7 +74,8 @@ class Lz4HcCompressor final : public Compressor {
     if (state_ == nullptr) throw std::bad_alloc();
   }
 
-  std::size_t compress(Bytes in, Bytes dictionary, MutableBytes out) override {
+  std::size_t compress(Bytes in, const CodecUse& use, MutableBytes out) override {
+    const Bytes dictionary = use.dictionary;
     // What that leaves behind in the 256 KiB of tables counts as too far away to match.
     LZ4_resetStreamHC_fast(state_.get(), level_);
     if (!dictionary.empty()) {

@@ -7,7 +7,7 @@ namespace {
 
 class SnappyDecompressor final : public Decompressor {
  public:
-  bool decompress(Bytes in, Bytes, MutableBytes out) override {
+  bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
     const char* const source = reinterpret_cast<const char*>(in.data());
     std::size_t size = 0;
     if (snappy_uncompressed_length(source, in.size(), &size) != SNAPPY_OK) return false;

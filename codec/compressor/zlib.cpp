@@ -25,7 +25,7 @@ class ZlibDecompressor final : public Decompressor {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
-  bool decompress(Bytes in, Bytes, MutableBytes out) override {
+  bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
     // Without a place for the actual size, only a stream of exactly out.size() succeeds.
     std::size_t read = 0;
     return libdeflate_zlib_decompress_ex(context_.get(), in.data(), in.size(), out.data(),
@@ -51,7 +51,7 @@ class ZlibCompressor final : public Compressor {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
-  std::size_t compress(Bytes in, Bytes, MutableBytes out) override {
+  std::size_t compress(Bytes in, const CodecUse&, MutableBytes out) override {
     return libdeflate_zlib_compress(context_.get(), in.data(), in.size(), out.data(), out.size());
   }
 
@@ -63,7 +63,7 @@ class ZlibCompressor final : public Compressor {
 
 class ZlibDecompressor final : public Decompressor {
  public:
-  bool decompress(Bytes in, Bytes, MutableBytes out) override {
+  bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
     uLongf written = out.size();
     uLong read = in.size();
     return uncompress2(out.data(), &written, in.data(), &read) == Z_OK && written == out.size() &&
@@ -80,7 +80,7 @@ class ZlibCompressor final : public Compressor {
   ZlibCompressor(const ZlibCompressor&) = delete;
   ZlibCompressor& operator=(const ZlibCompressor&) = delete;
 
-  std::size_t compress(Bytes in, Bytes, MutableBytes out) override {
+  std::size_t compress(Bytes in, const CodecUse&, MutableBytes out) override {
     constexpr std::size_t kMax = std::numeric_limits<uInt>::max();
     if (in.size() > kMax || deflateReset(&stream_) != Z_OK) return 0;
     stream_.next_in = const_cast<Bytef*>(in.data());  // an interface older than const

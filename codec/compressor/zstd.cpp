@@ -22,7 +22,8 @@ class ZstdDecompressor final : public Decompressor {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
-  bool decompress(Bytes in, Bytes dictionary, MutableBytes out) override {
+  bool decompress(Bytes in, const CodecUse& use, MutableBytes out) override {
+    const Bytes dictionary = use.dictionary;
     if (dictionary.empty()) {
       return ZSTD_decompressDCtx(context_.get(), out.data(), out.size(), in.data(), in.size()) ==
              out.size();
@@ -59,7 +60,8 @@ class ZstdCompressor final : public Compressor {
  public:
   explicit ZstdCompressor(int level) : level_(level) {}
 
-  std::size_t compress(Bytes in, Bytes dictionary, MutableBytes out) override {
+  std::size_t compress(Bytes in, const CodecUse& use, MutableBytes out) override {
+    const Bytes dictionary = use.dictionary;
     renew_context();
     const std::size_t size = dictionary.empty()
                                  ? ZSTD_compressCCtx(context_.get(), out.data(), out.size(),

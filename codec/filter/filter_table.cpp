@@ -6,6 +6,7 @@
 
 #include "codec/filter/bitshuffle.hpp"
 #include "codec/filter/bytedelta.hpp"
+#include "codec/filter/cell_grid.hpp"
 #include "codec/filter/delta.hpp"
 #include "codec/filter/shuffle.hpp"
 #include "codec/filter/truncate.hpp"
@@ -20,6 +21,9 @@ std::size_t item_size(const ChunkHeader& header) {
 
 Undoing never_undone(const ChunkHeader&, const FilterStep&) { return Undoing::not_needed; }
 Undoing undone_in_place(const ChunkHeader&, const FilterStep&) { return Undoing::in_place; }
+Undoing undone_elsewhere(const ChunkHeader&, const FilterStep&) {
+  return Undoing::into_other_buffer;
+}
 
 Undoing shuffle_undoing(const ChunkHeader& header, const FilterStep& step) {
   return shuffle_width(header, step) > 1 ? Undoing::into_other_buffer : Undoing::not_needed;
@@ -31,10 +35,6 @@ void apply_shuffle(const FilterUse& use, Bytes in, MutableBytes out) {
 
 void undo_shuffle(const FilterUse& use, MutableBytes data, MutableBytes out) {
   unshuffle(data, out, shuffle_width(use.header, use.step));
-}
-
-Undoing bitshuffle_undoing(const ChunkHeader&, const FilterStep&) {
-  return Undoing::into_other_buffer;
 }
 
 /// Blosc1 left blocks alone whose elements don't come in eights.
@@ -123,6 +123,30 @@ std::string truncation_problem(const ChunkHeader& header, const FilterStep& step
          std::to_string(header.full_typesize) + " bytes";
 }
 
+void apply_cells(const FilterUse& use, Bytes in, MutableBytes out) {
+  CellGrid(use.header, use.step, in.size()).to_cells(in, out);
+}
+
+void apply_means(const FilterUse& use, Bytes in, MutableBytes out) {
+  CellGrid(use.header, use.step, in.size()).to_means(in, out);
+}
+
+void undo_cells(const FilterUse& use, MutableBytes data, MutableBytes out) {
+  CellGrid(use.header, use.step, data.size()).from_cells(data, out);
+}
+
+std::string cells_problem(const ChunkHeader& header, const FilterStep& step, bool) {
+  const std::string problem = CellGrid::problem(header, step, header.blocksize);
+  return problem.empty() ? problem : "filter " + filter_name(step.id) + ": " + problem;
+}
+
+std::string means_problem(const ChunkHeader& header, const FilterStep& step, bool is_first) {
+  if (header.full_typesize == 4 || header.full_typesize == 8)
+    return cells_problem(header, step, is_first);
+  return "filter ndmean: items of " + std::to_string(header.full_typesize) +
+         " bytes, which are no floating-point numbers";
+}
+
 constexpr FilterRow kRows[] = {
     {.id = FilterId::none, .name = "none", .undoing = never_undone},
     {.id = FilterId::shuffle,
@@ -132,7 +156,7 @@ constexpr FilterRow kRows[] = {
      .apply = apply_shuffle},
     {.id = FilterId::bitshuffle,
      .name = "bitshuffle",
-     .undoing = bitshuffle_undoing,
+     .undoing = undone_elsewhere,
      .undo = undo_bitshuffle,
      .apply = apply_bitshuffle,
      .whole_word = bitshuffle_word},
@@ -146,12 +170,28 @@ constexpr FilterRow kRows[] = {
     {.id = FilterId::trunc_prec,
      .name = "trunc_prec",
      .parameter = ":BITS",
+     .loss = Loss::once,
      .undoing = never_undone,
      .apply = apply_truncation,
      .alters = truncation_alters,
      .problem = truncation_problem},
-    {.id = FilterId::ndcell, .name = "ndcell"},
-    {.id = FilterId::ndmean, .name = "ndmean"},
+    {.id = FilterId::ndcell,
+     .name = "ndcell",
+     .parameter = ":SIDE",
+     .goes_by_shape = true,
+     .undoing = undone_elsewhere,
+     .undo = undo_cells,
+     .apply = apply_cells,
+     .problem = cells_problem},
+    {.id = FilterId::ndmean,
+     .name = "ndmean",
+     .parameter = ":SIDE",
+     .loss = Loss::every_time,
+     .goes_by_shape = true,
+     .undoing = undone_elsewhere,
+     .undo = undo_cells,
+     .apply = apply_means,
+     .problem = means_problem},
     {.id = FilterId::bytedelta_old,
      .name = "bytedelta_old",
      .undoing = undone_in_place,
@@ -165,6 +205,7 @@ constexpr FilterRow kRows[] = {
     {.id = FilterId::int_trunc,
      .name = "int_trunc",
      .parameter = ":BITS",
+     .loss = Loss::once,
      .undoing = never_undone,
      .apply = apply_truncation,
      .alters = truncation_alters,

@@ -9,6 +9,7 @@
 
 #include "codec/bytes.hpp"
 #include "codec/chunk_header.hpp"
+#include "codec/loss.hpp"
 
 namespace bloscfs::codec {
 
@@ -26,6 +27,10 @@ struct FilterRow {
   FilterId id;
   const char* name;            ///< as attributes, options and messages spell it
   const char* parameter = "";  ///< as texts about options append it to the name
+  Loss loss = Loss::none;
+  /// Goes by the shape of an array's blocks, so that nothing else can be written with it; undoing
+  /// and applying it throw Error where the shape is not known, or not the block's.
+  bool goes_by_shape = false;
   /// How slots of a chunk are undone; null: impossible, the filter is known by name only.
   Undoing (*undoing)(const ChunkHeader& header, const FilterStep& step) = nullptr;
   /// Undoes it in `data`, or from `data` to `out`, of the same size, if into_other_buffer.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/block_shape.hpp"
 #include "codec/chunk_format.hpp"
 
 namespace bloscfs::frame {
@@ -46,6 +47,7 @@ struct FrameInfo {
   std::array<codec::FilterStep, 8> filters{};  ///< six used; eight in the early layout
   std::string checksum;  ///< Bloscpack's digest kind ("adler32"), empty when none
   std::optional<ArrayInfo> array;
+  codec::BlockShape block_shape;  ///< of the array, if codecs and filters may go by it
 
   /// The kind as programs print it: "cframe", "sframe", "bloscpack".
   const char* kind_name() const;

@@ -47,6 +47,7 @@ void plan_array(const ArrayInfo& array, NewFrame& frame) {
   check(frame.info.nchunks <= max_chunk_count(frame.checksums), "number of chunks",
         frame.info.nchunks);
   frame.info.array = array;
+  frame.info.block_shape = codec::BlockShape(array.blockshape);
   // First of all: first_header() writes the shape anew there.
   frame.metalayers.push_back({"b2nd", serialize_b2nd(array)});
 }

@@ -141,6 +141,8 @@ class PartsReader {
       throw_malformed(fmt::format("metalayer {}: {} bytes", found->name, found->stored_size));
     info().array =
         parse_b2nd(reader_.at(found->stored_offset, found->stored_size, "b2nd metalayer"), info());
+    // No writer has codecs or filters go by the older metalayer.
+    if (found->name == "b2nd") info().block_shape = codec::BlockShape(info().array->blockshape);
   }
 
   WindowReader reader_;

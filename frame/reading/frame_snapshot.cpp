@@ -256,6 +256,7 @@ OpenedChunk FrameSnapshot::open_chunk(const ChunkPlace& place, std::size_t max_m
   const ChunkFile file = chunk_file(place);
   return {open_stored_chunk(*file.source, file.at,
                             {.full_typesize = info_.typesize,
+                             .block_shape = info_.block_shape,
                              .nbytes = place.nbytes,
                              .first_read = first_read_,
                              .max_memory = max_memory}),

@@ -21,7 +21,7 @@ codec::ChunkHeader check_header(Bytes prefix, const StoredAt& at, const ChunkDem
     throw_malformed(fmt::format("chunk at {}: {} bytes are left for it", at.position, at.limit));
   const codec::ChunkHeader header =
       codec::parse_chunk_header(prefix.first(std::min(prefix.size(), codec::kChunkHeaderBytes)),
-                                at.limit, demands.full_typesize);
+                                at.limit, demands.full_typesize, demands.block_shape);
   if (header.cbytes < demands.min_cbytes)
     throw_malformed(fmt::format("chunk at {}: stored size {} < {}", at.position, header.cbytes,
                                 demands.min_cbytes));

@@ -17,12 +17,13 @@ struct StoredAt {
 };
 
 struct ChunkDemands {
-  std::int32_t full_typesize = 0;  ///< the container's item size; 0: the header's own
-  std::int64_t nbytes = -1;        ///< the size that it must have; -1: any
-  std::int64_t cbytes = -1;        ///< stored size that it must have; -1: any within the limit
-  std::int64_t min_cbytes = 32;    ///< least stored size; Blosc1 chunks outside frames may have 16
-  std::size_t first_read = 32;     ///< guess of what header and block starts take
-  std::size_t max_memory = 0;      ///< bound of the opened chunk
+  std::int32_t full_typesize = 0;      ///< the container's item size; 0: the header's own
+  codec::BlockShape block_shape = {};  ///< of the container's blocks, where it is an array
+  std::int64_t nbytes = -1;            ///< the size that it must have; -1: any
+  std::int64_t cbytes = -1;            ///< stored size that it must have; -1: any within the limit
+  std::int64_t min_cbytes = 32;  ///< least stored size; Blosc1 chunks outside frames may have 16
+  std::size_t first_read = 32;   ///< guess of what header and block starts take
+  std::size_t max_memory = 0;    ///< bound of the opened chunk
 };
 
 /// Reads the header alone and checks it. Throws Error.

@@ -7,6 +7,7 @@
 
 #include "codec/bytes.hpp"
 #include "codec/compressor/codec_table.hpp"
+#include "codec/filter/filter_table.hpp"
 #include "codec/filter/pipeline.hpp"
 #include "frame/array/array_shapes.hpp"
 #include "frame/header/frame_limits.hpp"
@@ -63,8 +64,12 @@ void require_flat(const StoredFile& file, std::int64_t size) {
 
 bool can_be_changed_in_part(const FrameInfo& info) {
   if (info.vl_blocks || (info.codec && !codec::can_compress(*info.codec))) return false;
-  return std::all_of(info.filters.begin(), info.filters.end(),
-                     [](const codec::FilterStep& step) { return codec::is_supported(step.id); });
+  const bool has_shape = info.block_shape.is_known();
+  if (info.codec && codec::find_codec(*info.codec)->goes_by_shape && !has_shape) return false;
+  return std::all_of(info.filters.begin(), info.filters.end(), [&](const codec::FilterStep& step) {
+    return codec::is_supported(step.id) &&
+           (has_shape || !codec::find_filter(step.id)->goes_by_shape);
+  });
 }
 
 void require_storable(const StoredFile& file, std::int64_t begin, std::int64_t size) {

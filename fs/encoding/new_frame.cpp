@@ -4,6 +4,8 @@
 
 #include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
+#include "codec/filter/filter_table.hpp"
+#include "codec/loss.hpp"
 #include "frame/array/array_shapes.hpp"
 #include "frame/header/b2nd.hpp"
 #include "frame/header/frame_limits.hpp"
@@ -20,19 +22,97 @@ constexpr std::size_t kMinSample = 256;
 constexpr int kWorthwhile = 20;
 constexpr std::int32_t kTypesizes[] = {1, 2, 4, 8};
 
-void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
-  frame.codec = options.codec;
-  frame.clevel = options.clevel;
-  frame.checksums = options.checksum;
+/// What all new frames have in common with this one, but for codec and filters.
+codec::EncodeSettings shaped_like(const frame::FrameSettings& frame) {
+  codec::EncodeSettings settings;
+  settings.codec = codec::CodecId::zstd;
+  settings.typesize = frame.typesize;
+  settings.blocksize = frame.blocksize;
+  if (!frame.array) return settings;
+  settings.block_shape = codec::BlockShape(frame.array->blockshape);
+  settings.blocksize = static_cast<std::int32_t>(settings.block_shape.block_size(frame.typesize));
+  return settings;
+}
+
+bool can_be_written(const codec::EncodeSettings& settings) {
+  try {
+    check_settings(settings);
+    return true;
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
+bool goes_by_shape(codec::CodecId id) {
+  const codec::CodecRow* const codec = codec::find_codec(id);
+  return codec != nullptr && codec->goes_by_shape;
+}
+
+bool goes_by_shape(const codec::FilterStep& step) {
+  const codec::FilterRow* const filter = codec::find_filter(step.id);
+  return filter != nullptr && filter->goes_by_shape;
+}
+
+/// The mount's codec, unless that is for arrays alone.
+codec::CodecId codec_of_anything(const WriteOptions& options) {
+  return goes_by_shape(options.codec) ? codec::CodecId::zstd : options.codec;
+}
+
+codec::SplitMode split_mode(const frame::FrameSettings& frame, codec::CodecId id) {
+  const codec::CodecRow* const codec = codec::find_codec(id);
+  if (codec == nullptr) return codec::SplitMode::never;
+  if (codec->takes_single_bytes && frame.typesize > 1) return codec::SplitMode::always;
   // Streams of single bytes of small blocks compress badly but with the fastest codecs.
-  const codec::CodecRow* const codec = codec::find_codec(options.codec);
-  frame.splitmode =
-      static_cast<int>(codec != nullptr && codec->is_fast ? codec::SplitMode::forward_compatible
-                                                          : codec::SplitMode::never);
+  return codec->is_fast ? codec::SplitMode::forward_compatible : codec::SplitMode::never;
+}
+
+/// Leaves codecs and filters that go by an array's shape to arrays that they fit.
+void choose_codec(frame::FrameSettings& frame, const WriteOptions& options) {
+  codec::EncodeSettings settings = shaped_like(frame);
+  settings.codec = options.codec;
+  settings.codec_meta = options.codec_meta;
+  settings.split = split_mode(frame, options.codec);
+  if (goes_by_shape(options.codec) && !can_be_written(settings)) {
+    settings.codec = codec_of_anything(options);
+    settings.codec_meta = 0;
+    settings.split = split_mode(frame, settings.codec);
+  }
+  frame.codec = settings.codec;
+  frame.codec_meta = settings.codec_meta;
+  frame.splitmode = static_cast<int>(settings.split);
+}
+
+void choose_filters(frame::FrameSettings& frame, const WriteOptions& options) {
   if (options.filters)
     frame.filters = *options.filters;
   else if (frame.typesize > 1)
     frame.filters.back() = {codec::FilterId::shuffle, 0};
+  for (codec::FilterStep& step : frame.filters) {
+    codec::EncodeSettings settings = shaped_like(frame);
+    settings.filters.back() = step;
+    if (goes_by_shape(step) && !can_be_written(settings)) step = {};
+  }
+}
+
+void set_codec(frame::FrameSettings& frame, const WriteOptions& options) {
+  frame.clevel = options.clevel;
+  frame.checksums = options.checksum;
+  choose_codec(frame, options);
+  choose_filters(frame, options);
+}
+
+/// What loses more each time is taken out: a commit encodes anew what nobody has changed, and what
+/// was written is to be read again.
+void take_out_losses(codec::EncodeSettings& settings, const WriteOptions& fallback) {
+  const auto is_losing = [](codec::CodecId codec, std::span<const codec::FilterStep> filters) {
+    return codec::loss_of(codec, filters) == codec::Loss::every_time;
+  };
+  if (is_losing(settings.codec, {})) {
+    settings.codec = codec_of_anything(fallback);
+    settings.codec_meta = 0;
+  }
+  for (codec::FilterStep& step : settings.filters)
+    if (is_losing({}, {&step, 1})) step = {};
 }
 
 std::int32_t whole_items(std::int32_t size, std::int32_t typesize) {
@@ -128,14 +208,16 @@ codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteO
   settings.typesize = info.typesize;
   settings.blocksize = info.blocksize;
   settings.clevel = info.clevel;
-  settings.codec = info.codec.value_or(fallback.codec);
+  settings.block_shape = info.block_shape;
+  settings.codec = info.codec.value_or(codec_of_anything(fallback));
+  settings.codec_meta = info.codec_meta;
   std::copy_n(info.filters.begin(), settings.filters.size(), settings.filters.begin());
   settings.split = static_cast<codec::SplitMode>(info.splitmode);
   settings.use_dictionary = info.use_dict;
-  try {
-    check_settings(settings);
-  } catch (const codec::Error&) {
-    settings.codec = fallback.codec;
+  take_out_losses(settings, fallback);
+  if (!can_be_written(settings)) {
+    settings.codec = codec_of_anything(fallback);
+    settings.codec_meta = 0;
     settings.clevel = fallback.clevel;
     settings.filters = {};
     settings.use_dictionary = false;

@@ -39,7 +39,9 @@ std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options, 
                                                    const ReadStart& read_start);
 
 /// How chunks for a frame are encoded; `fallback` serves where the frame's own codec or filters can
-/// only be read.
+/// only be read. Chunks of a frame with a codec or filters that lose more each time (codec::Loss)
+/// are encoded without these, by the fallback's codec: a change is kept as it was written, and what
+/// is beside it in the chunk loses no more.
 codec::EncodeSettings encode_settings(const frame::FrameInfo& info, const WriteOptions& fallback);
 
 }  // namespace bloscfs::fs

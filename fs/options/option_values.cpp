@@ -11,16 +11,36 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::int64_t kMaxMeta = 255;
+constexpr std::int64_t kMinMeta = -128, kMaxMeta = 255;
+
+/// A byte, signed or not.
+std::optional<std::uint8_t> parse_meta(std::string_view text) {
+  const bool is_negative = text.starts_with('-');
+  const auto number = parse_number(is_negative ? text.substr(1) : text);
+  if (!number) return std::nullopt;
+  const std::int64_t meta = is_negative ? -*number : *number;
+  if (meta < kMinMeta || meta > kMaxMeta) return std::nullopt;
+  return static_cast<std::uint8_t>(meta);
+}
 
 std::optional<codec::FilterStep> parse_filter(std::string_view step) {
   const std::size_t colon = step.find(':');
-  const auto meta = colon == std::string_view::npos ? 0 : fs::parse_number(step.substr(colon + 1));
-  if (!meta || *meta > kMaxMeta) return std::nullopt;
+  const auto meta = colon == std::string_view::npos ? 0 : parse_meta(step.substr(colon + 1));
+  if (!meta) return std::nullopt;
   for (const codec::FilterRow& row : codec::filter_rows())
     if (row.apply != nullptr && row.name == step.substr(0, colon))
-      return codec::FilterStep{row.id, static_cast<std::uint8_t>(*meta)};
+      return codec::FilterStep{row.id, *meta};
   return std::nullopt;
+}
+
+std::optional<CodecChoice> with_parameter(const codec::CodecRow& codec,
+                                          std::optional<std::string_view> text) {
+  if (*codec.parameter == '\0')
+    return text ? std::nullopt : std::optional(CodecChoice{codec.id, 0});
+  if (!text && codec.usual_parameter == codec::kNoParameter) return std::nullopt;
+  const auto meta =
+      text ? parse_meta(*text) : std::optional(static_cast<std::uint8_t>(codec.usual_parameter));
+  return meta ? std::optional(CodecChoice{codec.id, *meta}) : std::nullopt;
 }
 
 }  // namespace
@@ -43,9 +63,14 @@ std::optional<std::int64_t> parse_size(std::string_view text) {
   return *number << shift;
 }
 
-std::optional<codec::CodecId> parse_codec(std::string_view name) {
-  for (const codec::CodecRow& row : codec::codec_rows())
-    if (row.make_compressor != nullptr && row.name == name) return row.id;
+std::optional<CodecChoice> parse_codec(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  for (const codec::CodecRow& row : codec::codec_rows()) {
+    if (row.make_compressor == nullptr || row.name != text.substr(0, colon)) continue;
+    return with_parameter(row, colon == std::string_view::npos
+                                   ? std::nullopt
+                                   : std::optional(text.substr(colon + 1)));
+  }
   return std::nullopt;
 }
 

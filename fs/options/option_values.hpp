@@ -18,12 +18,20 @@ std::optional<std::int64_t> parse_number(std::string_view text);
 /// The same in bytes, or with K, M or G behind it in KiB, MiB or GiB.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
-/// A codec that we write, by its name.
-std::optional<codec::CodecId> parse_codec(std::string_view name);
+/// A codec that we write, and what it is to be used with.
+struct CodecChoice {
+  codec::CodecId id = codec::CodecId::zstd;
+  std::uint8_t meta = 0;
+  bool operator==(const CodecChoice&) const = default;
+};
 
-/// Up to six filters that we write, in the order in which they are applied: names, each with :META
-/// or without, with `separator` between them; or "none". They end up in the last slots, as C-Blosc2
-/// puts them.
+/// One by its name, with :META behind it where it has a parameter; that can be left out where the
+/// codec has a usual one.
+std::optional<CodecChoice> parse_codec(std::string_view text);
+
+/// Up to six filters that we write, in the order in which they are applied: names, each with :META,
+/// -128 to 255, or without, with `separator` between them; or "none". They end up in the last
+/// slots, as C-Blosc2 puts them.
 std::optional<FilterSteps> parse_filters(std::string_view text, char separator);
 
 }  // namespace bloscfs::fs

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "codec/loss.hpp"
 #include "codec/names.hpp"
 #include "fs/options/container_suffixes.hpp"
 #include "fs/options/option_values.hpp"
@@ -45,18 +46,23 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
   return static_cast<std::size_t>(*size);
 }
 
-codec::CodecId codec_option(std::string_view value) {
+/// What is written is to be read again, and chunks are encoded as often as something in them
+/// changes.
+constexpr codec::Loss kMostLoss = codec::Loss::once;
+
+CodecChoice codec_option(std::string_view value) {
   const auto codec = parse_codec(value);
-  if (!codec) refuse("codec", value, "wanted " + codec::list_written_codecs("or"));
+  if (!codec || codec::loss_of(codec->id, {}) > kMostLoss)
+    refuse("codec", value, "wanted " + codec::list_written_codecs("or", kMostLoss));
   return *codec;
 }
 
 FilterSteps filters_option(std::string_view value) {
   const auto filters = parse_filters(value, '+');
-  if (!filters)
+  if (!filters || codec::loss_of({}, *filters) > kMostLoss)
     refuse("filters", value,
            fmt::format("wanted up to six names among {}, or none",
-                       codec::list_written_filters("and")));
+                       codec::list_written_filters("and", kMostLoss)));
   return *filters;
 }
 
@@ -134,8 +140,12 @@ const std::array kOwnOptions = {
               },
               "the part of cache_size that uncommitted writes may take (a quarter)"},
     OwnOption{"codec", true,
-              [](MountOptions& o, std::string_view v) { o.write.codec = codec_option(v); },
-              fmt::format("of new files: {} (zstd)", codec::list_written_codecs("or"))},
+              [](MountOptions& o, std::string_view v) {
+                const CodecChoice choice = codec_option(v);
+                o.write.codec = choice.id;
+                o.write.codec_meta = choice.meta;
+              },
+              fmt::format("of new files: {} (zstd)", codec::list_written_codecs("or", kMostLoss))},
     OwnOption{"clevel", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.clevel = static_cast<int>(number_option("clevel", v, 0, 9));

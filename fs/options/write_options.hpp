@@ -13,7 +13,10 @@ namespace bloscfs::fs {
 
 struct WriteOptions {
   std::size_t dirty_limit = 0;  ///< bytes
+  /// With filters that lose nothing, or what is lost by the first encoding alone. What goes by an
+  /// array's shape is for arrays that it fits.
   codec::CodecId codec = codec::CodecId::zstd;
+  std::uint8_t codec_meta = 0;
   int clevel = 1;
   /// Absent: shuffle, where items have more than one byte.
   std::optional<std::array<codec::FilterStep, codec::kFilterSlots>> filters;

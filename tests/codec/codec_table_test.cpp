@@ -30,6 +30,18 @@ std::string refusal(const codec::EncodeSettings& settings) {
   return {};
 }
 
+/// Settings that suit codecs and filters of arrays, too.
+codec::EncodeSettings settings_for(const CodecRow& row) {
+  static constexpr std::int32_t kShape[] = {8, 8};
+  codec::EncodeSettings settings;
+  settings.codec = row.id;
+  settings.codec_meta = 4;
+  settings.typesize = row.takes_single_bytes ? 1 : 4;
+  settings.block_shape = codec::BlockShape(kShape);
+  settings.blocksize = 64 * settings.typesize;
+  return settings;
+}
+
 /// What is wrong with a header that has a dictionary and that codec; empty: nothing.
 std::string dictionary_refusal(const CodecRow& codec) {
   ChunkPlan plan;
@@ -79,12 +91,10 @@ BOOST_AUTO_TEST_CASE(codecs_stand_in_headers_by_format_or_by_id) {
 
 BOOST_AUTO_TEST_CASE(codecs_that_are_only_read_are_refused_by_name) {
   for (const CodecRow& row : codec::codec_rows()) {
-    codec::EncodeSettings settings;
-    settings.codec = row.id;
     const bool is_written = row.make_compressor != nullptr;
     BOOST_TEST(codec::can_compress(row.id) == is_written);
     BOOST_TEST((codec::make_compressor(row.id, 5) != nullptr) == is_written);
-    BOOST_TEST(refusal(settings) ==
+    BOOST_TEST(refusal(settings_for(row)) ==
                (is_written ? "" : "codec " + std::string(row.name) + " cannot be written"));
     // Who writes a codec reads it, too.
     const auto decompressor = codec::make_decompressor(row.id);
@@ -97,8 +107,7 @@ BOOST_AUTO_TEST_CASE(dictionaries_are_taken_by_rows_that_say_so) {
   for (const CodecRow& row : codec::codec_rows()) {
     const std::string name = row.name;
     if (row.make_compressor != nullptr) {
-      codec::EncodeSettings settings;
-      settings.codec = row.id;
+      codec::EncodeSettings settings = settings_for(row);
       settings.use_dictionary = true;
       BOOST_TEST(refusal(settings) ==
                  (row.takes_dictionary ? "" : "codec " + name + " takes no dictionary"));
@@ -112,10 +121,31 @@ BOOST_AUTO_TEST_CASE(dictionaries_are_taken_by_rows_that_say_so) {
 }
 
 BOOST_AUTO_TEST_CASE(lists_name_all_that_is_written) {
-  BOOST_TEST(codec::list_written_codecs("or") == "blosclz, lz4, lz4hc, zlib or zstd");
+  BOOST_TEST(codec::list_written_codecs("or", codec::Loss::none) ==
+             "blosclz, lz4, lz4hc, zlib, zstd or ndlz:SIDE");
+  const bool has_zfp = codec::can_compress(CodecId::zfp_rate);
+  BOOST_TEST((codec::list_written_codecs("or").find("zfp_accuracy:EXPONENT") !=
+              std::string::npos) == has_zfp);
   BOOST_TEST(codec::list_dictionary_codecs("or") == "lz4, lz4hc or zstd");
   BOOST_TEST(codec::list_written_filters("and") ==
-             "shuffle, bitshuffle, delta, trunc_prec:BITS, bytedelta and int_trunc:BITS");
+             "shuffle, bitshuffle, delta, trunc_prec:BITS, ndcell:SIDE, ndmean:SIDE, bytedelta and "
+             "int_trunc:BITS");
+  BOOST_TEST(codec::list_written_filters("and", codec::Loss::none) ==
+             "shuffle, bitshuffle, delta, ndcell:SIDE and bytedelta");
+}
+
+BOOST_AUTO_TEST_CASE(codecs_of_arrays_say_what_they_need) {
+  for (const CodecRow& row : codec::codec_rows()) {
+    BOOST_TEST(row.goes_by_shape == (row.problem != nullptr), row.name);
+    if (!row.goes_by_shape || row.make_compressor == nullptr) continue;
+    codec::EncodeSettings settings = settings_for(row);
+    settings.block_shape = {};
+    BOOST_TEST(refusal(settings) ==
+               "codec " + std::string(row.name) + ": needs the shape of an array's blocks");
+    settings = settings_for(row);
+    settings.blocksize /= 2;
+    BOOST_TEST(refusal(settings) != "", row.name);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(rows_of_filters_stand_by_id_and_have_names_of_their_own) {
@@ -133,8 +163,11 @@ BOOST_AUTO_TEST_CASE(rows_of_filters_stand_by_id_and_have_names_of_their_own) {
 }
 
 BOOST_AUTO_TEST_CASE(filters_can_be_undone_where_their_rows_need_it) {
+  static constexpr std::int32_t kShape[] = {16, 16};
   codec::ChunkHeader h;
   h.typesize = h.full_typesize = 4;
+  h.block_shape = codec::BlockShape(kShape);
+  h.blocksize = 1024;
   for (const FilterRow& row : codec::filter_rows()) {
     const codec::FilterStep step{row.id, 10};
     BOOST_TEST(codec::is_supported(row.id) == (row.undoing != nullptr), row.name);

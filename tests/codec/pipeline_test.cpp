@@ -147,10 +147,12 @@ BOOST_AUTO_TEST_CASE(version_2_bitshuffle_leaves_uneven_blocks_alone) {
 BOOST_AUTO_TEST_CASE(names_filters_that_it_lacks) {
   ChunkPlan plan;
   plan.nbytes = plan.blocksize = 10;
-  const std::pair<int, const char*> lacking[] = {{5, "filter filter5 is not supported"},
-                                                 {32, "filter ndcell is not supported"},
-                                                 {33, "filter ndmean is not supported"},
-                                                 {200, "filter filter200 is not supported"}};
+  const std::pair<int, const char*> lacking[] = {
+      {5, "filter filter5 is not supported"},
+      {32, "filter ndcell: needs the shape of an array's blocks"},
+      {33, "filter ndmean: needs the shape of an array's blocks"},
+      {37, "filter filter37 is not supported"},
+      {200, "filter filter200 is not supported"}};
   for (const auto& pair : lacking) {
     plan.filters = {{static_cast<FilterId>(pair.first), 0}};
     BOOST_TEST(unsupported(build_chunk(plan, {raw_stream(noise(10))})) == pair.second);

@@ -29,6 +29,7 @@ BOOST_AUTO_TEST_SUITE(corpus)
 
 BOOST_AUTO_TEST_CASE(agrees_with_the_reference_files) {
   BOOST_CHECK_GT(bloscfs::frame::test::check_corpus(kSourceRoot + "/tests/data/frame"), 20);
+  BOOST_CHECK_GT(bloscfs::frame::test::check_corpus(kSourceRoot + "/tests/data/plugins"), 25);
 }
 
 BOOST_AUTO_TEST_CASE(agrees_with_the_whole_corpus,

@@ -23,8 +23,11 @@ BOOST_AUTO_TEST_CASE(refuses_what_is_not_quite_a_size) {
 }
 
 BOOST_AUTO_TEST_CASE(knows_the_codecs_that_can_write) {
-  BOOST_TEST((fs::parse_codec("lz4hc") == codec::CodecId::lz4hc));
-  for (const char* text : {"", "snappy", "ndlz", "LZ4", "codec5"})
+  BOOST_TEST((fs::parse_codec("lz4hc") == fs::CodecChoice{codec::CodecId::lz4hc, 0}));
+  BOOST_TEST((fs::parse_codec("ndlz") == fs::CodecChoice{codec::CodecId::ndlz, 4}));
+  BOOST_TEST((fs::parse_codec("ndlz:8") == fs::CodecChoice{codec::CodecId::ndlz, 8}));
+  for (const char* text : {"", "snappy", "grok", "LZ4", "codec5", "lz4:1",
+                           "lz4:", "ndlz:", "ndlz:x", "ndlz:256", "zfp_accuracy"})
     BOOST_TEST(!fs::parse_codec(text), text);
 }
 
@@ -33,14 +36,15 @@ BOOST_AUTO_TEST_CASE(puts_filters_into_the_last_slots) {
   BOOST_TEST((steps[4] == codec::FilterStep{FilterId::trunc_prec, 10}));
   BOOST_TEST((steps[5] == codec::FilterStep{FilterId::shuffle, 0}));
   BOOST_TEST((steps[3] == codec::FilterStep{}));
+  BOOST_TEST((fs::parse_filters("trunc_prec:-4", ',')->at(5).meta == 252));
   BOOST_TEST((fs::parse_filters("shuffle+delta", '+')->at(5).id == FilterId::delta));
   BOOST_TEST((fs::parse_filters("none", ',') == fs::FilterSteps{}));
 }
 
 BOOST_AUTO_TEST_CASE(refuses_filters_that_do_not_exist) {
-  for (const char* text :
-       {"", ",", "shuffle,", "none,shuffle", "shuffle:", "shuffle:256", "shuffle:x", "sharpen",
-        "shuffle+delta", "delta,delta,delta,delta,delta,delta,delta"})
+  for (const char* text : {"", ",", "shuffle,", "none,shuffle", "shuffle:", "shuffle:256",
+                           "shuffle:-129", "shuffle:--1", "shuffle:x", "sharpen", "shuffle+delta",
+                           "delta,delta,delta,delta,delta,delta,delta"})
     BOOST_TEST(!fs::parse_filters(text, ','), text);
 }
 

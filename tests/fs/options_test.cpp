@@ -71,6 +71,12 @@ BOOST_AUTO_TEST_CASE(refuses_a_part_that_is_larger_than_the_whole) {
   BOOST_TEST(message_of("dirty_limit=300M,cache_size=1G") == "");
 }
 
+BOOST_AUTO_TEST_CASE(refuses_what_loses_more_each_time) {
+  BOOST_TEST(message_of("codec=ndlz:8,filters=ndcell:3+trunc_prec:-4") == "");
+  for (const char* list : {"codec=zfp_rate:50", "filters=ndmean:4", "codec=lz4:1"})
+    BOOST_TEST_CONTEXT(list) { BOOST_TEST(message_of(list).find("wanted") != std::string::npos); }
+}
+
 BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
   const std::string message = message_of("ro,cash_size=3M");
   BOOST_TEST(message.find("unknown option cash_size") != std::string::npos);

@@ -249,6 +249,8 @@ BOOST_AUTO_TEST_CASE(are_refused_when_they_are_written, *precondition(needs_fuse
     if (root.filename() == "frame") {
       fs_std::copy(root / "cframe" / "vlblocks-zlib.b2frame", source / "a.b2frame");
       fs_std::copy(root.parent_path() / "python" / "ndlz8.b2nd", source / "b.b2nd");
+      constexpr off_t kCodecOfFrame = 0x4D;
+      write_at(open_rw(source / "b.b2nd"), kCodecOfFrame, ByteVector{37});  // Grok
     }
   const ByteVector bytes = written();
   for (const char* name : {"a", "b.npy"}) BOOST_TEST_CONTEXT(name) {

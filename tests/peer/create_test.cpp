@@ -3,9 +3,12 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
+#include "codec/compressor/codec_table.hpp"
 #include "tests/peer/created_frame.hpp"
+#include "tests/support/contents.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/npy.hpp"
 #include "tests/support/sanitizers.hpp"
 
 namespace bloscfs::test {
@@ -63,9 +66,54 @@ void check_creation(const Creation& creation, const TempDir& scratch) {
   check_facts(facts, info_of(frame));
 }
 
+/// An array, with options that go by its shape.
+Creation shaped_creation(const std::string& dtype, const std::vector<std::int64_t>& shape,
+                         const Arguments& options) {
+  Creation creation;
+  creation.is_array = true;
+  creation.shape = shape;
+  creation.options = options;
+  std::size_t size = dtype.back() == '1' ? 1 : dtype.back() == '4' ? 4 : 8;
+  for (const std::int64_t extent : shape) size *= static_cast<std::size_t>(extent);
+  const std::string header = npy_header(dtype, shape);
+  creation.input = make_contents(dtype[1] == 'f' ? "floats" : "text", 3, size, 4);
+  creation.input.insert(creation.input.begin(), header.begin(), header.end());
+  return creation;
+}
+
+ByteVector extracted(const fs_std::path& frame, const fs_std::path& out) {
+  const ProcessResult result =
+      run({b2frame_program(), "extract", frame.string(), "-o", out.string()});
+  if (!result.ok()) throw std::runtime_error(result.description());
+  return read_file(out);
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(peer_creation)
+
+BOOST_AUTO_TEST_CASE(blosc2_reads_arrays_by_their_shape, *precondition(needs_peer)) {
+  std::vector<Creation> creations = {
+      shaped_creation("|u1", {301, 203}, {"--codec", "ndlz:4"}),
+      shaped_creation("|u1", {301, 203}, {"--codec", "ndlz:8", "--block-shape", "100,70"}),
+      shaped_creation("<i4", {90, 70}, {"--codec", "ndlz:8", "--chunk-shape", "40,30"}),
+      shaped_creation("<f8", {20, 30, 10},
+                      {"--filters", "ndcell:3,shuffle", "--block-shape", "7,8,9"}),
+      shaped_creation("<f4", {90, 70}, {"--filters", "ndmean:4", "--chunk-shape", "40,30"}),
+      shaped_creation("<f8", {200}, {"--filters", "ndmean:7,shuffle", "--codec", "lz4"})};
+  if (codec::can_compress(codec::CodecId::zfp_rate))
+    for (const char* codec : {"zfp_accuracy:-3", "zfp_precision:20", "zfp_rate:40"})
+      creations.push_back(shaped_creation("<f8", {97, 101}, {"--codec", codec}));
+  for (const Creation& creation : creations) {
+    const TempDir scratch;
+    BOOST_TEST_CONTEXT(describe(creation)) {
+      create_frame(creation, scratch / "frame", scratch / "input");
+      const ByteVector ours = extracted(scratch / "frame", scratch / "ours");
+      read_by_peer(scratch / "frame", scratch / "theirs");
+      BOOST_TEST((read_file(scratch / "theirs") == ours));
+    }
+  }
+}
 
 BOOST_AUTO_TEST_CASE(blosc2_opens_what_create_made, *precondition(needs_peer)) {
   const std::uint64_t seed = creation_seed();

@@ -19,7 +19,8 @@ struct CorpusEntry {
   bool is(const char* expectation) const { return text("expect") == expectation; }
 };
 
-/// Entries of `root`/manifest.json that are whole containers (no bare chunks, no stores).
+/// Entries of `root`/manifest.json that are whole containers (no bare chunks, no stores), without
+/// those that need a library which the build has not.
 std::vector<CorpusEntry> containers_in(const fs_std::path& root);
 /// Those that are bare chunks.
 std::vector<CorpusEntry> chunks_in(const fs_std::path& root);

@@ -2,9 +2,11 @@
 
 #include <map>
 #include <random>
+#include <tuple>
 
 #include <boost/test/unit_test.hpp>
 
+#include "codec/compressor/codec_table.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
@@ -220,6 +222,81 @@ BOOST_AUTO_TEST_CASE(refuses_elements_of_another_size_when_they_are_read_out_of_
                result.err);
   }
   BOOST_TEST(file_count(scratch.path()) == 1);
+}
+
+BOOST_AUTO_TEST_CASE(goes_by_the_shape_of_arrays) {
+  const TempDir scratch;
+  const auto npy = scratch / "a.npy", frame = scratch / "a.b2nd";
+  for (const auto& [options, dtype, shape] :
+       std::vector<std::tuple<Arguments, std::string, std::vector<std::int64_t>>>{
+           {{"--codec", "ndlz"}, "|u1", {301, 200}},
+           {{"--codec", "ndlz:8", "--chunk-shape", "64,64"}, "<i4", {100, 150}},
+           {{"--filters", "ndcell:4,shuffle", "--block-shape", "8,9,10"}, "<f8", {20, 30, 25}},
+           {{"--codec", "ndlz", "--filters", "ndcell:2", "--sparse"}, "|b1", {30, 33}}}) {
+    std::int64_t size = std::stoi(dtype.substr(2));
+    for (const std::int64_t extent : shape) size *= extent;
+    const std::string input = npy_header(dtype, shape) +
+                              text_of(make_contents("text", 3, static_cast<std::size_t>(size), 1));
+    write_file(npy, input);
+    const ProcessResult result =
+        b2frame(Arguments{"create"} + options + Arguments{npy, "-o", frame});
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+    BOOST_TEST((extracted(frame, true) == input));
+    BOOST_TEST(!info_of(frame).contains("lossy"));
+    check_verified(frame);
+    fs_std::remove_all(frame);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(loses_digits_only_when_told_so) {
+  const TempDir scratch;
+  const auto npy = scratch / "a.npy", frame = scratch / "a.b2nd";
+  const std::string input =
+      npy_header("<f8", {60, 70}) + text_of(make_contents("floats", 3, 60 * 70 * 8, 8));
+  write_file(npy, input);
+  std::vector<Arguments> all = {{"--filters", "ndmean:4"}, {"--filters", "trunc_prec:-20"}};
+  if (codec::can_compress(codec::CodecId::zfp_rate))
+    for (const char* codec : {"zfp_accuracy:-2", "zfp_precision:20", "zfp_rate:50"})
+      all.push_back({"--codec", codec});
+  for (const Arguments& options : all) {
+    const ProcessResult result =
+        b2frame(Arguments{"create"} + options + Arguments{npy, "-o", frame});
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+    BOOST_TEST(info_of(frame).at("lossy") == true);
+    const std::string shown = extracted(frame, true);
+    BOOST_TEST(shown.size() == input.size());
+    BOOST_TEST((shown != input));
+    check_verified(frame);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(says_what_does_not_go_with_the_shape) {
+  const TempDir scratch;
+  const auto numbers = scratch / "numbers.npy", items = scratch / "items.npy";
+  write_file(numbers, npy_header("<f8", {60, 3}) + std::string(60 * 3 * 8, 'x'));
+  write_file(items, npy_header("<i4", {60, 70}) + std::string(60 * 70 * 4, 'x'));
+  std::vector<std::tuple<Arguments, fs_std::path, std::string>> cases = {
+      {{"--flat", "--codec", "ndlz"}, items, "needs the shape of an array's blocks"},
+      {{"--codec", "ndlz:5"}, items, "cells of 4 or 8"},
+      {{"--codec", "ndlz:x"}, items, "one of blosclz"},
+      {{"--codec", "grok"}, items, "one of blosclz"},
+      {{"--filters", "ndcell"}, items, "a cell of side 0"},
+      {{"--filters", "ndcell:100"}, items, "larger than a block"},
+      {{"--filters", "ndmean:4"}, items, "float32 or float64"}};
+  if (codec::can_compress(codec::CodecId::zfp_rate))
+    for (const auto& more : std::vector<decltype(cases)::value_type>{
+             {{"--codec", "zfp_rate"}, numbers, "one of blosclz"},
+             {{"--codec", "zfp_rate:50"}, items, "float32 or float64"},
+             {{"--codec", "zfp_rate:50"}, numbers, "at least 4 items"},
+             {{"--codec", "zfp_rate:50", "--filters", "shuffle"}, numbers, "takes no filters"}})
+      cases.push_back(more);
+  for (const auto& [options, input, word] : cases) {
+    const ProcessResult result =
+        b2frame(Arguments{"create"} + options + Arguments{input, "-o", scratch / "x"});
+    BOOST_TEST(result.status == 2, result.description());
+    BOOST_TEST(result.err.find(word) != std::string::npos, result.err);
+  }
+  BOOST_TEST(file_count(scratch.path()) == 2);
 }
 
 BOOST_AUTO_TEST_CASE(stores_metalayers_from_files) {

@@ -1,6 +1,7 @@
 // Changes of contents, sizes, modes, owners and times.
 
 #include <cerrno>
+#include <tuple>
 
 #include <boost/test/unit_test.hpp>
 #include <linux/falloc.h>
@@ -10,7 +11,9 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/manifest.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/npy.hpp"
 
 namespace bloscfs::test {
 
@@ -55,6 +58,59 @@ BOOST_AUTO_TEST_CASE(writes_without_an_offset_go_to_the_end) {
   other.write(std::nullopt, bytes_of("two"));
   one.write(std::nullopt, bytes_of("three"));
   BOOST_CHECK(other.contents() == bytes_of("onetwothree"));
+}
+
+/// The frames' codecs and filters go by the array's shape; those of f33-3-3 lose more each time.
+BOOST_AUTO_TEST_CASE(arrays_keep_what_is_written_to_them_and_what_is_beside_it) {
+  const TempDir source;
+  fs_std::path data;
+  for (const fs_std::path& root : data_roots())
+    if (root.filename() == "plugins") data = root;
+  for (const std::string name : {"l4a", "c32-a", "f32-7-3", "f33-3-3", "z8-34-0-3"}) {
+    BOOST_TEST_CONTEXT(name) {
+      const fs_std::path stored = source / (name + ".b2nd");
+      fs_std::copy(data / stored.filename(), stored);
+      InProcess mount(source.path());
+      const std::string shown = name + ".npy";
+      ByteVector model;
+      const int error = error_of([&] { model = mount.read(shown); });
+      if (error == EOPNOTSUPP && name.starts_with("z")) continue;  // built without libzfp
+      const InProcess::File file = mount.open(shown);
+      for (const std::size_t at : {std::size_t{200}, model.size() / 2, model.size() - 150}) {
+        const ByteVector bytes = make_contents("noise", at, 100, 1);
+        file.write(static_cast<std::int64_t>(at), bytes);
+        model = with_bytes(model, at, bytes);
+        file.sync();
+        BOOST_CHECK(file.contents() == model);
+      }
+      BOOST_CHECK(shown_contents(stored) == model);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(codecs_of_arrays_are_for_arrays_that_they_fit) {
+  const TempDir source;
+  InProcess mount(source.path(), "codec=ndlz:8,filters=ndcell:4+shuffle");
+  const auto array = [](const std::string& dtype, const std::vector<std::int64_t>& shape) {
+    ByteVector file = bytes_of(npy_header(dtype, shape));
+    const ByteVector contents = make_contents("text", 3, 6000, 1);
+    file.insert(file.end(), contents.begin(), contents.end());
+    return file;
+  };
+  const std::vector<std::tuple<std::string, ByteVector, std::string, std::string>> files = {
+      {"a.npy", array("|u1", {60, 100}), "ndlz", "ndcell:4,shuffle"},
+      {"b.npy", array("<i2", {50, 60}), "ndlz", "ndcell:4,shuffle"},
+      {"c.npy", array("<i2", {3000}), "zstd", "ndcell:4,shuffle"},
+      {"d.npy", array("<i2", {3000, 1}), "ndlz", "ndcell:4,shuffle"},
+      {"text", make_contents("text", 3, 6000, 1), "zstd", "shuffle"}};
+  for (const auto& [name, bytes, codec, filters] : files) mount.write(name, bytes);
+  mount->commit_written();
+  for (const auto& [name, bytes, codec, filters] : files) BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(mount.attribute(name, "user.blosc2.codec") == codec);
+      BOOST_TEST(mount.attribute(name, "user.blosc2.filters") == filters);
+      const std::string stored = name == "text" ? name + ".b2frame" : name.substr(0, 1) + ".b2nd";
+      BOOST_CHECK(shown_contents(source / stored) == bytes);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(sizes_are_set_with_and_without_a_handle) {
