@@ -94,9 +94,7 @@ struct Parts {
         {[this](uid_t user, const std::error_code& error) { budget.commit_ended(user, error); },
          [] { ::sync(); }});
   }
-  ContentServices services() {
-    return {cache, stats, {}, pool, budget, options, raw, next_id};
-  }
+  ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 
   Stats stats;

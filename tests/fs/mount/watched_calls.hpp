@@ -11,8 +11,8 @@ namespace bloscfs::test {
 enum class Call { read, write, flush_file, flush_directory, flush_all, rename, remove };
 
 /// Returns the errno that the call is to fail with, or 0: then it is made. `path` is the file's, or
-/// for names the name itself, for renames the new one. In the thread that calls, and so in several at
-/// once; its own calls are not watched.
+/// for names the name itself, for renames the new one. In the thread that calls, and so in several
+/// at once; its own calls are not watched.
 using Watcher = std::function<int(Call call, const std::string& path)>;
 
 /// While it lives all threads' calls are watched. One at a time.
