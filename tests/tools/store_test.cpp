@@ -39,7 +39,7 @@ std::string root_of(const std::string& path) {
   return fs_std::is_directory(path) ? path + ":/" : path;
 }
 
-std::set<std::string> set_of_lines(const std::string& text) {
+std::set<std::string> keys_in(const std::string& text) {
   std::set<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) lines.insert(line);
@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(list_shows_the_keys) {
       if (!key.ends_with("/__vlmeta__")) keys.insert(key);
     const ProcessResult result = b2frame({"list", root_of(store(entry))});
     BOOST_TEST_REQUIRE(result.ok(), result.description());
-    BOOST_TEST(set_of_lines(result.out) == keys, boost::test_tools::per_element());
+    BOOST_TEST(keys_in(result.out) == keys, boost::test_tools::per_element());
   }
 }
 
