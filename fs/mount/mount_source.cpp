@@ -42,8 +42,7 @@ MountSource open_source(const std::string& path, bool raw, bool stores) {
       stores && !snapshot && S_ISREG(st.st_mode) && frame::open_store(resolved, {}) != nullptr;
   if (!snapshot && !is_store) {
     if (!S_ISDIR(st.st_mode))
-      throw std::invalid_argument(
-          "neither a directory nor a Blosc2 frame or store nor a Bloscpack file");
+      throw std::invalid_argument("neither a directory nor a Blosc2 frame nor a Bloscpack file");
     return {open_directory_path(resolved), std::nullopt, Surroundings(resolved, std::nullopt)};
   }
   if (snapshot) view_shape(snapshot->info(), raw);  // an array that cannot be shown is refused now
