@@ -30,7 +30,7 @@ bool misplaced_by_others(const BlockShape& shape, std::int32_t side) {
 }
 
 std::string side_problem(const ChunkHeader& header, const FilterStep& step) {
-  const std::string with = "a cell of side " + std::to_string(step.meta);
+  std::string with = "a cell of side " + std::to_string(step.meta);
   if (step.id == FilterId::ndcell) {
     if (step.meta == 0) return with;
     return outgrow(header.block_shape, step.meta) ? with + " is larger than a block" : "";

@@ -117,7 +117,7 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part desc
     // Checked even if a handle is open: that may be of an older state.
     const SourceEntry entry = tree_.entry(node);
     if (!descriptors) descriptors = descriptors_.take(descriptors_of(entry, writes));
-    auto handle = kind_of(node, entry).open(node, entry, flags);
+    const auto handle = kind_of(node, entry).open(node, entry, flags);
     try {
       const bool changed = tree_.take_change(node, entry);
       return add_handle(handle, changed, std::move(descriptors));
@@ -128,7 +128,7 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part desc
   });
 }
 
-Filesystem::Opened Filesystem::add_handle(std::shared_ptr<FileHandle> handle, bool changed,
+Filesystem::Opened Filesystem::add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
                                           FairShare::Part descriptors) {
   const std::uint64_t number = handles_.add(handle);
   handle->keep(std::move(descriptors));

@@ -96,7 +96,8 @@ class Filesystem {
  private:
   void begin_writing(MountLock* lock);
   FileKind& kind_of(NodeId node, const SourceEntry& entry);
-  Opened add_handle(std::shared_ptr<FileHandle> handle, bool changed, FairShare::Part descriptors);
+  Opened add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
+                    FairShare::Part descriptors);
 
   const Surroundings surroundings_;
   SourceRoot root_;

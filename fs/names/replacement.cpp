@@ -104,7 +104,7 @@ std::string prepare_name(TreeChanges& names, NameServices& services, NamedObject
   const bool meets = old != nullptr && is_stored(*old) &&
                      names.fits(old->directory, name.shown_name, visible_name(*old), name.shown,
                                 {{name.placed, old}});
-  const std::string taken = meets ? visible_name(*old) : name.full_name;
+  std::string taken = meets ? visible_name(*old) : name.full_name;
   services.unsynced_names.before_taking(name.directory, taken, name.shown);
   if (old != nullptr && !meets)
     take_name_of_replacement(names, services, *old, name.directory, name.shown_name, taken);

@@ -39,17 +39,17 @@ class Stores {
   std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
   std::vector<Tree::DirectoryEntry> list(NodeId directory);
   /// Of what holds().
-  struct stat attributes(NodeId node);
-  std::string read_link(NodeId node);
-  void forget(NodeId node, std::uint64_t references);
+  struct stat attributes(NodeId id);
+  std::string read_link(NodeId id);
+  void forget(NodeId id, std::uint64_t references);
   /// For messages.
-  std::string told_path(NodeId node) const;
+  std::string told_path(NodeId id) const;
   /// What all handles of a leaf share. EISDIR, ELOOP of what is none.
-  std::shared_ptr<const OpenContainer> open(NodeId node, const ContentServices& services);
+  std::shared_ptr<const OpenContainer> open(NodeId id, const ContentServices& services);
 
   /// Of what is_part(): the attributes that the store gives, without those that are computed.
-  std::vector<std::string> attribute_names(NodeId node);
-  std::optional<std::string> attribute(NodeId node, const std::string& name);
+  std::vector<std::string> attribute_names(NodeId id);
+  std::optional<std::string> attribute(NodeId id, const std::string& name);
 
  private:
   struct Place {
@@ -75,8 +75,8 @@ class Stores {
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
   /// The frame that has a node's metalayers; null where there is none.
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId node) EXCLUDES(mutex_);
-  std::optional<std::string> group_attribute(NodeId node, const std::string& name);
+  std::shared_ptr<const frame::Snapshot> frame_of(NodeId id) EXCLUDES(mutex_);
+  std::optional<std::string> group_attribute(NodeId id, const std::string& name);
 
   Tree& tree_;
   const bool raw_;
