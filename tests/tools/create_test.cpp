@@ -19,7 +19,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kCombinations = kSanitized ? 20 : 120;
+constexpr int kCombinations = kSanitized ? 10 : 60;
 
 std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
 
