@@ -7,6 +7,7 @@
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
 #include "tests/frame/frame_builder.hpp"
+#include "tests/support/needs.hpp"
 
 using namespace bloscfs::frame;
 using bloscfs::frame::test::Buffer;
@@ -68,7 +69,8 @@ BOOST_AUTO_TEST_CASE(reads_many_vlmetalayers_piecewise) {
   BOOST_CHECK_LE(source->bytes_read(), 40'000);
 }
 
-BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_ten_million_chunks) {
+BOOST_AUTO_TEST_CASE(reads_one_index_block_of_a_frame_of_ten_million_chunks,
+                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   std::shared_ptr<bloscfs::frame::test::MemorySource> source;
   const auto snapshot = bloscfs::frame::test::open_bytes(huge_frame().build(), &source);
   BOOST_CHECK_LE(source->bytes_read(), 8192);
