@@ -138,6 +138,16 @@ EmbedMap EmbedMap::read(const Snapshot& embed, codec::BlockDecoder& decoder) {
           static_cast<std::uint64_t>(embed.info().nbytes)};
 }
 
+std::size_t EmbedMap::memory() const {
+  std::size_t bytes = entries_.capacity() * sizeof(Entry);
+  for (const Entry& entry : entries_) {
+    bytes += entry.key.capacity();
+    if (const auto* const reference = std::get_if<ReferencedLeaf>(&entry.leaf))
+      bytes += reference->urlbase.capacity() + reference->path.capacity();
+  }
+  return bytes;
+}
+
 std::size_t EmbedMap::lower_bound(std::string_view key) const {
   const auto less = [](const Entry& entry, std::string_view wanted) { return entry.key < wanted; };
   return static_cast<std::size_t>(std::lower_bound(entries_.begin(), entries_.end(), key, less) -

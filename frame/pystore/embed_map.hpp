@@ -60,6 +60,8 @@ class EmbedMap {
   /// Position of the first entry whose key is not less.
   std::size_t lower_bound(std::string_view key) const;
   const LeftOut& left_out() const { return left_out_; }
+  /// Bytes that the entries take.
+  std::size_t memory() const;
 
  private:
   std::vector<Entry> entries_;

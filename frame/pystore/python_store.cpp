@@ -57,6 +57,19 @@ std::shared_ptr<const Snapshot> open_embed(std::shared_ptr<const ByteSource> sou
   return open_cframe(std::move(source), settings);
 }
 
+bool is_zip(const ByteSource& source) {
+  std::array<std::uint8_t, 4> first{};
+  return source.read_at(0, first) == first.size() && has_zip_magic(first);
+}
+
+/// Null where the ZIP file has none that is stored.
+std::shared_ptr<const Snapshot> open_embed(const ZipDirectory& zip, OpenSettings settings) {
+  const ZipMember* const member = zip.find(kEmbedName);
+  if (member == nullptr || !member->is_stored) return nullptr;
+  settings.name.clear();
+  return open_embed(zip.open(*member), settings);
+}
+
 }  // namespace
 
 const char* store_kind_name(StoreKind kind) {
@@ -225,18 +238,20 @@ std::optional<std::string> PythonStore::group_kind(const std::string& group) con
 std::unique_ptr<PythonStore> open_zip_store(std::shared_ptr<const ByteSource> source,
                                             const OpenSettings& settings,
                                             const ContentsReaderMaker& make_reader) {
-  std::array<std::uint8_t, 4> first{};
-  if (source->read_at(0, first) != first.size() || !has_zip_magic(first)) return nullptr;
+  if (!is_zip(*source)) return nullptr;
   auto zip = std::make_shared<const ZipDirectory>(std::move(source));
-  const ZipMember* member = zip->find(kEmbedName);
-  if (member == nullptr || !member->is_stored) return nullptr;
-  OpenSettings unnamed = settings;
-  unnamed.name.clear();
-  const auto embed = open_embed(zip->open(*member), unnamed);
+  const auto embed = open_embed(*zip, settings);
   const auto kind = embed ? store_kind(*embed) : std::nullopt;
   if (!kind) return nullptr;
   return std::make_unique<PythonStore>(*kind, make_zip_files(std::move(zip)), embed,
                                        make_reader(embed));
+}
+
+std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source,
+                                        const OpenSettings& settings) {
+  if (!is_zip(*source)) return std::nullopt;
+  const auto embed = open_embed(ZipDirectory(std::move(source), kEmbedName), settings);
+  return embed ? store_kind(*embed) : std::nullopt;
 }
 
 std::unique_ptr<PythonStore> open_embed_store(std::shared_ptr<const Snapshot> frame,

@@ -61,6 +61,8 @@ class PythonStore {
   /// What was left out of the map and of the central directory, and why the map could not be read
   /// if it could not, for the log.
   std::vector<std::string> messages() const;
+  /// Bytes that it keeps, embed.b2e aside.
+  std::size_t memory() const { return map_.memory() + (files_ ? files_->memory() : 0); }
   /// False if the map could not be read: embedded leaves are not known then.
   bool has_map() const { return !map_error_; }
 
@@ -106,6 +108,10 @@ class PythonStore {
 std::unique_ptr<PythonStore> open_zip_store(
     std::shared_ptr<const ByteSource> source, const OpenSettings& settings,
     const ContentsReaderMaker& make_reader = make_contents_reader);
+
+/// The kind of such a file, without keeping what else it holds.
+std::optional<StoreKind> zip_store_kind(std::shared_ptr<const ByteSource> source,
+                                        const OpenSettings& settings);
 
 /// Takes a frame for a store; null unless it has the marker of a .b2e.
 std::unique_ptr<PythonStore> open_embed_store(

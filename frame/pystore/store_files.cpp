@@ -66,6 +66,7 @@ class ZipFiles final : public StoreFiles {
     return zip_->open(*member);
   }
 
+  std::size_t memory() const override { return zip_->memory(); }
   const LeftOut* left_out() const override { return &zip_->left_out(); }
 
  private:

@@ -28,6 +28,8 @@ class StoreFiles {
   virtual std::optional<std::string> find(const std::string& stem) const = 0;
   /// Throws ENOENT where there is none, Error(unsupported) for a deflated member.
   virtual std::shared_ptr<const ByteSource> open(const std::string& path) const = 0;
+  /// Bytes that it keeps.
+  virtual std::size_t memory() const { return 0; }
   /// What is there, and is not shown; null if nothing is known.
   virtual const LeftOut* left_out() const { return nullptr; }
   /// What a frame at `path` is opened with: `settings`, and where its sidecar is looked for.

@@ -15,6 +15,7 @@ namespace {
 using codec::throw_malformed;
 
 constexpr std::size_t kMaxEntries = std::size_t{1} << 20;
+constexpr std::uint64_t kMaxDirectory = std::uint64_t{128} << 20;
 constexpr std::size_t kMaxMemberPart = 255, kMaxMemberName = 4095;
 
 /// Why a name cannot be a path below the root; null if it can.
@@ -42,12 +43,16 @@ bool has_zip_magic(Bytes first_bytes) {
          std::equal(kEmpty.begin(), kEmpty.end(), first_bytes.begin());
 }
 
-ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source) : source_(std::move(source)) {
-  read_entries(find_zip_directory(*source_));
+ZipDirectory::ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only)
+    : source_(std::move(source)) {
+  read_entries(find_zip_directory(*source_), only);
   sort_members();
 }
 
-void ZipDirectory::read_entries(const ZipDirectoryPlace& place) {
+void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view only) {
+  if (place.size > kMaxDirectory)
+    throw codec::Error(codec::FormatErrc::too_large,
+                       fmt::format("ZIP file with a directory of {} bytes", place.size));
   const std::uint64_t end = place.at + place.size;
   WindowReader reader(*source_, end);
   std::uint64_t entry = 0;
@@ -58,7 +63,8 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place) {
                          fmt::format("ZIP file of more than {} members", kMaxEntries));
     const std::uint64_t before = position;
     try {
-      add(read_zip_entry(reader, position));
+      ZipMember member = read_zip_entry(reader, position);
+      if (only.empty() || member.name == only) add(std::move(member));
     } catch (const codec::Error& error) {
       left_out_.add(fmt::format("entry {} of the ZIP directory: {}", entry, error.what()));
       if (position == before) return;
@@ -89,6 +95,14 @@ void ZipDirectory::sort_members() {
   };
   members_.erase(std::unique(members_.begin(), members_.end(), repeats), members_.end());
   members_.shrink_to_fit();
+}
+
+std::size_t ZipDirectory::memory() const {
+  std::size_t bytes = members_.capacity() * sizeof(ZipMember);
+  // Short names lie within the string.
+  for (const ZipMember& member : members_)
+    if (member.name.capacity() >= sizeof(std::string) / 2) bytes += member.name.capacity();
+  return bytes;
 }
 
 std::size_t ZipDirectory::lower_bound(std::string_view name) const {

@@ -20,9 +20,9 @@ bool has_zip_magic(Bytes first_bytes);
 class ZipDirectory {
  public:
   /// Reads the directory, ZIP64 too, and no member. What follows an entry that cannot be read is
-  /// left out. Throws Error: malformed where there is no directory, too_large with more than 2^20
-  /// entries.
-  explicit ZipDirectory(std::shared_ptr<const ByteSource> source);
+  /// left out. Keeps members called `only` alone, unless that is empty. Throws Error: malformed
+  /// where there is no directory, too_large with more than 2^20 entries or 128 MiB of them.
+  explicit ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only = {});
 
   /// Files, by name in the order of bytes.
   const std::vector<ZipMember>& members() const { return members_; }
@@ -32,6 +32,8 @@ class ZipDirectory {
   std::size_t lower_bound(std::string_view name) const;
   /// Names with `..`, absolute ones, duplicates.
   const LeftOut& left_out() const { return left_out_; }
+  /// Bytes that the members take.
+  std::size_t memory() const;
   /// Where the members are.
   const std::shared_ptr<const ByteSource>& source() const { return source_; }
 
@@ -40,7 +42,7 @@ class ZipDirectory {
   std::shared_ptr<const ByteSource> open(const ZipMember& member) const;
 
  private:
-  void read_entries(const ZipDirectoryPlace& place);
+  void read_entries(const ZipDirectoryPlace& place, std::string_view only);
   void add(ZipMember member);
   void sort_members();
 

@@ -1,6 +1,7 @@
 // FUSE operations on directories.
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -9,9 +10,14 @@
 
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
+
+/// What listing leaves of a store may use of the processor: it opens those whose names do not say
+/// what they are, and a file decides how many there are.
+constexpr std::chrono::seconds kMostForStore{30};
 
 /// Entries are numbered from 1: "." and "..", then those of the handle.
 constexpr off_t kDots = 2;
@@ -43,6 +49,18 @@ class EntryBuffer {
   std::unique_ptr<char[]> memory_;
   std::size_t size_;
   std::size_t used_ = 0;
+};
+
+/// Those of a directory in a store; of others there are none.
+class ListingLimits {
+ public:
+  ListingLimits(fuse_req_t request, fuse_ino_t inode) {
+    if (filesystem(request).stores().is_part(inode))
+      limits_.emplace([request] { return fuse_req_interrupted(request) != 0; }, kMostForStore);
+  }
+
+ private:
+  std::optional<RequestLimits> limits_;
 };
 
 struct stat type_and_inode(mode_t type, ino_t inode) {
@@ -90,6 +108,7 @@ bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
   Filesystem& fs = filesystem(request);
+  const ListingLimits limits(request, inode);
   const auto listing = fs.directories().entries(handle, offset == 0, begun);
   TurnAtNeed::need_no_more();
   EntryBuffer buffer(request, size);
@@ -114,6 +133,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   const std::uint64_t begun = filesystem(request).directories().listings_begun();
   in_turn(request, inode, "opendir", [=, given = *info] {
     Filesystem& fs = filesystem(request);
+    const ListingLimits limits(request, inode);
     fuse_file_info reply = given;
     reply.fh = fs.directories().open(inode, begun);
     TurnAtNeed::need_no_more();

@@ -11,6 +11,7 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -53,8 +54,10 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
     }
     if (wanted.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
     if (!fs.stores().is_part(parent)) return reply_lookup(request, parent, name);
-    in_turn(request, parent, "lookup",
-            [=, name = std::string(name)] { reply_lookup(request, parent, name); });
+    in_turn(request, parent, "lookup", [=, name = std::string(name)] {
+      const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+      reply_lookup(request, parent, name);
+    });
   });
 }
 
@@ -83,7 +86,10 @@ void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
       return;
     }
     if (!Stores::holds(inode)) return reply_attributes(request, inode);
-    in_turn(request, inode, "getattr", [=] { reply_attributes(request, inode); });
+    in_turn(request, inode, "getattr", [=] {
+      const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+      reply_attributes(request, inode);
+    });
   });
 }
 

@@ -51,7 +51,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       cache_(options.cache_size, pages, stats_),
       classifier_(root_, {options.raw, options.stores, options.unsupported}, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner, options.frames),
-      stores_(tree_, options.raw),
+      stores_(tree_, cache_.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       directories_(tree_, stores_, cache_.budget()),
       descriptors_(

@@ -1,7 +1,6 @@
 #include "fs/stores/mounted_store.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -10,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "codec/error.hpp"
-#include "frame/store/throw_errno.hpp"
+#include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -36,6 +35,7 @@ std::shared_ptr<const frame::Snapshot> MountedStore::open(const frame::Leaf& lea
 
 /// What cannot be opened is told so by who opens it.
 bool MountedStore::is_array(const frame::Leaf& leaf) const {
+  RequestLimits::check();
   try {
     const auto snapshot = open(leaf);
     return snapshot && snapshot->info().array.has_value();

@@ -11,16 +11,21 @@
 
 #include "frame/pystore/python_store.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
 /// Thread-safe. Errors: std::system_error, codec::Error.
 class MountedStore {
  public:
-  /// `raw`: arrays are shown without a NPY header. `keeper` is destroyed with it.
-  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw,
+  /// `raw`: arrays are shown without a NPY header. What the store keeps is held of the `budget`:
+  /// ENOMEM where the user holds too much. `keeper` is destroyed with it.
+  MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw, MemoryBudget& budget,
                std::shared_ptr<void> keeper)
-      : keeper_(std::move(keeper)), store_(std::move(store)), raw_(raw) {}
+      : keeper_(std::move(keeper)),
+        store_(std::move(store)),
+        held_(budget, store_->memory()),
+        raw_(raw) {}
 
   const frame::PythonStore& store() const { return *store_; }
 
@@ -55,6 +60,7 @@ class MountedStore {
 
   const std::shared_ptr<void> keeper_;
   const std::shared_ptr<const frame::PythonStore> store_;
+  const MemoryBudget::Held held_;
   const bool raw_;
 };
 

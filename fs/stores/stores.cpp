@@ -45,27 +45,40 @@ Stores::Node Stores::node(NodeId id) const {
   return found->second;
 }
 
-std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
-  {
-    const MutexLock lock(mutex_);
-    for (auto at = recent_.begin(); at != recent_.end(); ++at)
-      if (at->first == root) {
-        recent_.splice(recent_.begin(), recent_, at);
-        return at->second;
-      }
-  }
-  TurnAtNeed::need();
+std::shared_ptr<const MountedStore> Stores::recent(NodeId root) {
+  for (auto at = recent_.begin(); at != recent_.end(); ++at)
+    if (at->first == root) {
+      recent_.splice(recent_.begin(), recent_, at);
+      return at->second;
+    }
+  return nullptr;
+}
+
+std::shared_ptr<const MountedStore> Stores::open_store(NodeId root) {
   const SourcePath path = tree_.store_path(root);
   const SourceEntry entry = tree_.store_entry(root);
-  if (!entry.is_store) throw_errno(ESTALE, path.text());
-  auto opened = tree_.open_store(path, entry);
+  auto opened = entry.is_store ? tree_.open_store(path, entry) : nullptr;
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
-  auto store =
-      std::make_shared<const MountedStore>(std::move(opened), raw_, keep_node(tree_, root));
+  return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_,
+                                              keep_node(tree_, root));
+}
+
+std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
+  {
+    const MutexLock lock(mutex_);
+    if (auto known = recent(root)) return known;
+  }
+  TurnAtNeed::need();
+  auto store = open_store(root);
   std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
+  // Somebody else may have come first.
+  if (auto known = recent(root)) {
+    dropped = std::move(store);
+    return known;
+  }
   recent_.emplace_front(root, store);
   if (recent_.size() > kMostRecent) {
     dropped = std::move(recent_.back().second);
@@ -119,9 +132,11 @@ std::optional<Tree::Found> Stores::lookup(NodeId directory, const std::string& n
   }
 }
 
-std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory) {
+/// One at a time for each user: how much a store holds is known when it has been listed.
+std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory,
+                                               const std::function<void()>& if_many) {
   const Place in = place(directory);
-  TurnAtNeed::need();
+  if_many();
   const struct stat store = tree_.attributes(in.root);
   std::vector<Tree::DirectoryEntry> entries;
   for (MountedStore::Shown& shown : in.store->list(in.group))

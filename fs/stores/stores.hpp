@@ -2,6 +2,7 @@
 // The nodes of what stores hold: which the kernel knows, what they are, and what is read of them.
 
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <memory>
@@ -20,15 +21,17 @@
 #include "fs/support/sync.hpp"
 #include "fs/tree/tree.hpp"
 #include "fs/view/attributes.hpp"
+#include "fs/view/memory_budget.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: std::system_error, ESTALE for nodes that are not known (any more);
-/// codec::Error. NoTurn where something has to be read.
+/// Thread-safe. Errors: std::system_error, ESTALE for nodes that are not known (any more), ENOMEM
+/// where the stores that a user has opened hold too much; codec::Error. NoTurn where something has
+/// to be read.
 class Stores {
  public:
-  /// `tree` outlives this object. `raw` as of MountOptions.
-  Stores(Tree& tree, bool raw) : tree_(tree), raw_(raw) {}
+  /// `tree` and `budget` outlive this object. `raw` as of MountOptions.
+  Stores(Tree& tree, MemoryBudget& budget, bool raw) : tree_(tree), budget_(budget), raw_(raw) {}
 
   static bool holds(NodeId node) { return node >= kFirstInStores; }
   /// True for what is in a store, and for a store itself.
@@ -37,7 +40,7 @@ class Stores {
 
   /// As Tree's, of a directory that is_part().
   std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
-  std::vector<Tree::DirectoryEntry> list(NodeId directory);
+  std::vector<Tree::DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
   /// Of what holds().
   struct stat attributes(NodeId id);
   std::string read_link(NodeId id);
@@ -71,6 +74,8 @@ class Stores {
   Node node(NodeId id) const EXCLUDES(mutex_);
   Place place(NodeId directory) EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> store_of(NodeId root) EXCLUDES(mutex_);
+  std::shared_ptr<const MountedStore> open_store(NodeId root);
+  std::shared_ptr<const MountedStore> recent(NodeId root) REQUIRES(mutex_);
   NodeId enter(const Place& place, const MountedStore::Child& child) EXCLUDES(mutex_);
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
@@ -79,6 +84,7 @@ class Stores {
   std::optional<std::string> group_attribute(NodeId id, const std::string& name);
 
   Tree& tree_;
+  MemoryBudget& budget_;
   const bool raw_;
   mutable Mutex mutex_;
   NodeId next_id_ GUARDED_BY(mutex_) = kFirstInStores;

@@ -292,8 +292,10 @@ Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entr
   if (settings_.stores && !entry.is_sframe && path.text().ends_with(kZipStoreSuffix)) {
     verdict.is_zip = true;
     verdict.is_store = is_zip_store(entry);
-    if (verdict.is_store) verdict.is_young = false;
-    if (verdict.is_store) return verdict;
+    if (verdict.is_store) {
+      verdict.is_young = false;
+      return verdict;
+    }
   }
   // Without a look for lock sidecars: what a writer leaves torn is judged again when it is done.
   frame::OpenSettings settings;
@@ -324,9 +326,8 @@ Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entr
 bool Classifier::is_zip_store(const SourceEntry& entry) const {
   frame::OpenSettings settings;
   settings.counters = counters_;
-  return frame::open_zip_store(
-             std::make_shared<frame::FileSource>(entry.object->open_quietly(O_RDONLY), counters_),
-             settings) != nullptr;
+  auto file = std::make_shared<frame::FileSource>(entry.object->open_quietly(O_RDONLY), counters_);
+  return frame::zip_store_kind(std::move(file), settings).has_value();
 }
 
 std::optional<Verdict> Classifier::recall(const SourcePath& path, const SourceEntry& entry) const {

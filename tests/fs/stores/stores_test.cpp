@@ -8,6 +8,8 @@
 #include <boost/test/unit_test.hpp>
 #include <nlohmann/json.hpp>
 
+#include "frame/pystore/zip_format.hpp"
+#include "fs/support/request_limits.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/digest.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -75,6 +77,53 @@ void check_store(InProcess& mount, const nlohmann::json& entry, const std::strin
   }
   std::sort(expected.begin(), expected.end());
   BOOST_TEST(leaves(mount, root) == expected, boost::test_tools::per_element());
+}
+
+template <typename Raw>
+void append(ByteVector& bytes, const Raw& raw) {
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(&raw);
+  bytes.insert(bytes.end(), first, first + sizeof raw);
+}
+
+void append(ByteVector& bytes, const std::string& text) {
+  bytes.insert(bytes.end(), text.begin(), text.end());
+}
+
+/// A .b2z with an embed.b2e, and in its directory members "g/<number>/<...>" whose names have so
+/// many characters: nothing is where they should be.
+ByteVector zip_store(std::uint32_t members, std::size_t name_size) {
+  const ByteVector embed = read_file(kStores / "dict0.b2d/embed.b2e");
+  const std::string embed_name = "embed.b2e";
+  frame::RawZipLocal local{};
+  local.magic = frame::kZipLocalMagic;
+  local.stored_size = local.full_size = static_cast<std::uint32_t>(embed.size());
+  local.name_size = static_cast<std::uint16_t>(embed_name.size());
+  ByteVector zip, directory;
+  append(zip, local);
+  append(zip, embed_name);
+  zip.insert(zip.end(), embed.begin(), embed.end());
+  frame::RawZipEntry entry{};
+  entry.magic = frame::kZipEntryMagic;
+  const auto add = [&](const std::string& name) {
+    entry.name_size = static_cast<std::uint16_t>(name.size());
+    append(directory, entry);
+    append(directory, name);
+  };
+  for (std::uint32_t i = 0; i < members; i++) {
+    std::string name = "g/" + std::to_string(i);
+    while (name.size() < name_size) name += "/" + std::string(200, 'x');
+    add(name + ".b2nd");
+  }
+  entry.stored_size = entry.full_size = local.stored_size.value();
+  add(embed_name);
+  frame::RawZipEnd end{};
+  end.magic = frame::kZipEndMagic;
+  end.entries = end.entries_here = static_cast<std::uint16_t>(members + 1);
+  end.directory_size = static_cast<std::uint32_t>(directory.size());
+  end.directory_at = static_cast<std::uint32_t>(zip.size());
+  zip.insert(zip.end(), directory.begin(), directory.end());
+  append(zip, end);
+  return zip;
 }
 
 }  // namespace
@@ -194,6 +243,33 @@ BOOST_AUTO_TEST_CASE(damage_in_a_leaf_is_that_leafs_alone) {
                 }) == 0;
       BOOST_TEST(read > 0);
     }
+}
+
+/// Of a user who has given up.
+BOOST_AUTO_TEST_CASE(listing_ends_where_nobody_waits_for_it) {
+  const Source source({"embed0.b2e"});
+  InProcess mount(source.directory.path());
+  const std::string group = "embed0/deep2";
+  BOOST_TEST(mount.names(group) == Names{"leaf4.npy"}, boost::test_tools::per_element());
+  const fs::RequestLimits limits([] { return true; });
+  BOOST_TEST(error_of([&] { mount.names(group); }) == EINTR);
+}
+
+BOOST_AUTO_TEST_CASE(who_has_too_much_open_of_them_gets_no_more) {
+  const TempDir source;
+  write_file(source / "large.b2z", zip_store(30'000, 1000));
+  write_file(source / "small.b2z", zip_store(3, 10));
+  InProcess mount(source.path(), "cache_size=8M");
+  const auto is_listed = [&](const std::string& name) {
+    return error_of([&] { mount.names(name); });
+  };
+  BOOST_TEST(is_listed("large") == ENOMEM);
+  BOOST_TEST(is_listed("small") == 0);
+  BOOST_TEST(S_ISDIR(mount.stat("large").st_mode));
+  mount.rename("large", "other");
+  mount.end();
+  InProcess roomy(source.path(), "cache_size=256M");
+  BOOST_TEST(roomy.names("other/g").size() == 30'000u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
