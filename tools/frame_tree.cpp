@@ -105,7 +105,8 @@ std::shared_ptr<const frame::Snapshot> FrameTree::open(const TreeFile& file) con
 }
 
 std::unique_ptr<frame::PythonStore> FrameTree::open_zip_store(const TreeFile& file) const {
-  if (!file.object || file.is_sparse || !file.path.ends_with(".b2z")) return nullptr;
+  if (!file.object || file.is_sparse || !file.path.ends_with(frame::kZipStoreSuffix))
+    return nullptr;
   auto source = std::make_shared<frame::FileSource>(file.object->open_quietly(O_RDONLY), nullptr);
   return frame::open_zip_store(std::move(source), {});
 }

@@ -284,11 +284,11 @@ std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSetti
     if (!directory) throw_errno();
     return open_directory_store(std::move(directory), settings);
   }
-  if (path.ends_with(".b2e")) {
+  if (path.ends_with(kEmbedStoreSuffix)) {
     std::shared_ptr<const Snapshot> frame = open_path(path, settings);
     return frame ? open_embed_store(std::move(frame)) : nullptr;
   }
-  if (!path.ends_with(".b2z")) return nullptr;
+  if (!path.ends_with(kZipStoreSuffix)) return nullptr;
   UniqueFd fd = open_if_regular(place, O_RDONLY);
   if (!fd) return nullptr;
   return open_zip_store(std::make_shared<FileSource>(std::move(fd), settings.counters), settings);

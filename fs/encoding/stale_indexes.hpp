@@ -26,8 +26,6 @@ namespace bloscfs::fs {
 /// Where a table's columns are, and what it keeps of them.
 inline constexpr std::string_view kColumns = "_cols";
 inline constexpr std::string_view kTableFrame = "_meta.b2f";
-/// The file that makes a directory a store, which may hold such a frame inside.
-inline constexpr std::string_view kStoreFrame = "embed.b2e";
 
 /// The contents of a vlmetalayer that tells of indexes; none if there is none. codec::Error for one
 /// of more than 4 MiB, or damaged.

@@ -8,6 +8,7 @@
 
 #include <sys/stat.h>
 
+#include "frame/pystore/store_names.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/stale_indexes.hpp"
@@ -50,7 +51,8 @@ Surroundings::Surroundings(std::string directory, const std::optional<std::strin
   for (const auto& part : std::filesystem::path(directory_).relative_path()) {
     if (part.empty()) continue;
     const std::size_t depth = names_.size();
-    if (depth > 0 && is_there(above / kStoreFrame)) store_depth_ = std::min(store_depth_, depth);
+    if (depth > 0 && is_there(above / frame::kEmbedName))
+      store_depth_ = std::min(store_depth_, depth);
     Table table;
     if (part == kColumns) table.is_described = is_there(above / kTableFrame);
     if (table.is_described) table.obstacle = obstacle_in(above);

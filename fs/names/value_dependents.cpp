@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include "frame/pystore/store_names.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/names/removal.hpp"
@@ -116,7 +117,7 @@ std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& pla
     if (table.is_described || (first > 0 && above.is_in_store(std::min(depth, first - 1))))
       return table;
     for (std::size_t up = depth; up >= first && up > 0; up--)
-      if (exists(join_path(path_at(up), std::string(kStoreFrame)))) return table;
+      if (exists(join_path(path_at(up), std::string(frame::kEmbedName)))) return table;
     return std::nullopt;
   };
   const std::string name = key_of(place.full_name);

@@ -13,7 +13,5 @@ inline constexpr std::array<std::string_view, 5> kContainerSuffixes = {".b2frame
 /// Those that new files may get, and those of stores of python-blosc2 and of what they hold.
 inline constexpr std::array<std::string_view, 9> kHiddenSuffixes = {
     ".b2frame", ".b2f", ".b2", ".b2nd", ".blp", ".b2d", ".b2z", ".b2e", ".b2b"};
-inline constexpr std::string_view kZipStoreSuffix = ".b2z";
-inline constexpr std::string_view kEmbedStoreSuffix = ".b2e";
 
 }  // namespace bloscfs::fs

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "frame/pystore/store_names.hpp"
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/options/container_suffixes.hpp"
@@ -76,7 +77,7 @@ std::string_view stem(std::string_view name) {
 
 ShownAs promised_by(std::string_view full_name) {
   if (stem(full_name) == full_name) return ShownAs::itself;
-  if (full_name.ends_with(kZipStoreSuffix) || full_name.ends_with(kEmbedStoreSuffix))
+  if (full_name.ends_with(frame::kZipStoreSuffix) || full_name.ends_with(frame::kEmbedStoreSuffix))
     return ShownAs::store;
   return full_name.ends_with(kArraySuffix) ? ShownAs::array : ShownAs::flat;
 }

@@ -16,7 +16,6 @@
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/options/container_suffixes.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
@@ -76,7 +75,8 @@ bool is_same(const SourceEntry& a, const SourceEntry& b) {
 }
 
 bool has_store_suffix(const SourcePath& path) {
-  return path.text().ends_with(kZipStoreSuffix) || path.text().ends_with(kEmbedStoreSuffix);
+  return path.text().ends_with(frame::kZipStoreSuffix) ||
+         path.text().ends_with(frame::kEmbedStoreSuffix);
 }
 
 bool is_unchanged(const SourceEntry& entry) {
@@ -114,7 +114,7 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
 
 std::unique_ptr<frame::PythonStore> Classifier::open_store(const SourcePath& path,
                                                            const SourceEntry& entry) const {
-  if (!path.text().ends_with(kZipStoreSuffix)) {
+  if (!path.text().ends_with(frame::kZipStoreSuffix)) {
     auto snapshot = open(path, entry);
     return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
   }
@@ -289,7 +289,7 @@ void Classifier::log_oddity(const SourcePath& path, const Verdict& verdict,
 Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entry,
                                  std::string& reason) const {
   Verdict verdict = state_verdict(entry);
-  if (settings_.stores && !entry.is_sframe && path.text().ends_with(kZipStoreSuffix)) {
+  if (settings_.stores && !entry.is_sframe && path.text().ends_with(frame::kZipStoreSuffix)) {
     verdict.is_zip = true;
     verdict.is_store = is_zip_store(entry);
     if (verdict.is_store) {
@@ -344,7 +344,7 @@ std::optional<Verdict> Classifier::recall(const SourcePath& path, const SourceEn
     return std::nullopt;
   // By another name, which none of the suffixes had, it was no store.
   if (settings_.stores && !verdict.is_container && !verdict.is_zip &&
-      path.text().ends_with(kZipStoreSuffix))
+      path.text().ends_with(frame::kZipStoreSuffix))
     return std::nullopt;
   return verdict;
 }
