@@ -33,7 +33,9 @@ class CframeWriter final : public FrameWriter {
 
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
 
-  std::unique_ptr<Transaction> begin() override { return begin_transaction(false); }
+  std::unique_ptr<Transaction> begin() override {
+    return begin_transaction(state_.current && state_.settings.anew);
+  }
 
   bool is_broken() const override { return state_.broken; }
 

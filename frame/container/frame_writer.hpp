@@ -26,6 +26,9 @@ struct WriterSettings {
   std::chrono::milliseconds grace = std::chrono::seconds(10);
   /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
   std::optional<FileId> meant = std::nullopt;
+  /// Each commit makes a new file, as compact() does, so that who reads the old state goes on with
+  /// it. Not of sparse frames.
+  bool anew = false;
 };
 
 /// What a new frame says of itself.

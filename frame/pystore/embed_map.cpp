@@ -8,6 +8,7 @@
 
 #include "codec/error.hpp"
 #include "frame/pystore/msgpack_cursor.hpp"
+#include "frame/pystore/store_names.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -157,6 +158,19 @@ std::size_t EmbedMap::lower_bound(std::string_view key) const {
 const EmbedMap::Entry* EmbedMap::find(std::string_view key) const {
   const std::size_t at = lower_bound(key);
   return at < entries_.size() && entries_[at].key == key ? &entries_[at] : nullptr;
+}
+
+bool may_have_embedded(const Snapshot& embed) {
+  try {
+    codec::BlockDecoder decoder;
+    const EmbedMap map = EmbedMap::read(embed, decoder);
+    return !map.left_out().empty() ||
+           std::any_of(map.entries().begin(), map.entries().end(), [](const auto& entry) {
+             return !entry.key.ends_with("/" + std::string(kGroupAttributes));
+           });
+  } catch (const codec::Error&) {
+    return true;
+  }
 }
 
 std::size_t remove_embedded(const Snapshot& embed, const std::vector<std::string>& keys,

@@ -68,6 +68,10 @@ class EmbedMap {
   LeftOut left_out_;
 };
 
+/// True unless the map of `embed` is empty, or holds groups' attributes alone; also where it cannot
+/// be read. Throws std::system_error.
+bool may_have_embedded(const Snapshot& embed);
+
 /// Takes keys out of the map of `embed`, of which `transaction` is one: everything else that the
 /// map says stays byte for byte, and their contents become dead space of the heap. Returns how many
 /// there were. Errors are those of EmbedMap::read() and of Transaction::set_vlmetalayer().

@@ -41,8 +41,6 @@ bool is_version_1(Bytes marker) {
   return false;
 }
 
-std::string name_of(const std::string& key) { return key.substr(key.rfind('/') + 1); }
-
 /// "" for the root, else "/a/b": what keys in a group begin with, up to the slash.
 std::string stem_of(const std::string& group) { return group == "/" ? std::string() : group; }
 
@@ -177,7 +175,7 @@ std::optional<Leaf> PythonStore::find_leaf(const std::string& key) const {
 std::optional<StoreEntry> PythonStore::find(const std::string& key) const {
   if (key == "/") return StoreEntry{"", true, std::nullopt};
   if (!is_path_key(key)) return std::nullopt;
-  StoreEntry entry{name_of(key), is_group(key), find_leaf(key)};
+  StoreEntry entry{std::string(last_part(key)), is_group(key), find_leaf(key)};
   if (!entry.is_group && !entry.leaf) return std::nullopt;
   return entry;
 }
@@ -260,6 +258,14 @@ std::unique_ptr<PythonStore> open_embed_store(std::shared_ptr<const Snapshot> fr
   ContentsReader reader = make_reader(frame);
   return std::make_unique<PythonStore>(StoreKind::embed, nullptr, std::move(frame),
                                        std::move(reader));
+}
+
+std::unique_ptr<PythonStore> open_embedded_part(std::shared_ptr<const Snapshot> embed,
+                                                const ContentsReaderMaker& make_reader) {
+  const auto kind = store_kind(*embed);
+  if (!kind) return nullptr;
+  ContentsReader reader = make_reader(embed);
+  return std::make_unique<PythonStore>(*kind, nullptr, std::move(embed), std::move(reader));
 }
 
 std::unique_ptr<PythonStore> open_directory_store(UniqueFd directory, const OpenSettings& settings,

@@ -118,6 +118,12 @@ std::unique_ptr<PythonStore> open_embed_store(
     std::shared_ptr<const Snapshot> frame,
     const ContentsReaderMaker& make_reader = make_contents_reader);
 
+/// Takes the embed.b2e of a directory for a store of what is embedded in it alone; null unless it
+/// has a marker.
+std::unique_ptr<PythonStore> open_embedded_part(
+    std::shared_ptr<const Snapshot> embed,
+    const ContentsReaderMaker& make_reader = make_contents_reader);
+
 /// Opens a directory; null unless it has an embed.b2e with a marker.
 std::unique_ptr<PythonStore> open_directory_store(
     UniqueFd directory, const OpenSettings& settings,

@@ -18,10 +18,16 @@ std::string_view leaf_stem(std::string_view file_name) {
   return point == std::string_view::npos || begins ? file_name : file_name.substr(0, point);
 }
 
+std::string_view last_part(std::string_view key) { return key.substr(key.rfind('/') + 1); }
+
 bool is_no_leaf(std::string_view file_name, bool in_root) {
   return (in_root && file_name == kEmbedName) || file_name.ends_with(".tmp") ||
          file_name.ends_with(".b2lock") || file_name.ends_with(".bloscfs-lock") ||
          is_temporary_name(file_name);
+}
+
+bool is_hidden_in_store(std::string_view file_name, bool in_root) {
+  return is_no_leaf(file_name, in_root) || leaf_stem(file_name) == kGroupAttributes;
 }
 
 }  // namespace bloscfs::frame

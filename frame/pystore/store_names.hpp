@@ -22,11 +22,17 @@ LeafForm leaf_form(std::string_view file_name);
 /// A file's name without its last suffix: "x.1.b2nd" gives "x.1", ".x" and "x" stay.
 std::string_view leaf_stem(std::string_view file_name);
 
+/// "x" of "/a/b/x": its name in the group that it is in.
+std::string_view last_part(std::string_view key);
+
 /// Suffixes of names that say what form a leaf has, with the point.
 inline constexpr std::string_view kLeafSuffixes[] = {".b2nd", ".b2f", ".b2b"};
 
 /// True for file names (one part) that are no leaves of a store: staging files, locks, and in the
 /// root also embed.b2e.
 bool is_no_leaf(std::string_view file_name, bool in_root);
+
+/// The same, or a group's attributes: what no group of a store shows.
+bool is_hidden_in_store(std::string_view file_name, bool in_root);
 
 }  // namespace bloscfs::frame

@@ -5,6 +5,7 @@
 
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/store_limits.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/view/attributes.hpp"
 
@@ -49,15 +50,20 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
                  std::size_t size, int flags) {
   in_turn(request, inode, "setxattr",
           [=, name = std::string(name), value = std::string(value, size)] {
-            filesystem(request).extended_attributes().set(inode, name, value, flags,
-                                                          caller_of(request));
+            const StoreLimits limits(request, inode);
+            Filesystem& fs = filesystem(request);
+            fs.before_changing(inode, caller_of(request));
+            fs.extended_attributes().set(inode, name, value, flags, caller_of(request));
             fuse_reply_err(request, 0);
           });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
-    filesystem(request).extended_attributes().remove(inode, name, caller_of(request));
+    const StoreLimits limits(request, inode);
+    Filesystem& fs = filesystem(request);
+    fs.before_changing(inode, caller_of(request));
+    fs.extended_attributes().remove(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

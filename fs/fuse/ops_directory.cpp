@@ -1,7 +1,6 @@
 // FUSE operations on directories.
 
 #include <cerrno>
-#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <exception>
@@ -10,14 +9,10 @@
 
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/support/request_limits.hpp"
+#include "fs/fuse/store_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
-
-/// What listing leaves of a store may use of the processor: it opens those whose names do not say
-/// what they are, and a file decides how many there are.
-constexpr std::chrono::seconds kMostForStore{30};
 
 /// Entries are numbered from 1: "." and "..", then those of the handle.
 constexpr off_t kDots = 2;
@@ -51,18 +46,6 @@ class EntryBuffer {
   std::size_t used_ = 0;
 };
 
-/// Those of a directory in a store; of others there are none.
-class ListingLimits {
- public:
-  ListingLimits(fuse_req_t request, fuse_ino_t inode) {
-    if (filesystem(request).stores().is_part(inode))
-      limits_.emplace([request] { return fuse_req_interrupted(request) != 0; }, kMostForStore);
-  }
-
- private:
-  std::optional<RequestLimits> limits_;
-};
-
 struct stat type_and_inode(mode_t type, ino_t inode) {
   struct stat st {};
   st.st_mode = type;
@@ -91,37 +74,39 @@ bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& ent
 }
 
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
-bool add_with_attributes(EntryBuffer& buffer, Tree& tree, NodeId directory,
+bool add_with_attributes(EntryBuffer& buffer, Filesystem& fs, NodeId directory,
                          const Tree::DirectoryEntry& entry, off_t next) {
   std::optional<Tree::Found> found;
   try {
-    found = tree.enter(directory, entry);
+    found = fs.tree().enter(directory, entry);
   } catch (const std::exception&) {
     return add_without_attributes(buffer, entry, next);
   }
   if (!found) return true;  // gone since the directory was opened
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
-  tree.forget(found->id, 1);
+  fs.forget(found->id, 1);
   return false;
 }
 
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
   Filesystem& fs = filesystem(request);
-  const ListingLimits limits(request, inode);
+  const StoreLimits limits(request, inode);
   const auto listing = fs.directories().entries(handle, offset == 0, begun);
   TurnAtNeed::need_no_more();
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
   // Of what a store holds names and types are known alone, until somebody asks for more.
-  const bool has_attributes = !fs.stores().is_part(inode);
+  const NodeId directory = fs.stores().present(inode);
+  const bool is_in_file = fs.stores().is_part(directory);
   for (auto i = static_cast<std::size_t>(std::max<off_t>(offset - kDots, 0));
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;
     if (plus)
-      room = has_attributes ? add_with_attributes(buffer, fs.tree(), inode, entries[i], next)
-                            : add_without_attributes(buffer, entries[i], next);
+      room = is_in_file || entries[i].is_beside
+                 ? add_without_attributes(buffer, entries[i], next)
+                 : add_with_attributes(buffer, fs, directory, entries[i], next);
     else
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
@@ -133,7 +118,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   const std::uint64_t begun = filesystem(request).directories().listings_begun();
   in_turn(request, inode, "opendir", [=, given = *info] {
     Filesystem& fs = filesystem(request);
-    const ListingLimits limits(request, inode);
+    const StoreLimits limits(request, inode);
     fuse_file_info reply = given;
     reply.fh = fs.directories().open(inode, begun);
     TurnAtNeed::need_no_more();

@@ -9,6 +9,7 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/store_limits.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
@@ -45,6 +46,8 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
   in_turn(request, inode, "open", [=, info = *given] {
     fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
+    const StoreLimits limits(request, inode);
+    if ((info.flags & O_ACCMODE) != O_RDONLY) fs.before_changing(inode, caller_of(request));
     if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
     const Filesystem::Opened opened = fs.open(inode, info.flags);
     reply.fh = opened.handle;

@@ -11,7 +11,7 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/support/request_limits.hpp"
+#include "fs/fuse/store_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -53,9 +53,9 @@ void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
       return;
     }
     if (wanted.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
-    if (!fs.stores().is_part(parent)) return reply_lookup(request, parent, name);
+    if (!fs.is_in_store(parent)) return reply_lookup(request, parent, name);
     in_turn(request, parent, "lookup", [=, name = std::string(name)] {
-      const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+      const StoreLimits limits(request, parent);
       reply_lookup(request, parent, name);
     });
   });
@@ -87,7 +87,7 @@ void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
     }
     if (!Stores::holds(inode)) return reply_attributes(request, inode);
     in_turn(request, inode, "getattr", [=] {
-      const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+      const StoreLimits limits(request, inode);
       reply_attributes(request, inode);
     });
   });
@@ -118,6 +118,8 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   in_turn(request, inode, "setattr", [=, given = *given] {
     Filesystem& fs = filesystem(request);
+    const StoreLimits limits(request, inode);
+    fs.before_changing(inode, caller_of(request));
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
       if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
       if (handle)

@@ -9,6 +9,7 @@
 
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/store_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -24,55 +25,69 @@ void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
   in_turn(request, parent, "mknod", [=, name = std::string(name)] {
     Filesystem& fs = filesystem(request);
     FairShare::Part descriptors;
+    const StoreLimits limits(request, parent);
     if (S_ISREG(mode)) descriptors = fs.take_descriptors();
-    const auto found = fs.names().make_special(parent, name, mode, device, caller_of(request));
+    const auto found = fs.make_special(parent, name, mode, device, caller_of(request));
     if (descriptors) fs.give_descriptors(found.id, std::move(descriptors));
     reply_found(request, found);
   });
 }
 
+/// Names in stores can take long to change, where what is embedded becomes a file.
+template <typename Body>
+void in_turn_if_in_store(fuse_req_t request, fuse_ino_t parent, fuse_ino_t other,
+                         const char* operation, const Body& body) {
+  Filesystem& fs = filesystem(request);
+  if (!fs.is_in_store(parent) && !fs.is_in_store(other)) return guarded(request, operation, body);
+  in_turn(request, parent, operation, [=] {
+    const StoreLimits limits(request, parent, other);
+    body();
+  });
+}
+
 void op_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
-  guarded(request, "mkdir", [&] {
-    Namespace& names = filesystem(request).names();
-    reply_found(request, names.make_directory(parent, name, mode, caller_of(request)));
+  in_turn_if_in_store(request, parent, parent, "mkdir", [=, name = std::string(name)] {
+    reply_found(request,
+                filesystem(request).make_directory(parent, name, mode, caller_of(request)));
   });
 }
 
 void op_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
-  guarded(request, "symlink", [&] {
-    Namespace& names = filesystem(request).names();
-    reply_found(request, names.make_symlink(parent, name, target, caller_of(request)));
-  });
+  in_turn_if_in_store(request, parent, parent, "symlink",
+                      [=, target = std::string(target), name = std::string(name)] {
+                        reply_found(request, filesystem(request).make_symlink(parent, name, target,
+                                                                              caller_of(request)));
+                      });
 }
 
 void op_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char* name) {
-  guarded(request, "link", [&] {
-    reply_found(request,
-                filesystem(request).names().make_link(inode, parent, name, caller_of(request)));
+  in_turn_if_in_store(request, parent, inode, "link", [=, name = std::string(name)] {
+    reply_found(request, filesystem(request).make_link(inode, parent, name, caller_of(request)));
   });
 }
 
 void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  guarded(request, "unlink", [&] {
-    filesystem(request).names().remove_file(parent, name, caller_of(request));
+  in_turn_if_in_store(request, parent, parent, "unlink", [=, name = std::string(name)] {
+    filesystem(request).remove_file(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  guarded(request, "rmdir", [&] {
-    filesystem(request).names().remove_directory(parent, name, caller_of(request));
+  in_turn_if_in_store(request, parent, parent, "rmdir", [=, name = std::string(name)] {
+    filesystem(request).remove_directory(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
                const char* new_name, unsigned flags) {
-  guarded(request, "rename", [&] {
-    filesystem(request).names().rename(parent, name, new_parent, new_name, flags,
-                                       caller_of(request));
-    fuse_reply_err(request, 0);
-  });
+  in_turn_if_in_store(request, parent, new_parent, "rename",
+                      [=, name = std::string(name), new_name = std::string(new_name)] {
+                        filesystem(request).rename(parent, name, new_parent, new_name, flags,
+                                                   caller_of(request));
+                        fuse_reply_err(request, 0);
+                      });
 }
 
 /// Takes back what a file that could not be opened has been counted.
@@ -96,8 +111,9 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
   in_turn(request, parent, "create", [=, name = std::string(name), info = *given] {
     fuse_file_info reply = info;
     Filesystem& fs = filesystem(request);
+    const StoreLimits limits(request, parent);
     auto descriptors = fs.take_descriptors();
-    const Tree::Found found = fs.names().create_file(parent, name, mode, caller_of(request));
+    const Tree::Found found = fs.create_file(parent, name, mode, caller_of(request));
     Reference reference(fs.tree(), found.id);
     // There is nothing to truncate, which would count as a change.
     reply.fh = fs.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
@@ -112,7 +128,7 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
 
 void op_fsyncdir(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
   guarded(request, "fsyncdir", [&] {
-    filesystem(request).names().sync_directory(inode);
+    filesystem(request).sync_directory(inode);
     fuse_reply_err(request, 0);
   });
 }

@@ -53,6 +53,7 @@ std::shared_ptr<const FrameAttributes> ExtendedAttributes::look_at_frame(NodeId 
 }
 
 std::vector<std::string> ExtendedAttributes::list(NodeId node) {
+  node = stores_.present(node);
   if (stores_.is_part(node)) return stores_.attribute_names(node);
   if (tree_.is_virtual(node)) return {};
   const SourceEntry entry = tree_.entry(node);
@@ -66,9 +67,11 @@ std::vector<std::string> ExtendedAttributes::list(NodeId node) {
     if (is_changed || entry.has_metalayers) found = look_at_frame(node, entry);
     names = fs::list_attributes(found.get(), changes);
   }
+  const auto group = tree_.store_place(node);
+  if (group) names = stores_.attribute_names(*group);
   for (std::string& name : tree_.object(node, entry)->attribute_names())
     if (name != kStatsAttribute && is_in_shown_space(name) &&
-        passes_through(name, entry.is_container))
+        passes_through(name, entry.is_container || group))
       names.push_back(std::move(name));
   return names;
 }
@@ -113,6 +116,7 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
     return to_json(stats_);
   }
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
+  node = stores_.present(node);
   if (stores_.is_part(node)) {
     const auto value = stores_.attribute(node, name);
     if (!value) throw_errno(ENODATA, name);
@@ -120,6 +124,11 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
   }
   if (tree_.is_virtual(node)) throw_errno(ENODATA, name);
   const SourceEntry entry = tree_.entry(node);
+  if (const auto group = tree_.store_place(node); group && name.starts_with(kAttributePrefix)) {
+    const auto value = stores_.attribute(*group, name);
+    if (!value) throw_errno(ENODATA, name);
+    return *value;
+  }
   if (passes_through(name, entry.is_container)) return tree_.object(node, entry)->attribute(name);
   const auto value = frame_attribute(node, entry, name);
   if (!value) throw_errno(ENODATA, name);
@@ -129,6 +138,7 @@ std::string ExtendedAttributes::read(NodeId node, const std::string& name) {
 SourceEntry ExtendedAttributes::entry_to_change(NodeId node, const std::string& name) {
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (!writable_ || stores_.is_part(node)) throw_errno(EROFS, name);
+  if (name.starts_with(kAttributePrefix) && tree_.store_place(node)) throw_errno(EOPNOTSUPP, name);
   if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
   SourceEntry entry = tree_.entry(node);
   if (entry.is_read_only) throw_errno(EROFS, name);
@@ -137,6 +147,7 @@ SourceEntry ExtendedAttributes::entry_to_change(NodeId node, const std::string& 
 
 void ExtendedAttributes::set(NodeId node, const std::string& name, const std::string& value,
                              int flags, const Caller& caller) {
+  node = stores_.present(node);
   const SourceEntry entry = entry_to_change(node, name);
   if (passes_through(name, entry.is_container))
     return names_.change(node, caller, [&](const SourceObject& object) {
@@ -163,6 +174,7 @@ void ExtendedAttributes::set_fixed(NodeId node, const SourceEntry& entry, const 
 }
 
 void ExtendedAttributes::remove(NodeId node, const std::string& name, const Caller& caller) {
+  node = stores_.present(node);
   const SourceEntry entry = entry_to_change(node, name);
   if (passes_through(name, entry.is_container))
     return names_.change(node, caller,

@@ -51,7 +51,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       cache_(options.cache_size, pages, stats_),
       classifier_(root_, {options.raw, options.stores, options.unsupported}, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner, options.frames),
-      stores_(tree_, cache_.budget(), options.raw),
+      stores_(root_, tree_, cache_.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       directories_(tree_, stores_, cache_.budget()),
       descriptors_(
@@ -73,6 +73,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       containers_(container_services_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       aliases_(tree_, stats_.source, pages),
+      store_changes_(root_, tree_, stores_, &stats_.source),
       extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
                            writable_) {
   names_.set_contents(contents_);
@@ -137,11 +138,13 @@ Filesystem::Opened Filesystem::add_handle(const std::shared_ptr<FileHandle>& han
 }
 
 std::optional<Tree::Found> Filesystem::lookup(NodeId directory, const std::string& name) {
+  directory = stores_.present(directory);
   return stores_.is_part(directory) ? stores_.lookup(directory, name)
                                     : tree_.lookup(directory, name);
 }
 
 struct stat Filesystem::attributes(NodeId node) {
+  node = stores_.present(node);
   return Stores::holds(node) ? stores_.attributes(node) : tree_.attributes(node);
 }
 
@@ -158,8 +161,10 @@ void Filesystem::forget(NodeId node, std::uint64_t references) {
 
 /// Where the daemon serves others too the kernel checks the modes that it is shown.
 void Filesystem::check_access(NodeId node, int mask) {
+  node = stores_.present(node);
   if (!stores_.is_part(node)) return names_.check_access(node, mask);
-  if ((mask & W_OK) != 0 && Stores::holds(node)) throw_errno(EROFS, "access");
+  if ((mask & W_OK) != 0 && Stores::holds(node) && !(writable_ && stores_.embedded(node)))
+    throw_errno(EROFS, "access");
 }
 
 std::shared_ptr<FileHandle> Filesystem::handle(std::uint64_t number) const {
@@ -177,6 +182,7 @@ void Filesystem::release(std::uint64_t number) {
 }
 
 void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
+  node = stores_.present(node);
   if (Stores::holds(node)) throw_errno(EROFS, "write");
   const struct stat st = tree_.attributes(node);
   const mode_t dropped = bits_to_drop(st.st_mode, st.st_gid, caller);
@@ -192,6 +198,7 @@ void Filesystem::drop_privileges(NodeId node, const Caller& caller) {
 }
 
 void Filesystem::set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) {
+  node = stores_.present(node);
   if (Stores::holds(node)) throw_errno(EROFS, "set attributes");
   // A store's file is never executed, whatever lets its directory be searched.
   if (wanted.mode && tree_.is_store(node)) wanted.mode = *wanted.mode & 0666;

@@ -23,6 +23,7 @@
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/source_root.hpp"
+#include "fs/stores/store_changes.hpp"
 #include "fs/stores/stores.hpp"
 #include "fs/support/handle_table.hpp"
 #include "fs/support/worker_pool.hpp"
@@ -53,6 +54,30 @@ class Filesystem {
   std::string read_link(NodeId node);
   void forget(NodeId node, std::uint64_t references);
   void check_access(NodeId node, int mask);
+
+  // As Namespace's, also in stores that are directories.
+
+  Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
+                          const Caller& caller);
+  Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
+                             const Caller& caller);
+  Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
+                           const Caller& caller);
+  Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
+                           const Caller& caller);
+  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
+                        const Caller& caller);
+  void remove_file(NodeId directory, const std::string& name, const Caller& caller);
+  void remove_directory(NodeId directory, const std::string& name, const Caller& caller);
+  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
+              unsigned flags, const Caller& caller);
+  void sync_directory(NodeId directory) { names_.sync_directory(stores_.present(directory)); }
+
+  /// Before contents or attributes of a node are changed: ESTALE for one that is embedded in a
+  /// store, and has just become a file.
+  void before_changing(NodeId node, const Caller& caller);
+  /// True for a store, and for what is in one: much of that takes long.
+  bool is_in_store(NodeId node);
 
   struct Opened {
     std::uint64_t handle = 0;
@@ -95,6 +120,7 @@ class Filesystem {
 
  private:
   void begin_writing(MountLock* lock);
+  NodeId place_to_make(NodeId directory, const std::string& name, const Caller& caller);
   FileKind& kind_of(NodeId node, const SourceEntry& entry);
   Opened add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,
                     FairShare::Part descriptors);
@@ -127,6 +153,7 @@ class Filesystem {
   ContainerFiles containers_;
   PlainFiles plain_files_;
   FrameAliases aliases_;
+  StoreChanges store_changes_;
   ExtendedAttributes extended_attributes_;
   std::optional<LeftoverSweep> sweep_;
 };

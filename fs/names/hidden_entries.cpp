@@ -19,9 +19,9 @@ HiddenEntries::HiddenEntries(const SourceDirectory& directory, NameServices& ser
   makers_.push_back(frame::TemporaryMaker::self());
 }
 
-void HiddenEntries::add(const std::string& name) {
+void HiddenEntries::add(const std::string& name, bool is_hidden_in_store) {
   if (is_lock_file(name)) journals_.push_back(name);
-  if (is_leftover_name(name)) temporaries_.push_back(name);
+  if (is_leftover_name(name) || is_hidden_in_store) temporaries_.push_back(name);
 }
 
 std::vector<std::shared_ptr<void>> HiddenEntries::remove() {

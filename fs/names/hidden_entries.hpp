@@ -17,8 +17,9 @@ class HiddenEntries {
  public:
   HiddenEntries(const SourceDirectory& directory, NameServices& services, uid_t user);
 
-  /// Takes note of an entry, whatever it is.
-  void add(const std::string& name);
+  /// Takes note of an entry, whatever it is. `is_hidden_in_store`: no leaf of the store that the
+  /// directory is in.
+  void add(const std::string& name, bool is_hidden_in_store);
   /// Removes all that was noted, or throws and removes nothing. What takes long to remove goes from
   /// the directory, and is gone when what is returned is destroyed.
   std::vector<std::shared_ptr<void>> remove();

@@ -10,7 +10,9 @@ namespace bloscfs::fs {
 std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
                         const TreeChanges::AfterChange& after_change) {
-  const std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
+  std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
+  // As python-blosc2 names the leaves of its stores.
+  if (shown == ShownAs::flat && names.is_in_store(directory)) suffix = kFlatLeafSuffix;
   for (std::string& name : container_names(shown_name, shown, previous, suffix))
     if (names.fits(directory, shown_name, name, shown, after_change)) return std::move(name);
   return {};

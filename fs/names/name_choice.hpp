@@ -10,7 +10,7 @@ namespace bloscfs::fs {
 /// How full names are chosen.
 struct NamingPolicy {
   bool raw = false;    ///< arrays are no NPY files
-  std::string suffix;  ///< of new flat files
+  std::string suffix;  ///< of new flat files, but in stores, where it is kFlatLeafSuffix
 };
 
 /// The first full name under which a container would be shown as asked; `previous` is its full name

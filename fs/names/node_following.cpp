@@ -102,9 +102,9 @@ class NodeRefuge : public Refuge {
   std::shared_ptr<frame::StoreDirectory> directory_;
 };
 
-class Beside final : public NodeRefuge {
+class RefugeBeside final : public NodeRefuge {
  public:
-  Beside(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+  RefugeBeside(NameServices& services, NodeId node, ShownAs shown, uid_t user)
       : NodeRefuge(services, node, shown, user) {
     if (of_.is_lost) return;
     try {
@@ -163,7 +163,7 @@ std::string NodeHome::path() {
 }
 
 std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown, uid_t user) {
-  auto beside = std::make_unique<Beside>(services_, node_, shown, user);
+  auto beside = std::make_unique<RefugeBeside>(services_, node_, shown, user);
   if (beside->has_place()) return beside;
   return recovery_refuge(shown, user);
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "codec/error.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
@@ -17,8 +18,6 @@ namespace {
 std::string key_in(const std::string& group, std::string_view name) {
   return (group == "/" ? group : group + "/") + std::string(name);
 }
-
-std::string_view last_part(std::string_view key) { return key.substr(key.rfind('/') + 1); }
 
 std::string_view suffix_of(ShownAs shown) { return shown == ShownAs::array ? ".b2nd" : ".b2f"; }
 
@@ -46,7 +45,7 @@ bool MountedStore::is_array(const frame::Leaf& leaf) const {
 
 std::optional<MountedStore::Child> MountedStore::leaf_of(const std::string& key,
                                                          const frame::Leaf& leaf) const {
-  Child child{key, std::string(last_part(key)), ShownAs::itself, leaf};
+  Child child{key, std::string(frame::last_part(key)), ShownAs::itself, leaf};
   if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return child;
   const auto* const external = std::get_if<frame::ExternalLeaf>(&leaf);
   const auto form = external == nullptr ? frame::LeafForm::other : external->form;
@@ -54,7 +53,7 @@ std::optional<MountedStore::Child> MountedStore::leaf_of(const std::string& key,
       form == frame::LeafForm::array || (form == frame::LeafForm::other && is_array(leaf));
   child.shown = shows_array && !raw_ ? ShownAs::array : ShownAs::flat;
   if (form != frame::LeafForm::other)
-    child.full_name = std::string(last_part(external->path));
+    child.full_name = std::string(frame::last_part(external->path));
   else
     child.full_name += suffix_of(shows_array ? ShownAs::array : ShownAs::flat);
   return child;
@@ -70,10 +69,15 @@ std::vector<MountedStore::Child> MountedStore::children(const std::string& group
   return found;
 }
 
-std::vector<MountedStore::Shown> MountedStore::list(const std::string& group) const {
+std::vector<MountedStore::Child> MountedStore::children(const std::string& group) const {
   std::vector<Child> found;
   for (const frame::StoreEntry& entry : store_->list(group))
     for (Child& child : children(group, entry)) found.push_back(std::move(child));
+  return found;
+}
+
+std::vector<MountedStore::Shown> MountedStore::list(const std::string& group) const {
+  std::vector<Child> found = children(group);
   std::vector<NamedEntry> named;
   named.reserve(found.size());
   for (const Child& child : found) named.push_back({child.full_name, child.shown});

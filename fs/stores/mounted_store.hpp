@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "frame/pystore/python_store.hpp"
@@ -20,14 +21,18 @@ class MountedStore {
  public:
   /// `raw`: arrays are shown without a NPY header. What the store keeps is held of the `budget`:
   /// ENOMEM where the user holds too much. `keeper` is destroyed with it.
+  /// `embed`: of a store that is a directory the status of its embed.b2e, which `store` is then,
+  /// with the directory's inode number.
   MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw, MemoryBudget& budget,
-               std::shared_ptr<void> keeper)
+               std::shared_ptr<void> keeper, const std::optional<struct stat>& embed = std::nullopt)
       : keeper_(std::move(keeper)),
+        embed_(embed),
         store_(std::move(store)),
         held_(budget, store_->memory()),
         raw_(raw) {}
 
   const frame::PythonStore& store() const { return *store_; }
+  const std::optional<struct stat>& embed() const { return embed_; }
 
   /// What a group holds under one name. A key that is both a leaf and a group is two of them.
   struct Child {
@@ -45,6 +50,10 @@ class MountedStore {
   /// All of a group, "/" or "/a/b", in the order of full names. Opens leaves whose names do not say
   /// whether they are arrays: embedded ones, and members with other suffixes.
   std::vector<Shown> list(const std::string& group) const;
+  /// The same without names that are shown.
+  std::vector<Child> children(const std::string& group) const;
+  /// What has that full name; nothing if there is none.
+  std::optional<Child> find_full(const std::string& group, const std::string& full_name) const;
   /// What is shown as `name`; nothing if there is none.
   std::optional<Child> find(const std::string& group, const std::string& name) const;
 
@@ -53,12 +62,12 @@ class MountedStore {
 
  private:
   std::vector<Child> children(const std::string& group, const frame::StoreEntry& entry) const;
-  std::optional<Child> find_full(const std::string& group, const std::string& full_name) const;
   /// Nothing for a member that is no frame.
   std::optional<Child> leaf_of(const std::string& key, const frame::Leaf& leaf) const;
   bool is_array(const frame::Leaf& leaf) const;
 
   const std::shared_ptr<void> keeper_;
+  const std::optional<struct stat> embed_;
   const std::shared_ptr<const frame::PythonStore> store_;
   const MemoryBudget::Held held_;
   const bool raw_;

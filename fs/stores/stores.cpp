@@ -24,19 +24,42 @@ constexpr std::size_t kMostRecent = 4;
 constexpr const char* kStoreAttribute = "user.blosc2.store";
 constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
-/// Keeps the node of a store's file, whose attributes are those of what is in it.
-std::shared_ptr<void> keep_node(Tree& tree, NodeId id) {
-  tree.pin(id);
-  return {nullptr, [&tree, id](void*) { tree.unpin(id); }};
+std::vector<std::string> names_of_attributes(const frame::Snapshot* frame) {
+  if (frame == nullptr) return {};
+  const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
+  return list_attributes(&found, {});
 }
 
-/// One for each object of a store, the same whenever that is asked.
-ino_t inode_of(const struct stat& store, const MountedStore::Child& child) {
-  const std::size_t hash = std::hash<std::string>()(child.key) * 2 + (child.leaf ? 1 : 0);
-  return static_cast<ino_t>(hash ^ (static_cast<std::size_t>(store.st_ino) << 32));
+std::optional<std::string> layer_value(const frame::Snapshot& frame, const LayerName& layer,
+                                       const std::string& name) {
+  const auto content = read_layer(frame, layer, thread_decoder());
+  if (!content) return std::nullopt;
+  return name.starts_with(kJsonPrefix) ? layer_as_json(*content)
+                                       : std::string(content->begin(), content->end());
+}
+
+std::optional<std::string> group_attribute(const frame::PythonStore& store,
+                                           const std::string& group, const std::string& name) {
+  if (name == kStoreAttribute && group == "/") return frame::store_kind_name(store.kind());
+  if (name == kGroupKindAttribute) return store.group_kind(group);
+  const auto layer = layer_of(name);
+  const auto frame = layer ? store.attributes(group) : nullptr;
+  return frame ? layer_value(*frame, *layer, name) : std::nullopt;
 }
 
 }  // namespace
+
+/// Keeps the node of a store's file, whose attributes are those of what is in it.
+std::shared_ptr<void> Stores::keep_node(NodeId id) {
+  tree_.pin(id);
+  return {nullptr, [&tree = tree_, id](void*) { tree.unpin(id); }};
+}
+
+/// One for each object of a store, the same whenever that is asked.
+ino_t Stores::inode_of(const struct stat& store, const MountedStore::Child& child) {
+  const std::size_t hash = std::hash<std::string>()(child.key) * 2 + (child.leaf ? 1 : 0);
+  return static_cast<ino_t>(hash ^ (static_cast<std::size_t>(store.st_ino) << 32));
+}
 
 Stores::Node Stores::node(NodeId id) const {
   const MutexLock lock(mutex_);
@@ -61,8 +84,7 @@ std::shared_ptr<const MountedStore> Stores::open_store(NodeId root) {
   if (!opened) throw_errno(ESTALE, path.text());
   for (const std::string& message : opened->messages())
     log::warn(fmt::format("{}: {}", path.text(), message));
-  return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_,
-                                              keep_node(tree_, root));
+  return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_, keep_node(root));
 }
 
 std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
@@ -79,24 +101,33 @@ std::shared_ptr<const MountedStore> Stores::store_of(NodeId root) {
     dropped = std::move(store);
     return known;
   }
-  recent_.emplace_front(root, store);
-  if (recent_.size() > kMostRecent) {
-    dropped = std::move(recent_.back().second);
-    recent_.pop_back();
-  }
+  remember(root, store, dropped);
   return store;
+}
+
+void Stores::remember(NodeId root, std::shared_ptr<const MountedStore> store,
+                      std::shared_ptr<const MountedStore>& dropped) {
+  recent_.emplace_front(root, std::move(store));
+  if (recent_.size() <= kMostRecent) return;
+  dropped = std::move(recent_.back().second);
+  recent_.pop_back();
 }
 
 Stores::Place Stores::place(NodeId directory) {
   if (!holds(directory)) return {store_of(directory), directory, "/"};
   Node found = node(directory);
   if (found.child.leaf) throw_errno(ENOTDIR, found.child.key);
+  if (found.store->embed()) {
+    // A group is whatever is embedded in it now.
+    auto store = embedded_of({found.root, tree_.path(found.root), found.child.key});
+    if (store) found.store = std::move(store);
+  }
   return {std::move(found.store), found.root, std::move(found.child.key)};
 }
 
 NodeId Stores::enter(const Place& place, const MountedStore::Child& child) {
   const MutexLock lock(mutex_);
-  NodeId& id = ids_[{place.root, child.key, child.leaf.has_value()}];
+  NodeId& id = ids_[{place.store.get(), child.key, child.leaf.has_value()}];
   if (id == 0) {
     id = next_id_++;
     nodes_.emplace(id, Node{place.store, place.root, child});
@@ -113,9 +144,10 @@ void Stores::forget(NodeId id, std::uint64_t references) {
   Node& node = found->second;
   node.references -= std::min(node.references, references);
   if (node.references > 0) return;
-  ids_.erase({node.root, node.child.key, node.child.leaf.has_value()});
+  ids_.erase({node.store.get(), node.child.key, node.child.leaf.has_value()});
   dropped = std::move(node);
   nodes_.erase(found);
+  if (dropped.became != 0) tree_.forget(dropped.became, 1);
 }
 
 std::optional<Tree::Found> Stores::lookup(NodeId directory, const std::string& name) {
@@ -137,7 +169,7 @@ std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory,
                                                const std::function<void()>& if_many) {
   const Place in = place(directory);
   if_many();
-  const struct stat store = tree_.attributes(in.root);
+  const struct stat store = status_of(*in.store, in.root);
   std::vector<Tree::DirectoryEntry> entries;
   for (MountedStore::Shown& shown : in.store->list(in.group))
     entries.push_back({std::move(shown.name), std::move(shown.child.full_name), shown.child.type(),
@@ -164,15 +196,26 @@ struct stat Stores::attributes(NodeId id) {
   return look_at(node(id));
 }
 
+/// That of the file that holds all of a store, as which a directory's embed.b2e counts.
+struct stat Stores::status_of(const MountedStore& store, NodeId root) const {
+  return store.embed() ? tree_.owned(*store.embed()) : tree_.attributes(root);
+}
+
 struct stat Stores::look_at(const Node& node) const {
-  // Owner and times are the store's, and what may be read.
-  struct stat st = tree_.attributes(node.root);
-  st.st_mode &= ~mode_t{0222};
+  // Owner and times are the store's, and what may be done.
   const mode_t type = node.child.type();
+  struct stat st = status_of(*node.store, node.root);
+  const mode_t may = node.store->embed() ? 0666 : 0444;
   st.st_ino = inode_of(st, node.child);
+  if (type == S_IFDIR && node.store->embed()) {
+    const ino_t inode = st.st_ino;
+    st = tree_.attributes(node.root);
+    st.st_ino = inode;
+  }
+  if (type == S_IFDIR && !node.store->embed()) st.st_mode &= ~mode_t{0222};
   if (type == S_IFDIR) return st;
   st.st_nlink = 1;
-  st.st_mode = type | (type == S_IFLNK ? 0777 : st.st_mode & 0444);
+  st.st_mode = type | (type == S_IFLNK ? 0777 : st.st_mode & may);
   st.st_size = node.size.value_or(0);
   st.st_blocks = (node.stored_size + kStatBlock - 1) / kStatBlock;
   if (const auto* const link = std::get_if<frame::ReferencedLeaf>(&*node.child.leaf)) {
@@ -200,6 +243,7 @@ std::shared_ptr<const OpenContainer> Stores::open(NodeId id, const ContentServic
   const Node found = node(id);
   if (const mode_t type = found.child.type(); type != S_IFREG)
     throw_errno(type == S_IFDIR ? EISDIR : ELOOP, found.child.key);
+  require_present(found);
   if (auto known = found.open_file.lock()) return known;
   TurnAtNeed::need();
   auto snapshot = found.store->open(*found.child.leaf);
@@ -226,35 +270,32 @@ std::shared_ptr<const frame::Snapshot> Stores::frame_of(NodeId id) {
 }
 
 std::vector<std::string> Stores::attribute_names(NodeId id) {
-  std::vector<std::string> names;
-  if (const auto frame = frame_of(id)) {
-    const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
-    names = list_attributes(&found, {});
-  }
-  return names;
-}
-
-std::optional<std::string> Stores::group_attribute(NodeId id, const std::string& name) {
-  const Place group = place(id);
-  const frame::PythonStore& store = group.store->store();
-  if (name == kStoreAttribute && group.group == "/") return frame::store_kind_name(store.kind());
-  if (name == kGroupKindAttribute) return store.group_kind(group.group);
-  return std::nullopt;
+  return names_of_attributes(frame_of(id).get());
 }
 
 std::optional<std::string> Stores::attribute(NodeId id, const std::string& name) {
-  const bool is_group = !holds(id) || !node(id).child.leaf;
-  if (is_group)
-    if (auto value = group_attribute(id, name)) return value;
+  if (!holds(id) || !node(id).child.leaf) {
+    const Place group = place(id);
+    return group_attribute(group.store->store(), group.group, name);
+  }
   const auto layer = layer_of(name);
-  if (!layer && (is_group || !is_computed(name))) return std::nullopt;
+  if (!layer && !is_computed(name)) return std::nullopt;
   const auto frame = frame_of(id);
   if (!frame) return std::nullopt;
-  if (!layer) return computed_value(frame->info(), name);
-  const auto content = read_layer(*frame, *layer, thread_decoder());
-  if (!content) return std::nullopt;
-  return name.starts_with(kJsonPrefix) ? layer_as_json(*content)
-                                       : std::string(content->begin(), content->end());
+  return layer ? layer_value(*frame, *layer, name) : computed_value(frame->info(), name);
+}
+
+std::vector<std::string> Stores::attribute_names(const StorePlace& group) {
+  TurnAtNeed::need();
+  const auto store = open_whole(group);
+  return store ? names_of_attributes(store->attributes(group.group).get())
+               : std::vector<std::string>();
+}
+
+std::optional<std::string> Stores::attribute(const StorePlace& group, const std::string& name) {
+  TurnAtNeed::need();
+  const auto store = open_whole(group);
+  return store ? group_attribute(*store, group.group, name) : std::nullopt;
 }
 
 }  // namespace bloscfs::fs

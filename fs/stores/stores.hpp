@@ -17,8 +17,10 @@
 
 #include "fs/content/content.hpp"
 #include "fs/content/open_file.hpp"
+#include "fs/source/source_root.hpp"
 #include "fs/stores/mounted_store.hpp"
 #include "fs/support/sync.hpp"
+#include "fs/tree/beside.hpp"
 #include "fs/tree/tree.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/memory_budget.hpp"
@@ -28,15 +30,43 @@ namespace bloscfs::fs {
 /// Thread-safe. Errors: std::system_error, ESTALE for nodes that are not known (any more), ENOMEM
 /// where the stores that a user has opened hold too much; codec::Error. NoTurn where something has
 /// to be read.
-class Stores {
+class Stores : public Beside {
  public:
-  /// `tree` and `budget` outlive this object. `raw` as of MountOptions.
-  Stores(Tree& tree, MemoryBudget& budget, bool raw) : tree_(tree), budget_(budget), raw_(raw) {}
+  /// All outlive this object; `tree` asks it what stands beside its entries. `raw` as of
+  /// MountOptions.
+  Stores(const SourceRoot& root, Tree& tree, MemoryBudget& budget, bool raw)
+      : root_(root), tree_(tree), budget_(budget), raw_(raw) {
+    tree.set_beside(*this);
+  }
 
   static bool holds(NodeId node) { return node >= kFirstInStores; }
-  /// True for what is in a store, and for a store itself.
+  /// True for what is in a store that is a file, or embedded in one that is a directory, and for a
+  /// store's file itself.
   bool is_part(NodeId node) const { return holds(node) || is_root(node); }
   bool is_root(NodeId node) const { return !holds(node) && tree_.is_store(node); }
+
+  // As Tree asks for them (fs/tree/beside.hpp).
+
+  std::optional<Entry> find(const StorePlace& place, const std::string& full_name) override;
+  bool has_any(const StorePlace& place) override;
+  std::vector<Entry> list(const StorePlace& place) override;
+  NodeId enter(const StorePlace& place, const std::string& full_name,
+               struct stat& attributes) override;
+
+  /// What is embedded in a store that is a directory, as that is now; null if it is none any more.
+  std::shared_ptr<const MountedStore> embedded_of(const StorePlace& place);
+  /// Where something is embedded: its group, and its key. Nothing for what is in a file.
+  struct Embedded {
+    StorePlace place;
+    MountedStore::Child child;
+  };
+  std::optional<Embedded> embedded(NodeId id);
+  /// The tree's node of a group that was embedded alone when the kernel learned of it, and has
+  /// become a directory; else the node itself.
+  NodeId present(NodeId id);
+  /// The tree's node of a group's directory, with one reference unless it is the root; 0 if there
+  /// is none.
+  NodeId find_directory(NodeId root, const std::string& group);
 
   /// As Tree's, of a directory that is_part().
   std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
@@ -53,6 +83,9 @@ class Stores {
   /// Of what is_part(): the attributes that the store gives, without those that are computed.
   std::vector<std::string> attribute_names(NodeId id);
   std::optional<std::string> attribute(NodeId id, const std::string& name);
+  /// The same of a group of a store that is a directory.
+  std::vector<std::string> attribute_names(const StorePlace& group);
+  std::optional<std::string> attribute(const StorePlace& group, const std::string& name);
 
  private:
   struct Place {
@@ -68,21 +101,46 @@ class Stores {
     std::optional<std::int64_t> size = std::nullopt;
     std::int64_t stored_size = 0;
     std::weak_ptr<const OpenContainer> open_file = {};
+    NodeId became = 0;  ///< the tree's, with one reference
   };
-  using Key = std::tuple<NodeId, std::string, bool>;  ///< store, key, whether it is a leaf
+  /// State of a store, key, whether it is a leaf.
+  using Key = std::tuple<const MountedStore*, std::string, bool>;
+  /// The last state of a directory's embed.b2e that was looked at.
+  struct EmbeddedState {
+    FileState state;
+    std::weak_ptr<const MountedStore> store;
+    bool is_none = false;  ///< no store
+  };
 
+  std::shared_ptr<void> keep_node(NodeId id);
+  static ino_t inode_of(const struct stat& store, const MountedStore::Child& child);
   Node node(NodeId id) const EXCLUDES(mutex_);
   Place place(NodeId directory) EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> store_of(NodeId root) EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> open_store(NodeId root);
   std::shared_ptr<const MountedStore> recent(NodeId root) REQUIRES(mutex_);
+  void remember(NodeId root, std::shared_ptr<const MountedStore> store,
+                std::shared_ptr<const MountedStore>& dropped) REQUIRES(mutex_);
+  /// Throws ESTALE where what it stands for is not as it was any more.
+  void require_present(const Node& node);
+  /// Null in it: it is known to be no store.
+  std::optional<std::shared_ptr<const MountedStore>> known_embedded(NodeId root,
+                                                                    const FileState& state)
+      EXCLUDES(mutex_);
+  void remember_embedded(NodeId root, const FileState& state,
+                         std::shared_ptr<const MountedStore> store) EXCLUDES(mutex_);
+  std::shared_ptr<const MountedStore> open_embedded(const StorePlace& place,
+                                                    std::shared_ptr<const SourceObject> embed);
+  Entry entry_of(const MountedStore& store, MountedStore::Child child) const;
   NodeId enter(const Place& place, const MountedStore::Child& child) EXCLUDES(mutex_);
+  struct stat status_of(const MountedStore& store, NodeId root) const EXCLUDES(mutex_);
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
   /// The frame that has a node's metalayers; null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id) EXCLUDES(mutex_);
-  std::optional<std::string> group_attribute(NodeId id, const std::string& name);
+  std::unique_ptr<frame::PythonStore> open_whole(const StorePlace& place) const;
 
+  const SourceRoot& root_;
   Tree& tree_;
   MemoryBudget& budget_;
   const bool raw_;
@@ -90,6 +148,8 @@ class Stores {
   NodeId next_id_ GUARDED_BY(mutex_) = kFirstInStores;
   std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
   std::map<Key, NodeId> ids_ GUARDED_BY(mutex_);
+  std::map<NodeId, EmbeddedState> embedded_ GUARDED_BY(mutex_);  ///< by the store's directory
+  std::size_t embedded_to_look_through_ GUARDED_BY(mutex_) = 64;
   /// The stores that were used last; others live as long as their nodes.
   std::list<std::pair<NodeId, std::shared_ptr<const MountedStore>>> recent_ GUARDED_BY(mutex_);
 };

@@ -32,6 +32,7 @@ constexpr std::size_t kMaxUnreadable = 10'000;
 constexpr std::uint64_t kReadLimit = 1 << 20;
 /// How often a file is read that changes meanwhile.
 constexpr int kTries = 3;
+const std::string kEmbedFile(frame::kEmbedName);
 /// Within a tick of a coarse clock a file may change and keep its times.
 constexpr std::int64_t kYoungNs = 2'000'000'000;
 
@@ -52,10 +53,11 @@ Verdict state_verdict(const SourceEntry& entry) {
   return verdict;
 }
 
-/// The index of a directory that may be a sparse frame; nothing where there is none.
-std::optional<struct stat> stat_index(const SourceObject& directory) {
+/// The file that makes a directory a sparse frame or a store; nothing where there is none.
+std::optional<struct stat> stat_file_in(const SourceObject& directory, const std::string& name) {
   try {
-    return directory.stat(frame::kSframeIndexName);
+    const auto st = directory.stat(name);
+    return st && S_ISREG(st->st_mode) ? st : std::nullopt;
   } catch (const std::system_error& error) {
     // A directory that may not be searched is shown as one.
     if (frame::is_refusal(error.code())) return std::nullopt;
@@ -70,8 +72,8 @@ bool is_same(const struct stat& a, const struct stat& b) {
 }
 
 bool is_same(const SourceEntry& a, const SourceEntry& b) {
-  return a.is_sframe == b.is_sframe && is_same(a.content_stat, b.content_stat) &&
-         is_same(a.own_stat, b.own_stat);
+  return a.is_sframe == b.is_sframe && a.is_store_directory == b.is_store_directory &&
+         is_same(a.content_stat, b.content_stat) && is_same(a.own_stat, b.own_stat);
 }
 
 bool has_store_suffix(const SourcePath& path) {
@@ -80,8 +82,11 @@ bool has_store_suffix(const SourcePath& path) {
 }
 
 bool is_unchanged(const SourceEntry& entry) {
-  const auto now =
-      entry.is_sframe ? entry.object->stat(frame::kSframeIndexName) : entry.object->stat();
+  std::optional<struct stat> now;
+  if (entry.is_sframe)
+    now = entry.object->stat(frame::kSframeIndexName);
+  else
+    now = entry.is_store_directory ? entry.object->stat(kEmbedFile) : entry.object->stat();
   return now && is_same(*now, entry.content_stat);
 }
 
@@ -108,12 +113,21 @@ std::unique_ptr<frame::Snapshot> Classifier::open_with(const frame::OpenSettings
                                                        const SourceEntry& entry) const {
   const SourceObject& object = *entry.object;
   if (entry.is_sframe) return frame::open_directory(object.open(O_RDONLY | O_DIRECTORY), settings);
+  if (entry.is_store_directory) {
+    const frame::UniqueFd directory = object.open(O_RDONLY | O_DIRECTORY);
+    auto file = frame::open_regular_at(directory.get(), kEmbedFile, O_RDONLY);
+    return file ? frame::open_file(std::move(file), settings) : nullptr;
+  }
   if (!S_ISREG(object.stat().st_mode)) frame::throw_errno(ESTALE, object.name());
   return frame::open_file(object.open_quietly(O_RDONLY), settings);
 }
 
 std::unique_ptr<frame::PythonStore> Classifier::open_store(const SourcePath& path,
                                                            const SourceEntry& entry) const {
+  if (path.text().ends_with("/" + kEmbedFile) || path.text() == kEmbedFile) {
+    auto embed = open(path, entry);
+    return embed ? frame::open_embedded_part(std::move(embed)) : nullptr;
+  }
   if (!path.text().ends_with(frame::kZipStoreSuffix)) {
     auto snapshot = open(path, entry);
     return snapshot ? frame::open_embed_store(std::move(snapshot)) : nullptr;
@@ -150,10 +164,12 @@ SourceEntry Classifier::quick_look(const SourcePath& path,
   entry.own_stat = entry.content_stat = entry.object->stat();
   try {
     if (S_ISDIR(entry.own_stat.st_mode)) {
-      const auto index = stat_index(*entry.object);
-      if (!index || !S_ISREG(index->st_mode)) return entry;
-      entry.is_sframe = true;
-      entry.content_stat = *index;
+      auto file = stat_file_in(*entry.object, frame::kSframeIndexName);
+      entry.is_sframe = file.has_value();
+      if (!file && settings_.stores) file = stat_file_in(*entry.object, kEmbedFile);
+      if (!file) return entry;
+      entry.is_store_directory = !entry.is_sframe;
+      entry.content_stat = *file;
     } else if (!S_ISREG(entry.own_stat.st_mode)) {
       return entry;
     }
@@ -203,7 +219,7 @@ SourceEntry Classifier::read(const SourcePath& path, SourceEntry entry) {
 
 void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
                                  const std::error_code& error) {
-  entry.is_sframe = false;
+  entry.is_sframe = entry.is_store_directory = false;
   entry.content_stat = entry.own_stat;
   if (frame::is_refusal(error)) return;  // opening it tells the reader why
   entry.unreadable = error;
@@ -220,6 +236,13 @@ void Classifier::note_unreadable(const SourcePath& path, SourceEntry& entry,
 
 void Classifier::look_inside(const SourcePath& path, SourceEntry& entry,
                              const Verdict& verdict) const {
+  if (entry.is_store_directory) {
+    entry.is_store_directory = verdict.has_store_marker;
+    entry.has_embedded = verdict.has_store_marker && verdict.has_embedded;
+    if (entry.is_store_directory) entry.shown = ShownAs::store;
+    entry.content_stat = entry.own_stat;
+    return;
+  }
   entry.shown = verdict.shown;
   entry.is_container = verdict.is_container;
   entry.is_read_only = verdict.is_read_only;
@@ -289,7 +312,8 @@ void Classifier::log_oddity(const SourcePath& path, const Verdict& verdict,
 Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entry,
                                  std::string& reason) const {
   Verdict verdict = state_verdict(entry);
-  if (settings_.stores && !entry.is_sframe && path.text().ends_with(frame::kZipStoreSuffix)) {
+  if (settings_.stores && S_ISREG(entry.own_stat.st_mode) &&
+      path.text().ends_with(frame::kZipStoreSuffix)) {
     verdict.is_zip = true;
     verdict.is_store = is_zip_store(entry);
     if (verdict.is_store) {
@@ -317,8 +341,11 @@ Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entr
   verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
   verdict.shown_size = shape.file_size();
   verdict.stored_size = snapshot->info().cbytes + entry.content_stat.st_size;
-  verdict.is_store = settings_.stores && !entry.is_sframe &&
-                     frame::store_kind(*snapshot) == frame::StoreKind::embed;
+  if (!settings_.stores || entry.is_sframe) return verdict;
+  const auto kind = frame::store_kind(*snapshot);
+  verdict.is_store = kind == frame::StoreKind::embed;
+  verdict.has_store_marker = kind.has_value();
+  verdict.has_embedded = kind && frame::may_have_embedded(*snapshot);
   return verdict;
 }
 
@@ -343,7 +370,7 @@ std::optional<Verdict> Classifier::recall(const SourcePath& path, const SourceEn
       verdict.ctime_ns != nanoseconds(source.st_ctim))
     return std::nullopt;
   // By another name, which none of the suffixes had, it was no store.
-  if (settings_.stores && !verdict.is_container && !verdict.is_zip &&
+  if (settings_.stores && !verdict.is_container && !verdict.is_zip && !entry.is_store_directory &&
       path.text().ends_with(frame::kZipStoreSuffix))
     return std::nullopt;
   return verdict;

@@ -26,7 +26,9 @@ struct SourceEntry {
   ShownAs shown = ShownAs::itself;
   bool is_container = false;
   bool is_sframe = false;
-  bool is_store = false;  ///< a file that is shown as a directory; no container then
+  bool is_store = false;            ///< a file that is shown as a directory; no container then
+  bool is_store_directory = false;  ///< of python-blosc2; shown as the directory that it is
+  bool has_embedded = false;        ///< such a one, whose embed.b2e may hold leaves
   bool is_read_only = false;
   bool is_alias = false;           ///< it stands for a frame's own bytes
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
@@ -85,7 +87,8 @@ class Classifier {
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
-  /// Opens the store that was found at `path`. Null if it is none any more.
+  /// Opens the store that was found at `path`; of a directory what its embed.b2e, found there as
+  /// `entry`, holds. Null if it is none any more.
   std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path,
                                                  const SourceEntry& entry) const;
   /// True if a regular file holds a container now that is shown as one; nothing is remembered.

@@ -81,8 +81,9 @@ struct Node {
   ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
   bool is_container = false;
   bool is_sframe = false;
-  bool is_alias = false;  ///< of one state of a frame's own bytes, or of their directory
-  bool is_store = false;
+  bool is_alias = false;            ///< of one state of a frame's own bytes, or of their directory
+  bool is_store = false;            ///< a file that is shown as a directory
+  bool is_store_directory = false;  ///< as SourceEntry's; of aliases: of one, or of what is in it
   bool was_opened = false;     ///< the kernel may have pages of this state: an open of it succeeded
   bool is_untold = false;      ///< it got another state, whose size the kernel may miss
   bool is_being_told = false;  ///< the kernel learns it now

@@ -24,7 +24,15 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
       is_single_(single.has_value()),
       owner_(owner),
       has_aliases_(has_aliases),
-      single_(std::move(single)) {}
+      single_(std::move(single)) {
+  if (is_single_) return;
+  // What SOURCE itself is, it is for as long as it is mounted.
+  const auto object = root_.find_any({});
+  if (!object || !classifier_.look({}, object).is_store_directory) return;
+  has_store_directories_ = true;
+  const MutexLock lock(mutex_);
+  nodes_.node(kRootId).is_store_directory = true;
+}
 
 Tree::~Tree() = default;
 

@@ -9,6 +9,7 @@
 // of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
 // it for as long as the kernel knows the node.
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -28,6 +29,7 @@
 #include "fs/options/owner_override.hpp"
 #include "fs/support/names_lock.hpp"
 #include "fs/support/sync.hpp"
+#include "fs/tree/beside.hpp"
 #include "fs/tree/classifier.hpp"
 #include "fs/tree/listed_directories.hpp"
 #include "fs/tree/node_table.hpp"
@@ -52,8 +54,9 @@ class Tree {
     struct stat attributes {};
     /// The name hangs on what else its directory holds, and may change with that.
     bool is_fallback = false;
-    bool is_outdated = false;  ///< as SourceEntry's
-    bool is_alias = false;     ///< the same
+    bool is_outdated = false;                          ///< as SourceEntry's
+    bool is_alias = false;                             ///< the same
+    std::optional<std::string> beside = std::nullopt;  ///< full name of what is no node of the tree
   };
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
   std::optional<Found> lookup(NodeId directory, const std::string& name);
@@ -62,6 +65,7 @@ class Tree {
     std::string full_name;
     mode_t type = 0;  ///< S_IF*
     ino_t inode = 0;
+    bool is_beside = false;  ///< no entry of SOURCE (fs/tree/beside.hpp)
     bool operator==(const DirectoryEntry&) const = default;
   };
   /// The same for an entry of list().
@@ -90,6 +94,19 @@ class Tree {
 
   /// True for the root of a mount of one container, which stands for no directory of SOURCE.
   bool is_virtual(NodeId id) const { return is_single_ && id == kRootId; }
+
+  /// What stands beside the entries of stores that are directories; before the first request.
+  void set_beside(Beside& beside) { beside_ = &beside; }
+  /// True for a directory of a store that is one itself, and for what is in it.
+  bool is_in_store(NodeId id) const;
+  /// Nothing for a directory that is in none. ESTALE as of path().
+  std::optional<StorePlace> store_place(NodeId directory) const;
+  /// False while nothing in the mount was seen that is in one.
+  bool has_store_directories() const { return has_store_directories_; }
+  /// What is shown as `name` beside the entries of SOURCE, and hidden by none.
+  std::optional<Beside::Entry> find_beside(NodeId directory, const std::string& name);
+  /// True if a file has the key of that last part, so that what is embedded with it is not shown.
+  bool hides_leaf(NodeId directory, const std::string& key_name);
 
   /// True for a node that stands for a frame's own bytes: nothing of it can be changed.
   bool is_alias(NodeId id) const;
@@ -244,6 +261,18 @@ class Tree {
       REQUIRES_SHARED(names_);
   std::optional<SourceEntry> pending_entry(NodeId directory, const std::string& full_name)
       REQUIRES_SHARED(names_);
+  /// What stands beside, by full name, unless a file hides it.
+  std::optional<Beside::Entry> beside_entry(NodeId directory, const SourcePath& path,
+                                            const std::string& full_name) REQUIRES_SHARED(names_);
+  bool is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name)
+      REQUIRES_SHARED(names_);
+  /// What has a full name is shown as, whether SOURCE has it or not.
+  std::optional<ShownAs> shown_as(NodeId directory, const SourcePath& path,
+                                  const std::string& full_name) REQUIRES_SHARED(names_);
+  bool is_hidden_in_store(NodeId directory, const SourcePath& path, const std::string& full_name)
+      REQUIRES_SHARED(names_);
+  /// Found by what stands beside, now that names are not locked.
+  std::optional<Found> entered_beside(NodeId directory, std::optional<Found> found);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name) REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
@@ -264,8 +293,11 @@ class Tree {
                                     const std::function<void()>& if_many);
   void see_all(NodeId directory, const SourcePath& path, std::span<const std::string> names,
                ListedEntries& seen) REQUIRES_SHARED(names_);
+  /// `beside` as Beside::list() gives it.
   static std::vector<DirectoryEntry> entries_of(std::vector<std::string> present,
-                                                const ListedEntries& seen);
+                                                const ListedEntries& seen,
+                                                std::vector<Beside::Entry> beside);
+  std::vector<Beside::Entry> list_beside(NodeId directory, const std::function<void()>& if_many);
   std::uint64_t changes_of(const ListedDirectories::Listing& listing);
   SourceEntry entry_of(const Known& known) REQUIRES_SHARED(names_);
   /// Whether the content that a name's file belonged to until now is told of the new one first.
@@ -309,9 +341,10 @@ class Tree {
   /// What the alias of that name stands for: a frame's file, or its directory.
   std::optional<SourceEntry> alias_entry(NodeId directory, const SourcePath& path,
                                          const std::string& name) REQUIRES_SHARED(names_);
-  /// The same for a file of a sparse frame, which is in the alias of its directory.
-  std::optional<SourceEntry> entry_inside(const SourcePath& frame, const std::string& name)
-      REQUIRES_SHARED(names_);
+  bool is_alias_of_store(NodeId directory) const;
+  /// The same for what a sparse frame or a store holds, in the alias of its directory.
+  std::optional<SourceEntry> entry_inside(NodeId directory, const SourcePath& path,
+                                          const std::string& name) REQUIRES_SHARED(names_);
   std::optional<Found> adopt_alias(NodeId directory, const SourcePath& path,
                                    const std::string& name) REQUIRES_SHARED(names_);
   SourceEntry entry_of_alias(const Known& known) const REQUIRES_SHARED(names_);
@@ -339,6 +372,8 @@ class Tree {
   const bool is_single_;
   const OwnerOverride owner_;
   const bool has_aliases_;
+  Beside* beside_ = nullptr;
+  std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, one
   NamesLock names_;
   ListedDirectories listed_;
   mutable Mutex mutex_;

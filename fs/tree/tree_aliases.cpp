@@ -30,8 +30,11 @@ FileState alias_state(const SourceEntry& entry) {
   return S_ISDIR(entry.own_stat.st_mode) ? FileState() : state_of(entry.own_stat);
 }
 
-bool is_shown_inside(const std::string& name) {
-  return name == frame::kSframeIndexName || frame::chunk_file_number(name);
+/// Of a sparse frame what belongs to it, of a store all that it holds.
+bool is_shown_inside(const std::string& name, mode_t type, bool is_in_store) {
+  if (is_in_store)
+    return (S_ISREG(type) || S_ISDIR(type)) && !is_temporary(name) && !is_lock_file(name);
+  return S_ISREG(type) && (name == frame::kSframeIndexName || frame::chunk_file_number(name));
 }
 
 }  // namespace
@@ -53,21 +56,32 @@ std::optional<SourceEntry> Tree::alias_entry(NodeId directory, const SourcePath&
   if (is_virtual(directory) && name != single().value()) return std::nullopt;
   if (is_temporary(name) || is_lock_file(name)) return std::nullopt;
   const auto entry = look_whole(join_path(path, name));
-  if (!entry || !(entry->is_container || entry->is_store)) return std::nullopt;
-  return alias_of(entry->object);
+  if (!entry || !(entry->is_container || entry->is_store || entry->is_store_directory))
+    return std::nullopt;
+  SourceEntry alias = alias_of(entry->object);
+  alias.is_store_directory = entry->is_store_directory;
+  return alias;
 }
 
-std::optional<SourceEntry> Tree::entry_inside(const SourcePath& frame, const std::string& name) {
-  if (!is_shown_inside(name)) return std::nullopt;
-  auto object = root_.find_any(join_path(frame, name));
-  if (!object || !S_ISREG(object->stat().st_mode)) return std::nullopt;
-  return alias_of(std::move(object));
+bool Tree::is_alias_of_store(NodeId directory) const {
+  const MutexLock lock(mutex_);
+  return nodes_.node(directory).is_store_directory;
+}
+
+std::optional<SourceEntry> Tree::entry_inside(NodeId directory, const SourcePath& path,
+                                              const std::string& name) {
+  const bool is_in_store = is_alias_of_store(directory);
+  auto object = root_.find_any(join_path(path, name));
+  if (!object || !is_shown_inside(name, object->stat().st_mode, is_in_store)) return std::nullopt;
+  SourceEntry alias = alias_of(std::move(object));
+  alias.is_store_directory = is_in_store && S_ISDIR(alias.own_stat.st_mode);
+  return alias;
 }
 
 std::optional<Tree::Found> Tree::adopt_alias(NodeId directory, const SourcePath& path,
                                              const std::string& name) {
-  const auto entry =
-      is_alias(directory) ? entry_inside(path, name) : alias_entry(directory, path, name);
+  const auto entry = is_alias(directory) ? entry_inside(directory, path, name)
+                                         : alias_entry(directory, path, name);
   if (!entry) return std::nullopt;
   Found found{0, attributes_of(*entry)};
   found.is_alias = true;
@@ -75,6 +89,7 @@ std::optional<Tree::Found> Tree::adopt_alias(NodeId directory, const SourcePath&
   Node& alias = nodes_.refer_to_alias(nodes_.node(directory), name, identity_of(entry->own_stat),
                                       alias_state(*entry));
   alias.type = entry->shown_type();
+  alias.is_store_directory = entry->is_store_directory;
   found.id = alias.id;
   return found;
 }
@@ -99,10 +114,12 @@ bool TreeChanges::is_alias(NodeId directory, const std::string& name) {
 
 std::vector<Tree::DirectoryEntry> Tree::list_alias(NodeId directory,
                                                    const std::function<void()>& if_many) {
+  const bool is_in_store = is_alias_of_store(directory);
   std::vector<DirectoryEntry> entries;
   for (SourceRoot::Entry& entry : root_.list(path(directory), if_many))
-    if (entry.type == DT_REG && is_shown_inside(entry.name))
-      entries.push_back({entry.name, entry.name, S_IFREG, entry.inode ^ kAliasInodes});
+    if (const auto type = static_cast<mode_t>(DTTOIF(entry.type));
+        is_shown_inside(entry.name, type, is_in_store))
+      entries.push_back({entry.name, entry.name, type, entry.inode ^ kAliasInodes});
   std::sort(entries.begin(), entries.end(),
             [](const auto& one, const auto& other) { return one.full_name < other.full_name; });
   return entries;

@@ -17,6 +17,12 @@ bool is_linked(const SourceObject& object) { return object.stat().st_nlink > 0; 
 
 }  // namespace
 
+void TreeChanges::note_change(const struct stat& directory) {
+  const MutexLock lock(tree_.mutex_);
+  if (const Node* const node = tree_.nodes_.current(identity_of(directory)))
+    tree_.listed_.note_change(node->id);
+}
+
 NodeId TreeChanges::entered(NodeId directory, const std::string& full_name) {
   tree_.names_.assert_alone();
   const SourcePath path = join_path(tree_.path(directory), full_name);

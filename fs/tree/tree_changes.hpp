@@ -54,6 +54,12 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
   /// True if the name is a frame's alias: nothing is shown by it, and it can neither be changed nor
   /// given to anything.
   bool is_alias(NodeId directory, const std::string& name);
+  /// True for a directory of a store that is one itself.
+  bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
+  bool is_hidden_in_store(const NamedObject& directory, const std::string& name) {
+    tree_.names_.assert_alone();
+    return tree_.is_hidden_in_store(directory.node, directory.path(), name);
+  }
   /// What SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
   /// What a node is by one of its names; nullopt when it has none, or something else has it.
@@ -91,6 +97,8 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
 
   // --- telling what has been done; each counts for all that follow
 
+  /// Names of a directory have changed that no node has.
+  void note_change(const struct stat& directory);
   /// A new entry is there; counts one reference of the kernel.
   NodeId entered(NodeId directory, const std::string& full_name);
   /// The same for a temporary that is shown as if it was called `wanted_name`.

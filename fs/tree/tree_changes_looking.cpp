@@ -140,8 +140,7 @@ EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
     for (const NamedObject* gone : after_change.gone)
       if (gone != nullptr && gone->directory == directory && gone->full_name == name)
         return std::nullopt;
-    const auto entry = tree_.visible_entry(directory, path, name);
-    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+    return tree_.shown_as(directory, path, name);
   };
 }
 
@@ -153,6 +152,7 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
     const auto frame = tree_.present_entry(directory, path, std::string(*locked));
     if (frame && frame->is_container) return true;
   }
+  if (tree_.is_hidden_in_store(directory, path, full_name)) return true;
   if (shown == ShownAs::itself) return false;
   // A sidecar that a removed frame has left serves the new one. Any other file of that name would
   // be hidden as one.
@@ -194,7 +194,11 @@ std::string TreeChanges::shown_name(const NamedObject& object) {
 }
 
 bool TreeChanges::is_empty(const NamedObject& directory) {
-  if (directory.entry.is_store) return false;
+  if (directory.entry.is_store || directory.entry.has_embedded) return false;
+  const auto above = tree_.store_place(directory.directory);
+  if (above && !directory.entry.is_store_directory &&
+      tree_.beside_->has_any(above->inside(directory.stored_name)))
+    return false;
   if (!pending_in(directory.node).empty()) return false;
   const SourcePath path = directory.path();
   const auto entries = tree_.root_.list(path);

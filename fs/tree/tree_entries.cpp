@@ -1,10 +1,12 @@
 // What SOURCE has under paths and names, as the mount shows it.
 
 #include <algorithm>
+#include <set>
 #include <system_error>
 #include <utility>
 
 #include "frame/header/sframe_format.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/tree/tree.hpp"
@@ -17,6 +19,15 @@ constexpr std::size_t kListBatch = 256;
 /// How often a directory is listed whose names change meanwhile. Then one may be missing, or there
 /// twice, as in any other filesystem.
 constexpr int kListTries = 10;
+
+/// The keys of leaves that an entry hides, as Tree::hides_leaf() finds them.
+void add_keys(const std::string& name, ShownAs shown, mode_t type,
+              std::set<std::string, std::less<>>& keys) {
+  const bool is_container = shown == ShownAs::array || shown == ShownAs::flat;
+  if (is_container) keys.insert(name);
+  if (is_container || (S_ISREG(type) && frame::leaf_form(name) != frame::LeafForm::other))
+    keys.emplace(stem(name));
+}
 
 }  // namespace
 
@@ -129,9 +140,10 @@ bool Tree::is_hidden(NodeId directory, const SourcePath& path, const std::string
   // F.b2lock is hidden where F is a container or a temporary; beside anything else it is a file as
   // any other.
   const auto locked = locked_name(full_name);
-  if (!locked) return false;
+  if (!locked) return is_hidden_in_store(directory, path, full_name);
   const auto frame = present_entry(directory, path, std::string(*locked));
-  return is_temporary(*locked) || (frame && (frame->is_container || frame->is_store));
+  return is_temporary(*locked) || (frame && (frame->is_container || frame->is_store)) ||
+         is_hidden_in_store(directory, path, full_name);
 }
 
 Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
@@ -150,10 +162,9 @@ Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
 
 std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
                                          const std::string& name) {
-  const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
+  const auto ask = [&](const std::string& full_name) {
     names_.assert_shared();
-    const auto entry = visible_entry(directory, path, full_name);
-    return entry ? std::optional<ShownAs>(entry->shown) : std::nullopt;
+    return shown_as(directory, path, full_name);
   };
   if (!is_virtual(directory)) return full_name_of(name, ask);
   const std::string only = single().value();
@@ -177,6 +188,9 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
   for (int tries = 1;; tries++) {
     const std::uint64_t before = changes_of(listing);
     std::vector<std::string> present;
+    // Before the files: a leaf that becomes one meanwhile is there twice, and then hidden by that,
+    // rather than not at all.
+    std::vector<Beside::Entry> beside = list_beside(directory, if_many);
     try {
       present = names_in(directory, path(directory), if_many);
     } catch (const std::system_error& error) {
@@ -195,7 +209,7 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
         see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
       });
     if (changes_of(listing) == before || tries == kListTries)
-      return entries_of(std::move(present), seen);
+      return entries_of(std::move(present), seen, std::move(beside));
   }
 }
 
@@ -232,15 +246,25 @@ void Tree::read_all(std::vector<UnreadName>& unread, ListedEntries& seen) {
 }
 
 std::vector<Tree::DirectoryEntry> Tree::entries_of(std::vector<std::string> present,
-                                                   const ListedEntries& seen) {
+                                                   const ListedEntries& seen,
+                                                   std::vector<Beside::Entry> beside) {
   std::vector<NamedEntry> named;
   std::vector<DirectoryEntry> entries;
+  std::set<std::string, std::less<>> keys;  // that files have
+  if (!beside.empty())
+    for (const auto& [name, listed] : seen) add_keys(name, listed.shown, listed.type, keys);
+  for (Beside::Entry& entry : beside) {
+    if (seen.count(entry.full_name) != 0) continue;
+    if (entry.type != S_IFDIR && keys.contains(entry.key_name)) continue;
+    named.push_back({std::move(entry.full_name), entry.shown});
+    entries.push_back({{}, {}, entry.type, entry.inode, true});
+  }
   for (std::string& name : present) {
     const auto found = seen.find(name);
     if (found == seen.end()) continue;
     const ListedEntry& listed = found->second;
     named.push_back({std::move(name), listed.shown});
-    entries.push_back({{}, {}, listed.type, listed.inode});
+    entries.push_back({{}, {}, listed.type, listed.inode, false});
   }
   std::vector<std::string> shown = shown_names(named);
   for (std::size_t i = 0; i < entries.size(); i++) {

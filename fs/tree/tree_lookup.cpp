@@ -30,7 +30,8 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
     forget(found->id, 1);
     found = look_once(First::look);
   }
-  if (found && !found->is_alias) found->attributes = with_live(found->attributes, found->id);
+  if (found && !found->is_alias && !found->beside)
+    found->attributes = with_live(found->attributes, found->id);
   return found;
 }
 
@@ -50,26 +51,28 @@ std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath&
 }
 
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
-  return find_followed([&](First first) {
+  auto found = find_followed([&](First first) {
     names_.assert_shared();
     const SourcePath path = path_to_look_in(directory);
     if (is_alias(directory)) return adopt_alias(directory, path, name);
-    auto found = adopt_shown(directory, path, name, first);
-    return found || !has_aliases_ ? found : adopt_alias(directory, path, name);
+    auto shown = adopt_shown(directory, path, name, first);
+    return shown || !has_aliases_ ? shown : adopt_alias(directory, path, name);
   });
+  return entered_beside(directory, std::move(found));
 }
 
 std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
-  return find_followed([&](First first) {
+  auto found = find_followed([&](First first) {
     names_.assert_shared();
     const SourcePath path = path_to_look_in(directory);
     if (is_alias(directory)) return adopt_alias(directory, path, entry.full_name);
     if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
       return std::optional(outdated(lost, std::nullopt));
-    auto found = adopt(directory, path, entry.shown_name, entry.full_name, first);
+    auto listed = adopt(directory, path, entry.shown_name, entry.full_name, first);
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
-    return found ? found : adopt_shown(directory, path, entry.shown_name, first);
+    return listed ? listed : adopt_shown(directory, path, entry.shown_name, first);
   });
+  return entered_beside(directory, std::move(found));
 }
 
 std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& directory_path,
@@ -87,7 +90,14 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& direc
   }
   const SourcePath path = join_path(directory_path, full_name);
   const auto entry = look_whole(path);
-  if (!entry) return std::nullopt;
+  if (!entry) {
+    const auto beside = beside_entry(directory, directory_path, full_name);
+    if (!beside) return std::nullopt;
+    Found found;
+    found.is_fallback = preferred_name(full_name, beside->shown) != shown_name;
+    found.beside = full_name;
+    return found;
+  }
   if (const NodeId overtaken =
           first == First::owner ? overtaken_node(directory, full_name, identity_of(entry->own_stat))
                                 : 0)
@@ -184,6 +194,8 @@ Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
     known->is_store = entry.is_store;
     known->type = entry.shown_type();
   }
+  known->is_store_directory = entry.is_store_directory;
+  if (entry.is_store_directory) has_store_directories_ = true;
   known->shown = entry.shown;
   known->state = state_of(entry.content_stat);
   found.attributes = with_shown_change(found.attributes, known->shown_change);

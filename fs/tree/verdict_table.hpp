@@ -16,8 +16,10 @@ struct Verdict {
   std::int64_t shown_size, stored_size;
   std::uint32_t next;  ///< the table's: one verdict behind the next of the same bucket, or 0
   ShownAs shown;
-  bool is_store;   ///< of python-blosc2, if its name has the suffix of one
-  bool is_zip;     ///< looked at as such
+  bool is_store;          ///< of python-blosc2, if its name has the suffix of one
+  bool is_zip;            ///< looked at as such
+  bool has_store_marker;  ///< a directory is a store with it as embed.b2e
+  bool has_embedded;      ///< some leaf may be in it then
   bool is_sframe;  ///< a sparse frame's index and its directory are judged apart, by the same file
   bool is_container;
   bool is_read_only;

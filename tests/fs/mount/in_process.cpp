@@ -101,6 +101,18 @@ Reference InProcess::find(std::string_view path) {
   return keep(*found);
 }
 
+Reference InProcess::find_to_change(std::string_view path) {
+  Reference node = find(path);
+  try {
+    filesystem_->before_changing(*node, caller);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc(ESTALE)) throw;
+    node = find(path);
+    filesystem_->before_changing(*node, caller);
+  }
+  return node;
+}
+
 bool InProcess::has(std::string_view path) {
   const Place at = place(path);
   const auto found = filesystem_->lookup(*at.directory, at.name);
@@ -125,7 +137,7 @@ Names InProcess::names(std::string_view path) {
 }
 
 InProcess::File InProcess::open(std::string_view path, int flags) {
-  Reference node = find(path);
+  Reference node = (flags & O_ACCMODE) == O_RDONLY ? find(path) : find_to_change(path);
   const auto opened = filesystem_->open(*node, flags);
   return {*this, std::move(node), opened.handle};
 }
@@ -133,8 +145,7 @@ InProcess::File InProcess::open(std::string_view path, int flags) {
 InProcess::File InProcess::create(std::string_view path, int flags) {
   const Place at = place(path);
   auto descriptors = filesystem_->take_descriptors();
-  Reference node =
-      keep(filesystem_->names().create_file(*at.directory, at.name, S_IFREG | 0644, caller));
+  Reference node = keep(filesystem_->create_file(*at.directory, at.name, S_IFREG | 0644, caller));
   const auto opened = filesystem_->open(*node, flags, std::move(descriptors));
   return {*this, std::move(node), opened.handle};
 }
@@ -148,22 +159,22 @@ void InProcess::write(std::string_view path, const ByteVector& bytes) {
 }
 
 void InProcess::resize(std::string_view path, std::int64_t size) {
-  filesystem_->resize(*find(path), size);
+  filesystem_->resize(*find_to_change(path), size);
 }
 
 void InProcess::make_directory(std::string_view path) {
   const Place at = place(path);
-  keep(filesystem_->names().make_directory(*at.directory, at.name, 0755, caller));
+  keep(filesystem_->make_directory(*at.directory, at.name, 0755, caller));
 }
 
 void InProcess::make_link(std::string_view from, std::string_view path) {
   const Place at = place(path);
-  keep(filesystem_->names().make_link(*find(from), *at.directory, at.name, caller));
+  keep(filesystem_->make_link(*find_to_change(from), *at.directory, at.name, caller));
 }
 
 void InProcess::make_symlink(const std::string& target, std::string_view path) {
   const Place at = place(path);
-  keep(filesystem_->names().make_symlink(*at.directory, at.name, target, caller));
+  keep(filesystem_->make_symlink(*at.directory, at.name, target, caller));
 }
 
 std::string InProcess::read_link(std::string_view path) {
@@ -173,20 +184,20 @@ std::string InProcess::read_link(std::string_view path) {
 void InProcess::remove(std::string_view path) {
   const Reference removed = find(path);
   const Place at = place(path);
-  filesystem_->names().remove_file(*at.directory, at.name, caller);
+  filesystem_->remove_file(*at.directory, at.name, caller);
 }
 
 void InProcess::remove_directory(std::string_view path) {
   const Reference removed = find(path);
   const Place at = place(path);
-  filesystem_->names().remove_directory(*at.directory, at.name, caller);
+  filesystem_->remove_directory(*at.directory, at.name, caller);
 }
 
 void InProcess::rename(std::string_view from, std::string_view to, unsigned flags) {
   const Reference moved = find(from);
   const Place source = place(from), target = place(to);
-  filesystem_->names().rename(*source.directory, source.name, *target.directory, target.name, flags,
-                              caller);
+  filesystem_->rename(*source.directory, source.name, *target.directory, target.name, flags,
+                      caller);
 }
 
 Names InProcess::attributes(std::string_view path) {
@@ -201,15 +212,15 @@ std::string InProcess::attribute(std::string_view path, const std::string& name)
 
 void InProcess::set_attribute(std::string_view path, const std::string& name,
                               const std::string& value, int flags) {
-  filesystem_->extended_attributes().set(*find(path), name, value, flags, caller);
+  filesystem_->extended_attributes().set(*find_to_change(path), name, value, flags, caller);
 }
 
 void InProcess::remove_attribute(std::string_view path, const std::string& name) {
-  filesystem_->extended_attributes().remove(*find(path), name, caller);
+  filesystem_->extended_attributes().remove(*find_to_change(path), name, caller);
 }
 
 void InProcess::set(std::string_view path, const fs::NewAttributes& wanted) {
-  filesystem_->set_attributes(*find(path), wanted, caller);
+  filesystem_->set_attributes(*find_to_change(path), wanted, caller);
 }
 
 InProcess::File::File(File&& other) noexcept

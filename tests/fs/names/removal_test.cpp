@@ -107,11 +107,10 @@ BOOST_AUTO_TEST_CASE(removed_directory_is_synced_as_nothing) {
   InProcess mount(source.path());
   mount.make_directory("d");
   const Reference directory = mount.find("d");
-  mount->names().sync_directory(*directory);
+  mount->sync_directory(*directory);
   mount.remove_directory("d");
-  BOOST_TEST(error_of([&] { mount->names().sync_directory(*directory); }) == 0);
-  BOOST_TEST(error_of([&] { mount->names().create_file(*directory, "a", 0644, mount.caller); }) ==
-             ESTALE);
+  BOOST_TEST(error_of([&] { mount->sync_directory(*directory); }) == 0);
+  BOOST_TEST(error_of([&] { mount->create_file(*directory, "a", 0644, mount.caller); }) == ESTALE);
 }
 
 BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
@@ -120,7 +119,7 @@ BOOST_AUTO_TEST_CASE(synced_directory_has_its_new_files) {
   mount.make_directory("d");
   mount.write("d/a", bytes_of("one"));
   mount.write("b", bytes_of("two"));
-  mount->names().sync_directory(*mount.find("d"));
+  mount->sync_directory(*mount.find("d"));
   BOOST_TEST(stored_names(source / "d") == Names{"a.b2frame"}, boost::test_tools::per_element());
   BOOST_TEST(stored_names(source.path()) == (Names{".tmp", "d"}), boost::test_tools::per_element());
 }

@@ -1,0 +1,22 @@
+#pragma once
+// Takes keys out of the map of a directory's embed.b2e.
+
+#include <string>
+#include <vector>
+
+#include "frame/store/byte_source.hpp"
+#include "fs/source/caller.hpp"
+#include "fs/source/source_directory.hpp"
+
+namespace bloscfs::fs {
+
+/// EACCES or EPERM unless the caller may put another file in the place of embed.b2e.
+void require_replacing_embed(const SourceDirectory& root, const Caller& caller);
+
+/// Durable. The file is written anew, so that readers of other leaves go on with the old one; in
+/// place where there is no room for another one, or hard links forbid it. Errors are those of
+/// frame::Transaction, codec::Error.
+void remove_from_embed(const SourceDirectory& root, const std::vector<std::string>& keys,
+                       frame::SourceCounters* counters);
+
+}  // namespace bloscfs::fs

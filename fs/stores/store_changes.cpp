@@ -1,0 +1,292 @@
+#include "fs/stores/store_changes.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "codec/block_decoder.hpp"
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/source/on_behalf.hpp"
+#include "fs/stores/embedded_rewrite.hpp"
+#include "fs/stores/leaf_copy.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+#include "fs/tree/tree_changes.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+/// Last parts of the keys that files shown by a name can have.
+std::set<std::string> key_names(const std::string& shown_name) {
+  std::set<std::string> names{shown_name, std::string(stem(shown_name))};
+  if (shown_name.ends_with(kNpySuffix) && shown_name.size() > kNpySuffix.size())
+    names.insert(shown_name.substr(0, shown_name.size() - kNpySuffix.size()));
+  return names;
+}
+
+std::vector<std::string> full_names(const std::string& shown_name) {
+  std::vector<std::string> names = possible_full_names(shown_name);
+  names.push_back(shown_name);
+  return names;
+}
+
+const frame::Leaf* find_leaf(const MountedStore* store, const std::string& key,
+                             std::optional<frame::StoreEntry>& entry) {
+  entry = store == nullptr ? std::nullopt : store->store().find(key);
+  return entry && entry->leaf ? &*entry->leaf : nullptr;
+}
+
+}  // namespace
+
+std::optional<StorePlace> StoreChanges::place_of(NodeId directory) {
+  if (!Stores::holds(directory)) return tree_.store_place(directory);
+  auto group = stores_.embedded(directory);
+  if (!group || group->child.leaf) return std::nullopt;
+  return StorePlace{group->place.root, std::move(group->place.root_path),
+                    std::move(group->child.key)};
+}
+
+std::optional<Beside::Entry> StoreChanges::find_beside(NodeId directory, const StorePlace& place,
+                                                       const std::string& name) {
+  if (!Stores::holds(directory)) return tree_.find_beside(directory, name);
+  // Nothing but what is embedded is in such a group.
+  for (const std::string& full_name : full_names(name))
+    if (auto entry = stores_.find(place, full_name);
+        entry && preferred_name(full_name, entry->shown) == name)
+      return entry;
+  return std::nullopt;
+}
+
+bool StoreChanges::is_hidden(const Leaf& leaf) {
+  const auto st = root_.stat(leaf.place.path());
+  if (!st || !S_ISDIR(st->st_mode)) return false;
+  const NodeId directory = stores_.find_directory(leaf.place.root, leaf.place.group);
+  if (directory == 0) return false;
+  const bool is_hidden = tree_.hides_leaf(directory, leaf.name);
+  if (directory != leaf.place.root) tree_.forget(directory, 1);
+  return is_hidden;
+}
+
+bool StoreChanges::make_external(const Leaf& leaf, const Caller& caller) {
+  TurnAtNeed::need();
+  const KeyedMutex::Lock lock(changing_, leaf.place.root);
+  const auto store = stores_.embedded_of(leaf.place);
+  std::optional<frame::StoreEntry> entry;
+  const frame::Leaf* const embedded = find_leaf(store.get(), leaf.key(), entry);
+  if (embedded == nullptr || is_hidden(leaf)) return false;
+  if (std::holds_alternative<frame::ReferencedLeaf>(*embedded))
+    throw_errno(EOPNOTSUPP, leaf.key() + ": a reference");
+  make_group(leaf.place, caller);
+  const SourceDirectory in = root_.directory(leaf.place.path());
+  LeafCopy copy(in, *store, *embedded, caller);
+  const std::string full_name = leaf.name + copy.suffix();
+  Attempts::run([&] {
+    TreeChanges names(tree_);
+    if (in.stat(full_name)) throw_errno(ESTALE, full_name);
+    copy.take_name(full_name, caller);
+    names.note_change(in.stat());
+  });
+  in.sync();
+  try {
+    take_out(leaf.place, {leaf.key()}, caller);
+  } catch (const std::exception& error) {
+    log::warn(fmt::format("{}: stays embedded behind its file: {}", in_text(leaf), error.what()));
+  }
+  return true;
+}
+
+void StoreChanges::make_group(const StorePlace& place, const Caller& caller) {
+  StorePlace above{place.root, place.root_path, "/"};
+  const mode_t mode = root_.directory(place.root_path).stat().st_mode & 0777;
+  for (std::size_t begin = 1; begin < place.group.size();) {
+    const std::size_t end = std::min(place.group.find('/', begin), place.group.size());
+    const std::string name = place.group.substr(begin, end - begin);
+    const SourceDirectory in = root_.directory(above.path());
+    if (const auto st = in.stat(name); !st) {
+      Attempts::run([&] {
+        TreeChanges names(tree_);
+        const OnBehalfOf behalf(&caller);
+        in.make_directory(name, mode);
+        names.note_change(in.stat());
+      });
+      in.sync();
+    } else if (!S_ISDIR(st->st_mode)) {
+      throw_errno(ENOTDIR, name);
+    }
+    above = above.inside(name);
+    begin = end + 1;
+  }
+}
+
+void StoreChanges::remove_embedded(const Leaf& leaf, const Caller& caller) {
+  TurnAtNeed::need();
+  const KeyedMutex::Lock lock(changing_, leaf.place.root);
+  const auto store = stores_.embedded_of(leaf.place);
+  std::optional<frame::StoreEntry> entry;
+  // Somebody may just have made a file of it, which is not what was to be removed.
+  if (find_leaf(store.get(), leaf.key(), entry) == nullptr || is_hidden(leaf))
+    throw_errno(ESTALE, leaf.key());
+  require_replacing_embed(root_.directory(leaf.place.root_path), caller);
+  make_group(leaf.place, caller);
+  take_out(leaf.place, {leaf.key()}, caller);
+  note_change(leaf.place);
+}
+
+void StoreChanges::note_change(const StorePlace& place) {
+  const struct stat st = root_.directory(place.path()).stat();
+  TreeChanges(tree_).note_change(st);
+}
+
+void StoreChanges::take_out(const StorePlace& place, const std::vector<std::string>& keys,
+                            const Caller& caller) {
+  const SourceDirectory root = root_.directory(place.root_path);
+  require_replacing_embed(root, caller);
+  remove_from_embed(root, keys, counters_);
+}
+
+void StoreChanges::remove_shadows(const StorePlace& place, const std::string& shown_name,
+                                  Shadow shadow, const Caller& caller) {
+  for (const std::string& name : key_names(shown_name)) {
+    const Leaf leaf{place, name};
+    const auto has_leaf = [&] {
+      const auto store = stores_.embedded_of(place);
+      std::optional<frame::StoreEntry> entry;
+      return find_leaf(store.get(), leaf.key(), entry) != nullptr && is_hidden(leaf);
+    };
+    if (!has_leaf()) continue;
+    TurnAtNeed::need();
+    const KeyedMutex::Lock lock(changing_, place.root);
+    if (!has_leaf()) continue;
+    try {
+      take_out(place, {leaf.key()}, caller);
+    } catch (const std::system_error& error) {
+      if (shadow == Shadow::removed) throw;
+      log::warn(fmt::format("{}: stays embedded behind its file: {}", in_text(leaf), error.what()));
+    }
+  }
+}
+
+void StoreChanges::keep_name(const StorePlace& place, const std::string& shown_name,
+                             const Caller& caller) {
+  const auto store = stores_.embedded_of(place);
+  for (const std::string& name : key_names(shown_name)) {
+    const Leaf leaf{place, name};
+    std::optional<frame::StoreEntry> entry;
+    if (find_leaf(store.get(), leaf.key(), entry) != nullptr) make_external(leaf, caller);
+  }
+}
+
+std::string StoreChanges::in_text(const Leaf& leaf) const {
+  return leaf.place.root_path.text() + ":" + leaf.key();
+}
+
+void StoreChanges::before_changing(NodeId node, const Caller& caller) {
+  if (!Stores::holds(node)) {
+    const auto name = tree_.has_store_directories() ? tree_.name_of(node) : std::nullopt;
+    const auto place = name && !name->is_lost ? tree_.store_place(name->directory) : std::nullopt;
+    if (place)
+      remove_shadows(*place, std::string(frame::leaf_stem(name->full_name)),
+                     Shadow::removed_if_possible, caller);
+    return;
+  }
+  const auto embedded = stores_.embedded(node);
+  if (!embedded) return;
+  TurnAtNeed::need();
+  const std::string& key = embedded->child.key;
+  if (!embedded->child.leaf) {
+    const KeyedMutex::Lock lock(changing_, embedded->place.root);
+    return make_group({embedded->place.root, embedded->place.root_path, key}, caller);
+  }
+  make_external({embedded->place, std::string(frame::last_part(key))}, caller);
+  throw_errno(ESTALE, key);
+}
+
+NodeId StoreChanges::directory_to_make_in(NodeId directory, const Caller& caller) {
+  if (!Stores::holds(directory)) return directory;
+  const NodeId present = stores_.present(directory);
+  if (present != directory) return present;
+  before_changing(directory, caller);
+  return stores_.present(directory);
+}
+
+void StoreChanges::before_making(NodeId directory, const std::string& name, const Caller& caller) {
+  if (const auto place = place_of(directory)) keep_name(*place, name, caller);
+}
+
+bool StoreChanges::before_removing(NodeId directory, const std::string& name,
+                                   const Caller& caller) {
+  const auto place = place_of(directory);
+  if (!place) return false;
+  if (const auto entry = find_beside(directory, *place, name)) {
+    if (S_ISDIR(entry->type)) throw_errno(EISDIR, name);
+    remove_embedded({*place, entry->key_name}, caller);
+    return true;
+  }
+  remove_shadows(*place, name, Shadow::removed, caller);
+  return false;
+}
+
+void StoreChanges::before_removing_directory(NodeId directory, const std::string& name,
+                                             const Caller& caller) {
+  const auto place = place_of(directory);
+  if (!place) return;
+  if (const auto entry = find_beside(directory, *place, name))
+    throw_errno(S_ISDIR(entry->type) ? ENOTEMPTY : ENOTDIR, name);
+  const StorePlace inside = place->inside(name);
+  if (stores_.has_any(inside)) throw_errno(ENOTEMPTY, name);
+  const auto store = stores_.embedded_of(*place);
+  if (!store) return;
+  std::vector<std::string> left;  // attributes of groups
+  for (const frame::EmbedMap::Entry& entry : store->store().embed_map().entries())
+    if (entry.key.starts_with(inside.group + "/")) left.push_back(entry.key);
+  if (left.empty()) return;
+  TurnAtNeed::need();
+  const KeyedMutex::Lock lock(changing_, place->root);
+  take_out(*place, left, caller);
+}
+
+void StoreChanges::require_movable(const StorePlace& place, const std::string& name) {
+  if (stores_.has_any(place.inside(name)))
+    throw_errno(EXDEV, name + ": a group with embedded leaves");
+}
+
+void StoreChanges::before_moving(NodeId directory, const std::string& name, const Caller& caller) {
+  const auto place = place_of(directory);
+  if (!place) return;
+  require_movable(*place, name);
+  if (const auto entry = find_beside(directory, *place, name))
+    make_external({*place, entry->key_name}, caller);
+  remove_shadows(*place, name, Shadow::removed, caller);
+}
+
+void StoreChanges::before_renaming(const Rename& rename, const Caller& caller) {
+  const auto to = place_of(rename.to);
+  if (to && (rename.flags & RENAME_EXCHANGE) == 0)
+    if (const auto entry = find_beside(rename.to, *to, rename.to_name)) {
+      if ((rename.flags & RENAME_NOREPLACE) != 0) throw_errno(EEXIST, rename.to_name);
+      if (S_ISDIR(entry->type)) throw_errno(ENOTEMPTY, rename.to_name);
+    }
+  before_moving(rename.from, rename.from_name, caller);
+  if ((rename.flags & RENAME_EXCHANGE) != 0) {
+    before_moving(rename.to, rename.to_name, caller);
+    before_making(rename.from, rename.from_name, caller);
+  }
+  if (!to) return;
+  keep_name(*to, rename.to_name, caller);
+  remove_shadows(*to, rename.to_name, Shadow::removed, caller);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,218 @@
+// What is embedded in stores that are directories.
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/stores/stores.hpp"
+#include "fs/support/lock_breaks.hpp"
+#include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using frame::throw_errno;
+
+SourcePath embed_path(const StorePlace& place) {
+  return join_path(place.root_path, std::string(frame::kEmbedName));
+}
+
+/// False where neither a leaf nor a group can have that full name.
+bool may_hold(const MountedStore& store, const StorePlace& place, const std::string& full_name) {
+  const frame::PythonStore& keys = store.store();
+  return keys.find(place.key(full_name)) ||
+         keys.find(place.key(std::string(frame::leaf_stem(full_name))));
+}
+
+std::string group_of(const std::string& key) {
+  const std::size_t slash = key.rfind('/');
+  return slash == 0 ? "/" : key.substr(0, slash);
+}
+
+}  // namespace
+
+std::shared_ptr<const MountedStore> Stores::open_embedded(
+    const StorePlace& place, std::shared_ptr<const SourceObject> embed) {
+  SourceEntry entry;
+  entry.own_stat = entry.content_stat = embed->stat();
+  entry.object = std::move(embed);
+  const SourcePath path = embed_path(place);
+  auto opened = tree_.open_store(path, entry);
+  if (!opened) return nullptr;
+  for (const std::string& message : opened->messages())
+    log::warn(fmt::format("{}: {}", path.text(), message));
+  // Inode numbers hang on what stays when embed.b2e is written anew.
+  struct stat status = entry.own_stat;
+  status.st_ino = root_.directory(place.root_path).stat().st_ino;
+  return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_,
+                                              keep_node(place.root), status);
+}
+
+/// What is in its files, too; whatever that is now.
+std::unique_ptr<frame::PythonStore> Stores::open_whole(const StorePlace& place) const {
+  return frame::open_directory_store(root_.open(place.root_path, O_RDONLY | O_DIRECTORY), {});
+}
+
+std::shared_ptr<const MountedStore> Stores::embedded_of(const StorePlace& place) {
+  const auto embed = root_.find_any(embed_path(place));
+  if (!embed || !S_ISREG(embed->stat().st_mode)) return nullptr;
+  const FileState state = state_of(embed->stat());
+  if (auto known = known_embedded(place.root, state)) return *std::move(known);
+  Attempts::without_lock([this, place, embed, state] {
+    TurnAtNeed::need();
+    remember_embedded(place.root, state, open_embedded(place, embed));
+  });
+  return known_embedded(place.root, state).value_or(nullptr);
+}
+
+std::optional<std::shared_ptr<const MountedStore>> Stores::known_embedded(NodeId root,
+                                                                          const FileState& state) {
+  const MutexLock lock(mutex_);
+  const auto found = embedded_.find(root);
+  if (found == embedded_.end() || !(found->second.state == state)) return std::nullopt;
+  if (found->second.is_none) return nullptr;
+  auto store = found->second.store.lock();
+  return store ? std::optional(std::move(store)) : std::nullopt;
+}
+
+void Stores::remember_embedded(NodeId root, const FileState& state,
+                               std::shared_ptr<const MountedStore> store) {
+  std::vector<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  embedded_[root] = {state, store, store == nullptr};
+  std::erase_if(recent_, [&](auto& one) {
+    if (one.first != root) return false;
+    dropped.push_back(std::move(one.second));
+    return true;
+  });
+  if (store) remember(root, std::move(store), dropped.emplace_back());
+  if (embedded_.size() < embedded_to_look_through_) return;
+  std::erase_if(embedded_, [](const auto& one) { return one.second.store.expired(); });
+  embedded_to_look_through_ = 64 + 2 * embedded_.size();
+}
+
+Beside::Entry Stores::entry_of(const MountedStore& store, MountedStore::Child child) const {
+  Entry entry;
+  entry.shown = child.shown;
+  entry.type = child.type();
+  entry.inode = inode_of(*store.embed(), child);
+  entry.key_name = std::string(frame::last_part(child.key));
+  entry.full_name = std::move(child.full_name);
+  return entry;
+}
+
+std::optional<Beside::Entry> Stores::find(const StorePlace& place, const std::string& full_name) {
+  const auto store = embedded_of(place);
+  if (!store || !may_hold(*store, place, full_name)) return std::nullopt;
+  // Whether a leaf is an array its bytes tell; the store remembers that.
+  if (Attempts::current() != nullptr)
+    Attempts::once_without_lock(
+        fmt::format("{}:{}:{}", static_cast<const void*>(store.get()), place.group, full_name),
+        [store, group = place.group, full_name] {
+          TurnAtNeed::need();
+          store->find_full(group, full_name);
+        });
+  auto child = store->find_full(place.group, full_name);
+  return child ? std::optional(entry_of(*store, *std::move(child))) : std::nullopt;
+}
+
+bool Stores::has_any(const StorePlace& place) {
+  const auto store = embedded_of(place);
+  if (!store) return false;
+  const std::string prefix = place.group == "/" ? place.group : place.group + "/";
+  const frame::EmbedMap& map = store->store().embed_map();
+  const auto& all = map.entries();
+  for (std::size_t at = map.lower_bound(prefix); at < all.size(); at++) {
+    if (!all[at].key.starts_with(prefix)) return false;
+    if (frame::last_part(all[at].key) != frame::kGroupAttributes) return true;
+  }
+  return false;
+}
+
+std::vector<Beside::Entry> Stores::list(const StorePlace& place) {
+  const auto store = embedded_of(place);
+  std::vector<Entry> entries;
+  if (!store || !has_any(place)) return entries;
+  for (MountedStore::Child& child : store->children(place.group))
+    entries.push_back(entry_of(*store, std::move(child)));
+  return entries;
+}
+
+NodeId Stores::enter(const StorePlace& place, const std::string& full_name,
+                     struct stat& attributes) {
+  TurnAtNeed::need();
+  const auto store = embedded_of(place);
+  const auto child = store ? store->find_full(place.group, full_name) : std::nullopt;
+  if (!child) return 0;
+  const NodeId id = enter({store, place.root, place.group}, *child);
+  try {
+    attributes = this->attributes(id);
+  } catch (...) {
+    forget(id, 1);
+    throw;
+  }
+  return id;
+}
+
+void Stores::require_present(const Node& node) {
+  if (!node.store->embed()) return;
+  const StorePlace place{node.root, tree_.path(node.root), group_of(node.child.key)};
+  if (embedded_of(place) != node.store) throw_errno(ESTALE, node.child.key);
+}
+
+std::optional<Stores::Embedded> Stores::embedded(NodeId id) {
+  Node found = node(id);
+  if (!found.store->embed()) return std::nullopt;
+  return Embedded{{found.root, tree_.path(found.root), group_of(found.child.key)},
+                  std::move(found.child)};
+}
+
+NodeId Stores::find_directory(NodeId root, const std::string& group) {
+  NodeId at = root;
+  for (std::size_t begin = 1; begin < group.size();) {
+    const std::size_t end = std::min(group.find('/', begin), group.size());
+    const auto found = tree_.lookup(at, group.substr(begin, end - begin));
+    if (at != root) tree_.forget(at, 1);
+    if (!found) return 0;
+    if (holds(found->id) || !S_ISDIR(found->attributes.st_mode)) {
+      holds(found->id) ? forget(found->id, 1) : tree_.forget(found->id, 1);
+      return 0;
+    }
+    at = found->id;
+    begin = end + 1;
+  }
+  return at;
+}
+
+NodeId Stores::present(NodeId id) {
+  if (!holds(id)) return id;
+  const Node found = node(id);
+  if (found.child.leaf || !found.store->embed()) return id;
+  if (found.became != 0) return found.became;
+  const StorePlace place{found.root, tree_.path(found.root), found.child.key};
+  const auto st = root_.stat(place.path());
+  if (!st || !S_ISDIR(st->st_mode)) return id;
+  const NodeId became = find_directory(found.root, found.child.key);
+  if (became == 0) return id;
+  const auto known = [&]() -> std::optional<NodeId> {
+    const MutexLock lock(mutex_);
+    const auto at = nodes_.find(id);
+    if (at == nodes_.end()) return 0;
+    if (at->second.became != 0) return at->second.became;
+    at->second.became = became;
+    return std::nullopt;
+  }();
+  if (!known) return became;
+  tree_.forget(became, 1);
+  if (*known == 0) throw_stale(id);
+  return *known;
+}
+
+}  // namespace bloscfs::fs
