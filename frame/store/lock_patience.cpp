@@ -17,7 +17,7 @@ constexpr std::chrono::milliseconds kShort{500};
 
 std::atomic<int> waiting{0};
 
-thread_local Clock::time_point end = Clock::time_point::max();
+thread_local Clock::time_point patience_end = Clock::time_point::max();
 
 }  // namespace
 
@@ -29,14 +29,16 @@ CountedPatience::CountedPatience() : time_(++waiting <= kPatientOnes ? kLong : k
 
 CountedPatience::~CountedPatience() { --waiting; }
 
-LockPatience::LockPatience(Clock::duration most) : outer_(end) { end = end_of(most); }
+LockPatience::LockPatience(Clock::duration most) : outer_(patience_end) {
+  patience_end = end_of(most);
+}
 
-LockPatience::~LockPatience() { end = outer_; }
+LockPatience::~LockPatience() { patience_end = outer_; }
 
 Clock::time_point LockPatience::end_of(Clock::duration most) {
   const auto now = Clock::now();
   // The inner patience never outlasts the outer one.
-  return most < Clock::time_point::max() - now ? std::min(end, now + most) : end;
+  return most < Clock::time_point::max() - now ? std::min(patience_end, now + most) : patience_end;
 }
 
 }  // namespace bloscfs::frame

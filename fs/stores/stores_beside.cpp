@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
@@ -189,6 +190,24 @@ NodeId Stores::find_directory(NodeId root, const std::string& group) {
     begin = end + 1;
   }
   return at;
+}
+
+void Stores::settle(const StorePlace& group) {
+  std::vector<NodeId> unsettled;
+  {
+    const MutexLock lock(mutex_);
+    for (const auto& [id, node] : nodes_)
+      if (node.root == group.root && !node.child.leaf && node.became == 0 &&
+          (node.child.key == group.group || node.child.key.starts_with(group.group + "/")))
+        unsettled.push_back(id);
+  }
+  for (const NodeId id : unsettled) {
+    try {
+      present(id);
+    } catch (const std::system_error&) {
+      // Nobody knows it any more.
+    }
+  }
 }
 
 NodeId Stores::present(NodeId id) {

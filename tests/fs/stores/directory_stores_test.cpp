@@ -256,6 +256,18 @@ BOOST_AUTO_TEST_CASE(a_group_stays_when_its_last_leaf_goes) {
   BOOST_TEST(!mount.has("s/temp0"));
 }
 
+BOOST_AUTO_TEST_CASE(who_knows_a_group_finds_it_when_it_has_moved) {
+  const EmbeddedStore store;
+  InProcess mount(store.source.path());
+  const auto outer = mount.find("s/x11"), inner = mount.find("s/x11/temp2");
+  mount.remove("s/x11/temp2/leaf8.npy");
+  mount.rename("s/x11", "s/other");
+  mount->make_directory(*outer, "a", 0755, mount.caller);
+  mount->make_directory(*inner, "b", 0755, mount.caller);
+  BOOST_TEST(mount.names("s/other") == (Names{"a", "temp2"}), boost::test_tools::per_element());
+  BOOST_TEST(mount.names("s/other/temp2") == Names{"b"}, boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(groups_that_hold_embedded_leaves_are_not_renamed) {
   const EmbeddedStore store;
   InProcess mount(store.source.path());
