@@ -23,7 +23,7 @@ done
 
 "$top/tools/install-deps.sh" --tests
 
-options=(--buildtype=debugoptimized --unity=on -Dunity_size=24)
+options=(--buildtype=debugoptimized --unity=on -Dunity_size=12)
 if [ -n "$sanitize" ]; then
   build=${build:-$top/build-${sanitize//,/-}}
   options+=("-Db_sanitize=$sanitize" -Db_lundef=false)

@@ -65,6 +65,8 @@ class PythonStore {
   std::size_t memory() const { return map_.memory() + (files_ ? files_->memory() : 0); }
   /// False if the map could not be read: embedded leaves are not known then.
   bool has_map() const { return !map_error_; }
+  /// False where damage has left leaves unknown: what is not found may have been there.
+  bool is_complete() const { return has_map() && (!files_ || files_->is_complete()); }
 
   /// What is in a group, "/" or "/a/b", by name in the order of bytes; external leaves win over
   /// embedded ones. Without the names that are hidden. Throws ENOENT.

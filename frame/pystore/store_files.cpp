@@ -67,6 +67,7 @@ class ZipFiles final : public StoreFiles {
   }
 
   std::size_t memory() const override { return zip_->memory(); }
+  bool is_complete() const override { return zip_->is_whole(); }
   const LeftOut* left_out() const override { return &zip_->left_out(); }
 
  private:

@@ -30,6 +30,8 @@ class StoreFiles {
   virtual std::shared_ptr<const ByteSource> open(const std::string& path) const = 0;
   /// Bytes that it keeps.
   virtual std::size_t memory() const { return 0; }
+  /// False where files may be there that were not found.
+  virtual bool is_complete() const { return true; }
   /// What is there, and is not shown; null if nothing is known.
   virtual const LeftOut* left_out() const { return nullptr; }
   /// What a frame at `path` is opened with: `settings`, and where its sidecar is looked for.

@@ -67,9 +67,11 @@ void ZipDirectory::read_entries(const ZipDirectoryPlace& place, std::string_view
       if (only.empty() || member.name == only) add(std::move(member));
     } catch (const codec::Error& error) {
       left_out_.add(fmt::format("entry {} of the ZIP directory: {}", entry, error.what()));
-      if (position == before) return;
+      is_whole_ = false;
+      if (position == before) position = find_next_zip_entry(reader, before + 1);
     }
   }
+  is_whole_ = is_whole_ && entry == place.entries;
   if (entry != place.entries)
     left_out_.add(fmt::format("ZIP directory: has {} entries, not {}", entry, place.entries));
 }

@@ -19,8 +19,8 @@ bool has_zip_magic(Bytes first_bytes);
 /// Immutable. About 150 bytes a member.
 class ZipDirectory {
  public:
-  /// Reads the directory, ZIP64 too, and no member. What follows an entry that cannot be read is
-  /// left out. Keeps members called `only` alone, unless that is empty. Throws Error: malformed
+  /// Reads the directory, ZIP64 too, and no member. Entries that cannot be read are passed over.
+  /// Keeps members called `only` alone, unless that is empty. Throws Error: malformed
   /// where there is no directory, too_large with more than 2^20 entries or 128 MiB of them.
   explicit ZipDirectory(std::shared_ptr<const ByteSource> source, std::string_view only = {});
 
@@ -30,7 +30,9 @@ class ZipDirectory {
   const ZipMember* find(std::string_view name) const;
   /// Position of the first member whose name is not less.
   std::size_t lower_bound(std::string_view name) const;
-  /// Names with `..`, absolute ones, duplicates.
+  /// False where there may be, or have been, members that were not found.
+  bool is_whole() const { return is_whole_; }
+  /// Names with `..`, absolute ones, duplicates, entries that cannot be read.
   const LeftOut& left_out() const { return left_out_; }
   /// Bytes that the members take.
   std::size_t memory() const;
@@ -49,6 +51,7 @@ class ZipDirectory {
   std::shared_ptr<const ByteSource> source_;
   std::vector<ZipMember> members_;
   LeftOut left_out_;
+  bool is_whole_ = true;
 };
 
 }  // namespace bloscfs::frame

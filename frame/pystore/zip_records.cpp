@@ -1,6 +1,7 @@
 #include "frame/pystore/zip_records.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <initializer_list>
 #include <string_view>
@@ -127,6 +128,18 @@ ZipMember read_zip_entry(WindowReader& reader, std::uint64_t& position) {
   take_zip64(bytes.subspan(name_size, extra_size),
              {&member.full_size, &member.size, &member.local_at});
   return member;
+}
+
+std::uint64_t find_next_zip_entry(WindowReader& reader, std::uint64_t from) {
+  constexpr std::array<std::uint8_t, 4> kMagic{'P', 'K', 1, 2};
+  constexpr std::uint64_t kSearched = 64 << 10;
+  while (from + kMagic.size() <= reader.size()) {
+    const Bytes bytes = reader.at(from, std::min(kSearched, reader.size() - from), "ZIP entry");
+    const auto found = std::search(bytes.begin(), bytes.end(), kMagic.begin(), kMagic.end());
+    if (found != bytes.end()) return from + static_cast<std::uint64_t>(found - bytes.begin());
+    from += bytes.size() - (kMagic.size() - 1);
+  }
+  return reader.size();
 }
 
 std::uint64_t find_zip_data(const ByteSource& source, const ZipMember& member) {

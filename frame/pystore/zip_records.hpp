@@ -34,6 +34,9 @@ ZipDirectoryPlace find_zip_directory(const ByteSource& source);
 /// directory. Throws Error(malformed): with `position` unchanged where the next one cannot be
 /// found.
 ZipMember read_zip_entry(WindowReader& reader, std::uint64_t& position);
+/// The file position, from there on, where something begins as an entry does; the directory's end
+/// if nothing does.
+std::uint64_t find_next_zip_entry(WindowReader& reader, std::uint64_t from);
 
 /// File position of the member's bytes. Throws Error(malformed) unless its local header says the
 /// same as the directory.

@@ -111,6 +111,8 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
+  // Behind all that can be told.
+  if (offset >= kDots + static_cast<off_t>(entries.size())) fs.stores().require_listed(directory);
   buffer.reply();
 }
 

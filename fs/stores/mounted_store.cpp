@@ -1,6 +1,7 @@
 #include "fs/stores/mounted_store.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -10,6 +11,7 @@
 
 #include "codec/error.hpp"
 #include "frame/pystore/store_names.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
@@ -43,14 +45,22 @@ bool MountedStore::is_array(const frame::Leaf& leaf) const {
   }
 }
 
+bool MountedStore::is_embedded_array(const std::string& key, const frame::Leaf& leaf) const {
+  const frame::EmbedMap& map = store_->embed_map();
+  std::atomic<Form>& known = forms_.at(map.lower_bound(key));
+  if (known == Form::unknown) known = is_array(leaf) ? Form::array : Form::flat;
+  return known == Form::array;
+}
+
 std::optional<MountedStore::Child> MountedStore::leaf_of(const std::string& key,
                                                          const frame::Leaf& leaf) const {
   Child child{key, std::string(frame::last_part(key)), ShownAs::itself, leaf};
   if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return child;
   const auto* const external = std::get_if<frame::ExternalLeaf>(&leaf);
   const auto form = external == nullptr ? frame::LeafForm::other : external->form;
-  const bool shows_array =
-      form == frame::LeafForm::array || (form == frame::LeafForm::other && is_array(leaf));
+  bool shows_array = form == frame::LeafForm::array;
+  if (form == frame::LeafForm::other)
+    shows_array = external == nullptr ? is_embedded_array(key, leaf) : is_array(leaf);
   child.shown = shows_array && !raw_ ? ShownAs::array : ShownAs::flat;
   if (form != frame::LeafForm::other)
     child.full_name = std::string(frame::last_part(external->path));
@@ -110,7 +120,13 @@ std::optional<MountedStore::Child> MountedStore::find(const std::string& group,
     const auto child = find_full(group, full);
     return child ? std::optional(child->shown) : std::nullopt;
   });
-  return full_name ? find_full(group, *full_name) : std::nullopt;
+  if (full_name) return find_full(group, *full_name);
+  require_complete(name);
+  return std::nullopt;
+}
+
+void MountedStore::require_complete(const std::string& name) const {
+  if (!store_->is_complete()) frame::throw_errno(EIO, name + ": may be in a damaged part");
 }
 
 }  // namespace bloscfs::fs

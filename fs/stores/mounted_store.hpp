@@ -1,6 +1,8 @@
 #pragma once
 // One state of a store of python-blosc2, with the names that the mount shows for its keys.
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,7 +30,8 @@ class MountedStore {
       : keeper_(std::move(keeper)),
         embed_(embed),
         store_(std::move(store)),
-        held_(budget, store_->memory()),
+        held_(budget, store_->memory() + store_->embed_map().entries().size()),
+        forms_(store_->embed_map().entries().size()),
         raw_(raw) {}
 
   const frame::PythonStore& store() const { return *store_; }
@@ -54,8 +57,11 @@ class MountedStore {
   std::vector<Child> children(const std::string& group) const;
   /// What has that full name; nothing if there is none.
   std::optional<Child> find_full(const std::string& group, const std::string& full_name) const;
-  /// What is shown as `name`; nothing if there is none.
+  /// What is shown as `name`; nothing if there is none, or EIO where it may be in a damaged part.
   std::optional<Child> find(const std::string& group, const std::string& name) const;
+
+  /// EIO where damage has left leaves unknown, of which `name` may be one.
+  void require_complete(const std::string& name) const;
 
   /// A leaf's frame. Throws codec::Error(unsupported) for a deflated member.
   std::shared_ptr<const frame::Snapshot> open(const frame::Leaf& leaf) const;
@@ -65,11 +71,15 @@ class MountedStore {
   /// Nothing for a member that is no frame.
   std::optional<Child> leaf_of(const std::string& key, const frame::Leaf& leaf) const;
   bool is_array(const frame::Leaf& leaf) const;
+  bool is_embedded_array(const std::string& key, const frame::Leaf& leaf) const;
 
   const std::shared_ptr<void> keeper_;
   const std::optional<struct stat> embed_;
   const std::shared_ptr<const frame::PythonStore> store_;
   const MemoryBudget::Held held_;
+  enum class Form : std::uint8_t { unknown, flat, array };
+  /// Of embedded leaves, whose names do not say it, in the order of the map.
+  mutable std::vector<std::atomic<Form>> forms_;
   const bool raw_;
 };
 

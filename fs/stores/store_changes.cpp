@@ -267,7 +267,7 @@ void StoreChanges::before_moving(NodeId directory, const std::string& name, cons
   const auto place = place_of(directory);
   if (!place) return;
   require_movable(*place, name);
-  stores_.settle(place->inside(name));
+  stores_.note_directories(place->inside(name));
   if (const auto entry = find_beside(directory, *place, name))
     make_external({*place, entry->key_name}, caller);
   remove_shadows(*place, name, Shadow::removed, caller);

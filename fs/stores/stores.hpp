@@ -49,6 +49,7 @@ class Stores : public Beside {
 
   std::optional<Entry> find(const StorePlace& place, const std::string& full_name) override;
   bool has_any(const StorePlace& place) override;
+  void require_complete(const StorePlace& place, const std::string& name) override;
   std::vector<Entry> list(const StorePlace& place) override;
   NodeId enter(const StorePlace& place, const std::string& full_name,
                struct stat& attributes) override;
@@ -66,7 +67,7 @@ class Stores : public Beside {
   NodeId present(NodeId id);
   /// present() for all that are known below a group, before its directory gets another name: what
   /// became of them is found by theirs.
-  void settle(const StorePlace& group);
+  void note_directories(const StorePlace& group);
   /// The tree's node of a group's directory, with one reference unless it is the root; 0 if there
   /// is none.
   NodeId find_directory(NodeId root, const std::string& group);
@@ -74,6 +75,8 @@ class Stores : public Beside {
   /// As Tree's, of a directory that is_part().
   std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
   std::vector<Tree::DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
+  /// EIO at the end of a listing that damage has left incomplete; of any directory.
+  void require_listed(NodeId directory);
   /// Of what holds().
   struct stat attributes(NodeId id);
   std::string read_link(NodeId id);

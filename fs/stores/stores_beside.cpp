@@ -146,6 +146,15 @@ std::vector<Beside::Entry> Stores::list(const StorePlace& place) {
   return entries;
 }
 
+void Stores::require_complete(const StorePlace& place, const std::string& name) {
+  if (const auto store = embedded_of(place)) store->require_complete(name);
+}
+
+void Stores::require_listed(NodeId directory) {
+  if (is_part(directory)) return place(directory).store->require_complete("listing");
+  if (const auto group = tree_.store_place(directory)) require_complete(*group, "listing");
+}
+
 NodeId Stores::enter(const StorePlace& place, const std::string& full_name,
                      struct stat& attributes) {
   TurnAtNeed::need();
@@ -192,16 +201,16 @@ NodeId Stores::find_directory(NodeId root, const std::string& group) {
   return at;
 }
 
-void Stores::settle(const StorePlace& group) {
-  std::vector<NodeId> unsettled;
+void Stores::note_directories(const StorePlace& group) {
+  std::vector<NodeId> without_directory;
   {
     const MutexLock lock(mutex_);
     for (const auto& [id, node] : nodes_)
       if (node.root == group.root && !node.child.leaf && node.became == 0 &&
           (node.child.key == group.group || node.child.key.starts_with(group.group + "/")))
-        unsettled.push_back(id);
+        without_directory.push_back(id);
   }
-  for (const NodeId id : unsettled) {
+  for (const NodeId id : without_directory) {
     try {
       present(id);
     } catch (const std::system_error&) {

@@ -51,6 +51,8 @@ class Beside {
 
   // Called without locks.
 
+  /// EIO where damage has left unknown what is embedded, of which `name` may be.
+  virtual void require_complete(const StorePlace& place, const std::string& name) = 0;
   /// Everything, hidden by files or not.
   virtual std::vector<Entry> list(const StorePlace& place) = 0;
   /// The node of what has that full name now, with one reference of the kernel; 0 if nothing has.

@@ -272,7 +272,8 @@ class Tree {
   bool is_hidden_in_store(NodeId directory, const SourcePath& path, const std::string& full_name)
       REQUIRES_SHARED(names_);
   /// Found by what stands beside, now that names are not locked.
-  std::optional<Found> entered_beside(NodeId directory, std::optional<Found> found);
+  std::optional<Found> entered_beside(NodeId directory, const std::string& name,
+                                      std::optional<Found> found);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name) REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.

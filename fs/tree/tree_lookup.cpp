@@ -58,7 +58,7 @@ std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& nam
     auto shown = adopt_shown(directory, path, name, first);
     return shown || !has_aliases_ ? shown : adopt_alias(directory, path, name);
   });
-  return entered_beside(directory, std::move(found));
+  return entered_beside(directory, name, std::move(found));
 }
 
 std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& entry) {
@@ -72,7 +72,7 @@ std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& e
     // Since it was listed the file may have become an array, say, which is stored elsewhere.
     return listed ? listed : adopt_shown(directory, path, entry.shown_name, first);
   });
-  return entered_beside(directory, std::move(found));
+  return entered_beside(directory, entry.shown_name, std::move(found));
 }
 
 std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& directory_path,

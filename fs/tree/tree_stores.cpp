@@ -91,9 +91,14 @@ std::optional<Beside::Entry> Tree::find_beside(NodeId directory, const std::stri
   });
 }
 
-std::optional<Tree::Found> Tree::entered_beside(NodeId directory, std::optional<Found> found) {
-  if (!found || !found->beside) return found;
+std::optional<Tree::Found> Tree::entered_beside(NodeId directory, const std::string& name,
+                                                std::optional<Found> found) {
+  if (found && !found->beside) return found;
   const auto place = store_place(directory);
+  if (!found) {
+    if (place) beside_->require_complete(*place, name);
+    return found;
+  }
   found->id = place ? beside_->enter(*place, *found->beside, found->attributes) : 0;
   return found->id == 0 ? std::nullopt : std::move(found);
 }

@@ -86,6 +86,10 @@ void append(ByteVector& bytes, const std::string& text) {
   bytes.insert(bytes.end(), text.begin(), text.end());
 }
 
+std::size_t rfind(const ByteVector& bytes, const std::string& text) {
+  return std::string(bytes.begin(), bytes.end()).rfind(text);
+}
+
 /// A .b2z with an embed.b2e, and in its directory members "g/<number>/<...>" whose names have so
 /// many characters: nothing is where they should be.
 ByteVector zip_store(std::uint32_t members, std::size_t name_size) {
@@ -242,14 +246,55 @@ BOOST_AUTO_TEST_CASE(damage_in_a_leaf_is_that_leafs_alone) {
     }
 }
 
+/// The magic number of the entry that has this name, in the directory of a ZIP file, is gone.
+void break_entry(const fs_std::path& zip, const std::string& name) {
+  ByteVector bytes = read_file(zip);
+  const std::size_t at = rfind(bytes, name);
+  BOOST_TEST_REQUIRE(at != std::string::npos);
+  bytes[at - sizeof(frame::RawZipEntry)] ^= 1;
+  write_file(zip, bytes);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_damaged_directory_still_tells_is_shown) {
+  const Source source({"dict.b2z"});
+  break_entry(source.directory / "dict.b2z", "dir1/b.b2f");
+  InProcess mount(source.directory.path());
+  BOOST_TEST(mount.names("dict") == (Names{"a.npy", "dir1", "small1"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(mount.names("dict/dir1") == (Names{"small2.npy", "sub"}),
+             boost::test_tools::per_element());
+  mount.read("dict/a.npy");
+  BOOST_TEST(error_of([&] { mount.find("dict/dir1/b"); }) == EIO);
+  BOOST_TEST(error_of([&] { mount->stores().require_listed(*mount.find("dict/dir1")); }) == EIO);
+}
+
+BOOST_AUTO_TEST_CASE(external_leaves_stand_where_the_map_is_damaged) {
+  const Source source({"tree.b2d"});
+  const fs_std::path embed = source.directory / "tree.b2d/embed.b2e";
+  ByteVector bytes = read_file(embed);
+  const std::size_t at = rfind(bytes, std::string("\xc6"));  // of the map's layer
+  BOOST_TEST_REQUIRE(at != std::string::npos);
+  bytes[at + 5] = 0xff;  // the version of the chunk that it is
+  bytes[at + 5 + 3] = 0;
+  write_file(embed, bytes);
+  InProcess mount(source.directory.path());
+  BOOST_TEST(mount.names("tree") == (Names{"grp", "root_leaf.npy"}),
+             boost::test_tools::per_element());
+  mount.read("tree/root_leaf.npy");
+  BOOST_TEST(error_of([&] { mount.find("tree/grp/emb"); }) == EIO);
+  BOOST_TEST(error_of([&] { mount->stores().require_listed(*mount.find("tree/grp")); }) == EIO);
+}
+
 /// Of a user who has given up.
 BOOST_AUTO_TEST_CASE(listing_ends_where_nobody_waits_for_it) {
   const Source source({"embed0.b2e"});
   InProcess mount(source.directory.path());
   const std::string group = "embed0/deep2";
+  {
+    const fs::RequestLimits limits([] { return true; });
+    BOOST_TEST(error_of([&] { mount.names(group); }) == EINTR);
+  }
   BOOST_TEST(mount.names(group) == Names{"leaf4.npy"}, boost::test_tools::per_element());
-  const fs::RequestLimits limits([] { return true; });
-  BOOST_TEST(error_of([&] { mount.names(group); }) == EINTR);
 }
 
 BOOST_AUTO_TEST_CASE(who_has_too_much_open_of_them_gets_no_more) {
