@@ -56,7 +56,7 @@ void Filesystem::remove_file(NodeId directory, const std::string& name, const Ca
 }
 
 void Filesystem::remove_directory(NodeId directory, const std::string& name, const Caller& caller) {
-  if (writable_) store_changes_.before_removing_directory(directory, name, caller);
+  if (writable_ && store_changes_.before_removing_directory(directory, name, caller)) return;
   names_.remove_directory(stores_.present(directory), name, caller);
 }
 

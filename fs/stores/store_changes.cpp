@@ -71,6 +71,9 @@ std::optional<Beside::Entry> StoreChanges::find_beside(NodeId directory, const S
 }
 
 bool StoreChanges::is_hidden(const Leaf& leaf) {
+  if (leaf.name == frame::kGroupAttributes)
+    return root_.stat(join_path(leaf.place.path(), leaf.name + std::string(kFlatLeafSuffix)))
+        .has_value();
   const auto st = root_.stat(leaf.place.path());
   if (!st || !S_ISDIR(st->st_mode)) return false;
   const NodeId directory = stores_.find_directory(leaf.place.root, leaf.place.group);
@@ -239,23 +242,41 @@ bool StoreChanges::before_removing(NodeId directory, const std::string& name,
   return false;
 }
 
-void StoreChanges::before_removing_directory(NodeId directory, const std::string& name,
+bool StoreChanges::before_removing_directory(NodeId directory, const std::string& name,
                                              const Caller& caller) {
   const auto place = place_of(directory);
-  if (!place) return;
-  if (const auto entry = find_beside(directory, *place, name))
-    throw_errno(S_ISDIR(entry->type) ? ENOTEMPTY : ENOTDIR, name);
+  if (!place) return false;
+  const auto entry = find_beside(directory, *place, name);
+  if (entry && !S_ISDIR(entry->type)) throw_errno(ENOTDIR, name);
   const StorePlace inside = place->inside(name);
   if (stores_.has_any(inside)) throw_errno(ENOTEMPTY, name);
-  const auto store = stores_.embedded_of(*place);
-  if (!store) return;
-  std::vector<std::string> left;  // attributes of groups
-  for (const frame::EmbedMap::Entry& entry : store->store().embed_map().entries())
-    if (entry.key.starts_with(inside.group + "/")) left.push_back(entry.key);
-  if (left.empty()) return;
-  TurnAtNeed::need();
-  const KeyedMutex::Lock lock(changing_, place->root);
-  take_out(*place, left, caller);
+  const std::vector<std::string> left = attributes_in(inside);
+  if (!left.empty()) {
+    TurnAtNeed::need();
+    const KeyedMutex::Lock lock(changing_, place->root);
+    take_out(*place, left, caller);
+  }
+  return entry.has_value();
+}
+
+/// Keys of the embedded attributes of a group, and of those in it.
+std::vector<std::string> StoreChanges::attributes_in(const StorePlace& group) {
+  std::vector<std::string> keys;
+  if (const auto store = stores_.embedded_of(group))
+    for (const frame::EmbedMap::Entry& entry : store->store().embed_map().entries())
+      if (entry.key.starts_with(group.group + "/") &&
+          frame::last_part(entry.key) == frame::kGroupAttributes)
+        keys.push_back(entry.key);
+  return keys;
+}
+
+/// They go with their directories as files.
+void StoreChanges::keep_attributes(const StorePlace& group, const Caller& caller) {
+  for (const std::string& key : attributes_in(group)) {
+    const StorePlace of{group.root, group.root_path, key.substr(0, key.rfind('/'))};
+    make_external({of, std::string(frame::kGroupAttributes)}, caller);
+    remove_shadows(of, std::string(frame::kGroupAttributes), Shadow::removed, caller);
+  }
 }
 
 void StoreChanges::require_movable(const StorePlace& place, const std::string& name) {
@@ -268,6 +289,7 @@ void StoreChanges::before_moving(NodeId directory, const std::string& name, cons
   if (!place) return;
   require_movable(*place, name);
   stores_.note_directories(place->inside(name));
+  keep_attributes(place->inside(name), caller);
   if (const auto entry = find_beside(directory, *place, name))
     make_external({*place, entry->key_name}, caller);
   remove_shadows(*place, name, Shadow::removed, caller);

@@ -51,8 +51,9 @@ class StoreChanges {
   void before_making(NodeId directory, const std::string& name, const Caller& caller);
   /// Before a file goes. True if an embedded one did, and nothing is left to do.
   bool before_removing(NodeId directory, const std::string& name, const Caller& caller);
-  /// ENOTEMPTY where something is embedded in it; else what is left of that goes.
-  void before_removing_directory(NodeId directory, const std::string& name, const Caller& caller);
+  /// ENOTEMPTY where something is embedded in it; else its embedded attributes go. True if it was
+  /// nothing but these, and is gone.
+  bool before_removing_directory(NodeId directory, const std::string& name, const Caller& caller);
   struct Rename {
     NodeId from;
     const std::string& from_name;
@@ -87,6 +88,8 @@ class StoreChanges {
   void take_out(const StorePlace& place, const std::vector<std::string>& keys,
                 const Caller& caller);
   void before_moving(NodeId directory, const std::string& name, const Caller& caller);
+  std::vector<std::string> attributes_in(const StorePlace& group);
+  void keep_attributes(const StorePlace& group, const Caller& caller);
   void require_movable(const StorePlace& place, const std::string& name);
   void note_change(const StorePlace& place);
   std::string in_text(const Leaf& leaf) const;

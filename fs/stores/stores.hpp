@@ -50,7 +50,7 @@ class Stores : public Beside {
   std::optional<Entry> find(const StorePlace& place, const std::string& full_name) override;
   bool has_any(const StorePlace& place) override;
   void require_complete(const StorePlace& place, const std::string& name) override;
-  std::vector<Entry> list(const StorePlace& place) override;
+  std::vector<Entry> list(const StorePlace& place, const std::function<void()>& if_any) override;
   NodeId enter(const StorePlace& place, const std::string& full_name,
                struct stat& attributes) override;
 

@@ -65,7 +65,10 @@ std::shared_ptr<const MountedStore> Stores::embedded_of(const StorePlace& place)
   const auto embed = root_.find_any(embed_path(place));
   if (!embed || !S_ISREG(embed->stat().st_mode)) return nullptr;
   const FileState state = state_of(embed->stat());
-  if (auto known = known_embedded(place.root, state)) return *std::move(known);
+  // Another program may have changed it in place, and so soon that its times do not tell.
+  if (auto known = known_embedded(place.root, state);
+      known && (!*known || (*known)->store().embed()->is_as_taken()))
+    return *std::move(known);
   Attempts::without_lock([this, place, embed, state] {
     TurnAtNeed::need();
     remember_embedded(place.root, state, open_embedded(place, embed));
@@ -137,10 +140,13 @@ bool Stores::has_any(const StorePlace& place) {
   return false;
 }
 
-std::vector<Beside::Entry> Stores::list(const StorePlace& place) {
+std::vector<Beside::Entry> Stores::list(const StorePlace& place,
+                                        const std::function<void()>& if_any) {
   const auto store = embedded_of(place);
   std::vector<Entry> entries;
-  if (!store || !has_any(place)) return entries;
+  if (!store || (place.group != "/" && !store->store().find(place.group))) return entries;
+  if (store->store().embed_map().entries().empty()) return entries;
+  if_any();
   for (MountedStore::Child& child : store->children(place.group))
     entries.push_back(entry_of(*store, std::move(child)));
   return entries;

@@ -2,6 +2,7 @@
 // What stands in the directories of a store beside what SOURCE has there: leaves that are embedded
 // in its embed.b2e, and groups that only its map knows.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -53,8 +54,8 @@ class Beside {
 
   /// EIO where damage has left unknown what is embedded, of which `name` may be.
   virtual void require_complete(const StorePlace& place, const std::string& name) = 0;
-  /// Everything, hidden by files or not.
-  virtual std::vector<Entry> list(const StorePlace& place) = 0;
+  /// Everything, hidden by files or not. Where there is anything `if_any` is called before.
+  virtual std::vector<Entry> list(const StorePlace& place, const std::function<void()>& if_any) = 0;
   /// The node of what has that full name now, with one reference of the kernel; 0 if nothing has.
   virtual NodeId enter(const StorePlace& place, const std::string& full_name,
                        struct stat& attributes) = 0;

@@ -106,9 +106,7 @@ std::optional<Tree::Found> Tree::entered_beside(NodeId directory, const std::str
 std::vector<Beside::Entry> Tree::list_beside(NodeId directory,
                                              const std::function<void()>& if_many) {
   const auto place = store_place(directory);
-  if (!place || !beside_->has_any(*place)) return {};
-  if_many();
-  return beside_->list(*place);
+  return place ? beside_->list(*place, if_many) : std::vector<Beside::Entry>();
 }
 
 }  // namespace bloscfs::fs

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "frame/pystore/python_store.hpp"
@@ -47,6 +48,22 @@ struct EmbeddedStore {
   const TempDir source;
   const fs_std::path path;
 };
+
+/// An embed.b2e with these frames in it, by key.
+ByteVector embed_frame(const Leaves& leaves) {
+  ByteVector heap;
+  nlohmann::json map = nlohmann::json::object();
+  for (const auto& [key, leaf] : leaves) {
+    map[key] = {{"offset", heap.size()}, {"length", leaf.size()}};
+    heap.insert(heap.end(), leaf.begin(), leaf.end());
+  }
+  Cut cut;
+  cut.metalayers = {{"b2tree", nlohmann::json::to_msgpack({{"version", 1}})}};
+  cut.vlmetalayers = {
+      {"estore_metadata",
+       nlohmann::json::to_msgpack({{"embed_map", map}, {"current_offset", heap.size()}})}};
+  return flat_frame(heap, cut);
+}
 
 void read_leaves(InProcess& mount, const std::string& path, Leaves& leaves) {
   for (const std::string& name : mount.names(path)) {
@@ -284,6 +301,24 @@ BOOST_AUTO_TEST_CASE(groups_that_hold_embedded_leaves_are_not_renamed) {
   mount.rename("s", "d/t");
   BOOST_TEST(stored_names(store.source / "d") == Names{"t.b2d"}, boost::test_tools::per_element());
   BOOST_TEST(leaves_of(mount, "d/t").size() == before.size());
+}
+
+/// With attributes of the groups /g and /h embedded, and a leaf in /g that has a file.
+BOOST_AUTO_TEST_CASE(embedded_attributes_go_with_their_group) {
+  const EmbeddedStore store;
+  const ByteVector attributes = flat_frame("");
+  write_file(store.path / "embed.b2e",
+             embed_frame({{"/g/__vlmeta__", attributes}, {"/h/__vlmeta__", attributes}}));
+  fs_std::create_directory(store.path / "g");
+  write_file(store.path / "g/leaf.b2f", flat_frame("leaf"));
+  InProcess mount(store.source.path());
+  BOOST_TEST(mount.names("s") == (Names{"g", "h"}), boost::test_tools::per_element());
+  mount.rename("s/g", "s/moved");
+  mount.remove_directory("s/h");
+  BOOST_TEST(mount.names("s") == Names{"moved"}, boost::test_tools::per_element());
+  BOOST_TEST(stored_names(store.path / "moved") == (Names{"__vlmeta__.b2f", "leaf.b2f"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(embedded_keys(store.path).empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_store_goes_when_nothing_is_in_it) {
