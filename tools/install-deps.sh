@@ -15,7 +15,7 @@ build_packages=(
   python3
 )
 test_packages=(
-  clang clang-format clang-tidy libclang-rt-dev binutils
+  clang clang-format clang-tidy libclang-rt-dev binutils mold
   python3-numpy acl attr rsync tar util-linux
   e2fsprogs fio git sqlite3
 )
