@@ -18,8 +18,8 @@ namespace bloscfs::codec {
 namespace {
 
 constexpr std::int32_t kLongestRunCode = -255;
-constexpr std::uint8_t kRunToken = 0x01;
-constexpr std::size_t kSizeField = 4;
+constexpr std::uint8_t kReadRunToken = 0x01;
+constexpr std::size_t kStreamSizeBytes = 4;
 constexpr std::size_t kLargeStep = std::size_t{1} << 20;
 
 }  // namespace
@@ -62,7 +62,9 @@ struct BlockDecoder::State {
   std::vector<std::uint8_t> scratch;
 };
 
-std::int32_t BlockDecoder::State::Job::read_int32() { return load_int32(take(kSizeField), 0); }
+std::int32_t BlockDecoder::State::Job::read_int32() {
+  return load_int32(take(kStreamSizeBytes), 0);
+}
 
 Bytes BlockDecoder::State::Job::take(std::size_t size) {
   if (size > stored.size()) {
@@ -117,7 +119,7 @@ Bytes BlockDecoder::State::decode_stream(Job& job, MutableBytes out) {
   const std::int32_t size = job.read_int32();
   if (size <= 0) {
     if (size < kLongestRunCode) job.fail("stream size " + std::to_string(size));
-    if (size < 0 && (job.take(1)[0] & kRunToken) == 0) job.fail("unknown run token");
+    if (size < 0 && (job.take(1)[0] & kReadRunToken) == 0) job.fail("unknown run token");
     std::memset(out.data(), -size, out.size());
     return out;
   }

@@ -16,16 +16,16 @@
 namespace bloscfs::codec {
 namespace {
 
-constexpr std::size_t kSizeField = 4;
+constexpr std::size_t kStreamPrefix = 4;
 constexpr std::uint8_t kRunToken = 0x01;
-constexpr std::size_t kMinCompressible = 16;
+constexpr std::size_t kMinStream = 16;
 
 /// codec/formats/chunk.md, "Streams": the byte as a size, and a token unless it is zero.
 std::size_t write_run(std::uint8_t byte, MutableBytes out) {
-  const std::size_t size = byte == 0 ? kSizeField : kSizeField + 1;
+  const std::size_t size = byte == 0 ? kStreamPrefix : kStreamPrefix + 1;
   if (out.size() < size) return 0;
   boost::endian::store_little_s32(out.data(), -std::int32_t{byte});
-  if (byte != 0) out[kSizeField] = kRunToken;
+  if (byte != 0) out[kStreamPrefix] = kRunToken;
   return size;
 }
 
@@ -79,10 +79,10 @@ std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, 
                                        MutableBytes out) {
   // Blosc1 has no runs.
   if (header.header_size == kExtendedHeaderSize && is_run(stream)) return write_run(stream[0], out);
-  if (out.size() <= kSizeField) return 0;
-  const MutableBytes room = out.subspan(kSizeField);
+  if (out.size() <= kStreamPrefix) return 0;
+  const MutableBytes room = out.subspan(kStreamPrefix);
   std::size_t size = 0;
-  if (clevel_ > 0 && stream.size() >= kMinCompressible) {
+  if (clevel_ > 0 && stream.size() >= kMinStream) {
     // A codec stream as long as its contents would be taken for these.
     const std::size_t most = std::min(room.size(), stream.size() - 1);
     size = compress(header, stream, dictionary, room.first(most));
@@ -93,7 +93,7 @@ std::size_t BlockEncoder::write_stream(const ChunkHeader& header, Bytes stream, 
     std::memcpy(room.data(), stream.data(), size);
   }
   boost::endian::store_little_s32(out.data(), static_cast<std::int32_t>(size));
-  return kSizeField + size;
+  return kStreamPrefix + size;
 }
 
 std::size_t BlockEncoder::write_streams(const ChunkHeader& header, Bytes filtered, Bytes dictionary,

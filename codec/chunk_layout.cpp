@@ -10,8 +10,8 @@
 namespace bloscfs::codec {
 namespace {
 
-constexpr std::size_t kStart = 4;      // bytes of a block's start
-constexpr std::size_t kSizeField = 4;  // of a dictionary or stream
+constexpr std::size_t kStart = 4;        // bytes of a block's start
+constexpr std::size_t kLengthField = 4;  // of a dictionary or stream
 
 std::size_t header_size(const ChunkHeader& header) {
   return static_cast<std::size_t>(header.header_size);
@@ -34,11 +34,11 @@ ChunkLayout::ChunkLayout(const ChunkHeader& header, Bytes dictionary, MutableByt
   header_.has_dictionary = !dictionary.empty();
   const std::size_t starts_end =
       header_size(header) + kStart * static_cast<std::size_t>(header.block_count);
-  first_ = starts_end + (dictionary.empty() ? 0 : kSizeField + dictionary.size());
+  first_ = starts_end + (dictionary.empty() ? 0 : kLengthField + dictionary.size());
   written_ = std::min(first_, out.size());
   if (first_ <= out.size() && !dictionary.empty()) {
     put_int32(out, starts_end, dictionary.size());
-    std::memcpy(out.data() + starts_end + kSizeField, dictionary.data(), dictionary.size());
+    std::memcpy(out.data() + starts_end + kLengthField, dictionary.data(), dictionary.size());
   }
 }
 
@@ -54,7 +54,7 @@ bool ChunkLayout::is_zero() const {
   const std::size_t streams =
       full * static_cast<std::size_t>(header_.stream_count(header_.blocksize)) + (blocks_ - full);
   const Bytes streams_bytes = out_.first(written_).subspan(first_);
-  return streams_bytes.size() == kSizeField * streams && streams_bytes[0] == 0 &&
+  return streams_bytes.size() == kLengthField * streams && streams_bytes[0] == 0 &&
          is_run(streams_bytes);
 }
 

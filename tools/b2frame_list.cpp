@@ -32,7 +32,7 @@ namespace bloscfs::tools {
 namespace {
 
 /// For the indexes of proxies.
-constexpr std::size_t kLookCapacity = std::size_t{16} << 20;
+constexpr std::size_t kListCacheCapacity = std::size_t{16} << 20;
 
 const char* type_name(mode_t type) {
   if (S_ISREG(type)) return "file";
@@ -160,7 +160,7 @@ class Lister {
   fs::Tree tree_;
   fs::Stats stats_;
   fs::PagePool pages_;
-  fs::BlockCache cache_{kLookCapacity, pages_, stats_};
+  fs::BlockCache cache_{kListCacheCapacity, pages_, stats_};
   std::uint64_t readers_ = 0;
   bool complete_ = true;
 };

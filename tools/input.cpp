@@ -19,7 +19,7 @@ namespace bloscfs::tools {
 namespace {
 
 /// Lets the largest block that the format allows be decoded; trim() keeps what is held far below.
-constexpr std::size_t kCacheCapacity = std::size_t{3} << 30;
+constexpr std::size_t kInputCacheCapacity = std::size_t{3} << 30;
 constexpr std::size_t kKeptCache = std::size_t{32} << 20;
 
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk) {
@@ -36,7 +36,8 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
 Input::Input(const std::string& path, bool bare_chunk) : Input(open_input(path, bare_chunk)) {}
 
 Input::Input(std::shared_ptr<const frame::Snapshot> snapshot)
-    : cache_(kCacheCapacity, pages_, stats_), reader_(std::move(snapshot), 1, 2, cache_, stats_) {}
+    : cache_(kInputCacheCapacity, pages_, stats_),
+      reader_(std::move(snapshot), 1, 2, cache_, stats_) {}
 
 void Input::trim() { cache_.shrink(kKeptCache); }
 

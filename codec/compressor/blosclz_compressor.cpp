@@ -14,8 +14,8 @@ namespace bloscfs::codec {
 namespace {
 
 constexpr std::size_t kMinInput = 32;
-constexpr std::size_t kMaxLiteral = 32;
-constexpr std::size_t kLongMatch = 7;          // stored lengths from here on take more bytes
+constexpr std::size_t kLiteralGroup = 32;
+constexpr std::size_t kLongStoredMatch = 7;    // stored lengths from here on take more bytes
 constexpr std::size_t kLengthBase = 2;         // what is not stored of a length
 constexpr std::uint32_t kNearDistance = 8191;  // distances beyond take two more bytes
 constexpr std::uint32_t kFarMark = 0x1FFF;     // stands in the place of a near distance
@@ -149,16 +149,17 @@ bool put_literals(Output& out, const std::uint8_t* from, const std::uint8_t* to,
                   const std::uint8_t* in_end) {
   std::size_t count = static_cast<std::size_t>(to - from);
   if (count == 0) return true;
-  if (count <= kMaxLiteral && static_cast<std::size_t>(in_end - from) >= kMaxLiteral &&
-      out.room() > kMaxLiteral) {
+  if (count <= kLiteralGroup && static_cast<std::size_t>(in_end - from) >= kLiteralGroup &&
+      out.room() > kLiteralGroup) {
     *out.at++ = static_cast<std::uint8_t>(count - 1);
-    std::memcpy(out.at, from, kMaxLiteral);  // a fixed size copies faster; the rest is written over
+    // A fixed size copies faster; the rest is written over.
+    std::memcpy(out.at, from, kLiteralGroup);
     out.at += count;
     return true;
   }
-  if (out.room() < count + ceil_div(count, kMaxLiteral)) return false;
+  if (out.room() < count + ceil_div(count, kLiteralGroup)) return false;
   while (count > 0) {
-    const std::size_t group = std::min(count, kMaxLiteral);
+    const std::size_t group = std::min(count, kLiteralGroup);
     *out.at++ = static_cast<std::uint8_t>(group - 1);
     std::memcpy(out.at, from, group);
     out.at += group;
@@ -173,9 +174,9 @@ bool put_match(Output& out, std::uint32_t distance, std::size_t length) {
   if (out.room() < 5 + stored / 255) return false;
   const bool far = distance > kNearDistance;
   const std::uint32_t near = far ? kFarMark : distance - 1;
-  *out.at++ = static_cast<std::uint8_t>(std::min(stored, kLongMatch) << 5 | near >> 8);
-  if (stored >= kLongMatch) {
-    for (stored -= kLongMatch; stored >= 255; stored -= 255) *out.at++ = 255;
+  *out.at++ = static_cast<std::uint8_t>(std::min(stored, kLongStoredMatch) << 5 | near >> 8);
+  if (stored >= kLongStoredMatch) {
+    for (stored -= kLongStoredMatch; stored >= 255; stored -= 255) *out.at++ = 255;
     *out.at++ = static_cast<std::uint8_t>(stored);
   }
   *out.at++ = static_cast<std::uint8_t>(near);

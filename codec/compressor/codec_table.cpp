@@ -27,7 +27,7 @@ constexpr CodecRow zfp_row(CodecId id, const char* name, const char* parameter) 
           .make_compressor = make_zfp_compressor};
 }
 
-constexpr CodecRow kRows[] = {
+constexpr CodecRow kCodecRows[] = {
     {.id = CodecId::blosclz,
      .name = "blosclz",
      .stream_format = 0,
@@ -90,12 +90,12 @@ constexpr CodecRow kRows[] = {
 
 }  // namespace
 
-std::span<const CodecRow> codec_rows() { return kRows; }
+std::span<const CodecRow> codec_rows() { return kCodecRows; }
 
 const CodecRow* find_codec(CodecId id) {
-  const auto* const found = std::find_if(std::begin(kRows), std::end(kRows),
+  const auto* const found = std::find_if(std::begin(kCodecRows), std::end(kCodecRows),
                                          [id](const CodecRow& row) { return row.id == id; });
-  return found == std::end(kRows) ? nullptr : found;
+  return found == std::end(kCodecRows) ? nullptr : found;
 }
 
 std::unique_ptr<Decompressor> make_decompressor(CodecId id) {

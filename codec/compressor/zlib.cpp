@@ -42,12 +42,12 @@ struct FreeCompressor {
 };
 
 // Beyond that it takes as long as zlib, for streams less than a thousandth smaller.
-constexpr int kMaxLevel = 8;
+constexpr int kMaxDeflateLevel = 8;
 
 class ZlibCompressor final : public Compressor {
  public:
   explicit ZlibCompressor(int level)
-      : context_(libdeflate_alloc_compressor(std::min(level, kMaxLevel))) {
+      : context_(libdeflate_alloc_compressor(std::min(level, kMaxDeflateLevel))) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 

@@ -147,7 +147,7 @@ std::string means_problem(const ChunkHeader& header, const FilterStep& step, boo
          " bytes, which are no floating-point numbers";
 }
 
-constexpr FilterRow kRows[] = {
+constexpr FilterRow kFilterRows[] = {
     {.id = FilterId::none, .name = "none", .undoing = never_undone},
     {.id = FilterId::shuffle,
      .name = "shuffle",
@@ -219,7 +219,7 @@ constexpr std::array<std::uint8_t, 256> row_numbers() {
   std::array<std::uint8_t, 256> numbers{};
   for (std::uint8_t& number : numbers) number = kNoRow;
   std::uint8_t next = 0;
-  for (const FilterRow& row : kRows) numbers[static_cast<std::uint8_t>(row.id)] = next++;
+  for (const FilterRow& row : kFilterRows) numbers[static_cast<std::uint8_t>(row.id)] = next++;
   return numbers;
 }
 
@@ -227,11 +227,11 @@ constexpr std::array<std::uint8_t, 256> kRowNumbers = row_numbers();
 
 }  // namespace
 
-std::span<const FilterRow> filter_rows() { return kRows; }
+std::span<const FilterRow> filter_rows() { return kFilterRows; }
 
 const FilterRow* find_filter(FilterId id) {
   const std::uint8_t number = kRowNumbers[static_cast<std::uint8_t>(id)];
-  return number == kNoRow ? nullptr : &kRows[number];
+  return number == kNoRow ? nullptr : &kFilterRows[number];
 }
 
 std::size_t shuffle_width(const ChunkHeader& header, const FilterStep& step) {

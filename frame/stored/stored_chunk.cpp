@@ -70,10 +70,11 @@ std::vector<std::int32_t> read_vl_sizes(const ByteSource& source, const StoredAt
     const auto last = std::find_if(first, starts.end(), [&](std::int64_t start) {
       return start < begin || start + 4 > begin + kSizeWindow;
     });
-    const std::int64_t end = std::int64_t{*(last - 1)} + 4;
-    if (end > header.cbytes)
-      throw_malformed(fmt::format("VL block at {} beyond chunk of {}", end - 4, header.cbytes));
-    window.resize(static_cast<std::size_t>(end - begin));
+    const std::int64_t window_end = std::int64_t{*(last - 1)} + 4;
+    if (window_end > header.cbytes)
+      throw_malformed(
+          fmt::format("VL block at {} beyond chunk of {}", window_end - 4, header.cbytes));
+    window.resize(static_cast<std::size_t>(window_end - begin));
     source.read_exactly_at(at.position + static_cast<std::uint64_t>(begin), window, "VL block");
     for (auto start = first; start != last; ++start)
       sizes.push_back(vl_size(window, *start - begin));

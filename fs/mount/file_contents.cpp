@@ -25,7 +25,7 @@ namespace bloscfs::fs {
 namespace {
 
 /// How often SOURCE may change under one change.
-constexpr int kTries = 5;
+constexpr int kContentTries = 5;
 /// How long another program may take to write a frame in place.
 constexpr std::chrono::seconds kUnfinishedPatience{2};
 constexpr std::chrono::milliseconds kLookAgain{10};
@@ -209,7 +209,7 @@ void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
       change(file);
       return changed(file, std::move(descriptors));
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      if (error.code() != std::errc(ESTALE) || tries == kContentTries) throw;
       if (!has_gone_on(file->content, epoch)) throw;
     }
   }
@@ -291,7 +291,7 @@ bool FileContents::set_times(NodeId node, std::shared_ptr<ContentHome> home,
     try {
       return file->content->set_times(accessed, modified);
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+      if (error.code() != std::errc(ESTALE) || tries == kContentTries) throw;
       if (!has_gone_on(file->content, epoch)) throw;
     }
   }

@@ -19,7 +19,7 @@ namespace bloscfs::fs {
 namespace {
 
 /// How often SOURCE may change while it is looked at.
-constexpr int kTries = 20;
+constexpr int kFollowTries = 20;
 constexpr const char* kAccessList = "system.posix_acl_access";
 
 bool has_access_list(const frame::FileAttributes& attributes) {
@@ -183,7 +183,7 @@ void NodeHome::require_finished() {
 }
 
 ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
-  for (int tries = 0; tries < kTries; tries++) {
+  for (int tries = 0; tries < kFollowTries; tries++) {
     const auto name = services_.tree.name_of(node_);
     if (!name) return {};
     // The file may have been renamed while its contents were kept beside, to a name that nobody has

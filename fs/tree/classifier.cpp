@@ -31,7 +31,7 @@ constexpr std::size_t kMaxUnreadable = 10'000;
 /// Bytes that may be read to find out what a file is.
 constexpr std::uint64_t kReadLimit = 1 << 20;
 /// How often a file is read that changes meanwhile.
-constexpr int kTries = 3;
+constexpr int kClassifyTries = 3;
 const std::string kEmbedFile(frame::kEmbedName);
 /// Within a tick of a coarse clock a file may change and keep its times.
 constexpr std::int64_t kYoungNs = 2'000'000'000;
@@ -283,7 +283,7 @@ Verdict Classifier::judge(const SourcePath& path, const SourceEntry& entry) {
       failure = std::current_exception();
     }
     const bool unchanged = is_unchanged(entry);
-    if (!unchanged && tries < kTries) continue;
+    if (!unchanged && tries < kClassifyTries) continue;
     if (failure) std::rethrow_exception(failure);
     if (unchanged) remember(path, verdict, reason);
     return verdict;

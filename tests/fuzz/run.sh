@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Runs fuzzers of a clang build, every one or the TARGETs, for an equal share of SECONDS of processor
-# time, as many at once as there are processors, from the files of tests/data and of tests/fuzz/corpus
-# and, where it is present, the larger corpus beside the source tree. What breaks one is left in the
-# current directory as crash-*. Before a release: tests/fuzz/run.sh 3600 BUILD_DIR fuzz_writing
+# Runs fuzzers of a clang build for SECONDS of processor time, as many at once as there are processors:
+# the TARGETs for equal shares of it, or every one, when fuzz_writing has 9 parts of 20 and the others
+# share the rest. They start from the files of tests/data and of tests/fuzz/corpus and, where it is
+# present, the larger corpus beside the source tree. What breaks one is left in the current directory
+# as crash-*. Before a release: tests/fuzz/run.sh 3600 BUILD_DIR fuzz_writing
 set -euo pipefail
 
 [ $# -ge 2 ] || { echo "usage: tests/fuzz/run.sh SECONDS BUILD_DIR [TARGET...]" >&2; exit 2; }
@@ -49,19 +50,34 @@ options() {
   esac
 }
 
+all=$([ $# -gt 2 ] || echo yes)
 targets=()
+# The longest first.
+if [ "$all" = yes ] && [ -x "$build/fuzz_writing" ]; then targets+=("$build/fuzz_writing"); fi
 for target in "${@:3}"; do targets+=("$build/$target"); done
 for target in "$build"/fuzz_*; do
   [ $# -eq 2 ] || break
+  [ "$target" != "$build/fuzz_writing" ] || continue
   [ ! -f "$target" ] || [ ! -x "$target" ] || targets+=("$target")
 done
 [ ${#targets[@]} -gt 0 ] || { echo "tests/fuzz/run.sh: no fuzzers in $build" >&2; exit 1; }
 
-share=$(((seconds + ${#targets[@]} - 1) / ${#targets[@]}))
+# seconds_of NAME: how long it is run. Where all are run, requests to a mount have most to find.
+seconds_of() {
+  local rest=$seconds others=${#targets[@]}
+  if [ "$all" = yes ] && [ -x "$build/fuzz_writing" ] && [ "$others" -gt 1 ]; then
+    local writing=$((seconds * 9 / 20))
+    if [ "$1" = fuzz_writing ]; then echo "$writing"; return; fi
+    rest=$((seconds - writing))
+    others=$((others - 1))
+  fi
+  echo $(((rest + others - 1) / others))
+}
 
 # run_target TARGET: its directory gets a report, and a file "failed" if it broke.
 run_target() {
-  local name=$1 place=$scratch/$1 number=0
+  local name=$1 place=$scratch/$1 number=0 share
+  share=$(seconds_of "$name")
   while IFS= read -r -d '' file; do
     cp "$file" "$place/seeds/$((number += 1))"
   done < <(seeds "$name")

@@ -99,7 +99,9 @@ BOOST_AUTO_TEST_CASE(each_leaf_is_what_the_manifests_say, *precondition(needs_fu
     fs_std::copy(stores[i].file, source / std::to_string(i) / stores[i].file.filename(),
                  fs_std::copy_options::recursive);
   }
-  Mount mount(source.path(), {.options = {"ro"}});
+  MountSettings settings;
+  settings.options = {"ro"};
+  Mount mount(source.path(), settings);
   int checked = 0;
   for (std::size_t i = 0; i < stores.size(); i++) BOOST_TEST_CONTEXT(stores[i].file) {
       const fs_std::path top = fs_std::directory_iterator(mount / std::to_string(i))->path();
