@@ -121,7 +121,7 @@ BOOST_AUTO_TEST_CASE(attributes_and_times_leave_indexes_as_they_are, *preconditi
   const auto epoch = layer_of(files / "table.b2d/_meta.b2f", "value_epoch");
   {
     Mount mount(files.source.path());
-    for (const char* name : {"idx.npy", "table.b2d/_cols/x.npy"}) {
+    for (const char* name : {"idx.npy", "table/_cols/x.npy"}) {
       BOOST_TEST(errno_of_set_xattr(mount / name, "user.blosc2.vlmeta.note", "1") == 0);
       const timespec times[2] = {{1, 0}, {2, 0}};
       BOOST_TEST(utimensat(AT_FDCWD, (mount / name).c_str(), times, 0) == 0);
@@ -178,18 +178,18 @@ BOOST_AUTO_TEST_CASE(other_values_of_a_column_make_the_indexes_of_its_table_stal
   const ByteVector before = layer_of(meta, "index_catalog").value();
   const auto schema = layer_of(meta, "schema");
   const Mount mount(files.source.path());
-  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+  BOOST_TEST(change(mount / "table/_cols/x.npy") == 0);
   BOOST_TEST(flags_set(before, layer_of(meta, "index_catalog").value()) == 2);
   BOOST_TEST(decoded(layer_of(meta, "value_epoch")) == 2);
   BOOST_TEST(!layer_of(meta, "visibility_epoch"));
   BOOST_TEST((layer_of(meta, "schema") == schema));
-  BOOST_TEST(change(mount / "table.b2d/_valid_rows.npy") == 0);
+  BOOST_TEST(change(mount / "table/_valid_rows.npy") == 0);
   BOOST_TEST(decoded(layer_of(meta, "value_epoch")) == 3);
   BOOST_TEST(decoded(layer_of(meta, "visibility_epoch")) == 1);
   // A column that takes another's place is one with other values, too.
-  fs_std::remove(mount / "table.b2d/_cols/x.npy");
-  write_file(mount / "table.b2d/_cols/x.npy", npy_header("<f8", {1}) + "12345678");
-  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+  fs_std::remove(mount / "table/_cols/x.npy");
+  write_file(mount / "table/_cols/x.npy", npy_header("<f8", {1}) + "12345678");
+  BOOST_TEST(change(mount / "table/_cols/x.npy") == 0);
   BOOST_TEST(decoded(layer_of(meta, "value_epoch")) > 3);
 }
 
@@ -205,7 +205,7 @@ BOOST_AUTO_TEST_CASE(columns_that_are_computed_from_changed_ones_become_stale,
       {"computed_columns", {{{"name", "c"}, {"col_deps", {"a"}}}}}};
   set_layer(meta, "schema", text_layer(schema.dump()));
   const Mount mount(files.source.path());
-  BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
+  BOOST_TEST(change(mount / "table/_cols/x.npy") == 0);
   json expected = schema;
   expected["materialized_columns"][0]["stale"] = true;
   expected["materialized_columns"][1]["stale"] = true;
@@ -218,7 +218,7 @@ BOOST_AUTO_TEST_CASE(values_of_a_table_are_committed_only_behind_its_marks,
   const auto column = files / "table.b2d/_cols/x.b2nd", meta = files / "table.b2d/_meta.b2f";
   const ByteVector before = read_file(column), sound = read_file(meta);
   const Mount mount(files.source.path());
-  const Fd fd(open((mount / "table.b2d/_cols/x.npy").c_str(), O_WRONLY | O_CLOEXEC));
+  const Fd fd(open((mount / "table/_cols/x.npy").c_str(), O_WRONLY | O_CLOEXEC));
   BOOST_REQUIRE(pwrite(fd.get(), "\x05", 1, kIndexedElements + 8) == 1);
   set_layer(meta, "index_catalog", {0xc1});
   BOOST_TEST(fsync(fd.get()) != 0);
@@ -243,15 +243,15 @@ BOOST_AUTO_TEST_CASE(columns_of_a_table_that_cannot_be_marked_are_read_only,
   refused(files / "table.b2d/_cols", "x.npy");
   refused(files / "table.b2d/_cols/x.b2nd", "x.npy");
   set_layer(files / "table.b2d/_meta.b2f", "value_epoch", {0xc1});
-  refused(files.source.path(), "table.b2d/_cols/x.npy");
+  refused(files.source.path(), "table/_cols/x.npy");
   {
     const Mount mount(files.source.path());
-    BOOST_TEST(errno_of_open(mount / "table.b2d/_cols/new.npy", O_WRONLY | O_CREAT) == EROFS);
-    BOOST_TEST(!fs_std::exists(mount / "table.b2d/_cols/new.npy"));
+    BOOST_TEST(errno_of_open(mount / "table/_cols/new.npy", O_WRONLY | O_CREAT) == EROFS);
+    BOOST_TEST(!fs_std::exists(mount / "table/_cols/new.npy"));
   }
   // It is somewhere in the store.
   fs_std::remove(files / "table.b2d/_meta.b2f");
-  refused(files.source.path(), "table.b2d/_cols/x.npy");
+  refused(files.source.path(), "table/_cols/x.npy");
   fs_std::remove(files / "table.b2d/embed.b2e");
   const Mount mount(files.source.path());
   BOOST_TEST(change(mount / "table.b2d/_cols/x.npy") == 0);
