@@ -57,7 +57,7 @@ class PackedIndex final : public TableContent {
 }  // namespace
 
 CframeRewrite::CframeRewrite(CframeState& state) : state_(state), name_(temporary_name()) {
-  if (state.file->link_count() > 1)
+  if (state.file->link_count() > 1 && !state.settings.anew)
     // The other names would go on leading to the old file.
     throw_errno(EOPNOTSUPP, state.name + ": cannot replace a file with several hard links");
   file_ = state.directory->create(name_, 0600);

@@ -27,7 +27,7 @@ struct WriterSettings {
   /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
   std::optional<FileId> meant = std::nullopt;
   /// Each commit makes a new file, as compact() does, so that who reads the old state goes on with
-  /// it. Not of sparse frames.
+  /// it, and so do other names of the file. Not of sparse frames.
   bool anew = false;
 };
 

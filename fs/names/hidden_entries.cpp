@@ -19,9 +19,15 @@ HiddenEntries::HiddenEntries(const SourceDirectory& directory, NameServices& ser
   makers_.push_back(frame::TemporaryMaker::self());
 }
 
-void HiddenEntries::add(const std::string& name, bool is_hidden_in_store) {
+void HiddenEntries::add(const std::string& name, bool is_of_store) {
   if (is_lock_file(name)) journals_.push_back(name);
-  if (is_leftover_name(name) || is_hidden_in_store) temporaries_.push_back(name);
+  if (is_leftover_name(name)) temporaries_.push_back(name);
+  // What a store hides otherwise is somebody's.
+  if (!is_of_store && !is_lock_file(name) && !is_leftover_name(name))
+    frame::throw_errno(ENOTEMPTY, name);
+  if (!is_of_store) return;
+  directory_.check_removal(name);
+  leftovers_.push_back({name, {}});
 }
 
 std::vector<std::shared_ptr<void>> HiddenEntries::remove() {

@@ -17,9 +17,10 @@ class HiddenEntries {
  public:
   HiddenEntries(const SourceDirectory& directory, NameServices& services, uid_t user);
 
-  /// Takes note of an entry, whatever it is. `is_hidden_in_store`: no leaf of the store that the
-  /// directory is in.
-  void add(const std::string& name, bool is_hidden_in_store);
+  /// Takes note of an entry, whatever it is. `is_of_store`: it belongs to the store that the
+  /// directory is in, so that only who may remove it otherwise removes it by this: EACCES.
+  /// ENOTEMPTY for what stays.
+  void add(const std::string& name, bool is_of_store);
   /// Removes all that was noted, or throws and removes nothing. What takes long to remove goes from
   /// the directory, and is gone when what is returned is destroyed.
   std::vector<std::shared_ptr<void>> remove();

@@ -76,7 +76,7 @@ void Removal::clear(const NamedObject& directory, uid_t user) {
   const SourceDirectory inside = services_.root.directory(directory.path());
   HiddenEntries hidden(inside, services_, user);
   for (const SourceRoot::Entry& entry : services_.root.list(directory.path()))
-    hidden.add(entry.name, names_.is_hidden_in_store(directory, entry.name));
+    hidden.add(entry.name, names_.belongs_to_store(directory, entry.name));
   for (auto& leaving : hidden.remove()) names_.at_end(0, std::move(leaving));
 }
 

@@ -144,7 +144,7 @@ mode_t AsCaller::mode_of_new(mode_t wanted) const {
 }
 
 bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry) const {
-  if ((directory.st_mode & S_ISVTX) == 0) return true;
+  if ((directory.st_mode & S_ISVTX) == 0 || acts_for == nullptr || acts_for->user == 0) return true;
   return acts_for->user == directory.st_uid || acts_for->user == entry.st_uid;
 }
 

@@ -79,6 +79,15 @@ void SourceDirectory::require_removable(const AsCaller& as, const std::string& n
   fail(name);
 }
 
+void SourceDirectory::check_removal(const std::string& name) const {
+  const AsCaller as;
+  object(".").check_access(W_OK | X_OK);
+  const auto entry = stat(name);
+  if (!entry || as.may_remove(stat(), *entry)) return;
+  errno = EPERM;
+  fail(name);
+}
+
 void SourceDirectory::remove_file(const std::string& name) const {
   const AsCaller as;
   require_removable(as, name);

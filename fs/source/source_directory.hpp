@@ -44,6 +44,8 @@ class SourceDirectory {
   void make_link(const std::string& name, const SourceDirectory& from,
                  const std::string& existing) const;
 
+  /// EACCES, or EPERM in a sticky directory, unless the entry may be removed.
+  void check_removal(const std::string& name) const;
   void remove_file(const std::string& name) const;
   void remove_directory(const std::string& name) const;
 

@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "codec/block_decoder.hpp"
 #include "frame/open/open_writer.hpp"
@@ -18,11 +17,9 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr int kRewriteTries = 3;
-
 const std::string kEmbed(frame::kEmbedName);
 
-void remove_from(const SourceDirectory& root, const std::vector<std::string>& keys,
+void remove_from(const SourceDirectory& root, const EmbeddedKeys& what,
                  frame::SourceCounters* counters, bool anew) {
   frame::WriterSettings settings;
   settings.anew = anew;
@@ -30,41 +27,33 @@ void remove_from(const SourceDirectory& root, const std::vector<std::string>& ke
       frame::open_writer(frame::make_local_store(root.open(".", O_RDONLY | O_DIRECTORY), counters),
                          kEmbed, false, settings);
   const auto transaction = writer->begin();
+  if (!(writer->snapshot()->stamp() == what.state)) frame::throw_errno(ESTALE, kEmbed);
   codec::BlockDecoder decoder;
-  if (frame::remove_embedded(*writer->snapshot(), keys, decoder, *transaction) > 0)
+  if (frame::remove_embedded(*writer->snapshot(), what.keys, decoder, *transaction) > 0)
     transaction->commit();
 }
 
-bool wants_no_copy(const std::system_error& error) {
+bool is_full(const std::system_error& error) {
   return error.code() == std::errc::no_space_on_device ||
-         error.code() == std::error_code(EDQUOT, std::generic_category()) ||
-         error.code() == std::errc::operation_not_supported;
+         error.code() == std::error_code(EDQUOT, std::generic_category());
 }
 
 }  // namespace
 
 void require_replacing_embed(const SourceDirectory& root, const Caller& caller) {
   const OnBehalfOf behalf(&caller);
-  const AsCaller as;
-  root.object(".").check_access(W_OK | X_OK);
-  const struct stat directory = root.stat();
-  const auto embed = root.stat(kEmbed);
-  if ((directory.st_mode & S_ISVTX) == 0 || caller.user == 0 || !embed) return;
-  if (caller.user != directory.st_uid && caller.user != embed->st_uid)
-    frame::throw_errno(EPERM, kEmbed);
+  root.check_removal(kEmbed);
 }
 
-void remove_from_embed(const SourceDirectory& root, const std::vector<std::string>& keys,
+void remove_from_embed(const SourceDirectory& root, const EmbeddedKeys& what,
                        frame::SourceCounters* counters) {
-  bool anew = true;
-  for (int tries = 1;; tries++) {
-    try {
-      return remove_from(root, keys, counters, anew);
-    } catch (const std::system_error& error) {
-      const bool is_overtaken = error.code() == std::errc(ESTALE);
-      if (tries == kRewriteTries || !(is_overtaken || (anew && wants_no_copy(error)))) throw;
-      if (!is_overtaken) anew = false;
-    }
+  try {
+    remove_from(root, what, counters, true);
+  } catch (const std::system_error& error) {
+    const auto embed = root.stat(kEmbed);
+    // Other names of the file, which are other stores, keep what they have.
+    if (!is_full(error) || !embed || embed->st_nlink > 1) throw;
+    remove_from(root, what, counters, false);
   }
 }
 

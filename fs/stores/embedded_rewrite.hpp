@@ -13,10 +13,15 @@ namespace bloscfs::fs {
 /// EACCES or EPERM unless the caller may put another file in the place of embed.b2e.
 void require_replacing_embed(const SourceDirectory& root, const Caller& caller);
 
-/// Durable. The file is written anew, so that readers of other leaves go on with the old one; in
-/// place where there is no room for another one, or hard links forbid it. Errors are those of
-/// frame::Transaction, codec::Error.
-void remove_from_embed(const SourceDirectory& root, const std::vector<std::string>& keys,
+struct EmbeddedKeys {
+  std::vector<std::string> keys;
+  frame::FileStamp state;  ///< that they were found in
+};
+
+/// Durable. The file is written anew, so that readers of other leaves go on with the old one, and
+/// other names of it keep that; in place where there is no room for another one. Errors are those
+/// of frame::Transaction, ESTALE in another state; codec::Error.
+void remove_from_embed(const SourceDirectory& root, const EmbeddedKeys& what,
                        frame::SourceCounters* counters);
 
 }  // namespace bloscfs::fs

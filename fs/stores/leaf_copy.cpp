@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "codec/error.hpp"
+#include "frame/pystore/store_names.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -37,29 +38,20 @@ void copy_bytes(const frame::ByteSource& from, frame::StoreFile& to) {
   to.truncate(size);
 }
 
-/// Never with more rights than those had that it belonged to.
-mode_t mode_for(const struct stat& had, const struct stat& has) {
-  mode_t mode = had.st_mode & 0666;
-  if (has.st_gid != had.st_gid) mode &= ~mode_t{060} | ((mode & 06) << 3);
-  return mode;
-}
+constexpr const char* kAccessList = "system.posix_acl_access";
 
-void take_over(const SourceObject& file, const struct stat& had, const Caller& caller) {
-  try {
-    const OnBehalfOf behalf(&caller);
-    file.set_owner(caller.user == 0 ? had.st_uid : static_cast<uid_t>(-1), had.st_gid);
-  } catch (const std::system_error&) {
-    // It belongs to its maker.
-  }
-  const OnBehalfOf nobody(nullptr);
-  file.set_mode(mode_for(had, file.stat()));
-  file.set_times(had.st_atim, had.st_mtim);
+frame::FileAttributes attributes_of_leaves(const SourceDirectory& root) {
+  const auto embed = frame::make_local_file(root.open(std::string(frame::kEmbedName), O_RDONLY));
+  frame::FileAttributes attributes = embed->attributes();
+  attributes.mode &= 0666;
+  std::erase_if(attributes.extended, [](const auto& one) { return one.name != kAccessList; });
+  return attributes;
 }
 
 }  // namespace
 
-LeafCopy::LeafCopy(const SourceDirectory& in, const MountedStore& store, const frame::Leaf& leaf,
-                   const Caller& caller)
+LeafCopy::LeafCopy(const SourceDirectory& in, const SourceDirectory& root,
+                   const MountedStore& store, const frame::Leaf& leaf, const Caller& caller)
     : LeafCopy(in) {
   const auto snapshot = store.open(leaf);
   if (!snapshot) codec::throw_malformed("no frame");
@@ -71,7 +63,7 @@ LeafCopy::LeafCopy(const SourceDirectory& in, const MountedStore& store, const f
   }
   const auto file = frame::make_local_file(std::move(made));
   copy_bytes(*store.store().source(leaf), *file);
-  take_over(in.object(temporary_), *store.embed(), caller);
+  file->set_attributes(attributes_of_leaves(root));
   file->sync();
 }
 
@@ -91,8 +83,8 @@ std::string LeafCopy::suffix() const {
   return std::string(is_array_ ? kArraySuffix : kFlatLeafSuffix);
 }
 
-void LeafCopy::take_name(const std::string& full_name, const Caller& caller) {
-  const OnBehalfOf behalf(&caller);
+void LeafCopy::take_name(const std::string& full_name) {
+  const OnBehalfOf nobody(nullptr);
   in_.rename_to_free(temporary_, in_, full_name);
   has_name_ = true;
 }

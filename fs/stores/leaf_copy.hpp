@@ -14,18 +14,20 @@ namespace bloscfs::fs {
 /// codec::Error where what is embedded is no frame; RequestEnded.
 class LeafCopy {
  public:
-  /// Made as the caller. Mode and times are those of embed.b2e, and its owner and group as far as
-  /// the caller may give them: whom it does not belong to then may do no more with it than before.
-  LeafCopy(const SourceDirectory& in, const MountedStore& store, const frame::Leaf& leaf,
-           const Caller& caller);
+  /// Made as the caller, in the directory `in` of the store's directory `root`. Owner, group, mode,
+  /// access list and times are those of embed.b2e: who may do what with it stays as it was. Where
+  /// the daemon cannot give them, nobody gets more.
+  LeafCopy(const SourceDirectory& in, const SourceDirectory& root, const MountedStore& store,
+           const frame::Leaf& leaf, const Caller& caller);
   ~LeafCopy();
   LeafCopy(const LeafCopy&) = delete;
   LeafCopy& operator=(const LeafCopy&) = delete;
 
   /// ".b2nd" or ".b2f".
   std::string suffix() const;
-  /// EEXIST where it is taken. The directory is not flushed.
-  void take_name(const std::string& full_name, const Caller& caller);
+  /// As the daemon: who may make the copy may name it. EEXIST where the name is taken. The
+  /// directory is not flushed.
+  void take_name(const std::string& full_name);
 
  private:
   explicit LeafCopy(const SourceDirectory& in);

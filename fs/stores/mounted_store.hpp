@@ -26,16 +26,16 @@ class MountedStore {
   /// `embed`: of a store that is a directory the status of its embed.b2e, which `store` is then,
   /// with the directory's inode number.
   MountedStore(std::shared_ptr<const frame::PythonStore> store, bool raw, MemoryBudget& budget,
-               std::shared_ptr<void> keeper, const std::optional<struct stat>& embed = std::nullopt)
+               std::shared_ptr<void> keeper, std::shared_ptr<const struct stat> embed = nullptr)
       : keeper_(std::move(keeper)),
-        embed_(embed),
+        embed_(std::move(embed)),
         store_(std::move(store)),
         held_(budget, store_->memory() + store_->embed_map().entries().size()),
         forms_(store_->embed_map().entries().size()),
         raw_(raw) {}
 
   const frame::PythonStore& store() const { return *store_; }
-  const std::optional<struct stat>& embed() const { return embed_; }
+  const std::shared_ptr<const struct stat>& embed() const { return embed_; }
 
   /// What a group holds under one name. A key that is both a leaf and a group is two of them.
   struct Child {
@@ -74,7 +74,7 @@ class MountedStore {
   bool is_embedded_array(const std::string& key, const frame::Leaf& leaf) const;
 
   const std::shared_ptr<void> keeper_;
-  const std::optional<struct stat> embed_;
+  const std::shared_ptr<const struct stat> embed_;
   const std::shared_ptr<const frame::PythonStore> store_;
   const MemoryBudget::Held held_;
   enum class Form : std::uint8_t { unknown, flat, array };

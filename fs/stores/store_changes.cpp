@@ -94,17 +94,19 @@ bool StoreChanges::make_external(const Leaf& leaf, const Caller& caller) {
     throw_errno(EOPNOTSUPP, leaf.key() + ": a reference");
   make_group(leaf.place, caller);
   const SourceDirectory in = root_.directory(leaf.place.path());
-  LeafCopy copy(in, *store, *embedded, caller);
+  LeafCopy copy(in, root_.directory(leaf.place.root_path), *store, *embedded, caller);
   const std::string full_name = leaf.name + copy.suffix();
+  // Another program may have put another leaf there meanwhile.
+  if (stores_.embedded_of(leaf.place) != store) throw_errno(ESTALE, leaf.key());
   Attempts::run([&] {
     TreeChanges names(tree_);
     if (in.stat(full_name)) throw_errno(ESTALE, full_name);
-    copy.take_name(full_name, caller);
+    copy.take_name(full_name);
     names.note_change(in.stat());
   });
   in.sync();
   try {
-    take_out(leaf.place, {leaf.key()}, caller);
+    take_out(leaf.place, *store, {leaf.key()}, caller);
   } catch (const std::exception& error) {
     log::warn(fmt::format("{}: stays embedded behind its file: {}", in_text(leaf), error.what()));
   }
@@ -144,7 +146,7 @@ void StoreChanges::remove_embedded(const Leaf& leaf, const Caller& caller) {
     throw_errno(ESTALE, leaf.key());
   require_replacing_embed(root_.directory(leaf.place.root_path), caller);
   make_group(leaf.place, caller);
-  take_out(leaf.place, {leaf.key()}, caller);
+  take_out(leaf.place, *store, {leaf.key()}, caller);
   note_change(leaf.place);
 }
 
@@ -153,28 +155,30 @@ void StoreChanges::note_change(const StorePlace& place) {
   TreeChanges(tree_).note_change(st);
 }
 
-void StoreChanges::take_out(const StorePlace& place, const std::vector<std::string>& keys,
-                            const Caller& caller) {
+void StoreChanges::take_out(const StorePlace& place, const MountedStore& store,
+                            std::vector<std::string> keys, const Caller& caller) {
   const SourceDirectory root = root_.directory(place.root_path);
   require_replacing_embed(root, caller);
-  remove_from_embed(root, keys, counters_);
+  remove_from_embed(root, {std::move(keys), store.store().embed()->stamp()}, counters_);
 }
 
 void StoreChanges::remove_shadows(const StorePlace& place, const std::string& shown_name,
                                   Shadow shadow, const Caller& caller) {
   for (const std::string& name : key_names(shown_name)) {
     const Leaf leaf{place, name};
-    const auto has_leaf = [&] {
-      const auto store = stores_.embedded_of(place);
+    const auto store_with_shadow = [&]() -> std::shared_ptr<const MountedStore> {
+      auto store = stores_.embedded_of(place);
       std::optional<frame::StoreEntry> entry;
-      return find_leaf(store.get(), leaf.key(), entry) != nullptr && is_hidden(leaf);
+      const bool has_leaf = find_leaf(store.get(), leaf.key(), entry) != nullptr;
+      return has_leaf && is_hidden(leaf) ? std::move(store) : nullptr;
     };
-    if (!has_leaf()) continue;
+    if (!store_with_shadow()) continue;
     TurnAtNeed::need();
     const KeyedMutex::Lock lock(changing_, place.root);
-    if (!has_leaf()) continue;
+    const auto store = store_with_shadow();
+    if (!store) continue;
     try {
-      take_out(place, {leaf.key()}, caller);
+      take_out(place, *store, {leaf.key()}, caller);
     } catch (const std::system_error& error) {
       if (shadow == Shadow::removed) throw;
       log::warn(fmt::format("{}: stays embedded behind its file: {}", in_text(leaf), error.what()));
@@ -242,37 +246,57 @@ bool StoreChanges::before_removing(NodeId directory, const std::string& name,
   return false;
 }
 
+/// Throws ENOTEMPTY, and where it may not be removed. False for what is no group of this store.
+bool StoreChanges::is_empty_group(NodeId directory, const std::string& name, const Caller& caller) {
+  return Attempts::run([&] {
+    TreeChanges names(tree_);
+    const auto object = names.find(directory, name);
+    if (!object || !object->is_directory() || object->entry.is_store_directory) return false;
+    if (!names.is_empty(*object)) throw_errno(ENOTEMPTY, name);
+    const OnBehalfOf behalf(&caller);
+    root_.directory(object->directory_path).check_removal(object->stored_name);
+    return true;
+  });
+}
+
+void StoreChanges::remove_attributes(const StorePlace& group, const Caller& caller) {
+  const auto store = stores_.embedded_of(group);
+  if (!store || attributes_in(*store, group).empty()) return;
+  TurnAtNeed::need();
+  const KeyedMutex::Lock lock(changing_, group.root);
+  const auto present = stores_.embedded_of(group);
+  if (present) take_out(group, *present, attributes_in(*present, group), caller);
+}
+
 bool StoreChanges::before_removing_directory(NodeId directory, const std::string& name,
                                              const Caller& caller) {
   const auto place = place_of(directory);
   if (!place) return false;
   const auto entry = find_beside(directory, *place, name);
   if (entry && !S_ISDIR(entry->type)) throw_errno(ENOTDIR, name);
+  if (!entry && !is_empty_group(stores_.present(directory), name, caller)) return false;
   const StorePlace inside = place->inside(name);
   if (stores_.has_any(inside)) throw_errno(ENOTEMPTY, name);
-  const std::vector<std::string> left = attributes_in(inside);
-  if (!left.empty()) {
-    TurnAtNeed::need();
-    const KeyedMutex::Lock lock(changing_, place->root);
-    take_out(*place, left, caller);
-  }
+  remove_attributes(inside, caller);
   return entry.has_value();
 }
 
 /// Keys of the embedded attributes of a group, and of those in it.
-std::vector<std::string> StoreChanges::attributes_in(const StorePlace& group) {
+std::vector<std::string> StoreChanges::attributes_in(const MountedStore& store,
+                                                     const StorePlace& group) {
   std::vector<std::string> keys;
-  if (const auto store = stores_.embedded_of(group))
-    for (const frame::EmbedMap::Entry& entry : store->store().embed_map().entries())
-      if (entry.key.starts_with(group.group + "/") &&
-          frame::last_part(entry.key) == frame::kGroupAttributes)
-        keys.push_back(entry.key);
+  for (const frame::EmbedMap::Entry& entry : store.store().embed_map().entries())
+    if (entry.key.starts_with(group.group + "/") &&
+        frame::last_part(entry.key) == frame::kGroupAttributes)
+      keys.push_back(entry.key);
   return keys;
 }
 
 /// They go with their directories as files.
 void StoreChanges::keep_attributes(const StorePlace& group, const Caller& caller) {
-  for (const std::string& key : attributes_in(group)) {
+  const auto store = stores_.embedded_of(group);
+  if (!store) return;
+  for (const std::string& key : attributes_in(*store, group)) {
     const StorePlace of{group.root, group.root_path, key.substr(0, key.rfind('/'))};
     make_external({of, std::string(frame::kGroupAttributes)}, caller);
     remove_shadows(of, std::string(frame::kGroupAttributes), Shadow::removed, caller);
@@ -290,8 +314,10 @@ void StoreChanges::before_moving(NodeId directory, const std::string& name, cons
   require_movable(*place, name);
   stores_.note_directories(place->inside(name));
   keep_attributes(place->inside(name), caller);
-  if (const auto entry = find_beside(directory, *place, name))
+  if (const auto entry = find_beside(directory, *place, name)) {
+    require_replacing_embed(root_.directory(place->root_path), caller);
     make_external({*place, entry->key_name}, caller);
+  }
   remove_shadows(*place, name, Shadow::removed, caller);
 }
 
@@ -308,6 +334,10 @@ void StoreChanges::before_renaming(const Rename& rename, const Caller& caller) {
     before_making(rename.from, rename.from_name, caller);
   }
   if (!to) return;
+  // What takes the place of an empty group does not get its attributes.
+  if ((rename.flags & RENAME_EXCHANGE) == 0 &&
+      is_empty_group(stores_.present(rename.to), rename.to_name, caller))
+    remove_attributes(to->inside(rename.to_name), caller);
   keep_name(*to, rename.to_name, caller);
   remove_shadows(*to, rename.to_name, Shadow::removed, caller);
 }

@@ -27,8 +27,9 @@ namespace bloscfs::fs {
 /// the store's directory, a leaf that is only written to stays hidden behind its file; what gives
 /// up that name fails then, for the embedded one would show again.
 ///
-/// What is made has the caller's rights and ownership; embed.b2e is written as the daemon, for
-/// whoever may replace it. Directories that only the map has are made first, also for a removal, so
+/// The caller has to be permitted what is done: to make a file, to replace embed.b2e. What is made
+/// belongs to whom embed.b2e belongs to, with its mode and access list: who may do what with a leaf
+/// stays as it was. Directories that only the map has are made first, also for a removal, so
 /// that a group does not vanish with its last leaf.
 ///
 /// Thread-safe. Without effect outside of stores that are directories. Errors: std::system_error,
@@ -85,10 +86,12 @@ class StoreChanges {
   void remove_shadows(const StorePlace& place, const std::string& shown_name, Shadow shadow,
                       const Caller& caller);
   void keep_name(const StorePlace& place, const std::string& shown_name, const Caller& caller);
-  void take_out(const StorePlace& place, const std::vector<std::string>& keys,
+  void take_out(const StorePlace& place, const MountedStore& store, std::vector<std::string> keys,
                 const Caller& caller);
   void before_moving(NodeId directory, const std::string& name, const Caller& caller);
-  std::vector<std::string> attributes_in(const StorePlace& group);
+  bool is_empty_group(NodeId directory, const std::string& name, const Caller& caller);
+  void remove_attributes(const StorePlace& group, const Caller& caller);
+  static std::vector<std::string> attributes_in(const MountedStore& store, const StorePlace& group);
   void keep_attributes(const StorePlace& group, const Caller& caller);
   void require_movable(const StorePlace& place, const std::string& name);
   void note_change(const StorePlace& place);

@@ -21,6 +21,7 @@ using frame::throw_errno;
 /// 15 MB.
 constexpr std::size_t kMostRecent = 4;
 
+constexpr const char* kSystemPrefix = "system.";
 constexpr const char* kStoreAttribute = "user.blosc2.store";
 constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
@@ -117,11 +118,9 @@ Stores::Place Stores::place(NodeId directory) {
   if (!holds(directory)) return {store_of(directory), directory, "/"};
   Node found = node(directory);
   if (found.child.leaf) throw_errno(ENOTDIR, found.child.key);
-  if (found.store->embed()) {
-    // A group is whatever is embedded in it now.
-    auto store = embedded_of({found.root, tree_.path(found.root), found.child.key});
-    if (store) found.store = std::move(store);
-  }
+  // A group is whatever is embedded in it now.
+  if (found.embed) found.store = embedded_of({found.root, tree_.path(found.root), found.child.key});
+  if (!found.store) throw_stale(directory);
   return {std::move(found.store), found.root, std::move(found.child.key)};
 }
 
@@ -130,7 +129,7 @@ NodeId Stores::enter(const Place& place, const MountedStore::Child& child) {
   NodeId& id = ids_[{place.store.get(), child.key, child.leaf.has_value()}];
   if (id == 0) {
     id = next_id_++;
-    nodes_.emplace(id, Node{place.store, place.root, child});
+    nodes_.emplace(id, Node{place.store, place.root, child, place.store->embed()});
   }
   nodes_.at(id).references++;
   return id;
@@ -144,7 +143,7 @@ void Stores::forget(NodeId id, std::uint64_t references) {
   Node& node = found->second;
   node.references -= std::min(node.references, references);
   if (node.references > 0) return;
-  ids_.erase({node.store.get(), node.child.key, node.child.leaf.has_value()});
+  if (node.store) ids_.erase({node.store.get(), node.child.key, node.child.leaf.has_value()});
   dropped = std::move(node);
   nodes_.erase(found);
   if (dropped.became != 0) tree_.forget(dropped.became, 1);
@@ -169,7 +168,7 @@ std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory,
                                                const std::function<void()>& if_many) {
   const Place in = place(directory);
   if_many();
-  const struct stat store = status_of(*in.store, in.root);
+  const struct stat store = status_of(in.store->embed().get(), in.root);
   std::vector<Tree::DirectoryEntry> entries;
   for (MountedStore::Shown& shown : in.store->list(in.group))
     entries.push_back({std::move(shown.name), std::move(shown.child.full_name), shown.child.type(),
@@ -180,6 +179,7 @@ std::vector<Tree::DirectoryEntry> Stores::list(NodeId directory,
 /// Opens a leaf whose size is not known yet.
 void Stores::measure(NodeId id, const Node& node) {
   if (node.size || node.child.type() != S_IFREG) return;
+  if (!node.store) throw_stale(id);
   TurnAtNeed::need();
   const auto snapshot = node.store->open(*node.child.leaf);
   if (!snapshot) throw_errno(EIO, told_path(id) + ": no frame");
@@ -197,22 +197,22 @@ struct stat Stores::attributes(NodeId id) {
 }
 
 /// That of the file that holds all of a store, as which a directory's embed.b2e counts.
-struct stat Stores::status_of(const MountedStore& store, NodeId root) const {
-  return store.embed() ? tree_.owned(*store.embed()) : tree_.attributes(root);
+struct stat Stores::status_of(const struct stat* embed, NodeId root) const {
+  return embed != nullptr ? tree_.owned(*embed) : tree_.attributes(root);
 }
 
 struct stat Stores::look_at(const Node& node) const {
   // Owner and times are the store's, and what may be done.
   const mode_t type = node.child.type();
-  struct stat st = status_of(*node.store, node.root);
-  const mode_t may = node.store->embed() ? 0666 : 0444;
+  struct stat st = status_of(node.embed.get(), node.root);
+  const mode_t may = node.embed ? 0666 : 0444;
   st.st_ino = inode_of(st, node.child);
-  if (type == S_IFDIR && node.store->embed()) {
+  if (type == S_IFDIR && node.embed) {
     const ino_t inode = st.st_ino;
     st = tree_.attributes(node.root);
     st.st_ino = inode;
   }
-  if (type == S_IFDIR && !node.store->embed()) st.st_mode &= ~mode_t{0222};
+  if (type == S_IFDIR && !node.embed) st.st_mode &= ~mode_t{0222};
   if (type == S_IFDIR) return st;
   st.st_nlink = 1;
   st.st_mode = type | (type == S_IFLNK ? 0777 : st.st_mode & may);
@@ -239,11 +239,10 @@ std::string Stores::told_path(NodeId id) const {
 }
 
 std::shared_ptr<const OpenContainer> Stores::open(NodeId id, const ContentServices& services) {
-  const struct stat shown = attributes(id);
-  const Node found = node(id);
+  const Node found = present_leaf(id);
   if (const mode_t type = found.child.type(); type != S_IFREG)
     throw_errno(type == S_IFDIR ? EISDIR : ELOOP, found.child.key);
-  require_present(found);
+  const struct stat shown = attributes(id);
   if (auto known = found.open_file.lock()) return known;
   TurnAtNeed::need();
   auto snapshot = found.store->open(*found.child.leaf);
@@ -253,6 +252,7 @@ std::shared_ptr<const OpenContainer> Stores::open(NodeId id, const ContentServic
   const MutexLock lock(mutex_);
   const auto at = nodes_.find(id);
   if (at == nodes_.end()) throw_stale(id);
+  at->second.was_opened = true;
   // Somebody else may have come first.
   if (auto known = at->second.open_file.lock()) return known;
   at->second.open_file = opened;
@@ -263,6 +263,7 @@ std::shared_ptr<const frame::Snapshot> Stores::frame_of(NodeId id) {
   TurnAtNeed::need();
   if (!holds(id)) return store_of(id)->store().attributes("/");
   const Node found = node(id);
+  if (!found.store) throw_stale(id);
   if (!found.child.leaf) return found.store->store().attributes(found.child.key);
   if (found.child.type() != S_IFREG) return nullptr;
   if (const auto known = found.open_file.lock()) return known->content->snapshot();
@@ -273,7 +274,21 @@ std::vector<std::string> Stores::attribute_names(NodeId id) {
   return names_of_attributes(frame_of(id).get());
 }
 
+/// Who may do what with a file that holds leaves may do that with each of them.
+std::optional<std::string> Stores::access_list(NodeId id, const std::string& name) {
+  if (!holds(id)) return std::nullopt;
+  const Node found = node(id);
+  if (!found.embed) {
+    if (!found.child.leaf) return std::nullopt;
+    return tree_.object(found.root)->attribute(name);
+  }
+  const SourcePath root = tree_.path(found.root);
+  return root_.object(found.child.leaf ? join_path(root, std::string(frame::kEmbedName)) : root)
+      .attribute(name);
+}
+
 std::optional<std::string> Stores::attribute(NodeId id, const std::string& name) {
+  if (name.starts_with(kSystemPrefix)) return access_list(id, name);
   if (!holds(id) || !node(id).child.leaf) {
     const Place group = place(id);
     return group_attribute(group.store->store(), group.group, name);

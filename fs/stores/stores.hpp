@@ -100,13 +100,15 @@ class Stores : public Beside {
     std::string group;
   };
   struct Node {
-    std::shared_ptr<const MountedStore> store;
+    std::shared_ptr<const MountedStore> store;  ///< null: another state has come since
     NodeId root = 0;
     MountedStore::Child child;
+    std::shared_ptr<const struct stat> embed = nullptr;  ///< the store's
     std::uint64_t references = 0;
     std::optional<std::int64_t> size = std::nullopt;
     std::int64_t stored_size = 0;
     std::weak_ptr<const OpenContainer> open_file = {};
+    bool was_opened = false;
     NodeId became = 0;  ///< the tree's, with one reference
   };
   /// State of a store, key, whether it is a leaf.
@@ -127,8 +129,10 @@ class Stores : public Beside {
   std::shared_ptr<const MountedStore> recent(NodeId root) REQUIRES(mutex_);
   void remember(NodeId root, std::shared_ptr<const MountedStore> store,
                 std::shared_ptr<const MountedStore>& dropped) REQUIRES(mutex_);
-  /// Throws ESTALE where what it stands for is not as it was any more.
-  void require_present(const Node& node);
+  /// The node, if what it stands for is as it was, or it can stand for what is there now: ESTALE.
+  Node present_leaf(NodeId id);
+  void leave_state(NodeId root, const MountedStore* present,
+                   std::vector<std::shared_ptr<const MountedStore>>& dropped) REQUIRES(mutex_);
   /// Null in it: it is known to be no store.
   std::optional<std::shared_ptr<const MountedStore>> known_embedded(NodeId root,
                                                                     const FileState& state)
@@ -139,11 +143,12 @@ class Stores : public Beside {
                                                     std::shared_ptr<const SourceObject> embed);
   Entry entry_of(const MountedStore& store, MountedStore::Child child) const;
   NodeId enter(const Place& place, const MountedStore::Child& child) EXCLUDES(mutex_);
-  struct stat status_of(const MountedStore& store, NodeId root) const EXCLUDES(mutex_);
+  struct stat status_of(const struct stat* embed, NodeId root) const EXCLUDES(mutex_);
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
   /// The frame that has a node's metalayers; null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id) EXCLUDES(mutex_);
+  std::optional<std::string> access_list(NodeId id, const std::string& name);
   std::unique_ptr<frame::PythonStore> open_whole(const StorePlace& place) const;
 
   const SourceRoot& root_;

@@ -53,7 +53,8 @@ std::shared_ptr<const MountedStore> Stores::open_embedded(
   struct stat status = entry.own_stat;
   status.st_ino = root_.directory(place.root_path).stat().st_ino;
   return std::make_shared<const MountedStore>(std::move(opened), raw_, budget_,
-                                              keep_node(place.root), status);
+                                              keep_node(place.root),
+                                              std::make_shared<const struct stat>(status));
 }
 
 /// What is in its files, too; whatever that is now.
@@ -90,6 +91,7 @@ void Stores::remember_embedded(NodeId root, const FileState& state,
                                std::shared_ptr<const MountedStore> store) {
   std::vector<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
+  leave_state(root, store.get(), dropped);
   embedded_[root] = {state, store, store == nullptr};
   std::erase_if(recent_, [&](auto& one) {
     if (one.first != root) return false;
@@ -100,6 +102,18 @@ void Stores::remember_embedded(NodeId root, const FileState& state,
   if (embedded_.size() < embedded_to_look_through_) return;
   std::erase_if(embedded_, [](const auto& one) { return one.second.store.expired(); });
   embedded_to_look_through_ = 64 + 2 * embedded_.size();
+}
+
+/// What the kernel knows of other states keeps no more of these than it shows of it: each change of
+/// embed.b2e makes a state.
+void Stores::leave_state(NodeId root, const MountedStore* present,
+                         std::vector<std::shared_ptr<const MountedStore>>& dropped) {
+  for (auto& [id, node] : nodes_) {
+    if (node.root != root || !node.embed || node.store == nullptr || node.store.get() == present)
+      continue;
+    ids_.erase({node.store.get(), node.child.key, node.child.leaf.has_value()});
+    dropped.push_back(std::move(node.store));
+  }
 }
 
 Beside::Entry Stores::entry_of(const MountedStore& store, MountedStore::Child child) const {
@@ -177,15 +191,34 @@ NodeId Stores::enter(const StorePlace& place, const std::string& full_name,
   return id;
 }
 
-void Stores::require_present(const Node& node) {
-  if (!node.store->embed()) return;
-  const StorePlace place{node.root, tree_.path(node.root), group_of(node.child.key)};
-  if (embedded_of(place) != node.store) throw_errno(ESTALE, node.child.key);
+Stores::Node Stores::present_leaf(NodeId id) {
+  Node found = node(id);
+  if (!found.embed || !found.child.leaf) return found;
+  const StorePlace place{found.root, tree_.path(found.root), group_of(found.child.key)};
+  auto store = embedded_of(place);
+  if (store != nullptr && store == found.store) return found;
+  // Pages that the kernel has, and handles, belong to one state.
+  const auto child = store == nullptr || found.was_opened
+                         ? std::nullopt
+                         : store->find_full(place.group, found.child.full_name);
+  if (!child || !child->leaf) throw_errno(ESTALE, found.child.key);
+  std::shared_ptr<const MountedStore> dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  const auto at = nodes_.find(id);
+  if (at == nodes_.end() || at->second.was_opened) throw_errno(ESTALE, found.child.key);
+  Node& node = at->second;
+  if (node.store) ids_.erase({node.store.get(), node.child.key, true});
+  ids_.try_emplace({store.get(), child->key, true}, id);
+  dropped = std::exchange(node.store, std::move(store));
+  node.embed = node.store->embed();
+  node.child = *child;
+  node.size.reset();
+  return node;
 }
 
 std::optional<Stores::Embedded> Stores::embedded(NodeId id) {
   Node found = node(id);
-  if (!found.store->embed()) return std::nullopt;
+  if (!found.embed) return std::nullopt;
   return Embedded{{found.root, tree_.path(found.root), group_of(found.child.key)},
                   std::move(found.child)};
 }
@@ -228,7 +261,7 @@ void Stores::note_directories(const StorePlace& group) {
 NodeId Stores::present(NodeId id) {
   if (!holds(id)) return id;
   const Node found = node(id);
-  if (found.child.leaf || !found.store->embed()) return id;
+  if (found.child.leaf || !found.embed) return id;
   if (found.became != 0) return found.became;
   const StorePlace place{found.root, tree_.path(found.root), found.child.key};
   const auto st = root_.stat(place.path());

@@ -56,10 +56,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
   bool is_alias(NodeId directory, const std::string& name);
   /// True for a directory of a store that is one itself.
   bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
-  bool is_hidden_in_store(const NamedObject& directory, const std::string& name) {
-    tree_.names_.assert_alone();
-    return tree_.is_hidden_in_store(directory.node, directory.path(), name);
-  }
+  /// True for what a store has in such a directory beside its leaves: its embed.b2e, a group's
+  /// attributes. Others may have put the rest of what is hidden there.
+  bool belongs_to_store(const NamedObject& directory, const std::string& name) const;
   /// What SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
   /// What a node is by one of its names; nullopt when it has none, or something else has it.

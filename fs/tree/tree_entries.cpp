@@ -24,9 +24,9 @@ constexpr int kListTries = 10;
 void add_keys(const std::string& name, ShownAs shown, mode_t type,
               std::set<std::string, std::less<>>& keys) {
   const bool is_container = shown == ShownAs::array || shown == ShownAs::flat;
-  if (is_container) keys.insert(name);
-  if (is_container || (S_ISREG(type) && frame::leaf_form(name) != frame::LeafForm::other))
-    keys.emplace(stem(name));
+  const bool is_leaf = S_ISREG(type) && frame::leaf_form(name) != frame::LeafForm::other;
+  const std::string_view key = frame::leaf_stem(name);
+  if ((is_container || is_leaf) && key == stem(name)) keys.emplace(key);
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include "frame/pystore/store_names.hpp"
 #include "fs/options/container_suffixes.hpp"
 #include "fs/support/lock_breaks.hpp"
-#include "fs/tree/tree.hpp"
+#include "fs/tree/tree_changes.hpp"
 
 namespace bloscfs::fs {
 
@@ -43,15 +43,22 @@ bool Tree::is_hidden_in_store(NodeId directory, const SourcePath& path,
   return !st || S_ISREG(st->st_mode);
 }
 
+bool TreeChanges::belongs_to_store(const NamedObject& directory, const std::string& name) const {
+  const auto place = tree_.store_place(directory.node);
+  if (!place) return false;
+  return (place->group == "/" && name == frame::kEmbedName) ||
+         frame::leaf_stem(name) == frame::kGroupAttributes;
+}
+
 bool Tree::is_leaf_hidden(NodeId directory, const SourcePath& path, const std::string& key_name) {
   const auto hides = [&](const std::string& name) {
     names_.assert_shared();
     const auto entry = present_entry(directory, path, name);
     if (!entry) return false;
-    const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other && name != key_name;
+    const bool is_leaf = frame::leaf_form(name) != frame::LeafForm::other;
     return entry->is_container || (is_leaf && S_ISREG(entry->own_stat.st_mode));
   };
-  if (hides(key_name)) return true;
+  if (frame::leaf_stem(key_name) == key_name && hides(key_name)) return true;
   for (const std::string_view suffix : kHiddenSuffixes)
     if (hides(key_name + std::string(suffix))) return true;
   return false;
