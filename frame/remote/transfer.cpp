@@ -210,7 +210,9 @@ Verdict Transfer::judge(CURLcode code) {
 }
 
 Verdict Transfer::judge_failure(CURLcode code) const {
-  if (code == CURLE_OUT_OF_MEMORY || code == CURLE_WRITE_ERROR)
+  // Only for want of memory do our callbacks fail without a reason. libcurl says the same of lines
+  // that are too long.
+  if (code == CURLE_WRITE_ERROR)
     return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
   const std::string text = error_[0] != 0 ? &error_[0] : curl_easy_strerror(code);
   return verdict(may_pass(code) ? Kind::passing : Kind::final, EIO, text, headers_.status != 0);
