@@ -17,6 +17,8 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::size_t kWindowSize = std::size_t{64} << 10;
+constexpr int kMostDoublings = 4;
+constexpr std::size_t kLargestWindow = kWindowSize << kMostDoublings;
 constexpr std::size_t kKeptWindows = 16;
 constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Ranges of one large read that are under way at once.
@@ -61,11 +63,12 @@ bool is_refusal(const RemoteError& error) {
 /// A range that one thread fetches and others wait for.
 class RemoteObject::Window {
  public:
-  Window(std::uint64_t offset, std::size_t size) : offset_(offset), size_(size) {}
+  /// `run`: how many windows before it were read in a row.
+  Window(std::uint64_t begin, std::uint64_t end, int run) : begin_(begin), end_(end), run_(run) {}
 
-  bool holds(std::uint64_t offset, std::size_t size) const {
-    return offset >= offset_ && offset - offset_ <= size_ && size <= size_ - (offset - offset_);
-  }
+  std::uint64_t end() const { return end_; }
+  int run() const { return run_; }
+  bool holds(std::uint64_t offset) const { return offset >= begin_ && offset < end_; }
 
   /// Copies bytes that it holds. All who wait get the error of the one who fetched.
   void read(const RemoteObject& object, std::uint64_t offset, MutableBytes out) {
@@ -74,22 +77,22 @@ class RemoteObject::Window {
       if (problem_) std::rethrow_exception(problem_);
       if (bytes_.empty()) fetch(object);
     }
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset - offset_), out.size(),
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset - begin_), out.size(),
                 out.begin());
   }
 
  private:
   void fetch(const RemoteObject& object) {
     try {
-      bytes_ = object.fetch(offset_, size_).body;
+      bytes_ = object.fetch(begin_, static_cast<std::size_t>(end_ - begin_)).body;
     } catch (const std::exception&) {
       problem_ = std::current_exception();
       throw;
     }
   }
 
-  const std::uint64_t offset_;
-  const std::size_t size_;
+  const std::uint64_t begin_, end_;
+  const int run_;
   std::mutex mutex_;
   std::exception_ptr problem_;
   std::vector<std::uint8_t> bytes_;  ///< does not change once it is there
@@ -166,10 +169,14 @@ HttpAnswer RemoteObject::fetch(std::uint64_t offset, std::size_t size) const {
 std::size_t RemoteObject::read_at(std::uint64_t offset, MutableBytes out) const {
   if (offset >= size_ || out.empty()) return 0;
   const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
-  const MutableBytes wanted = out.first(size);
-  if (offset <= first_.size() && size <= first_.size() - offset)
-    std::copy_n(first_.begin() + static_cast<std::ptrdiff_t>(offset), size, wanted.begin());
-  else if (size < kWindowSize)
+  MutableBytes wanted = out.first(size);
+  if (offset < first_.size()) {
+    const auto known = std::min(size, first_.size() - static_cast<std::size_t>(offset));
+    std::copy_n(first_.begin() + static_cast<std::ptrdiff_t>(offset), known, wanted.begin());
+    offset += known;
+    wanted = wanted.subspan(known);
+  }
+  if (wanted.size() < kLargestWindow)
     read_small(offset, wanted);
   else
     read_large(offset, wanted);
@@ -200,34 +207,49 @@ void RemoteObject::read_large(std::uint64_t offset, MutableBytes out) const {
 }
 
 void RemoteObject::read_small(std::uint64_t offset, MutableBytes out) const {
-  const WindowPointer window = window_for(offset, out.size());
-  try {
-    window->read(*this, offset, out);
-  } catch (const std::exception&) {
-    forget(window);
-    throw;
+  while (!out.empty()) {
+    const WindowPointer window = window_for(offset, out.size());
+    const auto part =
+        static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), window->end() - offset));
+    try {
+      window->read(*this, offset, out.first(part));
+    } catch (const std::exception&) {
+      forget(window);
+      throw;
+    }
+    offset += part;
+    out = out.subspan(part);
   }
 }
 
+/// One that holds the byte at `offset`; a new one holds all `size` bytes from there on.
 RemoteObject::WindowPointer RemoteObject::window_for(std::uint64_t offset, std::size_t size) const {
   const std::lock_guard guard(mutex_);
-  const auto found = std::find_if(windows_.begin(), windows_.end(), [&](const WindowPointer& some) {
-    return some->holds(offset, size);
-  });
+  const auto found = std::find_if(windows_.begin(), windows_.end(),
+                                  [&](const WindowPointer& some) { return some->holds(offset); });
   if (found != windows_.end()) {
     windows_.splice(windows_.begin(), windows_, found);
     return windows_.front();
   }
-  // Trailer and index stand at the end, and are wanted together.
-  const std::uint64_t last_begin = size_ - std::min<std::uint64_t>(size_, kWindowSize);
-  const std::uint64_t begin =
-      offset >= last_begin ? last_begin : offset / kWindowSize * kWindowSize;
-  const std::uint64_t needed = offset + size - begin;
-  const std::uint64_t wanted = (needed + kWindowSize - 1) / kWindowSize * kWindowSize;
-  windows_.push_front(
-      std::make_shared<Window>(begin, static_cast<std::size_t>(std::min(wanted, size_ - begin))));
+  windows_.push_front(new_window(offset, size));
   if (windows_.size() > kKeptWindows) windows_.pop_back();
   return windows_.front();
+}
+
+/// Whoever reads on where a window ends gets more and more at once.
+RemoteObject::WindowPointer RemoteObject::new_window(std::uint64_t offset, std::size_t size) const {
+  const auto before =
+      std::find_if(windows_.begin(), windows_.end(),
+                   [&](const WindowPointer& some) { return some->end() == offset; });
+  const int run = before == windows_.end() ? 0 : (*before)->run() + 1;
+  std::uint64_t begin = offset;
+  // Trailer and index stand at the end, and are wanted together.
+  const std::uint64_t last_begin = size_ - std::min<std::uint64_t>(size_, kWindowSize);
+  if (run == 0 && size < kWindowSize)
+    begin = offset >= last_begin ? last_begin : offset / kWindowSize * kWindowSize;
+  const std::size_t ahead = kWindowSize << std::clamp(run - 1, 0, kMostDoublings);
+  return std::make_shared<Window>(begin, std::min(std::max(offset + size, begin + ahead), size_),
+                                  run);
 }
 
 /// Nothing that failed is remembered.

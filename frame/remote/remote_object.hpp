@@ -13,9 +13,10 @@
 
 namespace bloscfs::frame {
 
-/// Small reads get windows of 64 KiB, of which the last few are kept; large ones go as they are, in
-/// ranges of at most 8 MiB side by side. Errors are RemoteError: EIO as soon as the object is not
-/// the one that was opened, else those of PendingAnswer::wait().
+/// Small reads get windows of 64 KiB, for who reads on of up to 1 MiB, of which the last few are
+/// kept; reads of more go as they are, in ranges of at most 8 MiB side by side. Errors are
+/// RemoteError: EIO as soon as the object is not the one that was opened, else those of
+/// PendingAnswer::wait().
 class RemoteObject final : public ByteSource {
  public:
   /// Asks for the first 64 KiB: a small object is in memory then, and also one of up to 8 MiB where
@@ -45,6 +46,7 @@ class RemoteObject final : public ByteSource {
   void read_large(std::uint64_t offset, MutableBytes out) const;
   void read_small(std::uint64_t offset, MutableBytes out) const;
   WindowPointer window_for(std::uint64_t offset, std::size_t size) const;
+  WindowPointer new_window(std::uint64_t offset, std::size_t size) const;
   void forget(const WindowPointer& window) const;
 
   const std::shared_ptr<HttpClient> client_;

@@ -1,5 +1,6 @@
 // Objects as sources: few requests, one state.
 
+#include <random>
 #include <thread>
 
 #include <boost/test/unit_test.hpp>
@@ -90,6 +91,30 @@ BOOST_AUTO_TEST_CASE(small_reads_nearby_share_a_request) {
   BOOST_TEST((read(*object, (1 << 20) - 10, 100) == served.object.substr((1 << 20) - 10)));
   BOOST_TEST((read(*object, (1 << 20) - 60000, 10) == served.object.substr((1 << 20) - 60000, 10)));
   BOOST_TEST(served.server.requests() == 4);
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_on_gets_more_at_once) {
+  Served served((8 << 20) + 77);
+  const auto object = served.open();
+  std::string all;
+  for (std::string part; !(part = read(*object, all.size(), 10007)).empty();) all += part;
+  BOOST_TEST((all == served.object));
+  BOOST_TEST(served.server.requests() < 20);
+  std::uint64_t fetched = 0;
+  for (const HttpRequest& request : served.server.seen())
+    fetched += std::min<std::uint64_t>(request.last + 1, all.size()) - request.first;
+  BOOST_TEST(fetched <= all.size() + kWindow);
+}
+
+BOOST_AUTO_TEST_CASE(any_reads_give_the_bytes_of_the_object) {
+  Served served(3 << 20);
+  const auto object = served.open();
+  std::mt19937 random(1);
+  for (int i = 0; i < 300; i++) {
+    const std::size_t at = random() % served.object.size();
+    const std::size_t size = random() % (i % 3 == 0 ? 2 << 20 : 5000);
+    BOOST_TEST_REQUIRE((read(*object, at, size) == served.object.substr(at, size)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(large_reads_go_in_ranges_side_by_side) {
