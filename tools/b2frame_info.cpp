@@ -13,6 +13,7 @@
 #include "codec/names.hpp"
 #include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/view/stored_contents.hpp"
 #include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
@@ -216,7 +217,7 @@ int show_named(const std::string& file, const InfoOptions& options, RemoteFiles&
     if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
       return show_store(file, *store, options.json);
   Input input(file, options.chunk, remote);
-  show_info(file, input, options);
+  show_info(frame::shown_url(file), input, options);
   return 0;
 }
 

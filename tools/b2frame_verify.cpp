@@ -106,8 +106,8 @@ class OpenPiece {
 /// What is said of one frame of a piece.
 class FrameReport {
  public:
-  FrameReport(const Piece& piece, std::string shown, bool as_json, OrderedOutput& output)
-      : piece_(piece), shown_(std::move(shown)), json_(as_json), output_(output) {}
+  FrameReport(const Piece& piece, const std::string& shown, bool as_json, OrderedOutput& output)
+      : piece_(piece), shown_(frame::shown_url(shown)), json_(as_json), output_(output) {}
 
   void add(const Finding& finding) {
     // A sparse frame that is removed meanwhile loses its chunks first.

@@ -60,7 +60,8 @@ std::string reason(const std::exception& error) {
 }
 
 void complain(const std::string& file, const std::string& what) {
-  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(file), fs::printable(what));
+  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(frame::shown_url(file)),
+             fs::printable(what));
 }
 
 int guarded(const std::string& file, const std::function<int()>& work) {
@@ -69,7 +70,7 @@ int guarded(const std::string& file, const std::function<int()>& work) {
   } catch (const Interrupted&) {
     throw;
   } catch (const UsageError& error) {
-    throw UsageError(file + ": " + error.what());
+    throw UsageError(frame::shown_url(file) + ": " + error.what());
   } catch (const FileError& error) {
     complain(error.file(), error.what());
     return kExitBadData;

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::string_view kPlain = "http://", kSecure = "https://";
 constexpr std::size_t kMaxUrl = 8192, kMaxHost = 253;
+constexpr const char* kHidden = "?...";
 constexpr std::uint16_t kPlainPort = 80, kSecurePort = 443;
 
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
@@ -113,13 +114,27 @@ Url parse_url(std::string_view text) {
   return url;
 }
 
-std::string Url::shown() const {
+std::string Url::origin_and_path() const {
   const bool is_ipv6 = host.find(':') != std::string::npos;
   std::string result = std::string(secure ? kSecure : kPlain) + (is_ipv6 ? "[" + host + "]" : host);
   if (port != (secure ? kSecurePort : kPlainPort)) result += fmt::format(":{}", port);
   return result + path;
 }
 
-std::string Url::text() const { return shown() + query; }
+std::string Url::text() const { return origin_and_path() + query; }
+
+std::string Url::shown() const { return origin_and_path() + (query.empty() ? "" : kHidden); }
+
+std::string shown_url(const std::string& text) {
+  if (!is_url(text)) return text;
+  const std::size_t host = text.find("//") + 2;
+  // As hosts are looked for: a '@' behind a '/' is no sign of a user.
+  const std::size_t host_end = std::min(text.find_first_of("/?#\\", host), text.size());
+  const std::size_t user_end = text.substr(0, host_end).rfind('@');
+  const std::size_t begin = user_end == std::string::npos || user_end < host ? host : user_end + 1;
+  const std::size_t end = std::min(text.find_first_of("?#", begin), text.size());
+  return text.substr(0, host) + text.substr(begin, end - begin) +
+         (end < text.size() ? kHidden : "");
+}
 
 }  // namespace bloscfs::frame

@@ -23,9 +23,12 @@ struct Url {
 
   /// As it is asked for.
   std::string text() const;
-  /// For messages: without the query, which may hold a signature.
+  /// For messages: "?..." in place of the query, which may hold a signature.
   std::string shown() const;
   bool operator==(const Url&) const = default;
+
+ private:
+  std::string origin_and_path() const;
 };
 
 /// True for what begins with http:// or https://, whatever follows.
@@ -34,5 +37,9 @@ bool is_url(std::string_view text);
 /// Bytes beyond ASCII are encoded, all else is kept as it is. Throws UrlError: for user and
 /// password, a fragment, spaces and control characters, and hosts and ports that cannot be.
 Url parse_url(std::string_view text);
+
+/// How a URL that may be none is named in messages: without user, password, query and fragment.
+/// Other text stays as it is.
+std::string shown_url(const std::string& text);
 
 }  // namespace bloscfs::frame

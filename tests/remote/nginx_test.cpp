@@ -108,6 +108,11 @@ BOOST_AUTO_TEST_CASE(refusals_are_told_with_their_status) {
   check_refused({"info", nginx.url("empty")}, "neither a Blosc2 frame nor");
   check_refused({"info", "http://me:secret@127.0.0.1/x"}, "user and password");
   check_refused({"info", "http://127.0.0.1:1/x"}, "timed out");
+  for (const char* command : {"info", "verify", "cat"}) {
+    const ProcessResult result = b2frame({command, "http://me:secret@127.0.0.1/x?secret"});
+    BOOST_TEST(result.err.starts_with("b2frame: http://127.0.0.1/x?...: "), result.err);
+    BOOST_TEST(result.err.find("secret") == std::string::npos, result.err);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(redirects_are_followed) {

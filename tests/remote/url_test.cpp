@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(parts_are_kept) {
   BOOST_TEST(url.path == "/a/../b%20c");
   BOOST_TEST(url.query == "?q=/%3F&r=a:b@c");
   BOOST_TEST(url.text() == "https://example.org:8443/a/../b%20c?q=/%3F&r=a:b@c");
-  BOOST_TEST(url.shown() == "https://example.org:8443/a/../b%20c");
+  BOOST_TEST(url.shown() == "https://example.org:8443/a/../b%20c?...");
 }
 
 BOOST_AUTO_TEST_CASE(what_is_left_out_is_the_usual) {
@@ -52,6 +52,18 @@ BOOST_AUTO_TEST_CASE(user_and_password_are_refused_and_not_repeated) {
     BOOST_TEST(why.find("user and password") == 0);
     BOOST_TEST(why.find("secret") == std::string::npos);
   }
+}
+
+BOOST_AUTO_TEST_CASE(messages_hide_what_may_be_secret) {
+  BOOST_TEST(shown_url("http://h/x") == "http://h/x");
+  BOOST_TEST(shown_url("/a/b?c@d") == "/a/b?c@d");
+  BOOST_TEST(shown_url("http://me:secret@h/x?sig=secret") == "http://h/x?...");
+  BOOST_TEST(shown_url("HTTP://me@secret@h") == "HTTP://h");
+  BOOST_TEST(shown_url("https://h?secret@x/y") == "https://h?...");
+  BOOST_TEST(shown_url("https://h/x#secret") == "https://h/x?...");
+  BOOST_TEST(shown_url("http://") == "http://");
+  BOOST_TEST(shown_url("http://secret@") == "http://");
+  BOOST_TEST(shown_url("http://h/a@b") == "http://h/a@b");
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_is_refused) {
