@@ -6,7 +6,6 @@
 #include <condition_variable>
 #include <csignal>
 #include <deque>
-#include <exception>
 #include <functional>
 #include <list>
 #include <map>
@@ -34,10 +33,11 @@ struct Exchange {
   std::condition_variable changed;
   bool cancelled = false, done = false;
   HttpAnswer answer;
-  std::exception_ptr problem;
+  int error = 0;  ///< what went wrong, and why; 0: nothing
+  std::string why;
 
   void finish(HttpAnswer result);
-  void fail(std::exception_ptr reason);
+  void fail(int number, std::string reason);
 };
 
 void Exchange::finish(HttpAnswer result) {
@@ -47,9 +47,10 @@ void Exchange::finish(HttpAnswer result) {
   changed.notify_all();
 }
 
-void Exchange::fail(std::exception_ptr reason) {
+void Exchange::fail(int number, std::string reason) {
   const std::lock_guard guard(mutex);
-  problem = std::move(reason);
+  error = number;
+  why = std::move(reason);
   done = true;
   changed.notify_all();
 }
@@ -63,10 +64,6 @@ constexpr int kMaxRedirects = 5;
 constexpr milliseconds kFirstPause{100}, kLongestPause{5000};
 /// What happens wakes the thread before.
 constexpr milliseconds kIdle{60'000};
-
-std::exception_ptr remote_problem(int error, const std::string& text) {
-  return std::make_exception_ptr(RemoteError(error, text));
-}
 
 /// Signals are for the program's own threads, a SIGPIPE for none.
 class SignalsBlocked {
@@ -152,10 +149,10 @@ class HttpClient::Loop {
     }
     for (auto& [handle, task] : running_) {
       curl_multi_remove_handle(multi_.get(), handle);
-      task.exchange->fail(remote_problem(ECANCELED, "given up"));
+      task.exchange->fail(ECANCELED, "given up");
     }
     running_.clear();
-    for (Task& task : waiting_) task.exchange->fail(remote_problem(ECANCELED, "given up"));
+    for (Task& task : waiting_) task.exchange->fail(ECANCELED, "given up");
     waiting_.clear();
   }
 
@@ -178,7 +175,7 @@ class HttpClient::Loop {
       const std::lock_guard guard(task.exchange->mutex);
       if (!task.exchange->cancelled) return false;
     }
-    task.exchange->fail(remote_problem(ECANCELED, "given up"));
+    task.exchange->fail(ECANCELED, "given up");
     return true;
   }
 
@@ -213,8 +210,10 @@ class HttpClient::Loop {
     const std::shared_ptr<Exchange> exchange = task.exchange;
     try {
       work();
-    } catch (const std::exception&) {
-      exchange->fail(std::current_exception());
+    } catch (const std::bad_alloc&) {
+      exchange->fail(ENOMEM, {});
+    } catch (const std::exception& problem) {
+      exchange->fail(EIO, problem.what());
     }
   }
 
@@ -266,7 +265,7 @@ class HttpClient::Loop {
   static void fail(const Task& task, int error, std::string text) {
     if (!(task.place.url == task.exchange->request.place.url))
       text += " at " + task.place.url.shown();
-    task.exchange->fail(remote_problem(error, text));
+    task.exchange->fail(error, std::move(text));
   }
 
   void follow(Task task, const Verdict& verdict) {
@@ -336,7 +335,7 @@ HttpAnswer PendingAnswer::wait() {
   std::unique_lock lock(exchange_->mutex);
   exchange_->changed.wait(lock, [&] { return exchange_->done || exchange_->cancelled; });
   if (!exchange_->done) throw RemoteError(ECANCELED, "given up");
-  if (exchange_->problem) std::rethrow_exception(exchange_->problem);
+  if (exchange_->error != 0) throw RemoteError(exchange_->error, exchange_->why);
   return std::move(exchange_->answer);
 }
 

@@ -17,7 +17,7 @@ struct HttpSettings {
   /// No attempt begins later than that after the first; 0: there is one attempt.
   std::chrono::milliseconds retry_time{60'000};
   std::string cafile;  ///< whom to trust in place of the system's authorities; empty: these
-  /// An attempt that gets less than a few bytes meanwhile has failed.
+  /// An attempt that gets less than 1 KiB a second for so long has failed.
   std::chrono::seconds stall_time{20};
   /// Is told, by any thread, that something is tried again: once for each request. May be empty.
   std::function<void(const std::string&)> notice;

@@ -74,7 +74,7 @@ class RemoteObject::Window {
   void read(const RemoteObject& object, std::uint64_t offset, MutableBytes out) {
     {
       const std::lock_guard guard(mutex_);
-      if (problem_) std::rethrow_exception(problem_);
+      if (error_ != 0) throw RemoteError(error_, why_);
       if (bytes_.empty()) fetch(object);
     }
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset - begin_), out.size(),
@@ -85,8 +85,9 @@ class RemoteObject::Window {
   void fetch(const RemoteObject& object) {
     try {
       bytes_ = object.fetch(begin_, static_cast<std::size_t>(end_ - begin_)).body;
-    } catch (const std::exception&) {
-      problem_ = std::current_exception();
+    } catch (const RemoteError& error) {
+      error_ = error.code().value();
+      why_ = error.explanation();
       throw;
     }
   }
@@ -94,7 +95,8 @@ class RemoteObject::Window {
   const std::uint64_t begin_, end_;
   const int run_;
   std::mutex mutex_;
-  std::exception_ptr problem_;
+  int error_ = 0;  ///< what went wrong, and why; 0: nothing
+  std::string why_;
   std::vector<std::uint8_t> bytes_;  ///< does not change once it is there
 };
 

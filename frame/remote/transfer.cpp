@@ -22,7 +22,8 @@ constexpr std::size_t kMaxErrorBody = std::size_t{64} << 10;
 constexpr long kConnectTimeout = 10'000;
 /// An attempt may take this, and a second for each so many bytes.
 constexpr long kAttemptTime = 30'000, kSlowestRate = 8192;
-constexpr long kLowSpeed = 64;
+/// Bytes a second that are not reached in the time for a stall.
+constexpr long kLowSpeed = 1024;
 
 Verdict verdict(Kind kind, int error, std::string text, bool answered) {
   Verdict result;
@@ -203,9 +204,9 @@ int Transfer::on_connected(void* self, char* address, char*, int, int) {
 
 Verdict Transfer::judge(CURLcode code) {
   if (refused_) return verdict(Kind::final, EIO, *refused_, headers_.status != 0);
-  // The rest of what comes with these says nothing more.
-  const bool is_cut_off = code == CURLE_WRITE_ERROR && headers_.status >= 300;
-  if (code != CURLE_OK && !is_cut_off) return judge_failure(code);
+  // What comes with such a status, whole or cut off, says nothing more.
+  const bool says_all = headers_.status >= 300 && !is_redirect(headers_.status);
+  if (code != CURLE_OK && !says_all) return judge_failure(code);
   return judge_status();
 }
 

@@ -137,6 +137,8 @@ BOOST_AUTO_TEST_CASE(statuses_have_their_errors) {
   BOOST_TEST(error_of("400 Bad") == EIO);
   BOOST_TEST(error_of("204 Nothing") == EIO);
   BOOST_TEST(error_of("304 Same") == EIO);
+  BOOST_TEST(outcome_of_bytes("HTTP/1.1 404 No\r\nContent-Length: 9\r\n\r\nx", 500).error ==
+             ENOENT);
   BOOST_TEST(error_of("500 Oops") == EIO);
   BOOST_TEST(error_of("429 Slow") == EIO);
 }
