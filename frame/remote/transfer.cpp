@@ -204,8 +204,10 @@ int Transfer::on_connected(void* self, char* address, char*, int, int) {
 
 Verdict Transfer::judge(CURLcode code) {
   if (refused_) return verdict(Kind::final, EIO, *refused_, headers_.status != 0);
-  // What comes with such a status, whole or cut off, says nothing more.
-  const bool says_all = headers_.status >= 300 && !is_redirect(headers_.status);
+  // What comes with such a status, whole or cut off, says nothing more. Where a redirect leads may
+  // be cut off, unless its body was too long for us.
+  const bool says_all =
+      headers_.status >= 300 && (!is_redirect(headers_.status) || code == CURLE_WRITE_ERROR);
   if (code != CURLE_OK && !says_all) return judge_failure(code);
   return judge_status();
 }

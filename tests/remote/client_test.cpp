@@ -226,6 +226,7 @@ BOOST_AUTO_TEST_CASE(endless_answers_end) {
   const std::string no_length = "HTTP/1.1 206 X\r\nContent-Range: bytes 0-99/1000\r\n\r\n";
   BOOST_TEST(outcome_of_bytes(no_length + body).error == EIO);
   BOOST_TEST(outcome_of_bytes("HTTP/1.1 404 X\r\n\r\n" + body).error == ENOENT);
+  BOOST_TEST(outcome_of_bytes("HTTP/1.1 302 X\r\nLocation: /y\r\n\r\n" + body).error == EIO);
   std::string interim;
   for (int i = 0; i < 50000; i++) interim += "HTTP/1.1 103 X\r\nLink: x\r\n\r\n";
   BOOST_TEST(outcome_of_bytes(interim).error == EIO);
