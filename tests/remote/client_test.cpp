@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(ranges_come_on_one_connection) {
     return HttpReply{range_of(kObject, request), {}, false};
   });
   HttpClient client(quick());
-  for (const std::uint64_t offset : {0, 500, 950}) {
+  for (const std::uint64_t offset : {0U, 500U, 950U}) {
     const HttpAnswer answer = client.get(some_of(server.url("/a?b"), offset)).wait();
     BOOST_TEST(answer.body.size() == std::min<std::size_t>(100, kObject.size() - offset));
     BOOST_TEST(answer.headers.etag == "\"1\"");

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(small_reads_nearby_share_a_request) {
   BOOST_TEST(!object->is_in_memory());
   BOOST_TEST((read(*object, 0, 5000) == served.object.substr(0, 5000)));
   BOOST_TEST(served.server.requests() == 1);
-  for (const std::size_t at : {300000, 300100, 262144, 320000})
+  for (const std::size_t at : {300000U, 300100U, 262144U, 320000U})
     BOOST_TEST((read(*object, at, 100) == served.object.substr(at, 100)));
   BOOST_TEST(served.server.requests() == 2);
   // Over the border of two windows; and the end, with what stands before it.
