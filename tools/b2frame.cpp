@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 
 #include "codec/names.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/options/option_values.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/printable.hpp"
@@ -95,6 +96,17 @@ NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& k
   return layer;
 }
 
+/// Refuses URLs where only local files will do.
+CLI::Validator local() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return bloscfs::frame::is_url(text)
+                   ? std::string("URLs are read only, by info, extract, cat and verify")
+                   : std::string();
+      },
+      "");
+}
+
 class CommandLine {
  public:
   CommandLine() {
@@ -142,9 +154,19 @@ class CommandLine {
     command->add_flag("--chunk", info_.chunk, "The files are bare chunks");
     command
         ->add_option("FILE", info_.files,
-                     "Frames, sparse frames, Bloscpack files, stores or STORE:/KEY")
+                     "Frames, sparse frames, Bloscpack files, URLs, stores or STORE:/KEY")
         ->required();
+    add_remote(*command, info_.remote);
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
+  }
+
+  static void add_remote(CLI::App& command, RemoteOptions& options) {
+    command.add_option("--cafile", options.cafile,
+                       "Whose certificates are trusted for https (the system's authorities)");
+    command
+        .add_option("--retry-time", options.retry_time,
+                    "Seconds in which a server's failures are tried again (60)")
+        ->check(CLI::Range(0, 86400));
   }
 
   static void add_recursive(CLI::App& command, bool& recursive) {
@@ -162,7 +184,8 @@ class CommandLine {
     command
         ->add_option("DIR", list_.directory,
                      "Directory that would be mounted, .b2z or .b2e file, or STORE:/KEY")
-        ->required();
+        ->required()
+        ->check(local());
     command->callback([this] { work_ = [this] { return run_list(list_); }; });
   }
 
@@ -177,17 +200,23 @@ class CommandLine {
         "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
         "Bytes to write, at most");
     add_json(*command, extract_);
-    command->add_option("FILE", extract_.file, "Frame, sparse frame, Bloscpack file, or STORE:/KEY")
+    add_remote(*command, extract_.remote);
+    command
+        ->add_option("FILE", extract_.file,
+                     "Frame, sparse frame, Bloscpack file, URL, or STORE:/KEY")
         ->required();
     command->add_option("-o", extract_.output, "File to write; - is stdout; .npy implies --npy")
-        ->required();
+        ->required()
+        ->check(local());
     command->callback([this] { work_ = [this] { return run_extract(extract_); }; });
   }
 
   void add_cat() {
     CLI::App* command = app_.add_subcommand("cat", "Write decompressed contents to stdout");
     add_json(*command, cat_);
-    command->add_option("FILE", cat_.file, "Frame, sparse frame, Bloscpack file, or STORE:/KEY")
+    add_remote(*command, cat_.remote);
+    command
+        ->add_option("FILE", cat_.file, "Frame, sparse frame, Bloscpack file, URL, or STORE:/KEY")
         ->required();
     cat_.output = "-";
     command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
@@ -205,9 +234,10 @@ class CommandLine {
     command->add_flag("--json", verify_.json,
                       "One JSON object per frame: file, status, problems, problem_count");
     add_recursive(*command, verify_.recursive);
+    add_remote(*command, verify_.remote);
     command
         ->add_option("FILE", verify_.files,
-                     "Frames, sparse frames, Bloscpack files, stores or STORE:/KEY")
+                     "Frames, sparse frames, Bloscpack files, URLs, stores or STORE:/KEY")
         ->required();
     command->footer(fmt::format(
         "Exit status: 0 all good, {} damaged, or without contents, {} a codec, a filter or a "
@@ -225,9 +255,11 @@ class CommandLine {
         ->add_option("INPUT", create_.input,
                      "File to compress, - is stdin; one that has the bytes of a NPY file gives "
                      "a B2ND array")
-        ->required();
+        ->required()
+        ->check(local());
     command->add_option("-o", create_.output, "Frame to write; one that is there is replaced")
-        ->required();
+        ->required()
+        ->check(local());
     add_compression(*command);
     add_layout(*command);
     add_layers(*command, "--meta", create_.metalayers,
@@ -270,25 +302,32 @@ class CommandLine {
 
   void add_compact() {
     CLI::App* command = app_.add_subcommand("compact", "Rewrite frames without their unused space");
-    command->add_option("FILE", compact_.files, "Frames or sparse frames")->required();
+    command->add_option("FILE", compact_.files, "Frames or sparse frames")
+        ->required()
+        ->check(local());
     command->callback([this] { work_ = [this] { return run_compact(compact_); }; });
   }
 
   void add_pack() {
     CLI::App* pack = app_.add_subcommand("pack", "Pack the directory of a store into a .b2z file");
-    pack->add_option("DIR", pack_.input, "Directory with an embed.b2e")->required();
+    pack->add_option("DIR", pack_.input, "Directory with an embed.b2e")->required()->check(local());
     pack->add_option("-o", pack_.output, "File to write; one that is there is replaced")
-        ->required();
+        ->required()
+        ->check(local());
     pack->callback([this] { work_ = [this] { return run_pack(pack_); }; });
     CLI::App* unpack = app_.add_subcommand("unpack", "Unpack a .b2z file into a directory");
-    unpack->add_option("FILE", pack_.input, "ZIP file of a store")->required();
-    unpack->add_option("-o", pack_.output, "Directory to make, which is not there yet")->required();
+    unpack->add_option("FILE", pack_.input, "ZIP file of a store")->required()->check(local());
+    unpack->add_option("-o", pack_.output, "Directory to make, which is not there yet")
+        ->required()
+        ->check(local());
     unpack->callback([this] { work_ = [this] { return run_unpack(pack_); }; });
   }
 
   void add_set_meta() {
     CLI::App* command = app_.add_subcommand("set-meta", "Change the vlmetalayers of a frame");
-    command->add_option("FILE", set_meta_.file, "Frame or sparse frame")->required();
+    command->add_option("FILE", set_meta_.file, "Frame or sparse frame")
+        ->required()
+        ->check(local());
     command
         ->add_option_function<std::vector<std::string>>(
             "NAME:=JSON|NAME=FILE",
@@ -329,7 +368,7 @@ class CommandLine {
   void add_recover() {
     CLI::App* command =
         app_.add_subcommand("recover", "Give names to what a mount could not commit");
-    command->add_option("SOURCE", recover_.source, "What was mounted")->required();
+    command->add_option("SOURCE", recover_.source, "What was mounted")->required()->check(local());
     command->callback([this] { work_ = [this] { return run_recover(recover_); }; });
   }
 

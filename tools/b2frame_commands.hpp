@@ -25,7 +25,14 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// How URLs are read that stand where files may.
+struct RemoteOptions {
+  std::string cafile;   ///< certificates of whom to trust; empty: of the system's authorities
+  int retry_time = 60;  ///< seconds in which what may pass is tried again
+};
+
 struct InfoOptions {
+  RemoteOptions remote;
   std::vector<std::string> files;
   bool json = false;       ///< one JSON object per file and line
   bool chunk = false;      ///< files are bare chunks
@@ -34,6 +41,7 @@ struct InfoOptions {
 int run_info(const InfoOptions& options);
 
 struct ExtractOptions {
+  RemoteOptions remote;
   std::string file;
   std::string output;  ///< "-" for stdout
   bool chunk = false;
@@ -51,6 +59,7 @@ struct ListOptions {
 int run_list(const ListOptions& options);
 
 struct VerifyOptions {
+  RemoteOptions remote;
   std::vector<std::string> files;
   bool chunk = false;
   bool recursive = false;  ///< directories mean the frames below them

@@ -10,6 +10,7 @@
 #include "tools/object_output.hpp"
 #include "tools/output_file.hpp"
 #include "tools/progress.hpp"
+#include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 #include "tools/table_output.hpp"
 
@@ -98,10 +99,11 @@ bool extract_if_table(const ExtractOptions& options) {
 }
 
 int extract(const ExtractOptions& options) {
+  RemoteFiles remote(options.remote);
   if (same_file(options.file, options.output))
     throw UsageError("input and output are the same file");
   if (extract_if_table(options)) return 0;
-  Input input(options.file, options.chunk);
+  Input input(options.file, options.chunk, remote);
   if (options.json) return extract_objects(options, input);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();

@@ -13,12 +13,14 @@
 #include "codec/names.hpp"
 #include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/view/stored_contents.hpp"
 #include "fs/view/thread_decoder.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/chunk_summary.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
+#include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
@@ -197,9 +199,12 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
     if (const auto missing = fs::missing_contents(input.reader())) fields["contents"] = *missing;
   if (const auto missing = frame::missing_decoder(input.snapshot()))
     fields["unsupported"] = *missing;
-  const ChunkSummary chunks = summarise_chunks(input);
-  fields["chunks"] =
-      summary_fields(chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
+  // The headers of all chunks tell it: of a far frame that is most of its bytes.
+  if (!is_far(input.snapshot())) {
+    const ChunkSummary chunks = summarise_chunks(input);
+    fields["chunks"] = summary_fields(
+        chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
+  }
   if (!options.chunk) {
     fields["metalayers"] = metalayer_fields(input);
     fields["vlmetalayers"] = vlmetalayer_fields(input.snapshot());
@@ -207,12 +212,12 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
   print_fields(fields, options.json);
 }
 
-int show_named(const std::string& file, const InfoOptions& options) {
+int show_named(const std::string& file, const InfoOptions& options, RemoteFiles& remote) {
   if (!options.chunk && !parse_store_address(file))
     if (const auto store = find_store(file); store && store->kind() != frame::StoreKind::embed)
       return show_store(file, *store, options.json);
-  Input input(file, options.chunk);
-  show_info(file, input, options);
+  Input input(file, options.chunk, remote);
+  show_info(frame::shown_url(file), input, options);
   return 0;
 }
 
@@ -238,11 +243,13 @@ int show_tree(const std::string& directory, const InfoOptions& options) {
 }  // namespace
 
 int run_info(const InfoOptions& options) {
+  RemoteFiles remote(options.remote);
   int status = 0;
   for (const std::string& file : options.files)
     status = std::max(status, guarded(file, [&] {
-                        return options.recursive && is_tree(file) ? show_tree(file, options)
-                                                                  : show_named(file, options);
+                        return options.recursive && is_tree(file)
+                                   ? show_tree(file, options)
+                                   : show_named(file, options, remote);
                       }));
   return status;
 }

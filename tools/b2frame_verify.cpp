@@ -17,10 +17,12 @@
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/pystore/python_store.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/ordered_output.hpp"
+#include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 #include "tools/verifier.hpp"
 
@@ -104,8 +106,8 @@ class OpenPiece {
 /// What is said of one frame of a piece.
 class FrameReport {
  public:
-  FrameReport(const Piece& piece, std::string shown, bool as_json, OrderedOutput& output)
-      : piece_(piece), shown_(std::move(shown)), json_(as_json), output_(output) {}
+  FrameReport(const Piece& piece, const std::string& shown, bool as_json, OrderedOutput& output)
+      : piece_(piece), shown_(frame::shown_url(shown)), json_(as_json), output_(output) {}
 
   void add(const Finding& finding) {
     // A sparse frame that is removed meanwhile loses its chunks first.
@@ -200,6 +202,7 @@ class Verification {
       : options_(options),
         file_threads_(has_one_file(options) ? 1 : processors()),
         chunk_threads_(has_one_file(options) ? processors() : 1),
+        remote_(options.remote),
         pieces_(options),
         output_("verify", Progress::is_shown() ? size_of_all(options) : 0) {}
 
@@ -241,8 +244,8 @@ class Verification {
 
   Health verify_named(const Piece& piece, Share& share) {
     const std::string& name = piece.shown;
-    const Open open = [&] { return std::make_unique<Input>(name, options_.chunk); };
-    if (options_.chunk) return verify_frame(piece, name, open, share);
+    const Open open = [&] { return std::make_unique<Input>(name, options_.chunk, remote_); };
+    if (options_.chunk || frame::is_url(name)) return verify_frame(piece, name, open, share);
     if (const auto address = parse_store_address(name)) {
       const auto store = open_store(address->store);
       const frame::StoreEntry entry = find_entry(*store, address->key);
@@ -311,6 +314,7 @@ class Verification {
 
   const VerifyOptions& options_;
   const std::size_t file_threads_, chunk_threads_;  ///< one of them is 1
+  RemoteFiles remote_;
   Pieces pieces_;
   OrderedOutput output_;
   fs::Mutex mutex_;

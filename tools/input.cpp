@@ -8,11 +8,14 @@
 
 #include "codec/error.hpp"
 #include "frame/open/open.hpp"
+#include "frame/remote/remote_error.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/bare_chunk.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 
 namespace bloscfs::tools {
@@ -22,7 +25,13 @@ namespace {
 constexpr std::size_t kInputCacheCapacity = std::size_t{3} << 30;
 constexpr std::size_t kKeptCache = std::size_t{32} << 20;
 
-std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk) {
+std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
+                                                  RemoteFiles& remote) {
+  if (frame::is_url(path)) {
+    if (bare_chunk) throw UsageError("--chunk goes with local files");
+    if (auto snapshot = remote.open(path)) return snapshot;
+    codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
+  }
   if (const auto address = parse_store_address(path); address && !bare_chunk)
     return open_leaf(*address);
   fs::wait_for_ended_mounts(path);
@@ -33,7 +42,8 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
 
 }  // namespace
 
-Input::Input(const std::string& path, bool bare_chunk) : Input(open_input(path, bare_chunk)) {}
+Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote)
+    : Input(open_input(path, bare_chunk, remote)) {}
 
 Input::Input(std::shared_ptr<const frame::Snapshot> snapshot)
     : cache_(kInputCacheCapacity, pages_, stats_),
@@ -44,12 +54,15 @@ void Input::trim() { cache_.shrink(kKeptCache); }
 std::string reason(const std::exception& error) {
   if (dynamic_cast<const codec::Error*>(&error) != nullptr) return error.what();
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
+  if (const auto* remote = dynamic_cast<const frame::RemoteError*>(&error))
+    return fmt::format("{} ({})", remote->code().message(), remote->explanation());
   const auto* system = dynamic_cast<const std::system_error*>(&error);
   return system != nullptr ? system->code().message() : error.what();
 }
 
 void complain(const std::string& file, const std::string& what) {
-  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(file), fs::printable(what));
+  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(frame::shown_url(file)),
+             fs::printable(what));
 }
 
 int guarded(const std::string& file, const std::function<int()>& work) {
@@ -58,7 +71,7 @@ int guarded(const std::string& file, const std::function<int()>& work) {
   } catch (const Interrupted&) {
     throw;
   } catch (const UsageError& error) {
-    throw UsageError(file + ": " + error.what());
+    throw UsageError(frame::shown_url(file) + ": " + error.what());
   } catch (const FileError& error) {
     complain(error.file(), error.what());
     return kExitBadData;

@@ -12,12 +12,14 @@
 
 namespace bloscfs::tools {
 
+class RemoteFiles;
+
 /// A container, or a bare chunk shown as one, ready to be read.
 class Input {
  public:
-  /// `path` may be the address of a leaf in a store (tools/store_address.hpp). Throws Error or
-  /// std::system_error if there is no sound container (or chunk).
-  Input(const std::string& path, bool bare_chunk);
+  /// `path` may be a URL, or the address of a leaf in a store (tools/store_address.hpp). Throws
+  /// Error, std::system_error or frame::UrlError if there is no sound container (or chunk).
+  Input(const std::string& path, bool bare_chunk, RemoteFiles& remote);
   explicit Input(std::shared_ptr<const frame::Snapshot> snapshot);
 
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }

@@ -14,8 +14,8 @@ struct StoreAddress {
   std::string key;    ///< "/" or "/a/b"
 };
 
-/// Nothing where a file has the whole text as its name, and where what stands before the first ":/"
-/// is neither called *.b2z, *.b2d or *.b2e nor a directory.
+/// Nothing for URLs, where a file has the whole text as its name, and where what stands before the
+/// first ":/" is neither called *.b2z, *.b2d or *.b2e nor a directory.
 std::optional<StoreAddress> parse_store_address(const std::string& text);
 
 /// Waits for mounts of it that have ended. Throws Error(malformed) where there is no store,

@@ -27,7 +27,13 @@ std::optional<ContainerKind> recognise(Bytes first_bytes) {
 }
 
 std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings) {
-  auto source = std::make_shared<FileSource>(std::move(fd), settings.counters, settings.read_limit);
+  return open_file(
+      std::make_shared<FileSource>(std::move(fd), settings.counters, settings.read_limit),
+      settings);
+}
+
+std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
+                                    const OpenSettings& settings) {
   std::array<std::uint8_t, kMagicBytes> first{};
   const std::size_t got = source->read_at(0, first);
   const auto kind = recognise(Bytes(first).first(got));

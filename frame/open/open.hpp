@@ -17,6 +17,10 @@ std::optional<ContainerKind> recognise(Bytes first_bytes);
 /// Returns null if they announce none. Throws Error if the container cannot be trusted.
 std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings);
 
+/// The same of what is no local file. Of `settings` only a name is used, and there should be none.
+std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
+                                    const OpenSettings& settings);
+
 /// Opens a sparse frame. `directory` is an open directory. Returns null if it holds no
 /// chunks.b2frame with a frame header of type 1; throws Error if that frame cannot be trusted.
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings);

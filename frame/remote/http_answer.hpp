@@ -1,0 +1,43 @@
+#pragma once
+// What the header lines of an answer say, as far as ranges need it. Lines come from anywhere: what
+// is not understood counts as not said.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bloscfs::frame {
+
+inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpConditionFailed = 412,
+                     kHttpBadRange = 416;
+
+/// Content-Range: the bytes [first, last] of `total`.
+struct ContentRange {
+  std::uint64_t first = 0, last = 0;
+  std::uint64_t total = 0;
+  bool has_bytes = true;  ///< false for that of a 416, which tells `total` alone
+  bool operator==(const ContentRange&) const = default;
+};
+
+/// Nothing for other units than bytes, for a total that is not told, and for what cannot be.
+std::optional<ContentRange> parse_content_range(std::string_view value);
+
+/// An entity tag that may be sent back, else empty.
+std::string parse_etag(std::string_view value);
+inline bool is_strong(std::string_view etag) { return etag.starts_with('"'); }
+
+/// A date that may be sent back, else empty.
+std::string parse_date(std::string_view value);
+
+struct AnswerHeaders {
+  int status = 0;
+  std::string etag, last_modified;  ///< empty where not told
+  std::optional<ContentRange> range;
+  bool encoded = false;  ///< by gzip or the like: its bytes are not those of the object
+
+  /// A line as it came. A status line forgets what was before it: the answer follows that.
+  void add_line(std::string_view line);
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,369 @@
+#include "frame/remote/http_client.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "frame/remote/remote_error.hpp"
+#include "frame/remote/transfer.hpp"
+
+namespace bloscfs::frame {
+
+/// One request with all its attempts, as the client's thread and the one that waits share it.
+/// Thread-safe.
+struct Exchange {
+  explicit Exchange(RangeRequest wanted) : request(std::move(wanted)) {}
+
+  const RangeRequest request;
+  std::function<void()> wake;  ///< the client's thread, so that it sees `cancelled`
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool cancelled = false, done = false;
+  HttpAnswer answer;
+  int error = 0;  ///< what went wrong, and why; 0: nothing
+  std::string why;
+
+  void finish(HttpAnswer result);
+  void fail(int number, std::string reason);
+};
+
+void Exchange::finish(HttpAnswer result) {
+  const std::lock_guard guard(mutex);
+  answer = std::move(result);
+  done = true;
+  changed.notify_all();
+}
+
+void Exchange::fail(int number, std::string reason) {
+  const std::lock_guard guard(mutex);
+  error = number;
+  why = std::move(reason);
+  done = true;
+  changed.notify_all();
+}
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr int kMaxRedirects = 5;
+constexpr milliseconds kFirstPause{100}, kLongestPause{5000};
+/// What happens wakes the thread before.
+constexpr milliseconds kIdle{60'000};
+
+/// Signals are for the program's own threads, a SIGPIPE for none.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    ::sigfillset(&all);
+    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  ~SignalsBlocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+
+ private:
+  sigset_t before_{};
+};
+
+struct FreeMulti {
+  void operator()(CURLM* handle) const { curl_multi_cleanup(handle); }
+};
+
+/// One exchange, in the client's thread.
+struct Task {
+  std::shared_ptr<Exchange> exchange;
+  HttpPlace place;
+  int redirects = 0, attempts = 0;
+  bool answered = false;
+  Clock::time_point began, due;
+  std::unique_ptr<Transfer> transfer;  ///< of the attempt that is under way
+};
+
+}  // namespace
+
+class HttpClient::Loop {
+ public:
+  explicit Loop(HttpSettings settings) : settings_(std::move(settings)) {
+    static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
+    if (ready != CURLE_OK) throw RemoteError(EIO, "libcurl cannot be used");
+    multi_.reset(curl_multi_init());
+    if (!multi_) throw std::bad_alloc();
+    connections_ = std::max(1U, settings_.connections);
+    const auto connections = static_cast<long>(connections_);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+    curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
+    const SignalsBlocked blocked;
+    thread_ = std::thread([this] { run(); });
+  }
+
+  ~Loop() { stop(); }
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+
+  void stop() {
+    {
+      const std::lock_guard guard(mutex_);
+      stopping_ = true;
+    }
+    wake();
+    if (thread_.joinable()) thread_.join();
+  }
+
+  void add(std::shared_ptr<Exchange> exchange) {
+    {
+      const std::lock_guard guard(mutex_);
+      incoming_.push_back(std::move(exchange));
+    }
+    wake();
+  }
+
+  void wake() { curl_multi_wakeup(multi_.get()); }
+  std::uint64_t requests() const { return requests_; }
+
+ private:
+  void run() {
+    while (take_incoming()) {
+      drop_cancelled();
+      start_due();
+      int running = 0;
+      curl_multi_perform(multi_.get(), &running);
+      const bool changed = finish_ended();
+      const milliseconds pause = changed ? milliseconds{0} : pause_until_due();
+      curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(pause.count()), nullptr);
+    }
+    for (auto& [handle, task] : running_) {
+      curl_multi_remove_handle(multi_.get(), handle);
+      task.exchange->fail(ECANCELED, "given up");
+    }
+    running_.clear();
+    for (Task& task : waiting_) task.exchange->fail(ECANCELED, "given up");
+    waiting_.clear();
+  }
+
+  /// False at the end; what is waiting is then all that came.
+  bool take_incoming() {
+    const std::lock_guard guard(mutex_);
+    for (auto& exchange : incoming_) {
+      Task task;
+      task.place = exchange->request.place;
+      task.exchange = std::move(exchange);
+      task.due = Clock::now();
+      waiting_.push_back(std::move(task));
+    }
+    incoming_.clear();
+    return !stopping_;
+  }
+
+  static bool drop_if_cancelled(const Task& task) {
+    {
+      const std::lock_guard guard(task.exchange->mutex);
+      if (!task.exchange->cancelled) return false;
+    }
+    task.exchange->fail(ECANCELED, "given up");
+    return true;
+  }
+
+  void drop_cancelled() {
+    waiting_.remove_if(drop_if_cancelled);
+    for (auto at = running_.begin(); at != running_.end();) {
+      if (!drop_if_cancelled(at->second)) {
+        ++at;
+        continue;
+      }
+      curl_multi_remove_handle(multi_.get(), at->first);
+      at = running_.erase(at);
+    }
+  }
+
+  void start_due() {
+    const auto now = Clock::now();
+    for (auto at = waiting_.begin(); at != waiting_.end() && running_.size() < connections_;) {
+      if (at->due > now) {
+        ++at;
+        continue;
+      }
+      Task task = std::move(*at);
+      at = waiting_.erase(at);
+      guarded(task, [&] { start(task); });
+    }
+  }
+
+  /// What cannot be done ends one exchange, and never the thread.
+  template <typename Work>
+  static void guarded(const Task& task, const Work& work) {
+    const std::shared_ptr<Exchange> exchange = task.exchange;
+    try {
+      work();
+    } catch (const std::bad_alloc&) {
+      exchange->fail(ENOMEM, {});
+    } catch (const std::exception& problem) {
+      exchange->fail(EIO, problem.what());
+    }
+  }
+
+  void start(Task& task) {
+    if (task.attempts == 0 && task.redirects == 0) task.began = Clock::now();
+    task.transfer = std::make_unique<Transfer>(task.exchange->request, task.place, settings_);
+    CURL* handle = task.transfer->handle();
+    const auto at = running_.emplace(handle, std::move(task)).first;
+    if (curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
+      running_.erase(at);
+      throw std::bad_alloc();
+    }
+    ++requests_;
+  }
+
+  bool finish_ended() {
+    bool changed = false;
+    int left = 0;
+    while (const CURLMsg* message = curl_multi_info_read(multi_.get(), &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      const CURLcode code = message->data.result;
+      const auto at = running_.find(message->easy_handle);
+      curl_multi_remove_handle(multi_.get(), message->easy_handle);
+      if (at == running_.end()) continue;
+      Task task = std::move(at->second);
+      running_.erase(at);
+      changed = true;
+      guarded(task, [&] { conclude(std::move(task), code); });
+    }
+    return changed;
+  }
+
+  void conclude(Task task, CURLcode code) {
+    const std::unique_ptr<Transfer> transfer = std::move(task.transfer);
+    const Verdict verdict = transfer->judge(code);
+    task.answered |= verdict.answered;
+    switch (verdict.kind) {
+      case Verdict::Kind::good:
+        return task.exchange->finish(transfer->take());
+      case Verdict::Kind::redirect:
+        return follow(std::move(task), verdict);
+      case Verdict::Kind::passing:
+        return try_again(std::move(task), verdict);
+      case Verdict::Kind::final:
+        return fail(task, verdict.error, verdict.text);
+    }
+  }
+
+  static void fail(const Task& task, int error, std::string text) {
+    if (!(task.place.url == task.exchange->request.place.url))
+      text += " at " + task.place.url.shown();
+    task.exchange->fail(error, std::move(text));
+  }
+
+  void follow(Task task, const Verdict& verdict) {
+    if (++task.redirects > kMaxRedirects)
+      return fail(task, EIO, fmt::format("more than {} redirects", kMaxRedirects));
+    task.place = verdict.next;
+    task.due = Clock::now();
+    waiting_.push_front(std::move(task));
+  }
+
+  void try_again(Task task, const Verdict& verdict) {
+    const auto left =
+        std::chrono::duration_cast<milliseconds>(task.began + settings_.retry_time - Clock::now());
+    milliseconds pause = std::min(next_pause(task.attempts++), std::max(left, milliseconds{0}));
+    if (verdict.retry_after.count() > 0) pause = verdict.retry_after;
+    if (left.count() <= 0 || pause > left)
+      return fail(task, task.answered ? EIO : ETIMEDOUT,
+                  fmt::format("{}, tried {} times", verdict.text, task.attempts));
+    if (task.attempts == 1 && settings_.notice)
+      settings_.notice(fmt::format("{}: {}: tried again for {} s", task.place.url.shown(),
+                                   verdict.text, left.count() / 1000));
+    task.place = task.exchange->request.place;
+    task.redirects = 0;
+    task.due = Clock::now() + pause;
+    waiting_.push_back(std::move(task));
+  }
+
+  milliseconds next_pause(int attempts) {
+    const milliseconds full = std::min(kLongestPause, kFirstPause * (1 << std::min(attempts, 10)));
+    return milliseconds(std::uniform_int_distribution(full.count() / 2, full.count())(random_));
+  }
+
+  milliseconds pause_until_due() const {
+    if (running_.size() >= connections_) return kIdle;
+    milliseconds pause = kIdle;
+    const auto now = Clock::now();
+    for (const Task& task : waiting_)
+      pause = std::min(pause, std::chrono::ceil<milliseconds>(task.due - now));
+    return std::max(pause, milliseconds{0});
+  }
+
+  const HttpSettings settings_;
+  std::size_t connections_ = 1;
+  std::unique_ptr<CURLM, FreeMulti> multi_;
+  std::atomic<std::uint64_t> requests_{0};
+
+  std::mutex mutex_;
+  std::deque<std::shared_ptr<Exchange>> incoming_;
+  bool stopping_ = false;
+
+  // Of the thread alone.
+  std::list<Task> waiting_;
+  std::map<CURL*, Task> running_;
+  std::mt19937 random_{std::random_device{}()};
+
+  std::thread thread_;
+};
+
+PendingAnswer& PendingAnswer::operator=(PendingAnswer&& other) noexcept {
+  cancel();
+  exchange_ = std::move(other.exchange_);
+  return *this;
+}
+
+HttpAnswer PendingAnswer::wait() {
+  if (!exchange_) throw std::logic_error("no answer is pending");
+  std::unique_lock lock(exchange_->mutex);
+  exchange_->changed.wait(lock, [&] { return exchange_->done || exchange_->cancelled; });
+  if (!exchange_->done) throw RemoteError(ECANCELED, "given up");
+  if (exchange_->error != 0) throw RemoteError(exchange_->error, exchange_->why);
+  return std::move(exchange_->answer);
+}
+
+void PendingAnswer::cancel() {
+  if (!exchange_) return;
+  {
+    const std::lock_guard guard(exchange_->mutex);
+    if (exchange_->done) return;
+    exchange_->cancelled = true;
+    exchange_->changed.notify_all();
+  }
+  exchange_->wake();
+}
+
+HttpClient::HttpClient(HttpSettings settings)
+    : loop_(std::make_shared<Loop>(std::move(settings))) {}
+
+HttpClient::~HttpClient() { loop_->stop(); }
+
+PendingAnswer HttpClient::get(RangeRequest request) {
+  auto exchange = std::make_shared<Exchange>(std::move(request));
+  exchange->wake = [loop = std::weak_ptr<Loop>(loop_)] {
+    if (const auto present = loop.lock()) present->wake();
+  };
+  loop_->add(exchange);
+  return PendingAnswer(std::move(exchange));
+}
+
+std::uint64_t HttpClient::requests() const { return loop_->requests(); }
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,54 @@
+#pragma once
+// Asks servers for ranges of objects: one thread for all transfers, on connections that are kept.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "frame/remote/http_request.hpp"
+
+namespace bloscfs::frame {
+
+struct Exchange;
+
+/// An answer that is under way; its destructor cancels.
+class PendingAnswer {
+ public:
+  PendingAnswer() = default;
+  PendingAnswer(PendingAnswer&&) noexcept = default;
+  PendingAnswer& operator=(PendingAnswer&& other) noexcept;
+  ~PendingAnswer() { cancel(); }
+
+  /// Once. Throws RemoteError: ENOENT (404, 410), EACCES (401, 403, 407), ETIMEDOUT where nothing
+  /// answered, ECANCELED, else EIO.
+  HttpAnswer wait();
+  /// wait(), also one that another thread is in, ends with ECANCELED unless the answer is there.
+  void cancel();
+
+ private:
+  friend class HttpClient;
+  explicit PendingAnswer(std::shared_ptr<Exchange> exchange) : exchange_(std::move(exchange)) {}
+  std::shared_ptr<Exchange> exchange_;
+};
+
+/// Thread-safe. Failures that may pass (no connection, a stalled or short answer, 408, 429, 5xx)
+/// are tried again after growing, jittered pauses, or as Retry-After says. Follows five redirects
+/// at most, and neither from https to http nor from public addresses to private ones. Proxies of
+/// the environment are not used, and no credentials sent.
+class HttpClient {
+ public:
+  /// Throws std::system_error, RemoteError.
+  explicit HttpClient(HttpSettings settings);
+  /// What is under way ends with ECANCELED.
+  ~HttpClient();
+
+  PendingAnswer get(RangeRequest request);
+  /// Attempts that were made, redirects included.
+  std::uint64_t requests() const;
+
+ private:
+  class Loop;
+  std::shared_ptr<Loop> loop_;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,22 @@
+#pragma once
+// What goes wrong between us and a server.
+
+#include <string>
+#include <system_error>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+
+/// The errno that a caller sees, and why: the URL, the status, what the answer lacked.
+class RemoteError : public std::system_error {
+ public:
+  RemoteError(int error, std::string explanation)
+      : std::system_error(errno_code(error), explanation), explanation_(std::move(explanation)) {}
+  const std::string& explanation() const { return explanation_; }
+
+ private:
+  std::string explanation_;
+};
+
+}  // namespace bloscfs::frame

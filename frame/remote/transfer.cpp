@@ -1,0 +1,279 @@
+#include "frame/remote/transfer.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include <fmt/core.h>
+#include <sys/socket.h>
+
+#include "frame/remote/private_address.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using Kind = Verdict::Kind;
+
+/// All header lines of an answer, those of interim answers included.
+constexpr std::size_t kMaxHeaders = std::size_t{256} << 10;
+/// Of what comes with an error or a redirect; it is read so that the connection can be kept.
+constexpr std::size_t kMaxErrorBody = std::size_t{64} << 10;
+constexpr long kConnectTimeout = 10'000;
+/// An attempt may take this, and a second for each so many bytes.
+constexpr long kAttemptTime = 30'000, kSlowestRate = 8192;
+/// Bytes a second that are not reached in the time for a stall.
+constexpr long kLowSpeed = 1024;
+
+Verdict verdict(Kind kind, int error, std::string text, bool answered) {
+  Verdict result;
+  result.kind = kind;
+  result.error = error;
+  result.text = std::move(text);
+  result.answered = answered;
+  return result;
+}
+
+bool may_pass(CURLcode code) {
+  switch (code) {
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_OPERATION_TIMEDOUT:
+    case CURLE_PARTIAL_FILE:
+    case CURLE_GOT_NOTHING:
+    case CURLE_SEND_ERROR:
+    case CURLE_RECV_ERROR:
+    case CURLE_SSL_CONNECT_ERROR:
+    case CURLE_HTTP2:
+    case CURLE_HTTP2_STREAM:
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool may_pass(int status) { return status == 408 || status == 429 || status >= 500; }
+
+bool is_redirect(int status) {
+  return (status >= 301 && status <= 303) || status == 307 || status == 308;
+}
+
+int errno_of_status(int status) {
+  if (status == 404 || status == 410) return ENOENT;
+  if (status == 401 || status == 403 || status == 407) return EACCES;
+  return EIO;
+}
+
+template <typename Value>
+void set(CURL* handle, CURLoption option, Value value) {
+  const CURLcode code = curl_easy_setopt(handle, option, value);
+  if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
+  if (code != CURLE_OK)
+    throw std::logic_error(
+        fmt::format("libcurl: option {}: {}", static_cast<int>(option), curl_easy_strerror(code)));
+}
+
+}  // namespace
+
+Transfer::Transfer(const RangeRequest& request, HttpPlace place, const HttpSettings& settings)
+    : request_(request), place_(std::move(place)), easy_(curl_easy_init()) {
+  if (!easy_) throw std::bad_alloc();
+  set_options(settings);
+  set_headers();
+}
+
+void Transfer::set_options(const HttpSettings& settings) {
+  CURL* handle = easy_.get();
+  set(handle, CURLOPT_URL, place_.url.text().c_str());
+  set(handle, CURLOPT_PATH_AS_IS, 1L);
+  set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
+  set(handle, CURLOPT_FOLLOWLOCATION, 0L);
+  set(handle, CURLOPT_PROXY, "");
+  set(handle, CURLOPT_USERAGENT, "bloscfs");
+  set(handle, CURLOPT_NOSIGNAL, 1L);
+  // A resolver that hangs would keep a cancelled transfer, and with it all others.
+  set(handle, CURLOPT_QUICK_EXIT, 1L);
+  set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  set(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(handle, CURLOPT_SSL_VERIFYPEER, 1L);
+  set(handle, CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!settings.cafile.empty()) {
+    set(handle, CURLOPT_CAINFO, settings.cafile.c_str());
+    set(handle, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  }
+  const auto size = static_cast<long>(std::max(request_.size, request_.whole_size));
+  set(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeout);
+  set(handle, CURLOPT_TIMEOUT_MS, kAttemptTime + size / kSlowestRate * 1000);
+  set(handle, CURLOPT_LOW_SPEED_LIMIT, kLowSpeed);
+  set(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings.stall_time.count()));
+  set(handle, CURLOPT_ERRORBUFFER, &error_[0]);
+  set(handle, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  set(handle, CURLOPT_HEADERDATA, static_cast<void*>(this));
+  set(handle, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  set(handle, CURLOPT_WRITEDATA, static_cast<void*>(this));
+  set(handle, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
+  set(handle, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  set(handle, CURLOPT_PREREQFUNCTION, &Transfer::on_connected);
+  set(handle, CURLOPT_PREREQDATA, static_cast<void*>(this));
+}
+
+void Transfer::set_headers() {
+  const auto add = [&](const std::string& line) {
+    curl_slist* longer = curl_slist_append(header_list_.get(), line.c_str());
+    if (longer == nullptr) throw std::bad_alloc();
+    static_cast<void>(header_list_.release());
+    header_list_.reset(longer);
+  };
+  // A range of what is encoded anew for each answer would be a range of nothing.
+  add("Accept-Encoding: identity");
+  if (!request_.if_match.empty()) add("If-Match: " + request_.if_match);
+  if (!request_.if_unmodified_since.empty())
+    add("If-Unmodified-Since: " + request_.if_unmodified_since);
+  set(handle(), CURLOPT_HTTPHEADER, header_list_.get());
+  const std::uint64_t last = request_.offset + request_.size - 1;
+  set(handle(), CURLOPT_RANGE, fmt::format("{}-{}", request_.offset, last).c_str());
+}
+
+/// False, for callbacks that end a transfer by that.
+bool Transfer::refuse(std::string why) {
+  if (!refused_) refused_ = std::move(why);
+  return false;
+}
+
+std::size_t Transfer::body_limit() const {
+  if (headers_.status == kHttpPartial) return request_.size;
+  return headers_.status == kHttpOk ? request_.whole_size : kMaxErrorBody;
+}
+
+std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.header_bytes_ += count;
+  if (transfer.header_bytes_ > kMaxHeaders) {
+    transfer.refuse("an answer with endless headers");
+    return 0;
+  }
+  try {
+    transfer.headers_.add_line({data, count});
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+  return count;
+}
+
+std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* self) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  const int status = transfer.headers_.status;
+  transfer.body_bytes_ += count;
+  if (transfer.body_bytes_ > transfer.body_limit()) {
+    if (status == kHttpOk)
+      transfer.refuse("the server sends no ranges, and the whole is too large to be taken");
+    else if (status == kHttpPartial)
+      transfer.refuse("more bytes than were asked for");
+    return 0;  // the status of others says all
+  }
+  if (status != kHttpOk && status != kHttpPartial) return count;
+  try {
+    transfer.body_.insert(transfer.body_.end(), data, data + count);
+  } catch (const std::bad_alloc&) {
+    return 0;
+  }
+  return count;
+}
+
+curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  if (transfer.place_.came_from_public && is_private_address(address->addr)) {
+    transfer.refuse("a redirect from a public address into a private network");
+    return CURL_SOCKET_BAD;
+  }
+  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
+/// A connection may have been opened for another transfer.
+int Transfer::on_connected(void* self, char* address, char*, int, int) {
+  auto& transfer = *static_cast<Transfer*>(self);
+  transfer.refused_.reset();  // a host may have other addresses that will not do
+  if (!is_private_address(std::string(address)))
+    transfer.place_.came_from_public = true;
+  else if (transfer.place_.came_from_public) {
+    transfer.refuse("a redirect from a public address into a private network");
+    return CURL_PREREQFUNC_ABORT;
+  }
+  return CURL_PREREQFUNC_OK;
+}
+
+Verdict Transfer::judge(CURLcode code) {
+  if (refused_) return verdict(Kind::final, EIO, *refused_, headers_.status != 0);
+  // What comes with such a status, whole or cut off, says nothing more. Where a redirect leads may
+  // be cut off, unless its body was too long for us.
+  const bool says_all =
+      headers_.status >= 300 && (!is_redirect(headers_.status) || code == CURLE_WRITE_ERROR);
+  if (code != CURLE_OK && !says_all) return judge_failure(code);
+  return judge_status();
+}
+
+Verdict Transfer::judge_failure(CURLcode code) const {
+  // Only for want of memory do our callbacks fail without a reason. libcurl says the same of lines
+  // that are too long.
+  if (code == CURLE_WRITE_ERROR)
+    return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
+  const std::string text = error_[0] != 0 ? &error_[0] : curl_easy_strerror(code);
+  return verdict(may_pass(code) ? Kind::passing : Kind::final, EIO, text, headers_.status != 0);
+}
+
+Verdict Transfer::judge_status() {
+  const int status = headers_.status;
+  if (status == kHttpConditionFailed || status == kHttpBadRange)
+    return verdict(Kind::good, 0, {}, true);
+  if (status == kHttpOk || status == kHttpPartial) return judge_range();
+  if (is_redirect(status)) return judge_redirect();
+  Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
+                           fmt::format("HTTP status {}", status), true);
+  curl_off_t seconds = 0;
+  if (curl_easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
+    result.retry_after = std::chrono::seconds(std::min<curl_off_t>(seconds, 86'400));
+  return result;
+}
+
+Verdict Transfer::judge_redirect() {
+  char* target = nullptr;
+  if (curl_easy_getinfo(handle(), CURLINFO_REDIRECT_URL, &target) != CURLE_OK || target == nullptr)
+    return verdict(Kind::final, EIO, "a redirect to nowhere", true);
+  Verdict result = verdict(Kind::redirect, 0, {}, true);
+  try {
+    result.next = {parse_url(target), place_.came_from_public};
+  } catch (const UrlError& error) {
+    return verdict(Kind::final, EIO, std::string("a redirect that is refused: ") + error.what(),
+                   true);
+  }
+  if (place_.url.secure && !result.next.url.secure)
+    return verdict(Kind::final, EIO, "a redirect from https to http", true);
+  return result;
+}
+
+/// Of 200 and 206.
+Verdict Transfer::judge_range() const {
+  const auto wrong = [](const std::string& what) { return verdict(Kind::final, EIO, what, true); };
+  if (headers_.encoded) return wrong("an encoded answer");
+  if (headers_.status == kHttpOk) {
+    // Without a length nobody knows whether the connection was cut.
+    curl_off_t length = -1;
+    curl_easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    if (length < 0) return wrong("the server sends no ranges, and does not tell the size");
+    return verdict(Kind::good, 0, {}, true);
+  }
+  const auto& range = headers_.range;
+  if (!range || !range->has_bytes) return wrong("HTTP status 206 that does not tell its range");
+  const std::uint64_t end = std::min(request_.offset + request_.size, range->total);
+  if (range->first != request_.offset || range->last + 1 != end)
+    return wrong(fmt::format("bytes {} to {} of {}, which is not what was asked for", range->first,
+                             range->last, range->total));
+  const std::uint64_t size = end - request_.offset;
+  if (body_.size() > size) return wrong("more bytes than the answer says");
+  if (body_.size() < size) return verdict(Kind::passing, EIO, "a short answer", true);
+  return verdict(Kind::good, 0, {}, true);
+}
+
+HttpAnswer Transfer::take() { return {std::move(headers_), std::move(body_), std::move(place_)}; }
+
+}  // namespace bloscfs::frame

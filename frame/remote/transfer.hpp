@@ -1,0 +1,74 @@
+#pragma once
+// One attempt to get a range of an object from a server.
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <curl/curl.h>
+
+#include "frame/remote/http_request.hpp"
+
+namespace bloscfs::frame {
+
+/// How an attempt ended.
+struct Verdict {
+  enum class Kind { good, redirect, passing, final } kind = Kind::final;
+  int error = 0;                        ///< of passing and final
+  std::string text;                     ///< the same: what was wrong, without the URL
+  bool answered = false;                ///< by a status
+  std::chrono::seconds retry_after{0};  ///< as the server asked
+  HttpPlace next;                       ///< of redirect
+};
+
+struct FreeEasy {
+  void operator()(CURL* handle) const { curl_easy_cleanup(handle); }
+};
+struct FreeList {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+
+/// An attempt to get a range from one place, without following where it leads. Belongs to one
+/// thread. What the server sends is bounded here.
+class Transfer {
+ public:
+  /// Throws std::bad_alloc.
+  Transfer(const RangeRequest& request, HttpPlace place, const HttpSettings& settings);
+  Transfer(const Transfer&) = delete;
+  Transfer& operator=(const Transfer&) = delete;
+
+  CURL* handle() const { return easy_.get(); }
+  /// Once curl has ended it with `code`.
+  Verdict judge(CURLcode code);
+  /// Of a good one.
+  HttpAnswer take();
+
+ private:
+  static std::size_t on_header(char* data, std::size_t size, std::size_t count, void* self);
+  static std::size_t on_body(char* data, std::size_t size, std::size_t count, void* self);
+  static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
+  static int on_connected(void* self, char* address, char* own_address, int port, int own_port);
+
+  void set_options(const HttpSettings& settings);
+  void set_headers();
+  bool refuse(std::string why);
+  std::size_t body_limit() const;
+  Verdict judge_status();
+  Verdict judge_redirect();
+  Verdict judge_range() const;
+  Verdict judge_failure(CURLcode code) const;
+
+  const RangeRequest& request_;
+  HttpPlace place_;
+  std::unique_ptr<CURL, FreeEasy> easy_;
+  std::unique_ptr<curl_slist, FreeList> header_list_;
+  AnswerHeaders headers_;
+  std::vector<std::uint8_t> body_;
+  std::size_t header_bytes_ = 0, body_bytes_ = 0;
+  std::optional<std::string> refused_;  ///< why we ended it ourselves
+  char error_[CURL_ERROR_SIZE] = {};
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,48 @@
+#pragma once
+// A real web server of the test's own, on free ports of the loopback.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/support/needs.hpp"
+#include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+/// nginx and openssl are in PATH.
+Precondition needs_nginx(boost::unit_test::test_unit_id);
+
+/// Serves www(). Beside it: /moved/ redirects there, /loop redirects to itself, /down (of https)
+/// to http, /closed gives 403, /login 401. Runs as one process that has no privileges, and ends
+/// with this object.
+class Nginx {
+ public:
+  Nginx();
+
+  fs_std::path www() const { return root_ / "www"; }
+  void serve(const std::string& name, const ByteVector& bytes) { write_file(www() / name, bytes); }
+  std::string url(const std::string& name) const;
+  std::string secure_url(const std::string& name) const;
+  /// The certificate of the authority that signed the server's.
+  std::string cafile() const { return (root_ / "ca.pem").string(); }
+
+  /// Lines of the access log from here on: "STATUS METHOD PATH RANGE PROTOCOL". Waits for `count`.
+  std::vector<std::string> wait_for_requests(std::size_t count);
+  /// What was asked for before is not counted any more.
+  void forget_requests();
+
+ private:
+  void make_certificates() const;
+  void write_settings() const;
+  bool answers() const;
+  std::vector<std::string> log_lines() const;
+
+  TempDir root_;
+  int port_ = 0, secure_port_ = 0;
+  std::size_t forgotten_ = 0;
+  Child server_;
+};
+
+}  // namespace bloscfs::test

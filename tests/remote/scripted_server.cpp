@@ -1,0 +1,141 @@
+#include "tests/remote/scripted_server.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace bloscfs::test {
+namespace {
+
+/// Bound to a free port of the loopback.
+Fd bound_socket(int& port) {
+  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  if (!fd || ::bind(fd.get(), any, size) != 0 || ::getsockname(fd.get(), any, &size) != 0)
+    throw_errno("bind");
+  port = ntohs(address.sin_port);
+  return fd;
+}
+
+constexpr std::size_t kMaxHead = 64 << 10;
+
+/// False when the other side has closed.
+bool read_head(int connection, std::string& head) {
+  head.clear();
+  while (!head.ends_with("\r\n\r\n") && head.size() < kMaxHead) {
+    char c = 0;
+    if (::recv(connection, &c, 1, 0) != 1) return false;
+    head += c;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string HttpRequest::value(const std::string& name) const {
+  const std::size_t at = head.find("\r\n" + name + ": ");
+  if (at == std::string::npos) return {};
+  const std::size_t begin = at + name.size() + 4;
+  return head.substr(begin, head.find("\r\n", begin) - begin);
+}
+
+ScriptedServer::ScriptedServer(Answer answer) : answer_(std::move(answer)) {
+  listener_ = bound_socket(port_);
+  if (::listen(listener_.get(), 64) != 0) throw_errno("listen");
+  acceptor_ = std::thread([this] { accept_all(); });
+}
+
+ScriptedServer::~ScriptedServer() {
+  ending_ = true;
+  acceptor_.join();
+  {
+    const std::lock_guard guard(mutex_);
+    for (const int connection : connections_) ::shutdown(connection, SHUT_RDWR);
+  }
+  for (std::thread& thread : threads_) thread.join();
+  for (const int connection : connections_) ::close(connection);
+}
+
+std::string ScriptedServer::address(const std::string& path) const {
+  return "http://127.0.0.1:" + std::to_string(port_) + path;
+}
+
+std::vector<HttpRequest> ScriptedServer::seen() const {
+  const std::lock_guard guard(mutex_);
+  return seen_;
+}
+
+void ScriptedServer::accept_all() {
+  while (!ending_) {
+    pollfd waiting{listener_.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 20) != 1) continue;
+    const int connection = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+    if (connection < 0) continue;
+    const std::lock_guard guard(mutex_);
+    connections_.push_back(connection);
+    threads_.emplace_back([this, connection] { serve(connection); });
+  }
+}
+
+void ScriptedServer::serve(int connection) {
+  HttpRequest request;
+  while (read_head(connection, request.head)) {
+    request.number = requests_++;
+    std::sscanf(request.value("Range").c_str(), "bytes=%lu-%lu", &request.first, &request.last);
+    {
+      const std::lock_guard guard(mutex_);
+      seen_.push_back(request);
+    }
+    const HttpReply reply = answer_(request);
+    send(connection, reply);
+    if (reply.close) {
+      ::shutdown(connection, SHUT_RDWR);
+      return;
+    }
+  }
+}
+
+void ScriptedServer::send(int connection, const HttpReply& reply) const {
+  const auto end = std::chrono::steady_clock::now() + reply.before;
+  while (!ending_ && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (std::size_t done = 0; done < reply.bytes.size() && !ending_;) {
+    const ssize_t sent =
+        ::send(connection, reply.bytes.data() + done, reply.bytes.size() - done, MSG_NOSIGNAL);
+    if (sent <= 0) return;
+    done += static_cast<std::size_t>(sent);
+  }
+}
+
+std::string reply_of(const std::string& status, const std::string& headers,
+                     const std::string& body) {
+  return "HTTP/1.1 " + status + "\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" +
+         headers + "\r\n" + body;
+}
+
+std::string range_of(const std::string& object, const HttpRequest& request,
+                     const std::string& headers) {
+  const std::uint64_t last = std::min<std::uint64_t>(request.last, object.size() - 1);
+  const std::string range = "Content-Range: bytes " + std::to_string(request.first) + "-" +
+                            std::to_string(last) + "/" + std::to_string(object.size()) + "\r\n";
+  return reply_of("206 Partial Content", range + headers,
+                  object.substr(request.first, last + 1 - request.first));
+}
+
+int free_port() {
+  int port = 0;
+  bound_socket(port);
+  return port;
+}
+
+}  // namespace bloscfs::test

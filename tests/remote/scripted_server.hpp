@@ -1,0 +1,76 @@
+#pragma once
+// A server on the loopback that answers as a test says, rightly or not.
+
+#include <atomic>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "frame/remote/url.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+
+/// A request as it came: its lines.
+struct HttpRequest {
+  int number = 0;  ///< from 0 on, of the server
+  std::string head;
+  std::uint64_t first = 0, last = 0;  ///< of the range
+
+  /// Of a header line; empty where there is none.
+  std::string value(const std::string& name) const;
+};
+
+/// What goes out, in pieces; the connection is closed after the last one if `close`.
+struct HttpReply {
+  std::string bytes;
+  std::chrono::milliseconds before{0};  ///< a pause
+  bool close = false;
+};
+
+class ScriptedServer {
+ public:
+  using Answer = std::function<HttpReply(const HttpRequest&)>;
+
+  explicit ScriptedServer(Answer answer);
+  ~ScriptedServer();
+  ScriptedServer(const ScriptedServer&) = delete;
+  ScriptedServer& operator=(const ScriptedServer&) = delete;
+
+  std::string address(const std::string& path = "/x") const;
+  frame::Url url(const std::string& path = "/x") const { return frame::parse_url(address(path)); }
+  int requests() const { return requests_; }
+  std::vector<HttpRequest> seen() const;
+
+ private:
+  void accept_all();
+  void serve(int connection);
+  void send(int connection, const HttpReply& reply) const;
+
+  const Answer answer_;
+  Fd listener_;
+  int port_ = 0;
+  std::atomic<bool> ending_{false};
+  std::atomic<int> requests_{0};
+  mutable std::mutex mutex_;
+  std::vector<HttpRequest> seen_;
+  std::vector<int> connections_;
+  std::vector<std::thread> threads_;
+  std::thread acceptor_;
+};
+
+/// An answer with a length: "206 Partial Content", header lines that end in \r\n, and a body.
+std::string reply_of(const std::string& status, const std::string& headers,
+                     const std::string& body);
+
+/// The right answer to a request for a range of `object`.
+std::string range_of(const std::string& object, const HttpRequest& request,
+                     const std::string& headers = "ETag: \"1\"\r\n");
+
+/// A port of the loopback that nobody listens on.
+int free_port();
+
+}  // namespace bloscfs::test
