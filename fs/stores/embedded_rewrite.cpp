@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "codec/block_decoder.hpp"
 #include "frame/open/open_writer.hpp"
@@ -39,6 +40,14 @@ bool is_full(const std::system_error& error) {
 }
 
 }  // namespace
+
+void require_changing_embed(const SourceDirectory& root, const Caller& caller) {
+  const auto embed = root.stat(kEmbed);
+  if (embed && embed->st_uid == caller.user) return;
+  const OnBehalfOf behalf(&caller);
+  const AsCaller as;
+  root.object(kEmbed).check_access(W_OK);
+}
 
 void require_replacing_embed(const SourceDirectory& root, const Caller& caller) {
   const OnBehalfOf behalf(&caller);

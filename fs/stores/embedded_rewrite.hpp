@@ -10,6 +10,8 @@
 
 namespace bloscfs::fs {
 
+/// EACCES unless the caller may write to embed.b2e, or owns it: whose contents leaves are.
+void require_changing_embed(const SourceDirectory& root, const Caller& caller);
 /// EACCES or EPERM unless the caller may put another file in the place of embed.b2e.
 void require_replacing_embed(const SourceDirectory& root, const Caller& caller);
 

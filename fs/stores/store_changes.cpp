@@ -83,7 +83,7 @@ bool StoreChanges::is_hidden(const Leaf& leaf) {
   return is_hidden;
 }
 
-bool StoreChanges::make_external(const Leaf& leaf, const Caller& caller) {
+bool StoreChanges::make_external(const Leaf& leaf, Change change, const Caller& caller) {
   TurnAtNeed::need();
   const KeyedMutex::Lock lock(changing_, leaf.place.root);
   const auto store = stores_.embedded_of(leaf.place);
@@ -92,9 +92,11 @@ bool StoreChanges::make_external(const Leaf& leaf, const Caller& caller) {
   if (embedded == nullptr || is_hidden(leaf)) return false;
   if (std::holds_alternative<frame::ReferencedLeaf>(*embedded))
     throw_errno(EOPNOTSUPP, leaf.key() + ": a reference");
+  const SourceDirectory root = root_.directory(leaf.place.root_path);
+  require(change, root, caller);
   make_group(leaf.place, caller);
   const SourceDirectory in = root_.directory(leaf.place.path());
-  LeafCopy copy(in, root_.directory(leaf.place.root_path), *store, *embedded, caller);
+  LeafCopy copy(in, root, *store, *embedded, caller);
   const std::string full_name = leaf.name + copy.suffix();
   // Another program may have put another leaf there meanwhile.
   if (stores_.embedded_of(leaf.place) != store) throw_errno(ESTALE, leaf.key());
@@ -106,7 +108,7 @@ bool StoreChanges::make_external(const Leaf& leaf, const Caller& caller) {
   });
   in.sync();
   try {
-    take_out(leaf.place, *store, {leaf.key()}, caller);
+    take_out(leaf.place, *store, {leaf.key()});
   } catch (const std::exception& error) {
     log::warn(fmt::format("{}: stays embedded behind its file: {}", in_text(leaf), error.what()));
   }
@@ -144,9 +146,9 @@ void StoreChanges::remove_embedded(const Leaf& leaf, const Caller& caller) {
   // Somebody may just have made a file of it, which is not what was to be removed.
   if (find_leaf(store.get(), leaf.key(), entry) == nullptr || is_hidden(leaf))
     throw_errno(ESTALE, leaf.key());
-  require_replacing_embed(root_.directory(leaf.place.root_path), caller);
+  require(Change::of_names, root_.directory(leaf.place.root_path), caller);
   make_group(leaf.place, caller);
-  take_out(leaf.place, *store, {leaf.key()}, caller);
+  take_out(leaf.place, *store, {leaf.key()});
   note_change(leaf.place);
 }
 
@@ -155,15 +157,21 @@ void StoreChanges::note_change(const StorePlace& place) {
   TreeChanges(tree_).note_change(st);
 }
 
+void StoreChanges::require(Change change, const SourceDirectory& root, const Caller& caller) {
+  if (change == Change::of_contents)
+    require_changing_embed(root, caller);
+  else
+    require_replacing_embed(root, caller);
+}
+
 void StoreChanges::take_out(const StorePlace& place, const MountedStore& store,
-                            std::vector<std::string> keys, const Caller& caller) {
-  const SourceDirectory root = root_.directory(place.root_path);
-  require_replacing_embed(root, caller);
-  remove_from_embed(root, {std::move(keys), store.store().embed()->stamp()}, counters_);
+                            std::vector<std::string> keys) {
+  remove_from_embed(root_.directory(place.root_path),
+                    {std::move(keys), store.store().embed()->stamp()}, counters_);
 }
 
 void StoreChanges::remove_shadows(const StorePlace& place, const std::string& shown_name,
-                                  Shadow shadow, const Caller& caller) {
+                                  Change change, const Caller& caller) {
   for (const std::string& name : key_names(shown_name)) {
     const Leaf leaf{place, name};
     const auto store_with_shadow = [&]() -> std::shared_ptr<const MountedStore> {
@@ -178,9 +186,10 @@ void StoreChanges::remove_shadows(const StorePlace& place, const std::string& sh
     const auto store = store_with_shadow();
     if (!store) continue;
     try {
-      take_out(place, *store, {leaf.key()}, caller);
+      require(change, root_.directory(place.root_path), caller);
+      take_out(place, *store, {leaf.key()});
     } catch (const std::system_error& error) {
-      if (shadow == Shadow::removed) throw;
+      if (change == Change::of_names) throw;
       log::warn(fmt::format("{}: stays embedded behind its file: {}", in_text(leaf), error.what()));
     }
   }
@@ -192,7 +201,8 @@ void StoreChanges::keep_name(const StorePlace& place, const std::string& shown_n
   for (const std::string& name : key_names(shown_name)) {
     const Leaf leaf{place, name};
     std::optional<frame::StoreEntry> entry;
-    if (find_leaf(store.get(), leaf.key(), entry) != nullptr) make_external(leaf, caller);
+    if (find_leaf(store.get(), leaf.key(), entry) != nullptr)
+      make_external(leaf, Change::of_names, caller);
   }
 }
 
@@ -205,8 +215,8 @@ void StoreChanges::before_changing(NodeId node, const Caller& caller) {
     const auto name = tree_.has_store_directories() ? tree_.name_of(node) : std::nullopt;
     const auto place = name && !name->is_lost ? tree_.store_place(name->directory) : std::nullopt;
     if (place)
-      remove_shadows(*place, std::string(frame::leaf_stem(name->full_name)),
-                     Shadow::removed_if_possible, caller);
+      remove_shadows(*place, std::string(frame::leaf_stem(name->full_name)), Change::of_contents,
+                     caller);
     return;
   }
   const auto embedded = stores_.embedded(node);
@@ -217,7 +227,7 @@ void StoreChanges::before_changing(NodeId node, const Caller& caller) {
     const KeyedMutex::Lock lock(changing_, embedded->place.root);
     return make_group({embedded->place.root, embedded->place.root_path, key}, caller);
   }
-  make_external({embedded->place, std::string(frame::last_part(key))}, caller);
+  make_external({embedded->place, std::string(frame::last_part(key))}, Change::of_contents, caller);
   throw_errno(ESTALE, key);
 }
 
@@ -242,7 +252,7 @@ bool StoreChanges::before_removing(NodeId directory, const std::string& name,
     remove_embedded({*place, entry->key_name}, caller);
     return true;
   }
-  remove_shadows(*place, name, Shadow::removed, caller);
+  remove_shadows(*place, name, Change::of_names, caller);
   return false;
 }
 
@@ -265,7 +275,9 @@ void StoreChanges::remove_attributes(const StorePlace& group, const Caller& call
   TurnAtNeed::need();
   const KeyedMutex::Lock lock(changing_, group.root);
   const auto present = stores_.embedded_of(group);
-  if (present) take_out(group, *present, attributes_in(*present, group), caller);
+  if (!present) return;
+  require(Change::of_names, root_.directory(group.root_path), caller);
+  take_out(group, *present, attributes_in(*present, group));
 }
 
 bool StoreChanges::before_removing_directory(NodeId directory, const std::string& name,
@@ -298,8 +310,8 @@ void StoreChanges::keep_attributes(const StorePlace& group, const Caller& caller
   if (!store) return;
   for (const std::string& key : attributes_in(*store, group)) {
     const StorePlace of{group.root, group.root_path, key.substr(0, key.rfind('/'))};
-    make_external({of, std::string(frame::kGroupAttributes)}, caller);
-    remove_shadows(of, std::string(frame::kGroupAttributes), Shadow::removed, caller);
+    make_external({of, std::string(frame::kGroupAttributes)}, Change::of_names, caller);
+    remove_shadows(of, std::string(frame::kGroupAttributes), Change::of_names, caller);
   }
 }
 
@@ -314,11 +326,9 @@ void StoreChanges::before_moving(NodeId directory, const std::string& name, cons
   require_movable(*place, name);
   stores_.note_directories(place->inside(name));
   keep_attributes(place->inside(name), caller);
-  if (const auto entry = find_beside(directory, *place, name)) {
-    require_replacing_embed(root_.directory(place->root_path), caller);
-    make_external({*place, entry->key_name}, caller);
-  }
-  remove_shadows(*place, name, Shadow::removed, caller);
+  if (const auto entry = find_beside(directory, *place, name))
+    make_external({*place, entry->key_name}, Change::of_names, caller);
+  remove_shadows(*place, name, Change::of_names, caller);
 }
 
 void StoreChanges::before_renaming(const Rename& rename, const Caller& caller) {
@@ -339,7 +349,7 @@ void StoreChanges::before_renaming(const Rename& rename, const Caller& caller) {
       is_empty_group(stores_.present(rename.to), rename.to_name, caller))
     remove_attributes(to->inside(rename.to_name), caller);
   keep_name(*to, rename.to_name, caller);
-  remove_shadows(*to, rename.to_name, Shadow::removed, caller);
+  remove_shadows(*to, rename.to_name, Change::of_names, caller);
 }
 
 }  // namespace bloscfs::fs

@@ -23,11 +23,12 @@ namespace bloscfs::fs {
 ///    which gets the leaf's name                          embedded
 /// 2. embed.b2e is written anew without its key           the file
 ///
-/// A leaf that is removed goes by step 2 alone. Where step 2 fails, or its caller may not change
-/// the store's directory, a leaf that is only written to stays hidden behind its file; what gives
-/// up that name fails then, for the embedded one would show again.
+/// A leaf that is removed goes by step 2 alone. Where step 2 fails, one that is only written to
+/// stays hidden behind its file; what gives up that name fails then, for the embedded one would
+/// show again.
 ///
-/// The caller has to be permitted what is done: to make a file, to replace embed.b2e. What is made
+/// The caller has to be permitted what is done: to make the file, and to write to embed.b2e where
+/// contents change, to replace it where names do. What is made
 /// belongs to whom embed.b2e belongs to, with its mode and access list: who may do what with a leaf
 /// stays as it was. Directories that only the map has are made first, also for a removal, so
 /// that a group does not vanish with its last leaf.
@@ -70,8 +71,9 @@ class StoreChanges {
     std::string name;  ///< last part of its key
     std::string key() const { return place.key(name); }
   };
-  /// Whether what is embedded behind a file has to go.
-  enum class Shadow { removed, removed_if_possible };
+  /// What the caller has to be permitted. What is embedded behind a file has to go before its name
+  /// does.
+  enum class Change { of_contents, of_names };
 
   std::optional<StorePlace> place_of(NodeId directory);
   std::optional<Beside::Entry> find_beside(NodeId directory, const StorePlace& place,
@@ -79,15 +81,15 @@ class StoreChanges {
   /// True where a file has its key.
   bool is_hidden(const Leaf& leaf);
   /// False where nothing is embedded that is shown.
-  bool make_external(const Leaf& leaf, const Caller& caller);
+  bool make_external(const Leaf& leaf, Change change, const Caller& caller);
   void make_group(const StorePlace& place, const Caller& caller);
   void remove_embedded(const Leaf& leaf, const Caller& caller);
   /// Of what can be shown by that name.
-  void remove_shadows(const StorePlace& place, const std::string& shown_name, Shadow shadow,
+  void remove_shadows(const StorePlace& place, const std::string& shown_name, Change change,
                       const Caller& caller);
   void keep_name(const StorePlace& place, const std::string& shown_name, const Caller& caller);
-  void take_out(const StorePlace& place, const MountedStore& store, std::vector<std::string> keys,
-                const Caller& caller);
+  static void require(Change change, const SourceDirectory& root, const Caller& caller);
+  void take_out(const StorePlace& place, const MountedStore& store, std::vector<std::string> keys);
   void before_moving(NodeId directory, const std::string& name, const Caller& caller);
   bool is_empty_group(NodeId directory, const std::string& name, const Caller& caller);
   void remove_attributes(const StorePlace& group, const Caller& caller);

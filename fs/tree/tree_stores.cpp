@@ -28,7 +28,7 @@ std::optional<StorePlace> Tree::store_place(NodeId directory) const {
     return std::nullopt;
   while (!node->is_store_directory) {
     if (!node->has_name()) return std::nullopt;
-    group = "/" + node->name.name + group;
+    group.insert(0, node->name.name).insert(0, "/");
     node = node->name.parent;
   }
   return StorePlace{node->id, nodes_.path(*node), group.empty() ? "/" : std::move(group)};

@@ -138,8 +138,9 @@ void check_entry(const json& entry, const std::string& path) {
   else
     is_refused(path);
   const auto limit = expect == "valid-lazy" ? std::chrono::seconds(2) : kPatience;
+  // Against hangs alone: what others do on the machine is none of its cost.
   BOOST_CHECK(std::chrono::steady_clock::now() - began <
-              (bloscfs::test::kSanitized ? 5 : 1) * limit);
+              (bloscfs::test::kSanitized ? 30 : 5) * limit);
 }
 
 }  // namespace

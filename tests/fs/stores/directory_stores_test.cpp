@@ -414,7 +414,7 @@ BOOST_AUTO_TEST_CASE(no_way_past_permissions, *boost::unit_test::precondition(ne
   refused(EPERM);
 }
 
-BOOST_AUTO_TEST_CASE(who_may_change_a_group_alone_leaves_the_leaf_behind,
+BOOST_AUTO_TEST_CASE(who_may_write_to_a_leaf_need_not_own_the_store,
                      *boost::unit_test::precondition(needs_root)) {
   const EmbeddedStore store;
   fs_std::create_directory(store.path / "x12");
@@ -422,12 +422,15 @@ BOOST_AUTO_TEST_CASE(who_may_change_a_group_alone_leaves_the_leaf_behind,
   InProcess mount(store.source.path());
   mount.caller = other_caller();
   Leaves expected = leaves_of(mount);
-  mount.open(kLeaf).write(0, {1, 2});
-  expected[kLeaf] = with_bytes(expected[kLeaf], 0, {1, 2});
+  BOOST_TEST(error_of([&] { mount.open(kLeaf, O_RDWR); }) == EACCES);
+  BOOST_CHECK(leaves_of(mount) == expected);
+  fs_std::permissions(store.path / "embed.b2e", fs_std::perms(0666));
+  mount.open(kLeaf).write(200, {1, 2});
+  expected[kLeaf] = with_bytes(expected[kLeaf], 200, {1, 2});
   BOOST_CHECK(leaves_of(mount) == expected);
   BOOST_TEST(mount.stat(kLeaf).st_uid == 0u);
-  BOOST_TEST(is_embedded(store.path, kKey));
-  BOOST_TEST(error_of([&] { mount.remove(kLeaf); }) == EACCES);
+  BOOST_TEST(!is_embedded(store.path, kKey));
+  BOOST_TEST(error_of([&] { mount.remove("s/temp0/leaf2.npy"); }) == EACCES);
   BOOST_CHECK(leaves_of(mount) == expected);
 }
 
