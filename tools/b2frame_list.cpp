@@ -1,7 +1,9 @@
 // b2frame list: the names that a mount would show, without mounting, or the keys of a store.
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/mount_source.hpp"
 #include "fs/source/source_root.hpp"
+#include "fs/stores/stores.hpp"
 #include "fs/tree/classifier.hpp"
 #include "fs/tree/tree.hpp"
 #include "fs/view/stored_contents.hpp"
@@ -45,22 +48,27 @@ class Lister {
   Lister(fs::MountSource source, bool as_json)
       : json_(as_json),
         root_(std::move(source.root)),
-        classifier_(root_, {.stores = false}, nullptr),
+        classifier_(root_, {}, nullptr),
         tree_(root_, classifier_, std::move(source.single), {}) {}
 
   /// Prints what is below a directory that is shown as `prefix`, sorted by name.
   void print(fs::NodeId directory, const std::string& prefix) {
-    auto entries = tree_.list(directory, [] {});
+    const bool is_in_file = stores_.is_part(directory);
+    auto entries = is_in_file ? stores_.list(directory, [] {}) : tree_.list(directory, [] {});
     std::sort(entries.begin(), entries.end(),
               [](const auto& a, const auto& b) { return a.shown_name < b.shown_name; });
     for (const auto& entry : entries) {
-      print_entry(tree_.path(directory), entry, prefix + entry.shown_name);
+      if (is_in_file || entry.is_beside)
+        print_part(directory, entry, prefix + entry.shown_name);
+      else
+        print_entry(tree_.path(directory), entry, prefix + entry.shown_name);
       if (!S_ISDIR(entry.type)) continue;
-      const auto found = tree_.enter(directory, entry);
+      const auto found = enter(directory, entry);
       if (!found) continue;
       print_readable(found->id, prefix + entry.shown_name + "/");
-      tree_.forget(found->id, 1);
+      forget(found->id);
     }
+    stores_.require_listed(directory);
   }
 
   bool complete() const { return complete_; }
@@ -72,6 +80,54 @@ class Lister {
     std::string reason;
     bool is_told = false;  ///< by the log, or by who goes down into a directory
   };
+
+  std::optional<fs::Tree::Found> enter(fs::NodeId directory,
+                                       const fs::Tree::DirectoryEntry& entry) {
+    return stores_.is_part(directory) ? stores_.lookup(directory, entry.shown_name)
+                                      : tree_.enter(directory, entry);
+  }
+
+  void forget(fs::NodeId node) {
+    if (fs::Stores::holds(node))
+      stores_.forget(node, 1);
+    else
+      tree_.forget(node, 1);
+  }
+
+  /// Of a store, without a file of its own; a leaf is looked at.
+  void print_part(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry,
+                  const std::string& shown) {
+    std::string stored;
+    std::optional<std::int64_t> size;
+    Mark mark;
+    try {
+      const auto found = enter(directory, entry);
+      if (!found) return;
+      stored = stores_.told_path(found->id);
+      if (S_ISREG(entry.type)) {
+        size = found->attributes.st_size;
+        const auto frame = stores_.frame_of(found->id);
+        if (const auto missing = frame ? frame::missing_decoder(*frame) : std::nullopt)
+          mark = {Health::unsupported, *missing};
+      }
+      forget(found->id);
+    } catch (const std::system_error& error) {
+      mark = {health_of(error), reason(error)};
+    }
+    if (!json_) {
+      fmt::print("{}{}\n", shown, S_ISDIR(entry.type) ? "/" : "");
+      if (mark.health != Health::ok) complain(shown, mark.reason);
+      return;
+    }
+    nlohmann::json line = {{"name", shown},
+                           {"stored", stored},
+                           {"type", type_name(entry.type)},
+                           {"frame", S_ISREG(entry.type)},
+                           {"status", health_name(mark.health)}};
+    if (size) line["nbytes"] = *size;
+    if (mark.health != Health::ok) line["reason"] = mark.reason;
+    fmt::print("{}\n", frame::to_line(line));
+  }
 
   void print_entry(const fs::SourcePath& directory, const fs::Tree::DirectoryEntry& entry,
                    const std::string& shown) {
@@ -161,6 +217,7 @@ class Lister {
   fs::Stats stats_;
   fs::PagePool pages_;
   fs::BlockCache cache_{kListCacheCapacity, pages_, stats_};
+  fs::Stores stores_{root_, tree_, cache_.budget(), false};
   std::uint64_t readers_ = 0;
   bool complete_ = true;
 };

@@ -86,6 +86,8 @@ class Stores : public Beside {
   /// What all handles of a leaf share. EISDIR, ELOOP of what is none.
   std::shared_ptr<const OpenContainer> open(NodeId id, const ContentServices& services);
 
+  /// The frame that has the metalayers of what is_part(); null where there is none.
+  std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
   /// Of what is_part(): the attributes that the store gives, without those that are computed.
   std::vector<std::string> attribute_names(NodeId id);
   std::optional<std::string> attribute(NodeId id, const std::string& name);
@@ -146,8 +148,6 @@ class Stores : public Beside {
   struct stat status_of(const struct stat* embed, NodeId root) const EXCLUDES(mutex_);
   struct stat look_at(const Node& node) const EXCLUDES(mutex_);
   void measure(NodeId id, const Node& node) EXCLUDES(mutex_);
-  /// The frame that has a node's metalayers; null where there is none.
-  std::shared_ptr<const frame::Snapshot> frame_of(NodeId id) EXCLUDES(mutex_);
   std::optional<std::string> access_list(NodeId id, const std::string& name);
   std::unique_ptr<frame::PythonStore> open_whole(const StorePlace& place) const;
 

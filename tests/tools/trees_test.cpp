@@ -155,6 +155,25 @@ BOOST_AUTO_TEST_CASE(info_describes_all_frames_of_a_tree) {
   BOOST_TEST(lines.at(3).at("kind") == "sframe");
 }
 
+BOOST_AUTO_TEST_CASE(list_shows_stores_as_a_mount_does) {
+  const fs_std::path stores = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/stores";
+  const TempDir root;
+  fs_std::create_directory(root / "s.b2d");
+  fs_std::copy(stores / "embed0.b2e", root / "s.b2d/embed.b2e");
+  fs_std::copy(stores / "dict.b2z", root / "dict.b2z");
+  const ProcessResult plain = b2frame({"list", root.path().string()});
+  for (const char* name : {"dict/\n", "dict/dir1/b\n", "s/\n", "s/x12/\n", "s/x12/leaf9.npy\n"})
+    BOOST_TEST(plain.out.find(name) != std::string::npos, name);
+  BOOST_TEST(plain.out.find("embed") == std::string::npos);
+  const auto lines = objects_in(b2frame({"list", "--json", root.path().string()}).out);
+  const auto leaf = std::find_if(lines.begin(), lines.end(), [](const json& line) {
+    return line.at("name") == "s/x12/leaf9.npy";
+  });
+  BOOST_TEST_REQUIRE((leaf != lines.end()));
+  BOOST_TEST(leaf->at("stored") == "s.b2d:/x12/leaf9");
+  BOOST_TEST(leaf->at("status") == "ok");
+}
+
 BOOST_AUTO_TEST_CASE(list_marks_what_cannot_be_read_and_goes_on) {
   const Tree tree;
   write_file(tree.root / "b/odd.b2frame", with_unknown_codec(tree.frame));
