@@ -139,8 +139,11 @@ class Stores : public Beside {
   std::optional<std::shared_ptr<const MountedStore>> known_embedded(NodeId root,
                                                                     const FileState& state)
       EXCLUDES(mutex_);
-  void remember_embedded(NodeId root, const FileState& state,
-                         std::shared_ptr<const MountedStore> store) EXCLUDES(mutex_);
+  /// `outdated` is not to be given any more. Returns what is to be used.
+  std::shared_ptr<const MountedStore> remember_embedded(NodeId root, const FileState& state,
+                                                        std::shared_ptr<const MountedStore> store,
+                                                        const MountedStore* outdated)
+      EXCLUDES(mutex_);
   std::shared_ptr<const MountedStore> open_embedded(const StorePlace& place,
                                                     std::shared_ptr<const SourceObject> embed);
   Entry entry_of(const MountedStore& store, MountedStore::Child child) const;

@@ -67,14 +67,15 @@ std::shared_ptr<const MountedStore> Stores::embedded_of(const StorePlace& place)
   if (!embed || !S_ISREG(embed->stat().st_mode)) return nullptr;
   const FileState state = state_of(embed->stat());
   // Another program may have changed it in place, and so soon that its times do not tell.
-  if (auto known = known_embedded(place.root, state);
-      known && (!*known || (*known)->store().embed()->is_as_taken()))
-    return *std::move(known);
-  Attempts::without_lock([this, place, embed, state] {
+  const auto known = known_embedded(place.root, state);
+  if (known && (!*known || (*known)->store().embed()->is_as_taken())) return *known;
+  const auto opened = std::make_shared<std::shared_ptr<const MountedStore>>();
+  const MountedStore* const outdated = known ? known->get() : nullptr;
+  Attempts::without_lock([this, place, embed, state, outdated, opened] {
     TurnAtNeed::need();
-    remember_embedded(place.root, state, open_embedded(place, embed));
+    *opened = remember_embedded(place.root, state, open_embedded(place, embed), outdated);
   });
-  return known_embedded(place.root, state).value_or(nullptr);
+  return *opened;
 }
 
 std::optional<std::shared_ptr<const MountedStore>> Stores::known_embedded(NodeId root,
@@ -87,21 +88,31 @@ std::optional<std::shared_ptr<const MountedStore>> Stores::known_embedded(NodeId
   return store ? std::optional(std::move(store)) : std::nullopt;
 }
 
-void Stores::remember_embedded(NodeId root, const FileState& state,
-                               std::shared_ptr<const MountedStore> store) {
+std::shared_ptr<const MountedStore> Stores::remember_embedded(
+    NodeId root, const FileState& state, std::shared_ptr<const MountedStore> store,
+    const MountedStore* outdated) {
   std::vector<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
+  EmbeddedState& last = embedded_[root];
+  // Somebody else may have come first, also with a later state.
+  auto other = last.store.lock();
+  if (other && other.get() != outdated && store && last.state == state) return other;
+  const bool is_later = other && last.state.ctime_ns > state.ctime_ns;
+  dropped.push_back(std::move(other));
+  if (is_later && store) return store;
   leave_state(root, store.get(), dropped);
-  embedded_[root] = {state, store, store == nullptr};
+  last = {state, store, store == nullptr};
   std::erase_if(recent_, [&](auto& one) {
     if (one.first != root) return false;
     dropped.push_back(std::move(one.second));
     return true;
   });
-  if (store) remember(root, std::move(store), dropped.emplace_back());
-  if (embedded_.size() < embedded_to_look_through_) return;
-  std::erase_if(embedded_, [](const auto& one) { return one.second.store.expired(); });
-  embedded_to_look_through_ = 64 + 2 * embedded_.size();
+  if (store) remember(root, store, dropped.emplace_back());
+  if (embedded_.size() >= embedded_to_look_through_) {
+    std::erase_if(embedded_, [](const auto& one) { return one.second.store.expired(); });
+    embedded_to_look_through_ = 64 + 2 * embedded_.size();
+  }
+  return store;
 }
 
 /// What the kernel knows of other states keeps no more of these than it shows of it: each change of
