@@ -135,6 +135,9 @@ class Stores : public Beside {
   Node present_leaf(NodeId id);
   void leave_state(NodeId root, const MountedStore* present,
                    std::vector<std::shared_ptr<const MountedStore>>& dropped) REQUIRES(mutex_);
+  std::optional<std::shared_ptr<const MountedStore>> look_at_embedded(const StorePlace& place,
+                                                                      bool is_last)
+      EXCLUDES(mutex_);
   /// Null in it: it is known to be no store.
   std::optional<std::shared_ptr<const MountedStore>> known_embedded(NodeId root,
                                                                     const FileState& state)

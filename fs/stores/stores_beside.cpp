@@ -21,6 +21,9 @@ namespace {
 
 using frame::throw_errno;
 
+/// How often a file is opened that others replace meanwhile.
+constexpr int kLookTries = 10;
+
 SourcePath embed_path(const StorePlace& place) {
   return join_path(place.root_path, std::string(frame::kEmbedName));
 }
@@ -63,19 +66,33 @@ std::unique_ptr<frame::PythonStore> Stores::open_whole(const StorePlace& place) 
 }
 
 std::shared_ptr<const MountedStore> Stores::embedded_of(const StorePlace& place) {
-  const auto embed = root_.find_any(embed_path(place));
+  for (int tries = 1;; tries++)
+    if (auto store = look_at_embedded(place, tries == kLookTries)) return *std::move(store);
+}
+
+/// Nothing where another file has come meanwhile, which would be taken for older than the one that
+/// it has replaced: that one's times changed with its name.
+std::optional<std::shared_ptr<const MountedStore>> Stores::look_at_embedded(const StorePlace& place,
+                                                                            bool is_last) {
+  const SourcePath path = embed_path(place);
+  const auto embed = root_.find_any(path);
   if (!embed || !S_ISREG(embed->stat().st_mode)) return nullptr;
   const FileState state = state_of(embed->stat());
   // Another program may have changed it in place, and so soon that its times do not tell.
   const auto known = known_embedded(place.root, state);
   if (known && (!*known || (*known)->store().embed()->is_as_taken())) return *known;
-  const auto opened = std::make_shared<std::shared_ptr<const MountedStore>>();
+  const auto found = std::make_shared<std::optional<std::shared_ptr<const MountedStore>>>();
   const MountedStore* const outdated = known ? known->get() : nullptr;
-  Attempts::without_lock([this, place, embed, state, outdated, opened] {
+  Attempts::without_lock([this, place, path, embed, state, outdated, is_last, found] {
     TurnAtNeed::need();
-    *opened = remember_embedded(place.root, state, open_embedded(place, embed), outdated);
+    auto store = open_embedded(place, embed);
+    const auto now = root_.stat(path);
+    if (now && state_of(*now) == state)
+      *found = remember_embedded(place.root, state, std::move(store), outdated);
+    else if (is_last)
+      *found = std::move(store);
   });
-  return *opened;
+  return *found;
 }
 
 std::optional<std::shared_ptr<const MountedStore>> Stores::known_embedded(NodeId root,
@@ -94,12 +111,10 @@ std::shared_ptr<const MountedStore> Stores::remember_embedded(
   std::vector<std::shared_ptr<const MountedStore>> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
   EmbeddedState& last = embedded_[root];
-  // Somebody else may have come first, also with a later state.
+  // Somebody else may have come first.
   auto other = last.store.lock();
-  if (other && other.get() != outdated && store && last.state == state) return other;
-  const bool is_later = other && last.state.ctime_ns > state.ctime_ns;
+  if (other && other.get() != outdated && last.state == state) return other;
   dropped.push_back(std::move(other));
-  if (is_later && store) return store;
   leave_state(root, store.get(), dropped);
   last = {state, store, store == nullptr};
   std::erase_if(recent_, [&](auto& one) {

@@ -96,6 +96,7 @@ BOOST_AUTO_TEST_CASE(programs_change_leaves_while_others_read, *precondition(nee
         if (read_file(leaves[i]) != contents[i]) wrong++;
   });
   std::vector<std::thread> writers;
+  std::vector<std::string> failures(6);
   for (std::size_t i = 0; i < 6; i++)
     writers.emplace_back([&, i] {
       try {
@@ -111,14 +112,15 @@ BOOST_AUTO_TEST_CASE(programs_change_leaves_while_others_read, *precondition(nee
             write_file(leaves[i], std::string("new"));
             break;
         }
-      } catch (const std::system_error&) {
-        wrong++;
+      } catch (const std::system_error& error) {
+        failures.at(i) = error.what();
       }
     });
   for (std::thread& writer : writers) writer.join();
   is_over = true;
   reader.join();
   BOOST_TEST(wrong == 0);
+  for (const std::string& failure : failures) BOOST_TEST(failure.empty(), failure);
   BOOST_TEST(read > 0);
   mount.unmount();
   Mount again(source.directory.path());
