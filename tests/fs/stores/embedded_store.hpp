@@ -1,0 +1,93 @@
+#pragma once
+// A store that is a directory, of which everything is embedded, and what a mount shows of it.
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/pystore/python_store.hpp"
+#include "tests/fs/mount/in_process.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+
+inline const fs_std::path kEmbedded =
+    fs_std::path(BLOSCFS_SOURCE_ROOT) / "tests/data/stores/embed0.b2e";
+inline constexpr uid_t kOther = 12345;
+
+/// With no groups but this process's.
+inline fs::Caller other_caller() {
+  fs::Caller caller;
+  caller.user = caller.group = kOther;
+  caller.thread = ::gettid();
+  return caller;
+}
+
+using Leaves = std::map<std::string, ByteVector>;
+
+/// A store s.b2d in a SOURCE of its own, of whose 11 leaves all are embedded.
+struct EmbeddedStore {
+  EmbeddedStore() : EmbeddedStore("s.b2d") {}
+  explicit EmbeddedStore(const std::string& name) : path(source / name) {
+    fs_std::create_directories(path);
+    fs_std::copy(kEmbedded, path / "embed.b2e");
+    fs_std::permissions(path / "embed.b2e", fs_std::perms(0644));
+    fs_std::permissions(path, fs_std::perms(0755));
+    fs_std::permissions(source.path(), fs_std::perms(0755));
+  }
+  const TempDir source;
+  const fs_std::path path;
+};
+
+/// An embed.b2e with these frames in it, by key.
+inline ByteVector embed_frame(const Leaves& leaves) {
+  ByteVector heap;
+  nlohmann::json map = nlohmann::json::object();
+  for (const auto& [key, leaf] : leaves) {
+    map[key] = {{"offset", heap.size()}, {"length", leaf.size()}};
+    heap.insert(heap.end(), leaf.begin(), leaf.end());
+  }
+  Cut cut;
+  cut.metalayers = {{"b2tree", nlohmann::json::to_msgpack({{"version", 1}})}};
+  cut.vlmetalayers = {
+      {"estore_metadata",
+       nlohmann::json::to_msgpack({{"embed_map", map}, {"current_offset", heap.size()}})}};
+  return flat_frame(heap, cut);
+}
+
+inline void read_leaves(InProcess& mount, const std::string& path, Leaves& leaves) {
+  for (const std::string& name : mount.names(path)) {
+    const std::string inside = path + "/" + name;
+    if (S_ISDIR(mount.stat(inside).st_mode))
+      read_leaves(mount, inside, leaves);
+    else
+      leaves[inside] = mount.read(inside);
+  }
+}
+
+inline Leaves leaves_of(InProcess& mount, const std::string& path = "s") {
+  Leaves leaves;
+  read_leaves(mount, path, leaves);
+  return leaves;
+}
+
+inline std::vector<std::string> embedded_keys(const fs_std::path& store) {
+  std::vector<std::string> keys;
+  const auto opened = frame::open_store(store, {});
+  for (const auto& entry : opened->embed_map().entries()) keys.push_back(entry.key);
+  return keys;
+}
+
+inline bool is_embedded(const fs_std::path& store, const std::string& key) {
+  const auto keys = embedded_keys(store);
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+inline const std::string kLeaf = "s/x12/leaf9.npy", kKey = "/x12/leaf9";
+
+}  // namespace bloscfs::test
