@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tests/fs/mount/watched_calls.hpp"
@@ -73,6 +74,25 @@ BOOST_AUTO_TEST_CASE(a_leaf_belongs_to_whom_it_belonged,
   BOOST_TEST(st.st_uid == kOther);
   BOOST_TEST(st.st_gid == kOther);
   BOOST_TEST((st.st_mode & 07777) == 0640u);
+}
+
+BOOST_AUTO_TEST_CASE(the_access_list_of_a_store_is_that_of_its_leaves) {
+  constexpr const char* kList = "system.posix_acl_access";
+  // rw for the owner, nothing for kOther (0x3039), r for the group, the mask and others.
+  const ByteVector list{2, 0,    0,    0,   1,   0,   6,  0, 255, 255, 255, 255, 2,   0,  0,
+                        0, 0x39, 0x30, 0,   0,   4,   0,  4, 0,   255, 255, 255, 255, 16, 0,
+                        4, 0,    255,  255, 255, 255, 32, 0, 4,   0,   255, 255, 255, 255};
+  const EmbeddedStore store;
+  if (::setxattr((store.path / "embed.b2e").c_str(), kList, list.data(), list.size(), 0) != 0) {
+    BOOST_TEST(errno == EOPNOTSUPP);  // a filesystem without such lists
+    return;
+  }
+  InProcess mount(store.source.path());
+  const std::string expected(list.begin(), list.end());
+  BOOST_TEST((mount.attribute(kLeaf, kList) == expected));
+  mount.open(kLeaf).write(200, {1, 2});
+  BOOST_TEST(!is_embedded(store.path, kKey));
+  BOOST_TEST((mount.attribute(kLeaf, kList) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(another_name_of_a_store_keeps_what_it_has) {
