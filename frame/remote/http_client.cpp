@@ -18,6 +18,7 @@
 
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/transfer.hpp"
+#include "frame/store/interruption.hpp"
 
 namespace bloscfs::frame {
 
@@ -333,7 +334,13 @@ PendingAnswer& PendingAnswer::operator=(PendingAnswer&& other) noexcept {
 HttpAnswer PendingAnswer::wait() {
   if (!exchange_) throw std::logic_error("no answer is pending");
   std::unique_lock lock(exchange_->mutex);
-  exchange_->changed.wait(lock, [&] { return exchange_->done || exchange_->cancelled; });
+  const auto is_over = [&] { return exchange_->done || exchange_->cancelled; };
+  if (!Interruption::is_possible()) exchange_->changed.wait(lock, is_over);
+  while (!exchange_->changed.wait_for(lock, Interruption::kBetweenChecks, is_over)) {
+    lock.unlock();
+    Interruption::check();
+    lock.lock();
+  }
   if (!exchange_->done) throw RemoteError(ECANCELED, "given up");
   if (exchange_->error != 0) throw RemoteError(exchange_->error, exchange_->why);
   return std::move(exchange_->answer);

@@ -28,7 +28,7 @@ bool is_interruption(const std::exception& error) {
 }
 
 RequestLimits::RequestLimits(std::function<bool()> is_interrupted, std::chrono::milliseconds most)
-    : is_interrupted_(std::move(is_interrupted)), most_(most) {
+    : is_interrupted_(std::move(is_interrupted)), most_(most), interruption_(check) {
   current_limits = this;
 }
 

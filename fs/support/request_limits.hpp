@@ -7,6 +7,8 @@
 #include <functional>
 #include <system_error>
 
+#include "frame/store/interruption.hpp"
+
 namespace bloscfs::fs {
 
 /// EINTR or EFBIG. Says nothing of the file: whoever waits for what was being made makes it.
@@ -25,7 +27,7 @@ class RequestLimits {
   static constexpr std::chrono::milliseconds kMost{2000};
 
   /// How often who waits for others calls check(): a user who interrupts does not feel it.
-  static constexpr std::chrono::milliseconds kBetweenChecks{100};
+  static constexpr std::chrono::milliseconds kBetweenChecks = frame::Interruption::kBetweenChecks;
 
   /// `is_interrupted` is asked now and then.
   explicit RequestLimits(std::function<bool()> is_interrupted,
@@ -43,6 +45,7 @@ class RequestLimits {
   const std::function<bool()> is_interrupted_;
   const std::chrono::milliseconds most_;
   std::chrono::nanoseconds began_{0};  ///< by the thread's processor time
+  const frame::Interruption interruption_;
 };
 
 }  // namespace bloscfs::fs

@@ -1,0 +1,31 @@
+#pragma once
+// What ends a thread's wait for others: whoever asked may have given up meanwhile.
+
+#include <chrono>
+#include <functional>
+
+namespace bloscfs::frame {
+
+/// While one lives, long waits of its thread ask `check` now and then, which ends them by throwing.
+/// One at a time in a thread counts, the innermost.
+class Interruption {
+ public:
+  /// How often: a user who interrupts does not feel it.
+  static constexpr std::chrono::milliseconds kBetweenChecks{100};
+
+  explicit Interruption(std::function<void()> check);
+  ~Interruption();
+  Interruption(const Interruption&) = delete;
+  Interruption& operator=(const Interruption&) = delete;
+
+  /// Throws what the thread's check throws. Without one nothing happens.
+  static void check();
+  /// True where check() may do something.
+  static bool is_possible();
+
+ private:
+  const std::function<void()> check_;
+  const Interruption* const outer_;
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,22 @@
+#include "frame/store/object_tree.hpp"
+
+#include <cerrno>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+
+ObjectState ObjectTree::put(const std::string& path, Bytes, const ObjectCondition&,
+                            const std::map<std::string, std::string>&) {
+  throw_errno(EROFS, path);
+}
+
+void ObjectTree::remove(const std::string& path, const ObjectCondition&) {
+  throw_errno(EROFS, path);
+}
+
+void ObjectTree::copy(const std::string&, const ObjectState&, const std::string& to) {
+  throw_errno(EROFS, to);
+}
+
+}  // namespace bloscfs::frame

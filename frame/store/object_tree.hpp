@@ -1,0 +1,76 @@
+#pragma once
+// Objects with names that are paths, as web servers and object stores have them: what a source is
+// that has no files and no descriptors.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+/// One state of an object. Two that are equal are the same bytes.
+struct ObjectState {
+  std::string tag;  ///< opaque: the store's name for the state, or a date where it has none
+  std::uint64_t size = 0;
+  std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
+  /// What was put with the object, by lower-case names; not where a listing tells of it.
+  std::map<std::string, std::string> metadata = {};
+
+  bool same_bytes(const ObjectState& other) const { return tag == other.tag && size == other.size; }
+};
+
+/// An object in one state: reads fail with EIO once it has another.
+class ObjectSource : public ByteSource {
+ public:
+  virtual const ObjectState& state() const = 0;
+  /// No read needs the network any more.
+  virtual bool is_in_memory() const = 0;
+};
+
+/// What is one level below a directory.
+struct ObjectEntry {
+  std::string name;  ///< a single component: no '/', no NUL, neither "." nor ".."
+  bool is_directory = false;
+  std::optional<ObjectState> state;  ///< of an object, where the listing tells it
+};
+
+/// What put() and remove() find there, or fail with ESTALE.
+struct ObjectCondition {
+  enum class Kind : std::uint8_t { none, absent, same } kind = Kind::none;
+  ObjectState state;  ///< of same
+};
+
+/// Thread-safe. Paths are relative, components separated by '/', "" is the root. Calls may take
+/// long, and end as Interruption says. Errors are std::system_error: ENOENT, EACCES, ETIMEDOUT
+/// where nothing answered, else EIO; nothing that failed is remembered.
+class ObjectTree {
+ public:
+  virtual ~ObjectTree() = default;
+
+  /// The one object, or sparse frame, that the source is; nothing if it is a directory.
+  virtual const std::optional<std::string>& single() const = 0;
+  /// Of a path, without secrets: for messages, and to tell objects apart.
+  virtual std::string url(const std::string& path) const = 0;
+
+  /// In the order of names, each once. ENOTDIR where the server shows no directory there.
+  virtual std::vector<ObjectEntry> list(const std::string& directory) = 0;
+  /// The object as it is now; `known`, which may be null, where it is still in that state.
+  virtual std::shared_ptr<const ObjectSource> open(
+      const std::string& path, const std::shared_ptr<const ObjectSource>& known) = 0;
+
+  /// False: what follows throws EROFS.
+  virtual bool is_writable() const { return false; }
+  /// Returns the new state once the store has answered.
+  virtual ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
+                          const std::map<std::string, std::string>& metadata);
+  virtual void remove(const std::string& path, const ObjectCondition& condition);
+  /// On the server; ESTALE where `from` is not in that state, EEXIST where `to` is there.
+  virtual void copy(const std::string& from, const ObjectState& state, const std::string& to);
+};
+
+}  // namespace bloscfs::frame
