@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,9 +35,6 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
   return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
          (entry.is_sframe ? DescriptorShares::kSparseMore : 0);
 }
-
-/// One part in so many of the cache stays when nobody reads.
-constexpr std::uint64_t kKeptAtRest = 4;
 
 }  // namespace
 
@@ -257,9 +253,7 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 }
 
 void Filesystem::rest() {
-  cache_.shrink(stats_.cache_bytes / kKeptAtRest);
-  cache_.pages().trim();
-  ::malloc_trim(0);
+  cache_.rest();
 }
 
 }  // namespace bloscfs::fs

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
@@ -19,11 +18,9 @@ namespace {
 
 using frame::throw_errno;
 
-constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
 /// Bytes that may be decoded ahead at once, as a part of the budget.
 constexpr std::size_t kReadaheadPart = 16;
 constexpr std::int64_t kMostReadahead = std::int64_t{16} << 20;
-constexpr std::uint64_t kKeptAtRest = 4;
 
 }  // namespace
 
@@ -110,9 +107,7 @@ std::chrono::steady_clock::duration ObjectFilesystem::idle_time() const {
 }
 
 void ObjectFilesystem::rest() {
-  cache_.shrink(stats_.cache_bytes / kKeptAtRest);
-  cache_.pages().trim();
-  ::malloc_trim(0);
+  cache_.rest();
 }
 
 }  // namespace bloscfs::fs
