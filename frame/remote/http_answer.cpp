@@ -19,10 +19,10 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 bool same_word(std::string_view text, std::string_view lower_case) {
-  const auto same = [](char wanted, char c) {
-    return wanted == (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-  };
+  const auto same = [](char wanted, char c) { return wanted == lower_letter(c); };
   return std::equal(lower_case.begin(), lower_case.end(), text.begin(), text.end(), same);
 }
 
@@ -39,6 +39,12 @@ bool take(std::string_view& text, char wanted) {
   if (!text.starts_with(wanted)) return false;
   text.remove_prefix(1);
   return true;
+}
+
+/// Of those that are kept as they came.
+bool is_field(std::string_view lower_case) {
+  return lower_case == "content-type" || lower_case == "content-length" ||
+         lower_case.starts_with("x-amz-");
 }
 
 int parse_status(std::string_view line) {
@@ -109,10 +115,22 @@ void AnswerHeaders::add_line(std::string_view line) {
     etag = parse_etag(value);
   else if (same_word(name, "last-modified"))
     last_modified = parse_date(value);
+  else if (same_word(name, "location"))
+    location = value;
   else if (same_word(name, "content-range"))
     range = parse_content_range(value);
   else if (same_word(name, "content-encoding"))
     encoded = !value.empty() && !same_word(value, "identity");
+  else if (same_word(name, "transfer-encoding"))
+    chunked = same_word(value, "chunked");
+  std::string key(name);
+  std::transform(key.begin(), key.end(), key.begin(), lower_letter);
+  if (is_field(key)) fields.try_emplace(std::move(key), value);
+}
+
+std::string AnswerHeaders::field(const std::string& name) const {
+  const auto found = fields.find(name);
+  return found == fields.end() ? std::string() : found->second;
 }
 
 }  // namespace bloscfs::frame

@@ -1,16 +1,17 @@
 #pragma once
-// What the header lines of an answer say, as far as ranges need it. Lines come from anywhere: what
+// What the header lines of an answer say, as far as callers need it. Lines come from anywhere: what
 // is not understood counts as not said.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace bloscfs::frame {
 
-inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpConditionFailed = 412,
-                     kHttpBadRange = 416;
+inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpNotModified = 304, kHttpNotFound = 404,
+                     kHttpConflict = 409, kHttpConditionFailed = 412, kHttpBadRange = 416;
 
 /// Content-Range: the bytes [first, last] of `total`.
 struct ContentRange {
@@ -33,8 +34,15 @@ std::string parse_date(std::string_view value);
 struct AnswerHeaders {
   int status = 0;
   std::string etag, last_modified;  ///< empty where not told
+  std::string location;             ///< of a redirect, as it came
   std::optional<ContentRange> range;
   bool encoded = false;  ///< by gzip or the like: its bytes are not those of the object
+  bool chunked = false;  ///< the body tells its own end
+  /// content-type, content-length and all of x-amz-, by lower-case names; the first of a name.
+  std::map<std::string, std::string> fields = {};
+
+  /// Of `fields`; empty where there is none.
+  std::string field(const std::string& name) const;
 
   /// A line as it came. A status line forgets what was before it: the answer follows that.
   void add_line(std::string_view line);

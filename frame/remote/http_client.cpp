@@ -15,6 +15,7 @@
 #include <thread>
 
 #include <fmt/core.h>
+#include <unistd.h>
 
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/transfer.hpp"
@@ -25,9 +26,9 @@ namespace bloscfs::frame {
 /// One request with all its attempts, as the client's thread and the one that waits share it.
 /// Thread-safe.
 struct Exchange {
-  explicit Exchange(RangeRequest wanted) : request(std::move(wanted)) {}
+  explicit Exchange(WebRequest wanted) : request(std::move(wanted)) {}
 
-  const RangeRequest request;
+  const WebRequest request;
   std::function<void()> wake;  ///< the client's thread, so that it sees `cancelled`
 
   std::mutex mutex;
@@ -103,6 +104,8 @@ class HttpClient::Loop {
   explicit Loop(HttpSettings settings) : settings_(std::move(settings)) {
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
     if (ready != CURLE_OK) throw RemoteError(EIO, "libcurl cannot be used");
+    if (!settings_.netrc.empty() && ::access(settings_.netrc.c_str(), R_OK) != 0)
+      throw RemoteError(errno, settings_.netrc);
     multi_.reset(curl_multi_init());
     if (!multi_) throw std::bad_alloc();
     connections_ = std::max(1U, settings_.connections);
@@ -282,7 +285,7 @@ class HttpClient::Loop {
         std::chrono::duration_cast<milliseconds>(task.began + settings_.retry_time - Clock::now());
     milliseconds pause = std::min(next_pause(task.attempts++), std::max(left, milliseconds{0}));
     if (verdict.retry_after.count() > 0) pause = verdict.retry_after;
-    if (left.count() <= 0 || pause > left)
+    if (left.count() <= 0 || pause > left || !task.exchange->request.retries)
       return fail(task, task.answered ? EIO : ETIMEDOUT,
                   fmt::format("{}, tried {} times", verdict.text, task.attempts));
     if (task.attempts == 1 && settings_.notice)
@@ -362,7 +365,7 @@ HttpClient::HttpClient(HttpSettings settings)
 
 HttpClient::~HttpClient() { loop_->stop(); }
 
-PendingAnswer HttpClient::get(RangeRequest request) {
+PendingAnswer HttpClient::send(WebRequest request) {
   auto exchange = std::make_shared<Exchange>(std::move(request));
   exchange->wake = [loop = std::weak_ptr<Loop>(loop_)] {
     if (const auto present = loop.lock()) present->wake();

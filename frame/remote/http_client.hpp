@@ -1,5 +1,6 @@
 #pragma once
-// Asks servers for ranges of objects: one thread for all transfers, on connections that are kept.
+// Asks servers for objects and parts of them, and changes them: one thread for all transfers, on
+// connections that are kept.
 
 #include <cstdint>
 #include <memory>
@@ -35,7 +36,7 @@ class PendingAnswer {
 /// Thread-safe. Failures that may pass (no connection, a stalled or short answer, 408, 429, 5xx)
 /// are tried again after growing, jittered pauses, or as Retry-After says. Follows five redirects
 /// at most, and neither from https to http nor from public addresses to private ones. Proxies of
-/// the environment are not used, and no credentials sent.
+/// the environment are not used, and no credentials sent but what the settings say.
 class HttpClient {
  public:
   /// Throws std::system_error, RemoteError.
@@ -43,7 +44,8 @@ class HttpClient {
   /// What is under way ends with ECANCELED.
   ~HttpClient();
 
-  PendingAnswer get(RangeRequest request);
+  PendingAnswer send(WebRequest request);
+  PendingAnswer get(RangeRequest request) { return send(std::move(request)); }
   /// Attempts that were made, redirects included.
   std::uint64_t requests() const;
 

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,18 @@
 
 namespace bloscfs::frame {
 
+class RequestSigner;
+
 struct HttpSettings {
   unsigned connections = 16;  ///< transfers at once; others wait
   /// No attempt begins later than that after the first; 0: there is one attempt.
   std::chrono::milliseconds retry_time{60'000};
   std::string cafile;  ///< whom to trust in place of the system's authorities; empty: these
+  /// File with users and passwords; these go to the host that was asked, and to none that a
+  /// redirect leads to. Empty: none.
+  std::string netrc;
+  /// Of all requests; null: none. What is signed follows no redirect.
+  std::shared_ptr<const RequestSigner> signer;
   /// An attempt that gets less than 1 KiB a second for so long has failed.
   std::chrono::seconds stall_time{20};
   /// Is told, by any thread, that something is tried again: once for each request. May be empty.
@@ -28,22 +36,52 @@ struct HttpPlace {
   Url url;
   /// Some address on the way was a public one: none that follows may be private.
   bool came_from_public = false;
+  /// A redirect led to another host: no credentials are for it.
+  bool left_host = false;
 };
 
-struct RangeRequest {
+enum class HttpMethod : std::uint8_t { get, put, post, remove };
+/// As it is sent: "DELETE" of remove.
+const char* name_of(HttpMethod method);
+
+struct HttpHeader {
+  std::string name, value;  ///< neither with line breaks
+};
+
+struct WebRequest {
   HttpPlace place;
+  HttpMethod method = HttpMethod::get;
   std::uint64_t offset = 0;
-  std::uint32_t size = 0;        ///< at least 1
-  std::uint32_t whole_size = 0;  ///< of a whole object that comes in place of the range, at most
-  std::string if_match, if_unmodified_since;  ///< of the headers with these names; empty: none
+  std::uint32_t size = 0;        ///< of the range; 0: the whole is asked for
+  std::uint32_t whole_size = 0;  ///< of a whole object, or another answer's body, at most
+  /// Of the headers with these names; empty: none.
+  std::string if_match, if_none_match, if_unmodified_since;
+  std::vector<HttpHeader> headers;  ///< others
+  std::vector<std::uint8_t> body;   ///< of put and post
+  /// False: there is one attempt. For what must not be done twice; what was done may be done again
+  /// where its answer was lost.
+  bool retries = true;
+  bool takes_errors = false;  ///< statuses 4xx but 408 and 429 are answers, with what comes along
 };
+/// Most are for ranges.
+using RangeRequest = WebRequest;
 
-/// With status 206, 200 (a whole object), 412, or 416. Of 206 range and body are sound: from where
-/// it was asked for on, and to its end or that of the object.
+/// Of ranges with status 206, 200 (a whole object), 412, or 416; 206 is sound: its body is from
+/// where it was asked for on, and to its end or that of the object. Of the whole 200 and 412; 304
+/// where `if_none_match` was given. Of other methods any 2xx, 409, and 412.
 struct HttpAnswer {
   AnswerHeaders headers;
-  std::vector<std::uint8_t> body;  ///< empty with 412 and 416
+  std::vector<std::uint8_t> body;  ///< empty with 304, and with 4xx unless errors are taken
   HttpPlace place;                 ///< behind all redirects
+};
+
+/// Proves to a server who asks. Thread-safe.
+class RequestSigner {
+ public:
+  virtual ~RequestSigner() = default;
+  /// The headers to be added to an attempt that sends `headers`. May throw std::bad_alloc.
+  virtual std::vector<HttpHeader> sign(const WebRequest& request,
+                                       const std::vector<HttpHeader>& headers) const = 0;
 };
 
 }  // namespace bloscfs::frame

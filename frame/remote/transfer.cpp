@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <new>
+#include <stdexcept>
+#include <string_view>
 #include <utility>
 
 #include <fmt/core.h>
@@ -52,6 +54,34 @@ bool may_pass(CURLcode code) {
   }
 }
 
+struct FreeUrl {
+  void operator()(CURLU* url) const { curl_url_cleanup(url); }
+};
+
+/// The URL that `location` is, seen from `base`; empty where it is none. libcurl's own answer to
+/// that has the user and password of netrc in it.
+std::string target_of(const Url& base, const std::string& location) {
+  if (location.empty()) return {};
+  const std::unique_ptr<CURLU, FreeUrl> url(curl_url());
+  if (!url) throw std::bad_alloc();
+  const unsigned flags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_PATH_AS_IS;
+  char* text = nullptr;
+  if (curl_url_set(url.get(), CURLUPART_URL, base.text().c_str(), flags) != CURLUE_OK ||
+      curl_url_set(url.get(), CURLUPART_URL, location.c_str(), flags) != CURLUE_OK ||
+      curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0) != CURLUE_OK ||
+      curl_url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK)
+    return {};
+  std::string result(text);
+  curl_free(text);
+  return result;
+}
+
+/// The credentials of one are for the other.
+bool same_host(const Url& from, const Url& to) {
+  if (from.host != to.host) return false;
+  return from.port == to.port || (!from.secure && to.secure);
+}
+
 bool may_pass(int status) { return status == 408 || status == 429 || status >= 500; }
 
 bool is_redirect(int status) {
@@ -75,14 +105,31 @@ void set(CURL* handle, CURLoption option, Value value) {
 
 }  // namespace
 
-Transfer::Transfer(const RangeRequest& request, HttpPlace place, const HttpSettings& settings)
-    : request_(request), place_(std::move(place)), easy_(curl_easy_init()) {
+const char* name_of(HttpMethod method) {
+  switch (method) {
+    case HttpMethod::get:
+      return "GET";
+    case HttpMethod::put:
+      return "PUT";
+    case HttpMethod::post:
+      return "POST";
+    case HttpMethod::remove:
+      return "DELETE";
+  }
+  return "";
+}
+
+Transfer::Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings)
+    : request_(request), settings_(settings), place_(std::move(place)), easy_(curl_easy_init()) {
   if (!easy_) throw std::bad_alloc();
-  set_options(settings);
+  set_options();
+  set_security();
+  set_callbacks();
+  set_method();
   set_headers();
 }
 
-void Transfer::set_options(const HttpSettings& settings) {
+void Transfer::set_options() {
   CURL* handle = easy_.get();
   set(handle, CURLOPT_URL, place_.url.text().c_str());
   set(handle, CURLOPT_PATH_AS_IS, 1L);
@@ -94,18 +141,31 @@ void Transfer::set_options(const HttpSettings& settings) {
   // A resolver that hangs would keep a cancelled transfer, and with it all others.
   set(handle, CURLOPT_QUICK_EXIT, 1L);
   set(handle, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_2TLS));
-  set(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  set(handle, CURLOPT_SSL_VERIFYPEER, 1L);
-  set(handle, CURLOPT_SSL_VERIFYHOST, 2L);
-  if (!settings.cafile.empty()) {
-    set(handle, CURLOPT_CAINFO, settings.cafile.c_str());
-    set(handle, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
-  }
-  const auto size = static_cast<long>(std::max(request_.size, request_.whole_size));
+  const auto size = static_cast<long>(std::max<std::size_t>(request_.size, request_.whole_size) +
+                                      request_.body.size());
   set(handle, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeout);
   set(handle, CURLOPT_TIMEOUT_MS, kAttemptTime + size / kSlowestRate * 1000);
   set(handle, CURLOPT_LOW_SPEED_LIMIT, kLowSpeed);
-  set(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings.stall_time.count()));
+  set(handle, CURLOPT_LOW_SPEED_TIME, static_cast<long>(settings_.stall_time.count()));
+}
+
+void Transfer::set_security() {
+  CURL* handle = easy_.get();
+  set(handle, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  set(handle, CURLOPT_SSL_VERIFYPEER, 1L);
+  set(handle, CURLOPT_SSL_VERIFYHOST, 2L);
+  if (!settings_.cafile.empty()) {
+    set(handle, CURLOPT_CAINFO, settings_.cafile.c_str());
+    set(handle, CURLOPT_CAPATH, static_cast<const char*>(nullptr));
+  }
+  if (!settings_.netrc.empty() && !settings_.signer && !place_.left_host) {
+    set(handle, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+    set(handle, CURLOPT_NETRC_FILE, settings_.netrc.c_str());
+  }
+}
+
+void Transfer::set_callbacks() {
+  CURL* handle = easy_.get();
   set(handle, CURLOPT_ERRORBUFFER, &error_[0]);
   set(handle, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
   set(handle, CURLOPT_HEADERDATA, static_cast<void*>(this));
@@ -117,6 +177,35 @@ void Transfer::set_options(const HttpSettings& settings) {
   set(handle, CURLOPT_PREREQDATA, static_cast<void*>(this));
 }
 
+void Transfer::set_method() {
+  if (request_.method == HttpMethod::put || request_.method == HttpMethod::post) {
+    // What a method without a name of its own would send.
+    set(handle(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size()));
+    set(handle(), CURLOPT_POSTFIELDS,
+        request_.body.empty() ? "" : reinterpret_cast<const char*>(request_.body.data()));
+  }
+  if (request_.method != HttpMethod::get)
+    set(handle(), CURLOPT_CUSTOMREQUEST, name_of(request_.method));
+  // libcurl sends a request again where a connection that it kept turns out to be dead.
+  if (!request_.retries) set(handle(), CURLOPT_FRESH_CONNECT, 1L);
+}
+
+std::vector<HttpHeader> Transfer::headers_to_send() const {
+  std::vector<HttpHeader> headers = request_.headers;
+  const auto add = [&](const char* name, const std::string& value) {
+    if (!value.empty()) headers.push_back({name, value});
+  };
+  add("If-Match", request_.if_match);
+  add("If-None-Match", request_.if_none_match);
+  add("If-Unmodified-Since", request_.if_unmodified_since);
+  const std::uint64_t last = request_.offset + request_.size - 1;
+  if (request_.size > 0) add("Range", fmt::format("bytes={}-{}", request_.offset, last));
+  if (!is_signed()) return headers;
+  for (HttpHeader& header : settings_.signer->sign(request_, headers))
+    headers.push_back(std::move(header));
+  return headers;
+}
+
 void Transfer::set_headers() {
   const auto add = [&](const std::string& line) {
     curl_slist* longer = curl_slist_append(header_list_.get(), line.c_str());
@@ -126,12 +215,16 @@ void Transfer::set_headers() {
   };
   // A range of what is encoded anew for each answer would be a range of nothing.
   add("Accept-Encoding: identity");
-  if (!request_.if_match.empty()) add("If-Match: " + request_.if_match);
-  if (!request_.if_unmodified_since.empty())
-    add("If-Unmodified-Since: " + request_.if_unmodified_since);
+  // Neither the pause before a body, nor the type of a form.
+  add("Expect:");
+  add("Content-Type:");
+  for (const HttpHeader& header : headers_to_send()) {
+    const std::string line = header.name + (header.value.empty() ? ";" : ": " + header.value);
+    if (line.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos)
+      throw std::invalid_argument("a header with a line break");
+    add(line);
+  }
   set(handle(), CURLOPT_HTTPHEADER, header_list_.get());
-  const std::uint64_t last = request_.offset + request_.size - 1;
-  set(handle(), CURLOPT_RANGE, fmt::format("{}-{}", request_.offset, last).c_str());
 }
 
 /// False, for callbacks that end a transfer by that.
@@ -142,7 +235,13 @@ bool Transfer::refuse(std::string why) {
 
 std::size_t Transfer::body_limit() const {
   if (headers_.status == kHttpPartial) return request_.size;
-  return headers_.status == kHttpOk ? request_.whole_size : kMaxErrorBody;
+  if (headers_.status != kHttpOk) return kMaxErrorBody;
+  if (request_.method == HttpMethod::get) return request_.whole_size;
+  return std::max<std::size_t>(request_.whole_size, kMaxErrorBody);
+}
+
+bool Transfer::keeps_body() const {
+  return headers_.status < 300 || (headers_.status >= 400 && request_.takes_errors);
 }
 
 std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void* self) {
@@ -166,12 +265,14 @@ std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* 
   transfer.body_bytes_ += count;
   if (transfer.body_bytes_ > transfer.body_limit()) {
     if (status == kHttpOk)
-      transfer.refuse("the server sends no ranges, and the whole is too large to be taken");
+      transfer.refuse(transfer.request_.size > 0
+                          ? "the server sends no ranges, and the whole is too large to be taken"
+                          : "an answer that is too large to be taken");
     else if (status == kHttpPartial)
       transfer.refuse("more bytes than were asked for");
     return 0;  // the status of others says all
   }
-  if (status != kHttpOk && status != kHttpPartial) return count;
+  if (!transfer.keeps_body()) return count;
   try {
     transfer.body_.insert(transfer.body_.end(), data, data + count);
   } catch (const std::bad_alloc&) {
@@ -221,11 +322,19 @@ Verdict Transfer::judge_failure(CURLcode code) const {
   return verdict(may_pass(code) ? Kind::passing : Kind::final, EIO, text, headers_.status != 0);
 }
 
+bool Transfer::is_answer(int status) const {
+  if (status == kHttpConditionFailed) return true;
+  if (status == kHttpBadRange) return request_.size > 0 || request_.takes_errors;
+  if (status == kHttpNotModified) return !request_.if_none_match.empty();
+  if (status >= 400 && status < 500 && !may_pass(status) && request_.takes_errors) return true;
+  if (request_.method == HttpMethod::get) return false;
+  return (status >= 200 && status < 300) || status == kHttpConflict;
+}
+
 Verdict Transfer::judge_status() {
   const int status = headers_.status;
-  if (status == kHttpConditionFailed || status == kHttpBadRange)
-    return verdict(Kind::good, 0, {}, true);
-  if (status == kHttpOk || status == kHttpPartial) return judge_range();
+  if (is_answer(status)) return verdict(Kind::good, 0, {}, true);
+  if (status == kHttpOk || status == kHttpPartial) return judge_bytes();
   if (is_redirect(status)) return judge_redirect();
   Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
                            fmt::format("HTTP status {}", status), true);
@@ -236,12 +345,19 @@ Verdict Transfer::judge_status() {
 }
 
 Verdict Transfer::judge_redirect() {
-  char* target = nullptr;
-  if (curl_easy_getinfo(handle(), CURLINFO_REDIRECT_URL, &target) != CURLE_OK || target == nullptr)
-    return verdict(Kind::final, EIO, "a redirect to nowhere", true);
+  if (is_signed() || request_.method != HttpMethod::get) {
+    const std::string region = headers_.field("x-amz-bucket-region");
+    return verdict(Kind::final, EIO,
+                   fmt::format("HTTP status {}: the server wants to be asked elsewhere{}",
+                               headers_.status, region.empty() ? "" : ", in region " + region),
+                   true);
+  }
+  const std::string target = target_of(place_.url, headers_.location);
+  if (target.empty()) return verdict(Kind::final, EIO, "a redirect to nowhere", true);
   Verdict result = verdict(Kind::redirect, 0, {}, true);
   try {
-    result.next = {parse_url(target), place_.came_from_public};
+    result.next = {parse_url(target), place_.came_from_public, place_.left_host};
+    result.next.left_host |= !same_host(place_.url, result.next.url);
   } catch (const UrlError& error) {
     return verdict(Kind::final, EIO, std::string("a redirect that is refused: ") + error.what(),
                    true);
@@ -252,16 +368,28 @@ Verdict Transfer::judge_redirect() {
 }
 
 /// Of 200 and 206.
+Verdict Transfer::judge_bytes() const {
+  if (headers_.encoded) return verdict(Kind::final, EIO, "an encoded answer", true);
+  return headers_.status == kHttpOk ? judge_whole() : judge_range();
+}
+
+Verdict Transfer::judge_whole() const {
+  // Without a length nobody knows whether the connection was cut.
+  curl_off_t length = -1;
+  curl_easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  if (length >= 0) return verdict(Kind::good, 0, {}, true);
+  if (request_.size > 0)
+    return verdict(Kind::final, EIO, "the server sends no ranges, and does not tell the size",
+                   true);
+  long version = 0;
+  curl_easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
+  if (headers_.chunked || version >= CURL_HTTP_VERSION_2_0) return verdict(Kind::good, 0, {}, true);
+  return verdict(Kind::final, EIO, "an answer that does not tell its size", true);
+}
+
 Verdict Transfer::judge_range() const {
   const auto wrong = [](const std::string& what) { return verdict(Kind::final, EIO, what, true); };
-  if (headers_.encoded) return wrong("an encoded answer");
-  if (headers_.status == kHttpOk) {
-    // Without a length nobody knows whether the connection was cut.
-    curl_off_t length = -1;
-    curl_easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    if (length < 0) return wrong("the server sends no ranges, and does not tell the size");
-    return verdict(Kind::good, 0, {}, true);
-  }
+  if (request_.size == 0) return wrong("HTTP status 206, though the whole was asked for");
   const auto& range = headers_.range;
   if (!range || !range->has_bytes) return wrong("HTTP status 206 that does not tell its range");
   const std::uint64_t end = std::min(request_.offset + request_.size, range->total);

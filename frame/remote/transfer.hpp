@@ -1,5 +1,5 @@
 #pragma once
-// One attempt to get a range of an object from a server.
+// One attempt to have a request answered by a server.
 
 #include <chrono>
 #include <memory>
@@ -30,12 +30,12 @@ struct FreeList {
   void operator()(curl_slist* list) const { curl_slist_free_all(list); }
 };
 
-/// An attempt to get a range from one place, without following where it leads. Belongs to one
+/// An attempt to be answered by one place, without following where it leads. Belongs to one
 /// thread. What the server sends is bounded here.
 class Transfer {
  public:
-  /// Throws std::bad_alloc.
-  Transfer(const RangeRequest& request, HttpPlace place, const HttpSettings& settings);
+  /// `request` and `settings` must outlive it. Throws std::bad_alloc.
+  Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -51,16 +51,26 @@ class Transfer {
   static curl_socket_t on_socket(void* self, curlsocktype purpose, curl_sockaddr* address);
   static int on_connected(void* self, char* address, char* own_address, int port, int own_port);
 
-  void set_options(const HttpSettings& settings);
+  void set_options();
+  void set_security();
+  void set_callbacks();
+  void set_method();
   void set_headers();
+  std::vector<HttpHeader> headers_to_send() const;
+  bool is_signed() const { return settings_.signer && !place_.left_host; }
   bool refuse(std::string why);
   std::size_t body_limit() const;
+  bool keeps_body() const;
   Verdict judge_status();
+  bool is_answer(int status) const;
   Verdict judge_redirect();
+  Verdict judge_bytes() const;
+  Verdict judge_whole() const;
   Verdict judge_range() const;
   Verdict judge_failure(CURLcode code) const;
 
-  const RangeRequest& request_;
+  const WebRequest& request_;
+  const HttpSettings& settings_;
   HttpPlace place_;
   std::unique_ptr<CURL, FreeEasy> easy_;
   std::unique_ptr<curl_slist, FreeList> header_list_;

@@ -114,11 +114,15 @@ Url parse_url(std::string_view text) {
   return url;
 }
 
-std::string Url::origin_and_path() const {
+std::string Url::authority() const {
   const bool is_ipv6 = host.find(':') != std::string::npos;
-  std::string result = std::string(secure ? kSecure : kPlain) + (is_ipv6 ? "[" + host + "]" : host);
+  std::string result = is_ipv6 ? "[" + host + "]" : host;
   if (port != (secure ? kSecurePort : kPlainPort)) result += fmt::format(":{}", port);
-  return result + path;
+  return result;
+}
+
+std::string Url::origin_and_path() const {
+  return std::string(secure ? kSecure : kPlain) + authority() + path;
 }
 
 std::string Url::text() const { return origin_and_path() + query; }

@@ -21,6 +21,8 @@ struct Url {
   std::string path;   ///< from its '/' on, encoded
   std::string query;  ///< with its '?', or empty
 
+  /// Host, and the port where it is not the usual one, as a request's header Host has them.
+  std::string authority() const;
   /// As it is asked for.
   std::string text() const;
   /// For messages: "?..." in place of the query, which may hold a signature.

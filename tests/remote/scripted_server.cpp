@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include <arpa/inet.h>
@@ -38,6 +39,13 @@ bool read_head(int connection, std::string& head) {
     head += c;
   }
   return true;
+}
+
+bool read_body(int connection, HttpRequest& request) {
+  request.body.assign(std::strtoul(request.value("Content-Length").c_str(), nullptr, 10), 0);
+  const auto size = static_cast<ssize_t>(request.body.size());
+  return size == 0 ||
+         ::recv(connection, request.body.data(), request.body.size(), MSG_WAITALL) == size;
 }
 
 }  // namespace
@@ -89,7 +97,7 @@ void ScriptedServer::accept_all() {
 
 void ScriptedServer::serve(int connection) {
   HttpRequest request;
-  while (read_head(connection, request.head)) {
+  while (read_head(connection, request.head) && read_body(connection, request)) {
     request.number = requests_++;
     std::sscanf(request.value("Range").c_str(), "bytes=%lu-%lu", &request.first, &request.last);
     {

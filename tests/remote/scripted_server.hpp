@@ -14,10 +14,10 @@
 
 namespace bloscfs::test {
 
-/// A request as it came: its lines.
+/// A request as it came: its lines, and what follows them.
 struct HttpRequest {
   int number = 0;  ///< from 0 on, of the server
-  std::string head;
+  std::string head, body;
   std::uint64_t first = 0, last = 0;  ///< of the range
 
   /// Of a header line; empty where there is none.
