@@ -23,7 +23,7 @@ std::shared_ptr<frame::HttpClient> RemoteFiles::client() {
 
 std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) {
   const frame::Url parsed = frame::parse_url(url);
-  return frame::open_file(frame::RemoteObject::open(client(), parsed), {});
+  return frame::open_file(frame::RemoteObject::open(client(), {parsed}), {});
 }
 
 bool is_far(const frame::Snapshot& snapshot) {

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include <curl/curl.h>
 #include <xxhash.h>
 
 #include "frame/remote/remote_error.hpp"
@@ -24,33 +23,20 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Ranges of one large read that are under way at once.
 constexpr std::size_t kRangesAtOnce = 4;
 
-[[noreturn]] void throw_changed() {
-  throw RemoteError(EIO, "the object has changed since it was opened");
-}
-
-/// An entity tag without its mark of weakness.
-std::string_view opaque(std::string_view etag) {
-  return etag.starts_with("W/") ? etag.substr(2) : etag;
-}
-
-FileStamp make_stamp(const AnswerHeaders& state, std::uint64_t size) {
+FileStamp make_stamp(const ObjectState& state) {
   FileStamp stamp;
-  const std::string& told = state.etag.empty() ? state.last_modified : state.etag;
-  const std::string_view opaque_told = opaque(told);
-  stamp.inode = XXH3_64bits(opaque_told.data(), opaque_told.size());
-  stamp.size = static_cast<std::int64_t>(size);
-  if (!state.last_modified.empty())
-    stamp.mtime_s = std::max<std::int64_t>(0, curl_getdate(state.last_modified.c_str(), nullptr));
+  stamp.inode = XXH3_64bits(state.tag.data(), state.tag.size());
+  stamp.size = static_cast<std::int64_t>(state.size);
+  stamp.mtime_s = state.modified;
   return stamp;
 }
 
-std::uint64_t size_told(const HttpAnswer& first) {
-  const AnswerHeaders& headers = first.headers;
-  if (headers.status == kHttpPartial) return headers.range->total;
-  if (headers.status != kHttpBadRange) return first.body.size();
-  // An empty object has no first byte.
-  if (headers.range && headers.range->total == 0) return 0;
-  throw RemoteError(EIO, "HTTP status 416 for the first bytes");
+RangeRequest first_request(HttpPlace place) {
+  RangeRequest request;
+  request.place = std::move(place);
+  request.size = kWindowSize;
+  request.whole_size = kLargestRange;
+  return request;
 }
 
 /// The place that was remembered leads nowhere any more: it may have been good for a while only.
@@ -100,77 +86,44 @@ class RemoteObject::Window {
   std::vector<std::uint8_t> bytes_;  ///< does not change once it is there
 };
 
-std::shared_ptr<RemoteObject> RemoteObject::open(std::shared_ptr<HttpClient> client,
-                                                 const Url& url) {
-  RangeRequest request;
-  request.place.url = url;
-  request.size = kWindowSize;
-  request.whole_size = kLargestRange;
-  HttpAnswer first = client->get(std::move(request)).wait();
-  if (first.headers.status == kHttpConditionFailed)
-    throw RemoteError(EIO, "HTTP status 412, though there was no condition");
-  return std::shared_ptr<RemoteObject>(new RemoteObject(std::move(client), url, std::move(first)));
+std::shared_ptr<const RemoteObject> RemoteObject::open(
+    std::shared_ptr<HttpClient> client, HttpPlace place,
+    const std::shared_ptr<const RemoteObject>& known) {
+  HttpAnswer first = client->get(first_request(place)).wait();
+  // A state that nobody can name is never the same.
+  if (known && state_of(first).same_bytes(known->state())) return known;
+  return std::shared_ptr<const RemoteObject>(
+      new RemoteObject(std::move(client), std::move(place), std::move(first)));
 }
 
-RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, const Url& url, HttpAnswer first)
-    : client_(std::move(client)), url_(url) {
-  size_ = size_told(first);
-  state_ = std::move(first.headers);
-  stamp_ = make_stamp(state_, size_);
-  first_ = std::move(first.body);
-  place_ = std::move(first.place);
-}
-
-HttpPlace RemoteObject::place() const {
-  const std::lock_guard guard(mutex_);
-  return place_;
-}
-
-RangeRequest RemoteObject::request_for(std::uint64_t offset, std::size_t size) const {
-  RangeRequest request;
-  request.place = place();
-  request.offset = offset;
-  request.size = static_cast<std::uint32_t>(size);
-  if (is_strong(state_.etag))
-    request.if_match = state_.etag;
-  else
-    request.if_unmodified_since = state_.last_modified;
-  return request;
-}
-
-/// Servers may ignore conditions. What is weak now may be strong a second later.
-void RemoteObject::check_state(const AnswerHeaders& headers) const {
-  if (headers.status != kHttpPartial || headers.range->total != size_) throw_changed();
-  if (opaque(headers.etag) != opaque(state_.etag)) throw_changed();
-  // Copies of one object may have times of their own.
-  if (!is_strong(state_.etag) && headers.last_modified != state_.last_modified) throw_changed();
-}
+RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first)
+    : client_(std::move(client)),
+      requests_(std::make_shared<ObjectRequests>(*client_, std::move(place), first)),
+      stamp_(make_stamp(state())),
+      first_(std::move(first.body)) {}
 
 HttpAnswer RemoteObject::finish(PendingAnswer& pending, const RangeRequest& request) const {
   std::optional<HttpAnswer> answer;
   try {
     answer = pending.wait();
   } catch (const RemoteError& error) {
-    if (!is_refusal(error) || request.place.url == url_) throw;
-    RangeRequest again = request;
-    again.place = {url_, false};
-    answer = client_->get(std::move(again)).wait();
-    const std::lock_guard guard(mutex_);
-    place_ = answer->place;
+    if (!is_refusal(error) || requests_->is_at_home(request)) throw;
+    answer = client_->get(requests_->at_home(request)).wait();
   }
-  check_state(answer->headers);
+  requests_->accept(*answer);
   return std::move(*answer);
 }
 
 HttpAnswer RemoteObject::fetch(std::uint64_t offset, std::size_t size) const {
-  const RangeRequest request = request_for(offset, size);
+  const RangeRequest request = requests_->request_for(offset, size);
   PendingAnswer pending = client_->get(request);
   return finish(pending, request);
 }
 
 std::size_t RemoteObject::read_at(std::uint64_t offset, MutableBytes out) const {
-  if (offset >= size_ || out.empty()) return 0;
-  const auto size = static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), size_ - offset));
+  if (offset >= size() || out.empty()) return 0;
+  const auto size =
+      static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), state().size - offset));
   MutableBytes wanted = out.first(size);
   if (offset < first_.size()) {
     const auto known = std::min(size, first_.size() - static_cast<std::size_t>(offset));
@@ -195,7 +148,7 @@ void RemoteObject::read_large(std::uint64_t offset, MutableBytes out) const {
   for (std::size_t done = 0; done < out.size();) {
     while (asked < out.size() && parts.size() < kRangesAtOnce) {
       const std::size_t size = std::min(kLargestRange, out.size() - asked);
-      RangeRequest request = request_for(offset + asked, size);
+      RangeRequest request = requests_->request_for(offset + asked, size);
       PendingAnswer pending = client_->get(request);
       parts.push_back({std::move(request), std::move(pending)});
       asked += size;
@@ -246,12 +199,13 @@ RemoteObject::WindowPointer RemoteObject::new_window(std::uint64_t offset, std::
   const int run = before == windows_.end() ? 0 : (*before)->run() + 1;
   std::uint64_t begin = offset;
   // Trailer and index stand at the end, and are wanted together.
-  const std::uint64_t last_begin = size_ - std::min<std::uint64_t>(size_, kWindowSize);
+  const std::uint64_t last_begin =
+      state().size - std::min<std::uint64_t>(state().size, kWindowSize);
   if (run == 0 && size < kWindowSize)
     begin = offset >= last_begin ? last_begin : offset / kWindowSize * kWindowSize;
   const std::size_t ahead = kWindowSize << std::clamp(run - 1, 0, kMostDoublings);
-  return std::make_shared<Window>(begin, std::min(std::max(offset + size, begin + ahead), size_),
-                                  run);
+  return std::make_shared<Window>(
+      begin, std::min(std::max(offset + size, begin + ahead), state().size), run);
 }
 
 /// Nothing that failed is remembered.

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "frame/remote/http_client.hpp"
-#include "frame/store/byte_source.hpp"
+#include "frame/remote/object_requests.hpp"
 
 namespace bloscfs::frame {
 
@@ -17,31 +16,31 @@ namespace bloscfs::frame {
 /// kept; reads of more go as they are, in ranges of at most 8 MiB side by side. Errors are
 /// RemoteError: EIO as soon as the object is not the one that was opened, else those of
 /// PendingAnswer::wait().
-class RemoteObject final : public ByteSource {
+class RemoteObject final : public ObjectSource {
  public:
   /// Asks for the first 64 KiB: a small object is in memory then, and also one of up to 8 MiB where
-  /// the server sends no ranges. Throws RemoteError, as said there.
-  static std::shared_ptr<RemoteObject> open(std::shared_ptr<HttpClient> client, const Url& url);
+  /// the server sends no ranges. Gives `known`, which may be null, where the object still is in
+  /// that state. Throws RemoteError, as said there.
+  static std::shared_ptr<const RemoteObject> open(
+      std::shared_ptr<HttpClient> client, HttpPlace place,
+      const std::shared_ptr<const RemoteObject>& known = nullptr);
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   /// Made of size, ETag and time of modification; it never changes.
   FileStamp stamp() const override { return stamp_; }
 
-  std::uint64_t size() const { return size_; }
-  /// No read needs the network any more.
-  bool is_in_memory() const { return first_.size() == size_; }
+  const ObjectState& state() const override { return requests_->state(); }
+  bool is_in_memory() const override { return first_.size() == size(); }
+  std::uint64_t size() const { return requests_->size(); }
 
  private:
   class Window;
   using WindowPointer = std::shared_ptr<Window>;
 
-  RemoteObject(std::shared_ptr<HttpClient> client, const Url& url, HttpAnswer first);
+  RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first);
 
-  RangeRequest request_for(std::uint64_t offset, std::size_t size) const;
-  void check_state(const AnswerHeaders& headers) const;
   HttpAnswer finish(PendingAnswer& pending, const RangeRequest& request) const;
   HttpAnswer fetch(std::uint64_t offset, std::size_t size) const;
-  HttpPlace place() const;
 
   void read_large(std::uint64_t offset, MutableBytes out) const;
   void read_small(std::uint64_t offset, MutableBytes out) const;
@@ -50,14 +49,11 @@ class RemoteObject final : public ByteSource {
   void forget(const WindowPointer& window) const;
 
   const std::shared_ptr<HttpClient> client_;
-  const Url url_;
-  AnswerHeaders state_;  ///< of the first answer
-  std::uint64_t size_ = 0;
+  const std::shared_ptr<ObjectRequests> requests_;
   FileStamp stamp_;
   std::vector<std::uint8_t> first_;  ///< the object's first bytes
 
   mutable std::mutex mutex_;
-  mutable HttpPlace place_;                   ///< where redirects led
   mutable std::list<WindowPointer> windows_;  ///< the one used last in front
 };
 

@@ -146,7 +146,7 @@ BOOST_AUTO_TEST_CASE(a_changed_object_is_an_error_and_then_another) {
   nginx.serve("changing", server().noise);
   const auto client = std::make_shared<frame::HttpClient>(frame::HttpSettings{});
   const frame::Url url = frame::parse_url(nginx.url("changing"));
-  const auto object = frame::RemoteObject::open(client, url);
+  const auto object = frame::RemoteObject::open(client, {url});
   ByteVector piece(100);
   BOOST_TEST(object->read_at(500000, piece) == piece.size());
   // The same length and, as nginx counts, other seconds.
@@ -154,7 +154,7 @@ BOOST_AUTO_TEST_CASE(a_changed_object_is_an_error_and_then_another) {
   fs_std::last_write_time(nginx.www() / "changing",
                           fs_std::file_time_type::clock::now() + std::chrono::seconds(10));
   BOOST_CHECK_THROW(object->read_at(1000000, piece), frame::RemoteError);
-  const auto again = frame::RemoteObject::open(client, url);
+  const auto again = frame::RemoteObject::open(client, {url});
   BOOST_TEST(again->read_at(1000000, piece) == piece.size());
   BOOST_TEST((again->stamp() != object->stamp()));
 }

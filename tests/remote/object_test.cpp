@@ -51,7 +51,10 @@ struct Served {
   HttpReply answer(const HttpRequest& request) {
     return {respond ? respond(request) : range_of(object, request, headers), {}, false};
   }
-  std::shared_ptr<RemoteObject> open() { return RemoteObject::open(quick_client(), server.url()); }
+  std::shared_ptr<const RemoteObject> open(
+      const std::shared_ptr<const RemoteObject>& known = nullptr) {
+    return RemoteObject::open(quick_client(), {server.url()}, known);
+  }
 
   std::string object;
   std::string headers = "ETag: \"1\"\r\nLast-Modified: Wed, 21 Oct 2015 07:28:00 GMT\r\n";
@@ -74,6 +77,32 @@ BOOST_AUTO_TEST_CASE(small_objects_come_with_one_request) {
   BOOST_TEST(served.server.requests() == 1);
   BOOST_TEST(object->stamp().size == std::ssize(served.object));
   BOOST_TEST(object->stamp().mtime_s == 1445412480);
+}
+
+BOOST_AUTO_TEST_CASE(an_object_in_the_known_state_is_given_back) {
+  Served served(1 << 20);
+  const auto known = served.open();
+  BOOST_TEST(known->state().tag == "\"1\"");
+  BOOST_TEST(known->state().size == served.object.size());
+  BOOST_TEST(known->state().modified == 1445412480);
+  BOOST_TEST(served.open(known) == known);
+  served.headers = "ETag: \"2\"\r\n";
+  const auto other = served.open(known);
+  BOOST_TEST(other != known);
+  BOOST_TEST(!other->state().same_bytes(known->state()));
+  BOOST_TEST(served.server.requests() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(states_without_a_name_are_the_same_only_where_all_is_seen) {
+  Served large(1 << 20);
+  large.headers = "";
+  BOOST_TEST(!large.open()->state().same_bytes(large.open()->state()));
+  Served small(1000);
+  small.headers = "";
+  BOOST_TEST(small.open()->state().same_bytes(small.open()->state()));
+  const auto known = small.open();
+  small.object[5] ^= 1;
+  BOOST_TEST(!small.open()->state().same_bytes(known->state()));
 }
 
 BOOST_AUTO_TEST_CASE(small_reads_nearby_share_a_request) {

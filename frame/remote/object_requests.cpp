@@ -1,0 +1,102 @@
+#include "frame/remote/object_requests.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <string_view>
+#include <utility>
+
+#include <curl/curl.h>
+#include <fmt/core.h>
+#include <xxhash.h>
+
+#include "frame/remote/remote_error.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+[[noreturn]] void throw_changed() {
+  throw RemoteError(EIO, "the object has changed since it was opened");
+}
+
+/// An entity tag without its mark of weakness.
+std::string_view opaque(std::string_view etag) {
+  return etag.starts_with("W/") ? etag.substr(2) : etag;
+}
+
+std::uint64_t size_told(const HttpAnswer& first) {
+  const AnswerHeaders& headers = first.headers;
+  if (headers.status == kHttpPartial) return headers.range->total;
+  if (headers.status == kHttpOk) return first.body.size();
+  // An empty object has no first byte.
+  if (headers.status == kHttpBadRange && headers.range && headers.range->total == 0) return 0;
+  throw RemoteError(EIO, fmt::format("HTTP status {} for the first bytes", headers.status));
+}
+
+/// Of an object that its server has no name and no date for: its contents, or that nobody knows.
+std::string own_tag(const HttpAnswer& first, std::uint64_t size) {
+  static std::atomic<std::uint64_t> number{0};
+  if (first.body.size() != size) return fmt::format("unknown-{}", ++number);
+  const XXH128_hash_t sum = XXH3_128bits(first.body.data(), first.body.size());
+  return fmt::format("contents-{:016x}{:016x}", sum.high64, sum.low64);
+}
+
+/// Tags that are weak may be those of other bytes.
+std::string tag_of(const HttpAnswer& first, std::uint64_t size) {
+  const AnswerHeaders& headers = first.headers;
+  if (is_strong(headers.etag)) return headers.etag;
+  if (!headers.etag.empty()) return headers.etag + " " + headers.last_modified;
+  return headers.last_modified.empty() ? own_tag(first, size) : headers.last_modified;
+}
+
+}  // namespace
+
+ObjectState state_of(const HttpAnswer& first) {
+  ObjectState state;
+  state.size = size_told(first);
+  state.tag = tag_of(first, state.size);
+  const std::string& date = first.headers.last_modified;
+  if (!date.empty())
+    state.modified = std::max<std::int64_t>(0, curl_getdate(date.c_str(), nullptr));
+  return state;
+}
+
+ObjectRequests::ObjectRequests(HttpClient& client, HttpPlace home, const HttpAnswer& first)
+    : client_(client),
+      home_(std::move(home)),
+      headers_(first.headers),
+      state_(state_of(first)),
+      place_(first.place) {}
+
+RangeRequest ObjectRequests::request_for(std::uint64_t offset, std::size_t size) const {
+  RangeRequest request;
+  {
+    const std::lock_guard guard(mutex_);
+    request.place = place_;
+  }
+  request.offset = offset;
+  request.size = static_cast<std::uint32_t>(size);
+  if (is_strong(headers_.etag))
+    request.if_match = headers_.etag;
+  else
+    request.if_unmodified_since = headers_.last_modified;
+  return request;
+}
+
+RangeRequest ObjectRequests::at_home(RangeRequest request) const {
+  request.place = home_;
+  return request;
+}
+
+/// Servers may ignore conditions. What is weak now may be strong a second later.
+void ObjectRequests::accept(const HttpAnswer& answer) {
+  const AnswerHeaders& headers = answer.headers;
+  if (headers.status != kHttpPartial || headers.range->total != size()) throw_changed();
+  if (opaque(headers.etag) != opaque(headers_.etag)) throw_changed();
+  // Copies of one object may have times of their own.
+  if (!is_strong(headers_.etag) && headers.last_modified != headers_.last_modified) throw_changed();
+  const std::lock_guard guard(mutex_);
+  place_ = answer.place;
+}
+
+}  // namespace bloscfs::frame
