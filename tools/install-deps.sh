@@ -11,7 +11,7 @@ build_packages=(
   libfuse3-dev fuse3 libcap-dev libseccomp-dev
   libboost-dev libboost-test-dev nlohmann-json3-dev libmsgpack-cxx-dev libcli11-dev libfmt-dev libspdlog-dev
   liblz4-dev libzstd-dev zlib1g-dev libminizip-dev libsnappy-dev libdeflate-dev libzfp-dev
-  libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev
+  libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev libxml2-dev
   python3
 )
 test_packages=(

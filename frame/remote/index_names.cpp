@@ -1,0 +1,100 @@
+#include "frame/remote/index_names.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "frame/remote/percent.hpp"
+#include "frame/remote/remote_error.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Each costs some hundred bytes.
+constexpr std::size_t kMaxIndexNames = 1'000'000;
+
+std::string_view without_spaces(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n\f";
+  const std::size_t begin = text.find_first_not_of(kSpaces);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpaces) - begin + 1);
+}
+
+/// As in "mailto:me": a ':' that comes before any '/', behind letters.
+bool has_scheme(std::string_view target) {
+  const std::size_t end = target.find_first_of(":/");
+  return end != std::string_view::npos && end > 0 && target[end] == ':';
+}
+
+/// Up to the '/' that comes before the last component, which may have one at its end.
+std::size_t head_size(std::string_view path) {
+  if (path.size() < 2) return path.size();
+  const std::size_t slash = path.rfind('/', path.size() - 2);
+  return slash == std::string_view::npos ? 0 : slash + 1;
+}
+
+}  // namespace
+
+bool is_entry_name(std::string_view name) {
+  constexpr std::string_view kNever("/\0", 2);
+  return !name.empty() && name != "." && name != ".." &&
+         name.find_first_of(kNever) == std::string_view::npos;
+}
+
+IndexNames::IndexNames(const Url& page)
+    : page_(page), directory_(percent_decoded(page.path.substr(0, page.path.rfind('/') + 1))) {}
+
+void IndexNames::add(std::string name, bool is_directory) {
+  if (!is_entry_name(name)) return;
+  if (entries_.size() == kMaxIndexNames)
+    throw RemoteError(EFBIG, fmt::format("an index page of more than {} links", kMaxIndexNames));
+  entries_.push_back({std::move(name), is_directory, std::nullopt});
+}
+
+void IndexNames::add_link(std::string_view target) {
+  target = without_spaces(target);
+  if (target.find_first_of("?#") != std::string_view::npos) return;
+  std::optional<std::string> rest = below_page(target);
+  if (!rest) return;
+  const bool is_directory = rest->ends_with('/');
+  if (is_directory) rest->pop_back();
+  // An encoded '/' is none between components.
+  if (rest->find('/') == std::string::npos) add(percent_decoded(*rest), is_directory);
+}
+
+/// What a target says beyond the page's directory, encoded; nothing for one that is not below it.
+std::optional<std::string> IndexNames::below_page(std::string_view target) const {
+  std::string path;
+  if (has_scheme(target) || target.starts_with("//")) {
+    const std::string scheme = page_.secure ? "https:" : "http:";
+    try {
+      const Url url = parse_url((target.starts_with('/') ? scheme : "") + std::string(target));
+      if (url.secure != page_.secure || url.host != page_.host || url.port != page_.port)
+        return std::nullopt;
+      path = url.path;
+    } catch (const UrlError&) {
+      return std::nullopt;
+    }
+  } else if (target.starts_with('/')) {
+    path = target;
+  } else {
+    while (target.starts_with("./")) target.remove_prefix(2);
+    return std::string(target);
+  }
+  const std::size_t head = head_size(path);
+  if (percent_decoded(path.substr(0, head)) != directory_) return std::nullopt;
+  return path.substr(head);
+}
+
+std::vector<ObjectEntry> IndexNames::take() {
+  std::sort(entries_.begin(), entries_.end(), [](const ObjectEntry& a, const ObjectEntry& b) {
+    return a.name != b.name ? a.name < b.name : a.is_directory > b.is_directory;
+  });
+  const auto same = [](const ObjectEntry& a, const ObjectEntry& b) { return a.name == b.name; };
+  entries_.erase(std::unique(entries_.begin(), entries_.end(), same), entries_.end());
+  return std::move(entries_);
+}
+
+}  // namespace bloscfs::frame

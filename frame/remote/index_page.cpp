@@ -1,0 +1,51 @@
+#include "frame/remote/index_page.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <string>
+
+#include <fmt/core.h>
+
+#include "frame/remote/html_links.hpp"
+#include "frame/remote/index_names.hpp"
+#include "frame/remote/json_index.hpp"
+#include "frame/remote/remote_error.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Without parameters and in lower case.
+std::string media_type(std::string_view type) {
+  std::string result(type.substr(0, type.find_first_of("; \t")));
+  std::transform(result.begin(), result.end(), result.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return result;
+}
+
+/// The type of what came without one.
+std::string guessed_type(Bytes page) {
+  const auto is_space = [](std::uint8_t c) { return c == ' ' || (c >= '\t' && c <= '\r'); };
+  const auto first = std::find_if_not(page.begin(), page.end(), is_space);
+  if (first == page.end()) return {};
+  if (*first == '<') return "text/html";
+  return *first == '[' ? "application/json" : std::string();
+}
+
+}  // namespace
+
+std::vector<ObjectEntry> parse_index_page(const Url& url, std::string_view type, Bytes page) {
+  if (page.size() > kMaxIndexPage)
+    throw RemoteError(EFBIG, fmt::format("an index page of more than {} bytes", kMaxIndexPage));
+  const std::string kind = type.empty() ? guessed_type(page) : media_type(type);
+  IndexNames names(url);
+  if (kind == "text/html" || kind == "application/xhtml+xml")
+    for_each_link(page, [&](std::string_view target) { names.add_link(target); });
+  else if (kind == "application/json" || kind == "text/json")
+    read_json_index(page, names);
+  else
+    throw RemoteError(ENOTDIR, "no index page, but another type");
+  return names.take();
+}
+
+}  // namespace bloscfs::frame
