@@ -65,7 +65,8 @@ void Nginx::write_settings() const {
   for (const char* what : {"client_body", "proxy", "fastcgi", "uwsgi", "scgi"})
     temporaries += fmt::format("  {}_temp_path run/{};\n", what, what);
   const std::string locations = fmt::format(
-      "    root www;\n"
+      "    root www;\n    autoindex on;\n"
+      "    location /json/ {{ alias www/; autoindex on; autoindex_format json; }}\n"
       "    location /moved/ {{ rewrite ^/moved/(.*)$ /$1 redirect; }}\n"
       "    location = /loop {{ return 302 /loop; }}\n"
       "    location = /down {{ return 302 http://127.0.0.1:{}/small.b2frame; }}\n"

@@ -14,7 +14,8 @@ namespace bloscfs::test {
 /// nginx and openssl are in PATH.
 Precondition needs_nginx(boost::unit_test::test_unit_id);
 
-/// Serves www(). Beside it: /moved/ redirects there, /loop redirects to itself, /down (of https)
+/// Serves www(), directories as index pages. Beside it: /json/ has the same with pages in JSON,
+/// /moved/ redirects there, /loop redirects to itself, /down (of https)
 /// to http, /closed gives 403, /login 401. Runs as one process that has no privileges, and ends
 /// with this object.
 class Nginx {

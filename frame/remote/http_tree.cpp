@@ -1,0 +1,51 @@
+#include "frame/remote/http_tree.hpp"
+
+#include <cerrno>
+#include <utility>
+
+#include "frame/remote/index_names.hpp"
+#include "frame/remote/index_page.hpp"
+#include "frame/remote/percent.hpp"
+#include "frame/remote/remote_error.hpp"
+#include "frame/remote/remote_object.hpp"
+
+namespace bloscfs::frame {
+
+HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root)
+    : client_(std::move(client)), root_(root) {
+  if (root_.path.ends_with('/')) return;
+  single_ = percent_decoded(root_.path.substr(root_.path.rfind('/') + 1));
+  if (!is_entry_name(*single_)) throw UrlError("a URL's last component is no file name");
+}
+
+Url HttpTree::url_of(const std::string& path) const {
+  if (path.empty() || path == single_) return root_;
+  Url url = root_;
+  url.path += percent_encoded(path);
+  url.query.clear();
+  return url;
+}
+
+std::vector<ObjectEntry> HttpTree::list(const std::string& directory) {
+  if (single_) throw RemoteError(ENOTDIR, "no directory: the URL does not end in '/'");
+  WebRequest request;
+  request.place.url = url_of(directory);
+  // The root's has one, even where a query follows.
+  if (!directory.empty()) request.place.url.path += '/';
+  request.whole_size = kMaxIndexPage;
+  const HttpAnswer answer = client_->send(std::move(request)).wait();
+  if (answer.headers.status != kHttpOk)
+    throw RemoteError(EIO, "HTTP status 412, though there was no condition");
+  return parse_index_page(answer.place.url, answer.headers.field("content-type"), answer.body);
+}
+
+std::shared_ptr<const ObjectSource> HttpTree::open(
+    const std::string& path, const std::shared_ptr<const ObjectSource>& known) {
+  if (path.empty() || (single_ && path != *single_)) throw RemoteError(ENOENT, "no such object");
+  HttpPlace place;
+  place.url = url_of(path);
+  return RemoteObject::open(client_, std::move(place),
+                            std::dynamic_pointer_cast<const RemoteObject>(known));
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,37 @@
+#pragma once
+// What a web server shows: one object, or directories by their index pages.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/remote/http_client.hpp"
+#include "frame/store/object_tree.hpp"
+
+namespace bloscfs::frame {
+
+/// A URL whose path does not end in '/' is a single object, called as its last component. The query
+/// of a URL goes with that URL alone, and not with what is below it.
+class HttpTree final : public ObjectTree {
+ public:
+  /// Asks for nothing. Throws UrlError where the last component is no file name.
+  HttpTree(std::shared_ptr<HttpClient> client, const Url& root);
+
+  const std::optional<std::string>& single() const override { return single_; }
+  std::string url(const std::string& path) const override { return url_of(path).shown(); }
+
+  /// One request. Beside ObjectTree's errors EFBIG for a page that is too large.
+  std::vector<ObjectEntry> list(const std::string& directory) override;
+  std::shared_ptr<const ObjectSource> open(
+      const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
+
+ private:
+  Url url_of(const std::string& path) const;
+
+  const std::shared_ptr<HttpClient> client_;
+  const Url root_;
+  std::optional<std::string> single_;
+};
+
+}  // namespace bloscfs::frame
