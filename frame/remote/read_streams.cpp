@@ -11,8 +11,8 @@ constexpr std::uint64_t kGap = std::uint64_t{64} << 10;
 /// Threads that read for one reader come a little out of order.
 constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
 /// A reader in order has come so far, in so many steps: a chunk's header and a block are no order.
-constexpr std::uint64_t kSettled = std::uint64_t{128} << 10;
-constexpr int kSettledSteps = 3;
+constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
+constexpr int kOrderSteps = 3;
 /// Behind so much the reader is taken for one who goes on to the end.
 constexpr std::uint64_t kLongRun = std::uint64_t{1} << 20;
 constexpr std::size_t kLeastRange = std::size_t{64} << 10, kMostRange = std::size_t{8} << 20;
@@ -22,12 +22,12 @@ constexpr std::chrono::milliseconds kPause{200}, kGone{2000};
 
 }  // namespace
 
-bool ReadStreams::Stream::is_settled() const {
-  return steps >= kSettledSteps && in_order >= kSettled;
+bool ReadStreams::Stream::is_in_order() const {
+  return steps >= kOrderSteps && in_order >= kOrderBytes;
 }
 
 bool ReadStreams::belongs(const Extent& read, const Stream& stream) {
-  const std::uint64_t slack = stream.is_settled() ? kSlack : 0;
+  const std::uint64_t slack = stream.is_in_order() ? kSlack : 0;
   return read.begin <= std::max(stream.next, stream.planned) + kGap &&
          read.begin + slack >= stream.next;
 }
@@ -40,7 +40,7 @@ ReadStreams::Stream& ReadStreams::stream_for(const Extent& read) {
     // Those who read at random leave many.
     const auto oldest =
         std::min_element(streams_.begin(), streams_.end(), [](const Stream& a, const Stream& b) {
-          return a.is_settled() != b.is_settled() ? b.is_settled() : a.number < b.number;
+          return a.is_in_order() != b.is_in_order() ? b.is_in_order() : a.number < b.number;
         });
     left_.push_back({oldest->next, oldest->planned});
     streams_.erase(oldest);
@@ -62,7 +62,7 @@ ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most,
     stream.next = read.end;
   }
   stream.planned = std::max(stream.planned, stream.next);
-  if (!stream.is_settled()) return {};
+  if (!stream.is_in_order()) return {};
   // As much as was read, so that one who stops has cost no more than he took; then twice.
   const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;
   const std::uint64_t target = std::min<std::uint64_t>(grown, most);

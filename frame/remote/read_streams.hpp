@@ -37,7 +37,7 @@ class ReadStreams {
     std::uint64_t number = 0;  ///< of its last read
     Clock::time_point time;    ///< the same
 
-    bool is_settled() const;
+    bool is_in_order() const;
   };
 
   static bool belongs(const Extent& read, const Stream& stream);
