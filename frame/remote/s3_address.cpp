@@ -10,7 +10,7 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::string_view kScheme = "s3://";
-constexpr std::size_t kShortestBucket = 3, kLongestBucket = 63, kLongestKey = 1024;
+constexpr std::size_t kShortestBucket = 3, kLongestBucket = 63, kLongestPrefix = 1024;
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
@@ -26,7 +26,7 @@ void check_bucket(const std::string& bucket) {
 }
 
 void check_prefix(std::string_view prefix) {
-  if (prefix.size() > kLongestKey) throw UrlError("a prefix has at most 1024 bytes");
+  if (prefix.size() > kLongestPrefix) throw UrlError("a prefix has at most 1024 bytes");
   if (prefix.find('\0') != std::string_view::npos) throw UrlError("a prefix has no NUL");
   if (prefix.find('?') != std::string_view::npos) throw UrlError("s3:// URLs have no query");
   while (!prefix.empty()) {

@@ -69,10 +69,9 @@ void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
   }
 }
 
-int errno_of(int status, const std::string& code) {
+int errno_of(int status) {
   if (status == kHttpNotFound) return ENOENT;
-  if (status == 401 || status == 403) return EACCES;
-  return code == "KeyTooLongError" ? ENAMETOOLONG : EIO;
+  return status == 401 || status == 403 ? EACCES : EIO;
 }
 
 }  // namespace
@@ -115,7 +114,7 @@ void S3Bucket::fail(const HttpAnswer& answer) const {
   std::string text = fmt::format("HTTP status {}", status);
   if (!problem.code.empty()) text += ": " + problem.code;
   if (!problem.region.empty()) text += ", the region is " + problem.region;
-  throw RemoteError(errno_of(status, problem.code), text);
+  throw RemoteError(errno_of(status), text);
 }
 
 S3Page S3Bucket::list(const std::string& prefix, const std::string& token, unsigned most) const {

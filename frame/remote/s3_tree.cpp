@@ -18,6 +18,7 @@ namespace {
 using Wanted = ObjectCondition::Kind;
 
 constexpr unsigned kKeysAtOnce = 1000;
+constexpr std::size_t kLongestKey = 1024;
 /// Of one directory; more are no directory that means well.
 constexpr std::size_t kMaxEntries = 10'000'000;
 /// Pages without a key, in a row.
@@ -108,7 +109,7 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
 }
 
 S3Tree::S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable)
-    : bucket_(std::move(bucket)), writable_(writable) {
+    : bucket_(std::move(bucket)), traffic_(std::make_shared<Traffic>()), writable_(writable) {
   find_root(prefix);
   if (writable_) probe_store(*bucket_, root_);
 }
@@ -141,7 +142,12 @@ bool S3Tree::try_single(const std::string& path) {
 }
 
 std::string S3Tree::url(const std::string& path) const {
-  return bucket_->address().shown(key_of(path));
+  return bucket_->address().shown(root_ + path);
+}
+
+std::string S3Tree::key_of(const std::string& path) const {
+  if (root_.size() + path.size() > kLongestKey) throw_errno(ENAMETOOLONG, "the key");
+  return root_ + path;
 }
 
 std::vector<ObjectEntry> S3Tree::list(const std::string& directory) {
@@ -165,7 +171,7 @@ std::shared_ptr<const ObjectSource> S3Tree::open(const std::string& path,
   HttpPlace place;
   place.url = bucket_->address().object(key_of(path));
   return RemoteObject::open(bucket_->client(), std::move(place),
-                            std::dynamic_pointer_cast<const RemoteObject>(known));
+                            std::dynamic_pointer_cast<const RemoteObject>(known), traffic_);
 }
 
 void S3Tree::must_be_writable(const std::string& path) const {

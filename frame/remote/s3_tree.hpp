@@ -11,6 +11,7 @@
 
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/s3_bucket.hpp"
+#include "frame/remote/traffic.hpp"
 
 namespace bloscfs::frame {
 
@@ -52,12 +53,13 @@ class S3Tree final : public ObjectTree {
 
   void find_root(const std::string& prefix);
   bool try_single(const std::string& path);
-  std::string key_of(const std::string& path) const { return root_ + path; }
+  std::string key_of(const std::string& path) const;
   std::shared_ptr<const ObjectSource> take_first(const std::string& path);
   void must_be_writable(const std::string& path) const;
   bool holds(const std::string& key, const ObjectCondition& condition) const;
 
   const std::unique_ptr<S3Bucket> bucket_;
+  const std::shared_ptr<Traffic> traffic_;
   const bool writable_;
   std::string root_;  ///< of all keys; empty, or ends in '/'
   std::optional<std::string> single_;
