@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "frame/remote/open_remote.hpp"
+#include "frame/remote/remote_settings.hpp"
 #include "frame/remote/s3_bucket.hpp"
 #include "frame/remote/traffic.hpp"
 
