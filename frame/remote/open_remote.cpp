@@ -1,20 +1,15 @@
 #include "frame/remote/open_remote.hpp"
 
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
 #include "frame/remote/http_tree.hpp"
 #include "frame/remote/remote_error.hpp"
+#include "frame/remote/s3_address.hpp"
+#include "frame/remote/s3_tree.hpp"
 
 namespace bloscfs::frame {
 namespace {
-
-bool is_s3(std::string_view source) {
-  constexpr std::string_view kScheme = "s3://";
-  return source.size() >= kScheme.size() && (source[0] == 's' || source[0] == 'S') &&
-         source.substr(1).starts_with(kScheme.substr(1));
-}
 
 HttpSettings http_settings(const RemoteSettings& settings) {
   HttpSettings result;
@@ -37,7 +32,7 @@ std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSet
 bool is_remote(const std::string& source) { return is_url(source) || is_s3(source); }
 
 std::shared_ptr<ObjectTree> open_remote(const std::string& source, const RemoteSettings& settings) {
-  return open_http(source, settings);
+  return is_s3(source) ? open_s3(source, settings) : open_http(source, settings);
 }
 
 }  // namespace bloscfs::frame

@@ -31,6 +31,15 @@ RangeRequest first_request(HttpPlace place, const ObjectRequests* known) {
   return request;
 }
 
+/// An empty object has no first byte, and a server that says so need not tell its state.
+HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
+  HttpAnswer answer = client.get(request).wait();
+  const bool tells_state = answer.headers.range && !answer.headers.etag.empty();
+  if (answer.headers.status != kHttpBadRange || tells_state) return answer;
+  request.size = 0;
+  return client.get(std::move(request)).wait();
+}
+
 std::shared_ptr<FetchSource> make_fetch_source(HttpClient& client, HttpPlace place,
                                                const HttpAnswer& first,
                                                std::shared_ptr<Traffic> traffic) {
@@ -47,7 +56,7 @@ std::shared_ptr<const RemoteObject> RemoteObject::open(
     const std::shared_ptr<const RemoteObject>& known, std::shared_ptr<Traffic> traffic) {
   if (!traffic) traffic = std::make_shared<Traffic>();
   const ObjectRequests* const of_known = known ? known->source_->requests.get() : nullptr;
-  HttpAnswer first = client->get(first_request(place, of_known)).wait();
+  HttpAnswer first = first_answer(*client, first_request(place, of_known));
   traffic->note_request(first.body.size());
   if (known && first.headers.status == kHttpNotModified) return known;
   // Servers may ignore conditions. A state that nobody can name is never the same.
