@@ -86,7 +86,7 @@ void DiskCache::keep(const PieceName& name, Bytes bytes, bool replaces) {
   changed_.notify_all();
 }
 
-void DiskCache::settle() {
+void DiskCache::flush() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return waiting_.empty() && !is_busy_; });
 }

@@ -46,7 +46,7 @@ class DiskCache {
   void keep(const PieceName& name, Bytes bytes, bool replaces = false);
 
   /// Waits until all that was to be kept is on disk, or was dropped.
-  void settle();
+  void flush();
 
  private:
   struct Waiting {
