@@ -29,7 +29,7 @@ ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t 
 /// An eighth of the budget is left to what others expect.
 std::size_t ObjectWindows::most_ahead() const {
   const std::size_t budget = source_->traffic->budget();
-  return std::min(budget - budget / 8, std::max(2 * source_->speed.product(), kLeastAhead));
+  return std::min(budget - budget / 8, std::max(4 * source_->speed.product(), kLeastAhead));
 }
 
 std::size_t ObjectWindows::largest_range() const {
