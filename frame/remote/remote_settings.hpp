@@ -1,5 +1,5 @@
 #pragma once
-// How what is behind URLs is reached.
+// How what is behind a URL is to be asked for.
 
 #include <chrono>
 #include <cstdint>

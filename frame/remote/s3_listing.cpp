@@ -135,7 +135,7 @@ std::string word_in(const pugi::xml_node& parent, const char* name) {
 std::string quoted_etag(const std::string& text) {
   std::string etag = parse_etag(text);
   if (etag.empty()) etag = parse_etag("\"" + text + "\"");
-  return is_strong(etag) ? etag : std::string();
+  return is_strong(etag) && etag != "\"\"" ? etag : std::string();
 }
 
 S3Page parse_s3_listing(Bytes xml, const std::string& prefix) {

@@ -12,6 +12,7 @@
 #include "frame/remote/s3_tree.hpp"
 #include "tests/remote/rgw.hpp"
 #include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
 
 namespace {
 
