@@ -109,8 +109,8 @@ std::optional<CachedFirst> find_first(const std::shared_ptr<DiskCache>& cache, c
   if (!is_strong(first.headers.etag) || first.headers.range->total == 0) return std::nullopt;
   const std::uint64_t total = first.headers.range->total;
   first.body.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kPieceSize, total)));
-  const CachedObject object(cache, url, first.headers.etag, total);
-  if (object.read(0, first.body) != first.body.size()) return std::nullopt;
+  first.object = std::make_shared<const CachedObject>(cache, url, first.headers.etag, total);
+  if (first.object->read(0, first.body) != first.body.size()) return std::nullopt;
   return first;
 }
 

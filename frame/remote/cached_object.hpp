@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "frame/remote/disk_cache.hpp"
 #include "frame/remote/http_answer.hpp"
@@ -42,6 +43,7 @@ class CachedObject {
 struct CachedFirst {
   AnswerHeaders headers;  ///< as of a 206
   std::vector<std::uint8_t> body;
+  std::shared_ptr<const CachedObject> object;
 };
 
 /// Nothing where one of both is missing.

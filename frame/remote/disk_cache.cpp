@@ -86,7 +86,7 @@ void DiskCache::keep(const PieceName& name, Bytes bytes, bool replaces) {
   changed_.notify_all();
 }
 
-void DiskCache::settle() {
+void DiskCache::flush() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [&] { return waiting_.empty() && !is_busy_; });
 }
@@ -125,7 +125,8 @@ bool DiskCache::take(Waiting& next) {
 
 void DiskCache::store(const Waiting& piece) {
   if (Clock::now() < paused_until_) return;
-  if (!piece.replaces && folder_.has(piece.name)) return;
+  // One that is there is seldom brought again, unless it was found bad.
+  if (!piece.replaces && folder_.has(piece.name) && folder_.read(piece.name)) return;
   const std::uint64_t taken = CacheFolder::taken_by_piece(piece.bytes.size());
   if (!make_room(taken)) {
     paused_until_ = Clock::now() + kPauseWhenFull;
@@ -202,6 +203,12 @@ void DiskCache::evict_to(std::uint64_t size) {
 bool DiskCache::is_ending() {
   const std::lock_guard guard(mutex_);
   return is_ending_;
+}
+
+std::shared_ptr<DiskCache> open_disk_cache(const RemoteSettings& settings) {
+  if (settings.disk_cache.empty()) return nullptr;
+  return std::make_shared<DiskCache>(settings.disk_cache, settings.disk_cache_size,
+                                     settings.notice);
 }
 
 }  // namespace bloscfs::frame

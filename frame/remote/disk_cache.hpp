@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "frame/remote/cache_folder.hpp"
+#include "frame/remote/remote_settings.hpp"
 
 namespace bloscfs::frame {
 
@@ -45,7 +46,7 @@ class DiskCache {
   void keep(const PieceName& name, Bytes bytes, bool replaces = false);
 
   /// Waits until all that was to be kept is on disk, or was dropped.
-  void settle();
+  void flush();
 
  private:
   struct Waiting {
@@ -89,5 +90,8 @@ class DiskCache {
 
   std::thread thread_;  ///< last: begins when all else is there
 };
+
+/// As the settings say; null for none. Throws as DiskCache.
+std::shared_ptr<DiskCache> open_disk_cache(const RemoteSettings& settings);
 
 }  // namespace bloscfs::frame

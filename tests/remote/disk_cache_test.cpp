@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(pieces_are_there_again_later) {
     BOOST_TEST(!cache.find(numbered(1)));
     for (std::uint64_t i = 0; i < 50; i++) cache.keep(numbered(i), filled(i, kPieceSize - i));
     cache.keep(numbered(99), {});
-    cache.settle();
+    cache.flush();
     for (std::uint64_t i = 0; i < 50; i++) BOOST_TEST(has_bytes(cache, i, kPieceSize - i));
     BOOST_TEST(has_bytes(cache, 99, 0));
   }
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(one_piece_can_take_the_place_of_another) {
   DiskCache cache(place.path().string(), kRoomy, {});
   for (const bool replaces : {false, false, true}) {
     cache.keep(numbered(1), filled(replaces ? 1 : 2), replaces);
-    cache.settle();
+    cache.flush();
     const auto piece = cache.find(numbered(1));
     BOOST_REQUIRE(piece);
     BOOST_TEST(piece->bytes()[0] == filled(replaces ? 1 : 2)[0]);
@@ -183,7 +183,7 @@ BOOST_AUTO_TEST_CASE(symlinks_in_the_place_of_folders_and_files_lead_nowhere) {
   fs_std::create_directories(elsewhere / "02");
   fs_std::create_directory_symlink(elsewhere.path(), place / "01");
   cache.keep(name, filled(1));
-  cache.settle();
+  cache.flush();
   BOOST_TEST(fs_std::is_empty(elsewhere / "02"));
   BOOST_TEST(!cache.find(name));
   fs_std::remove(place / "01");
@@ -206,7 +206,7 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_goes_first) {
     DiskCache cache(folder, kRoomy, {});
     for (std::uint64_t i = 0; i < kCount; i++) {
       cache.keep(numbered(i), filled(i));
-      cache.settle();
+      cache.flush();
     }
   }
   // The first ones are the latest, but one that is used.
@@ -215,7 +215,7 @@ BOOST_AUTO_TEST_CASE(what_was_used_longest_ago_goes_first) {
   DiskCache cache(folder, kCount * each, {});
   BOOST_TEST(has_bytes(cache, 99));
   cache.keep(numbered(200), filled(200));
-  cache.settle();
+  cache.flush();
   BOOST_TEST(has_bytes(cache, 200));
   BOOST_TEST(cache.has(numbered(99)));
   BOOST_TEST(!cache.has(numbered(98)));
@@ -231,17 +231,17 @@ BOOST_AUTO_TEST_CASE(the_size_is_kept_to) {
   for (std::uint64_t i = 0; i < 300; i++) {
     cache.keep(numbered(i), filled(i));
     if (i % 10 != 0) continue;
-    cache.settle();
+    cache.flush();
     BOOST_TEST(bytes_in(place.path()) <= size);
   }
-  cache.settle();
+  cache.flush();
   BOOST_TEST(bytes_in(place.path()) > size / 2);
   BOOST_TEST(has_bytes(cache, 299));
   // None at all.
   const TempDir small;
   DiskCache none(small.path().string(), 1000, {});
   none.keep(numbered(1), filled(1));
-  none.settle();
+  none.flush();
   BOOST_TEST(bytes_in(small.path()) == 0U);
 }
 
@@ -313,7 +313,7 @@ BOOST_AUTO_TEST_CASE(two_processes_share_a_folder) {
       else
         cache.keep(numbered(number), filled(number));
     }
-    cache.settle();
+    cache.flush();
     return wrong;
   };
   const pid_t child = ::fork();
@@ -371,7 +371,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_disk_is_left_to_others, *utf::precondition(n
   DiskCache cache((disk.path() / "cache").string(), kRoomy, {});
   for (std::uint64_t i = 0; i < 200; i++) {
     cache.keep(numbered(i), filled(i));
-    cache.settle();
+    cache.flush();
   }
   const auto space = fs_std::space(disk.path());
   BOOST_TEST(space.available >= space.capacity / 20);
@@ -388,7 +388,7 @@ BOOST_AUTO_TEST_CASE(a_disk_that_takes_nothing_is_done_without, *utf::preconditi
     ++told;
   });
   for (std::uint64_t i = 0; i < 50; i++) cache.keep(numbered(i), filled(i));
-  cache.settle();
+  cache.flush();
   BOOST_TEST(told == 1);
   BOOST_TEST(has_bytes(cache, 0));
   BOOST_TEST(!cache.find(numbered(49)));
@@ -402,7 +402,7 @@ BOOST_AUTO_TEST_CASE(objects_are_told_apart_by_url_tag_and_size) {
   const ByteVector bytes = filled(3, 200000);
   const CachedObject object(cache, url, "\"1\"", bytes.size());
   object.keep(0, bytes);
-  cache->settle();
+  cache->flush();
   ByteVector out(bytes.size());
   BOOST_TEST(object.read(0, out) == bytes.size());
   BOOST_TEST((out == bytes));
@@ -423,7 +423,7 @@ BOOST_AUTO_TEST_CASE(whole_pieces_alone_are_kept) {
   const ByteVector bytes = filled(3, 300000);
   const CachedObject object(cache, parse_url("http://h/x"), "\"1\"", bytes.size());
   object.keep(1000, Bytes(bytes).subspan(1000, 200000));
-  cache->settle();
+  cache->flush();
   BOOST_TEST(!object.has(0));
   BOOST_TEST(object.has(kPieceSize));
   BOOST_TEST(object.has(2 * kPieceSize));
@@ -431,7 +431,7 @@ BOOST_AUTO_TEST_CASE(whole_pieces_alone_are_kept) {
   ByteVector out(bytes.size());
   BOOST_TEST(object.read(70000, out) == 3 * kPieceSize - 70000);
   object.keep(4 * kPieceSize, Bytes(bytes).subspan(4 * kPieceSize));
-  cache->settle();
+  cache->flush();
   BOOST_TEST(object.read(4 * kPieceSize, out) == 300000 - 4 * kPieceSize);
 }
 
