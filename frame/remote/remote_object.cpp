@@ -32,13 +32,16 @@ RangeRequest first_request(HttpPlace place, const AnswerHeaders* known) {
   return request;
 }
 
-/// An empty object has no first byte, and a server that says so need not tell its state.
+/// An empty object has no first byte, and the answer that says so need not tell its state.
 HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
   HttpAnswer answer = client.get(request).wait();
-  const bool tells_state = answer.headers.range && !answer.headers.etag.empty();
-  if (answer.headers.status != kHttpBadRange || tells_state) return answer;
+  if (answer.headers.status != kHttpBadRange || !answer.headers.etag.empty()) return answer;
   request.size = 0;
-  return client.get(std::move(request)).wait();
+  try {
+    return client.get(std::move(request)).wait();
+  } catch (const RemoteError&) {
+    return answer;
+  }
 }
 
 std::shared_ptr<FetchSource> make_fetch_source(HttpClient& client, HttpPlace place,
