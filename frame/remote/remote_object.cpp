@@ -55,15 +55,16 @@ std::shared_ptr<FetchSource> make_fetch_source(HttpClient& client, HttpPlace pla
   return source;
 }
 
-/// Of an answer that came from the server; null where its object is not to be cached.
+/// Of an answer that came from the server; null where its object is not to be cached. What comes
+/// whole, since there are no ranges, comes whole again.
 std::shared_ptr<const CachedObject> keep_answer(const std::shared_ptr<DiskCache>& cache,
                                                 const Url& url, const HttpAnswer& first) {
   const AnswerHeaders& headers = first.headers;
-  if (!cache || !is_strong(headers.etag) || first.body.empty()) return nullptr;
+  if (!cache || !is_strong(headers.etag) || headers.status != kHttpPartial) return nullptr;
   auto cached =
       std::make_shared<const CachedObject>(cache, url, headers.etag, state_of(first).size);
   cached->keep(0, first.body);
-  if (headers.status == kHttpPartial) keep_first(cache, url, headers);
+  keep_first(cache, url, headers);
   return cached;
 }
 

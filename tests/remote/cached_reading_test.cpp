@@ -160,6 +160,7 @@ BOOST_AUTO_TEST_CASE(servers_without_ranges_are_read_as_without_a_cache) {
   kept.has_ranges = false;
   BOOST_TEST(requests_of_reading(kept, 100'000) == 1);
   BOOST_TEST(requests_of_reading(kept, 100'000) == 1);
+  BOOST_TEST(kept.files().empty());
 }
 
 BOOST_AUTO_TEST_CASE(reads_are_right_whatever_goes_and_comes) {
