@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "frame/remote/disk_cache.hpp"
 #include "frame/remote/http_tree.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/s3_address.hpp"
@@ -24,7 +25,8 @@ HttpSettings http_settings(const RemoteSettings& settings) {
 std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSettings& settings) {
   const Url url = parse_url(source);
   if (settings.writable) throw RemoteError(EROFS, "what is behind HTTP can be read only");
-  return std::make_shared<HttpTree>(std::make_shared<HttpClient>(http_settings(settings)), url);
+  return std::make_shared<HttpTree>(std::make_shared<HttpClient>(http_settings(settings)), url,
+                                    open_disk_cache(settings));
 }
 
 }  // namespace

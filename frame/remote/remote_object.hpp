@@ -18,14 +18,17 @@ class RemoteObject final : public ObjectSource {
   /// Asks for the first 64 KiB: a small object is in memory then, and also one of up to 8 MiB where
   /// the server sends no ranges. Gives `known`, which may be null, where the object still is in
   /// that state. `traffic` is shared by all objects that are to share its budget; null: one of its
-  /// own. Throws RemoteError, as said there.
+  /// own. `cache`, which may be null, keeps what comes, of objects with a strong ETag alone. Throws
+  /// RemoteError, as said there.
   static std::shared_ptr<const RemoteObject> open(
       std::shared_ptr<HttpClient> client, HttpPlace place,
       const std::shared_ptr<const RemoteObject>& known = nullptr,
-      std::shared_ptr<Traffic> traffic = nullptr);
+      std::shared_ptr<Traffic> traffic = nullptr,
+      const std::shared_ptr<DiskCache>& cache = nullptr);
   ~RemoteObject() override;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  bool is_far() const override { return !is_in_memory(); }
   void expect(std::span<const ByteRange> ranges) const override;
   /// Made of size, tag and time of modification; it never changes.
   FileStamp stamp() const override { return stamp_; }
@@ -36,7 +39,7 @@ class RemoteObject final : public ObjectSource {
 
  private:
   RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
-               std::shared_ptr<Traffic> traffic);
+               std::shared_ptr<Traffic> traffic, std::shared_ptr<const CachedObject> cached);
 
   const std::shared_ptr<HttpClient> client_;
   const std::shared_ptr<FetchSource> source_;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "codec/bytes.hpp"
 #include "frame/remote/http_request.hpp"
 #include "frame/remote/s3_credentials.hpp"
 

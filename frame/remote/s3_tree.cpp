@@ -105,11 +105,16 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
   S3Address address(parsed.bucket, settings.endpoint, region, settings.virtual_host);
   auto bucket = std::make_unique<S3Bucket>(std::move(address), make_client(settings, region),
                                            settings.retry_time);
-  return std::make_shared<S3Tree>(std::move(bucket), parsed.prefix, settings.writable);
+  return std::make_shared<S3Tree>(std::move(bucket), parsed.prefix, settings.writable,
+                                  open_disk_cache(settings));
 }
 
-S3Tree::S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable)
-    : bucket_(std::move(bucket)), traffic_(std::make_shared<Traffic>()), writable_(writable) {
+S3Tree::S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
+               std::shared_ptr<DiskCache> cache)
+    : bucket_(std::move(bucket)),
+      cache_(std::move(cache)),
+      traffic_(std::make_shared<Traffic>()),
+      writable_(writable) {
   find_root(prefix);
   if (writable_) probe_store(*bucket_, root_);
 }
@@ -171,7 +176,7 @@ std::shared_ptr<const ObjectSource> S3Tree::open(const std::string& path,
   HttpPlace place;
   place.url = bucket_->address().object(key_of(path));
   return RemoteObject::open(bucket_->client(), std::move(place),
-                            std::dynamic_pointer_cast<const RemoteObject>(known), traffic_);
+                            std::dynamic_pointer_cast<const RemoteObject>(known), traffic_, cache_);
 }
 
 void S3Tree::must_be_writable(const std::string& path) const {

@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "frame/remote/open_remote.hpp"
+#include "frame/remote/disk_cache.hpp"
+#include "frame/remote/remote_settings.hpp"
 #include "frame/remote/s3_bucket.hpp"
 #include "frame/remote/traffic.hpp"
 
@@ -26,8 +27,9 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
 /// another host may come between.
 class S3Tree final : public ObjectTree {
  public:
-  /// `prefix` as in S3Source. Throws RemoteError.
-  S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable);
+  /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError.
+  S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
+         std::shared_ptr<DiskCache> cache = nullptr);
 
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override;
@@ -59,6 +61,7 @@ class S3Tree final : public ObjectTree {
   bool holds(const std::string& key, const ObjectCondition& condition) const;
 
   const std::unique_ptr<S3Bucket> bucket_;
+  const std::shared_ptr<DiskCache> cache_;
   const std::shared_ptr<Traffic> traffic_;
   const bool writable_;
   std::string root_;  ///< of all keys; empty, or ends in '/'

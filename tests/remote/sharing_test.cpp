@@ -1,6 +1,7 @@
 // Ranges of objects that several readers want, that are expected, and that nobody wants any more.
 
 #include <future>
+#include <random>
 
 #include <boost/test/unit_test.hpp>
 
@@ -13,8 +14,6 @@ namespace {
 using namespace bloscfs::frame;
 using namespace bloscfs::test;
 using std::chrono::milliseconds;
-
-constexpr std::size_t kMiB = 1 << 20;
 
 struct GivenUp {};
 
