@@ -16,11 +16,6 @@ constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
 /// What was asked for in vain, or read in part, is dropped after that.
 constexpr std::chrono::milliseconds kUnwanted{2000};
 
-std::uint64_t end_of(const ByteRange& range, std::uint64_t size) {
-  return std::min(
-      size, static_cast<std::uint64_t>(range.offset) + static_cast<std::uint64_t>(range.size));
-}
-
 }  // namespace
 
 ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t begin)
@@ -254,12 +249,31 @@ std::uint64_t ObjectWindows::unread() const {
   return bytes;
 }
 
+Extent ObjectWindows::inside(const ByteRange& range) const {
+  if (range.offset < 0 || range.size <= 0) return {};
+  const auto offset = static_cast<std::uint64_t>(range.offset);
+  return {std::max(offset, begin_),
+          std::min(offset + static_cast<std::uint64_t>(range.size), size_)};
+}
+
+bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
+  const std::lock_guard guard(mutex_);
+  return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
+    for (Extent extent = inside(range); extent.begin < extent.end;) {
+      const auto window = find(extent.begin);
+      if (window == windows_.end() || window->first > extent.begin ||
+          !window->second.fetch->is_here())
+        return false;
+      extent.begin = window->second.fetch->end();
+    }
+    return true;
+  });
+}
+
 void ObjectWindows::expect(std::span<const ByteRange> ranges) {
   std::vector<Extent> wanted;
   for (const ByteRange& range : ranges) {
-    if (range.offset < 0 || range.size <= 0) continue;
-    const Extent extent{std::max(static_cast<std::uint64_t>(range.offset), begin_),
-                        end_of(range, size_)};
+    const Extent extent = inside(range);
     if (extent.begin < extent.end) wanted.push_back(extent);
   }
   std::sort(wanted.begin(), wanted.end(),
