@@ -260,6 +260,7 @@ std::vector<Tree::DirectoryEntry> Objects::list(NodeId id, const std::function<v
     const std::string path = path_in(in.path, entry.name);
     entries.push_back({found->shown()[i], entry.name, guessed_type(path, entry), inode_of(path)});
   }
+  add_new(in.path, entries);
   return entries;
 }
 
