@@ -176,7 +176,10 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
     temporaries_[name] = made;
     return made;
   }
-  if (index_) throw_errno(ESTALE, inside(name));
+  if (index_) {
+    frames_->note_taken(path_);
+    throw_errno(ESTALE, inside(name));
+  }
   index_ = made;
   is_pending_ = true;
   return made;
@@ -252,6 +255,7 @@ void ObjectFrame::sync() {
     is_pending_ = false;
     for (const std::string& name : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
+    if (is_error(error, std::errc(ESTALE))) frames_->note_taken(path_);
     const std::lock_guard guard(mutex_);
     overtaken_ = is_error(error, std::errc(ESTALE));
     outcome_is_unknown_ = !overtaken_;
@@ -455,7 +459,16 @@ std::optional<ObjectState> ObjectFrames::state(const std::string& path) {
 
 bool ObjectFrames::is_overtaken(const std::string& path) {
   const auto used = in_use(path);
-  return used && used->is_overtaken();
+  if (used && used->is_overtaken()) return true;
+  const std::lock_guard guard(mutex_);
+  const auto planned = planned_.find(path);
+  return planned != planned_.end() && planned->second.is_taken;
+}
+
+void ObjectFrames::note_taken(const std::string& path) {
+  const std::lock_guard guard(mutex_);
+  const auto planned = planned_.find(path);
+  if (planned != planned_.end()) planned->second.is_taken = true;
 }
 
 void ObjectFrames::set_attributes(const std::string& path, const FileAttributes& attributes) {
@@ -464,24 +477,29 @@ void ObjectFrames::set_attributes(const std::string& path, const FileAttributes&
 
 void ObjectFrames::set_owner(const std::string& path, const FileAttributes& owner) {
   const std::lock_guard guard(mutex_);
-  owners_[path] = owner;
+  planned_[path] = {owner, false};
+}
+
+void ObjectFrames::forget_plan(const std::string& path) {
+  const std::lock_guard guard(mutex_);
+  planned_.erase(path);
 }
 
 /// What is put with an index.
 FileAttributes ObjectFrames::owned(const std::string& path, FileAttributes attributes) {
   const std::lock_guard guard(mutex_);
-  const auto found = owners_.find(path);
-  if (found == owners_.end()) return attributes;
-  attributes.owner = found->second.owner;
-  attributes.group = found->second.group;
-  attributes.mode = found->second.mode;
+  const auto found = planned_.find(path);
+  if (found == planned_.end()) return attributes;
+  attributes.owner = found->second.owner.owner;
+  attributes.group = found->second.owner.group;
+  attributes.mode = found->second.owner.mode;
   return attributes;
 }
 
 void ObjectFrames::forget_owner(const std::string& path, StoreFile& index) {
   index.set_attributes(owned(path, index.attributes()));
   const std::lock_guard guard(mutex_);
-  owners_.erase(path);
+  planned_.erase(path);
 }
 
 void ObjectFrames::remove(const std::string& path) { opened(path)->put_tombstone(); }

@@ -45,6 +45,8 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   bool is_overtaken(const std::string& path);
   /// Whose a frame is to be that has no index yet; its index is put with that.
   void set_owner(const std::string& path, const FileAttributes& owner);
+  /// Nobody is to make it any more.
+  void forget_plan(const std::string& path);
   /// Puts an empty index in the place of a frame's: whoever has that state open reads on as long as
   /// its chunks are there. ENOENT where there is no frame; errors as of ObjectTree::put().
   void remove(const std::string& path);
@@ -59,6 +61,7 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   std::shared_ptr<ObjectFrame> opened(const std::string& path);
   FileAttributes owned(const std::string& path, FileAttributes attributes);
   void forget_owner(const std::string& path, StoreFile& index);
+  void note_taken(const std::string& path);
   std::shared_ptr<ObjectFrame> in_use(const std::string& path);
   std::shared_ptr<const ObjectSource> open_index(const std::string& path) const;
 
@@ -67,7 +70,11 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   const RemoveLater remove_later_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<ObjectFrame>> frames_;
-  std::map<std::string, FileAttributes> owners_;  ///< of set_owner()
+  struct Planned {
+    FileAttributes owner;
+    bool is_taken = false;  ///< another host was first
+  };
+  std::map<std::string, Planned> planned_;  ///< of set_owner()
 };
 
 }  // namespace bloscfs::frame

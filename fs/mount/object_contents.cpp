@@ -1,10 +1,12 @@
 #include "fs/mount/object_contents.hpp"
 
+#include <cerrno>
 #include <exception>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/objects/object_home.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -25,6 +27,11 @@ void ObjectContents::created(NodeId node) {
 
 std::shared_ptr<const OpenContainer> ObjectContents::open_for_writing(NodeId node) {
   objects_.require_changeable(node);
+  if (const auto known = objects_.opened(node); known && known->content->is_overtaken()) {
+    follow(known->content);
+    frame::throw_errno(ESTALE, objects_.told_path(node));
+  }
+  objects_.require_present(node);
   auto file = objects_.opened(node);
   if (!file) file = objects_.open(node, services_).container;
   if (!file->content->is_writable()) file->content->make_writable(home(node));

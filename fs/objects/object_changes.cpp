@@ -100,9 +100,7 @@ void Objects::settle(NodeId id) {
   if (node.references > 0) return;
   // The kernel has forgotten it while it waited for a commit.
   ids_.erase(key_of(node));
-  if (const auto leading = leading_.find(path); leading != leading_.end() && leading->second == id)
-    leading_.erase(leading);
-  if (node.is_new) new_files_.erase({parent_of(path), node.shown_name});
+  leave_names(id, node);
   dropped = std::move(node);
   nodes_.erase(found);
 }
@@ -212,6 +210,20 @@ void Objects::require_changeable(NodeId id) {
     throw_errno(EROFS, found.path);
 }
 
+void Objects::require_present(NodeId id) {
+  const Node found = node(id);
+  if (found.is_new) return;
+  if (frames_->is_overtaken(found.path)) throw_errno(ESTALE, found.path);
+  const auto file = found.open_file.lock();
+  if (file && file->content->leads()) return;
+  const LookPointer look = looks_.look_anew(found.path, true);
+  const auto stored = frames_->state(found.path);
+  const bool is_own = (stored && stored->same_bytes(look->state)) ||
+                      (found.settled && found.settled->same_bytes(look->state));
+  if (look == found.look || look->state.same_bytes(found.look->state) || is_own) return;
+  throw_errno(ESTALE, found.path);
+}
+
 // --- what homes ask
 
 Objects::Stored Objects::stored(NodeId id) {
@@ -260,6 +272,29 @@ void Objects::stored_as(NodeId id, const std::string& full_name) {
 }
 
 void Objects::rewritten(NodeId id) { looks_.forget(node(id).path); }
+
+void Objects::given_up(NodeId id) {
+  std::string path;
+  {
+    const MutexLock lock(mutex_);
+    const auto found = nodes_.find(id);
+    if (found == nodes_.end()) return;
+    Node& node = found->second;
+    path = node.path;
+    leave_names(id, node);
+  }
+  frames_->forget_plan(path);
+  looks_.forget(path);
+  forget_listing_of(path);
+}
+
+void Objects::leave_names(NodeId id, Node& node) {
+  node.is_removed = true;
+  const auto made = new_files_.find({parent_of(node.path), node.shown_name});
+  if (made != new_files_.end() && made->second == id) new_files_.erase(made);
+  const auto leading = leading_.find(node.path);
+  if (leading != leading_.end() && leading->second == id) leading_.erase(leading);
+}
 
 void Objects::forget_listing_of(const std::string& path) { listings_.forget(parent_of(path)); }
 
@@ -341,13 +376,8 @@ std::shared_ptr<const OpenContainer> Objects::remove_file(NodeId directory,
   const MutexLock lock(mutex_);
   const auto at = nodes_.find(id);
   if (at == nodes_.end()) return nullptr;
-  Node& node = at->second;
-  node.is_removed = true;
-  new_files_.erase({parent_of(node.path), node.shown_name});
-  if (const auto leading = leading_.find(node.path);
-      leading != leading_.end() && leading->second == id)
-    leading_.erase(leading);
-  return node.open_file.lock();
+  leave_names(id, at->second);
+  return at->second.open_file.lock();
 }
 
 void Objects::remove_directory(NodeId directory, const std::string& name) {

@@ -13,6 +13,7 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
+#include "fs/objects/object_path.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -28,10 +29,11 @@ std::string host_name() {
   return host.substr(0, 64);
 }
 
-std::string with_time(const std::string& name, const std::string& what) {
+/// "NAME.WHAT-TIME", and "-NUMBER" from the second on.
+std::string with_time(const std::string& name, const std::string& what, int number = 1) {
   constexpr std::size_t kLongestSuffix = 16;
-  const std::string end =
-      fmt::format(".{}-{:%Y%m%dT%H%M%S}", what, fmt::gmtime(std::time(nullptr)));
+  std::string end = fmt::format(".{}-{:%Y%m%dT%H%M%S}", what, fmt::gmtime(std::time(nullptr)));
+  if (number > 1) end += fmt::format("-{}", number);
   return name.substr(0, NAME_MAX - kLongestSuffix - end.size()) + end;
 }
 
@@ -39,50 +41,55 @@ std::string with_time(const std::string& name, const std::string& what) {
 class FrameBeside final : public Refuge {
  public:
   FrameBeside(Objects& objects, const Objects::Stored& stored, const std::string& suffix)
-      : objects_(objects),
-        directory_path_(stored.directory),
-        name_(with_time(stored.shown_name, "conflict-" + host_name()) + suffix) {}
+      : objects_(objects), stored_(stored) {
+    constexpr int kMostNumbers = 1000;
+    for (int number = 1; number < kMostNumbers; number++) {
+      name_ = with_time(stored.shown_name, "conflict-" + host_name(), number) + suffix;
+      if (!objects_.is_taken(stored.directory, name_)) return;
+    }
+    frame::throw_errno(EEXIST, name_);
+  }
 
-  std::string path() const override { return full(); }
+  std::string path() const override { return path_in(stored_.directory, stored_.name); }
   std::shared_ptr<frame::StoreDirectory> directory() const override {
-    return objects_.frames()->directory(directory_path_);
+    return objects_.frames()->directory(stored_.directory);
   }
   std::optional<std::string> shared_name() const override { return name_; }
   /// It has its name, and is durable, as soon as it is complete.
   std::string keep(const StoredFrame&, const frame::FrameWriter*) override {
-    objects_.forget_listing_of(full());
-    return full();
+    const std::string kept = path_in(stored_.directory, name_);
+    objects_.forget_listing_of(kept);
+    return kept;
   }
 
  private:
-  std::string full() const {
-    return directory_path_.empty() ? name_ : directory_path_ + "/" + name_;
-  }
-
   Objects& objects_;
-  const std::string directory_path_, name_;
+  const Objects::Stored stored_;
+  std::string name_;
 };
 
 /// A frame in a folder of this host.
 class FrameInFolder final : public Refuge {
  public:
   FrameInFolder(const Objects::Stored& stored, std::string folder)
-      : folder_(std::move(folder)), name_(with_time(stored.shown_name, "unsent") + ".b2frame") {
+      : shown_(path_in(stored.directory, stored.name)),
+        folder_(std::move(folder)),
+        name_(with_time(stored.shown_name, "unsent") + ".b2frame") {
     frame::UniqueFd opened(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened) frame::throw_errno(folder_);
     directory_ = frame::make_local_store(std::move(opened), nullptr);
   }
 
-  std::string path() const override { return folder_ + "/" + name_; }
+  std::string path() const override { return shown_; }
   std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
   std::string keep(const StoredFrame& made, const frame::FrameWriter*) override {
     directory_->rename(made.name, name_, frame::RenameMode::no_replace);
     directory_->sync();
-    return path();
+    return folder_ + "/" + name_;
   }
 
  private:
-  const std::string folder_, name_;
+  const std::string shown_, folder_, name_;
   std::shared_ptr<frame::StoreDirectory> directory_;
 };
 
@@ -154,7 +161,7 @@ ObjectHome::~ObjectHome() {
 std::string ObjectHome::path() {
   const Objects::Stored stored = objects_.stored(node_);
   if (stored.is_removed) return {};
-  return stored.directory.empty() ? stored.name : stored.directory + "/" + stored.name;
+  return path_in(stored.directory, stored.name);
 }
 
 std::unique_ptr<Refuge> ObjectHome::conflict_refuge(ShownAs, uid_t) {

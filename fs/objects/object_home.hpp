@@ -30,7 +30,10 @@ class ObjectHome final : public ContentHome {
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
   /// The content ends with its state: what has the name now is another node.
-  Following follow(const MakeReady&) override { return {nullptr, true, std::nullopt, nullptr}; }
+  Following follow(const MakeReady&) override {
+    objects_.given_up(node_);
+    return {nullptr, true, std::nullopt, nullptr};
+  }
   void forget_pages(std::function<void()> done) override { done(); }
   std::unique_ptr<NameLock> lock_name() override;
 

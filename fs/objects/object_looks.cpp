@@ -129,8 +129,12 @@ ObjectLooks::SourcePointer ObjectLooks::current_if_any(const std::string& object
 
 LookPointer ObjectLooks::look(const std::string& path, const Listed& listed) {
   if (auto known = recent(path, listed)) return known;
+  return look_anew(path, listed.is_directory);
+}
+
+LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
   const auto checked = Clock::now();
-  return remember(path, listed.is_directory ? judge_directory(path) : judge_object(path), checked);
+  return remember(path, is_directory ? judge_directory(path) : judge_object(path), checked);
 }
 
 ObjectLook ObjectLooks::plain(const frame::ObjectSource& source) const {

@@ -82,6 +82,8 @@ class ObjectLooks {
   };
   /// What is there now, or was not longer ago than that.
   LookPointer look(const std::string& path, const Listed& listed);
+  /// What is there now.
+  LookPointer look_anew(const std::string& path, bool is_directory);
   /// The same, as far as it is known, however old; null if it is not.
   LookPointer known(const std::string& path);
   void forget(const std::string& path);

@@ -71,6 +71,9 @@ class Objects {
   std::shared_ptr<const OpenContainer> opened(NodeId id);
   /// EROFS of what is no sparse frame.
   void require_changeable(NodeId id);
+  /// ESTALE unless the node stands for what is there now: the fewer commits are made of an older
+  /// state, the fewer conflicts there are.
+  void require_present(NodeId id);
   Tree::Found make_directory(NodeId directory, const std::string& name);
   /// Returns what is open of it, if anything is.
   std::shared_ptr<const OpenContainer> remove_file(NodeId directory, const std::string& name);
@@ -98,6 +101,8 @@ class Objects {
   void rewritten(NodeId id);
   bool is_in_place(NodeId id);
   void forget_listing_of(const std::string& path);
+  /// What has its name is somebody else's: it has none any more.
+  void given_up(NodeId id);
   /// Its content has gone: the next look finds what that has stored last.
   void settle(NodeId id);
   const std::shared_ptr<frame::ObjectFrames>& frames() const { return frames_; }
@@ -170,6 +175,7 @@ class Objects {
   NodeId same_as(const Node& node, const std::optional<frame::ObjectState>& stored)
       REQUIRES(mutex_);
   void rekey(NodeId id, LookPointer look) REQUIRES(mutex_);
+  void leave_names(NodeId id, Node& node) REQUIRES(mutex_);
   void look_if_due(NodeId id);
   bool has_gone(const std::string& path, bool is_directory);
   Node writable_directory(NodeId id) const;
