@@ -11,6 +11,7 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Windows of so much are kept when they were read, all together at most that.
 constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
 constexpr std::size_t kMostWindows = 512;
+constexpr std::size_t kRangeInNeed = std::size_t{1} << 20;
 /// Ahead of one who reads on, at the least, whatever the link is.
 constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
 /// What was asked for in vain, or read in part, is dropped after that.
@@ -25,6 +26,13 @@ ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t 
 std::size_t ObjectWindows::most_ahead() const {
   const std::size_t budget = source_->traffic->budget();
   return std::min(budget - budget / 8, std::max(4 * source_->speed.product(), kLeastAhead));
+}
+
+std::size_t ObjectWindows::range_of_read(std::size_t size) const {
+  // Who waits goes beyond the budget, by no more than that.
+  if (size <= kRangeInNeed) return kRangeInNeed;
+  const Traffic& traffic = *source_->traffic;
+  return traffic.numbers().bytes_held < traffic.budget() ? largest_range() : kRangeInNeed;
 }
 
 std::size_t ObjectWindows::largest_range() const {
@@ -103,7 +111,7 @@ void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_
     const auto now = Clock::now();
     const Extent read{offset, offset + size};
     const ReadStreams::Ahead ahead = streams_.on_read(read, most_ahead(), now);
-    fill(read, largest_range(), fresh, uses_cache);
+    fill(read, range_of_read(size), fresh, uses_cache);
     if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
       // Alone it would be too small to be worth a request.
       const Extent gap{fresh.front()->begin(), fresh.front()->end()};
@@ -261,10 +269,13 @@ bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
     for (Extent extent = inside(range); extent.begin < extent.end;) {
       const auto window = find(extent.begin);
-      if (window == windows_.end() || window->first > extent.begin ||
-          !window->second.fetch->is_here())
+      const bool is_window = window != windows_.end() && window->first <= extent.begin;
+      if (is_window && window->second.fetch->is_here())
+        extent.begin = window->second.fetch->end();
+      else if (!is_window && source_->cached && source_->cached->has(extent.begin))
+        extent.begin = (extent.begin / kPieceSize + 1) * kPieceSize;
+      else
         return false;
-      extent.begin = window->second.fetch->end();
     }
     return true;
   });

@@ -44,6 +44,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
 
   std::size_t most_ahead() const;
   std::size_t largest_range() const;
+  std::size_t range_of_read(std::size_t size) const;
   void plan_read(std::uint64_t offset, std::size_t size, bool uses_cache = true);
   /// The part of a range that the object has behind `begin_`.
   Extent inside(const ByteRange& range) const;
