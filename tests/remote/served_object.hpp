@@ -11,6 +11,8 @@
 
 namespace bloscfs::test {
 
+inline constexpr std::size_t kKiB = 1 << 10, kMiB = 1 << 20;
+
 inline std::string pattern(std::size_t size) {
   std::string text(size, 0);
   std::uint32_t state = 1;

@@ -15,8 +15,6 @@ using namespace bloscfs::frame;
 using namespace bloscfs::test;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMiB = 1 << 20;
-
 struct GivenUp {};
 
 /// Answers to ranges wait until it is opened.
