@@ -104,7 +104,7 @@ class Objects {
   /// What has its name is somebody else's: it has none any more.
   void given_up(NodeId id);
   /// Its content has gone: the next look finds what that has stored last.
-  void settle(NodeId id);
+  void note_end(NodeId id);
   const std::shared_ptr<frame::ObjectFrames>& frames() const { return frames_; }
 
   /// The frame that has the metalayers; null where there is none.
@@ -135,7 +135,7 @@ class Objects {
     bool is_removed = false;
     frame::FileAttributes owner = {};  ///< of a new one
     bool look_is_due = false;          ///< a commit has stored another state
-    std::optional<frame::ObjectState> settled = std::nullopt;  ///< which, once nobody has it open
+    std::optional<frame::ObjectState> last_stored = std::nullopt;  ///< which, once nobody has it open
   };
   /// What two nodes differ in: state, and the key in a store.
   using Key = std::tuple<const void*, std::string, bool>;
