@@ -19,8 +19,9 @@ class NewContainer {
     unnamed,        ///< the file has no name any more, and the container gets none
     by_name,        ///< as of StoredPlace::is_shared
   };
-  /// `name` is that of by_name. `shown` is what it will be shown as. Errors: as frame::create_cframe's, and ESTALE where
-  /// another program has put something else in the place of the file's temporary.
+  /// `name` is that of by_name. `shown` is what it will be shown as. Errors: as
+  /// frame::create_cframe's, and ESTALE where another program has put something else in the place
+  /// of the file's temporary.
   NewContainer(const frame::FrameSettings& settings, ShownAs shown, const StoredPlace& place,
                Where where, const std::string& name, const frame::WriterSettings& writer_settings);
   ~NewContainer();

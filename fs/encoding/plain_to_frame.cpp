@@ -54,9 +54,8 @@ StoredFrame store_as_frame(const FileBytes& bytes,
   frame::WriterSettings writer_settings{options.locking};
   writer_settings.shared = shared_name.has_value();
   std::string stored_as = shared_name.value_or(frame::temporary_name());
-  auto writer = shared_name
-                    ? frame::create_sframe(directory, stored_as, settings, writer_settings)
-                    : frame::create_cframe(directory, stored_as, settings, writer_settings);
+  auto writer = shared_name ? frame::create_sframe(directory, stored_as, settings, writer_settings)
+                            : frame::create_cframe(directory, stored_as, settings, writer_settings);
   try {
     commit_all(bytes, *writer, options, pages, pool);
   } catch (...) {

@@ -51,8 +51,8 @@ NodeId Objects::same_as(const Node& node, const std::optional<frame::ObjectState
   Node& known = nodes_.at(leading->second);
   if (known.look == node.look) return 0;  // found by that
   const frame::ObjectState& state = node.look->state;
-  const bool is_own =
-      (stored && stored->same_bytes(state)) || (known.last_stored && known.last_stored->same_bytes(state));
+  const bool is_own = (stored && stored->same_bytes(state)) ||
+                      (known.last_stored && known.last_stored->same_bytes(state));
   if (is_own && !known.is_removed && !known.is_new) return leading->second;
   leading_.erase(leading);
   return 0;
@@ -75,7 +75,8 @@ void Objects::look_if_due(NodeId id) {
   const auto found = nodes_.find(id);
   if (found == nodes_.end()) throw_stale(id);
   Node& node = found->second;
-  if (!node.last_stored || !node.last_stored->same_bytes(look->state)) throw_errno(ESTALE, node.path);
+  if (!node.last_stored || !node.last_stored->same_bytes(look->state))
+    throw_errno(ESTALE, node.path);
   rekey(id, std::move(look));
 }
 

@@ -135,7 +135,8 @@ class Objects {
     bool is_removed = false;
     frame::FileAttributes owner = {};  ///< of a new one
     bool look_is_due = false;          ///< a commit has stored another state
-    std::optional<frame::ObjectState> last_stored = std::nullopt;  ///< which, once nobody has it open
+    std::optional<frame::ObjectState> last_stored =
+        std::nullopt;  ///< which, once nobody has it open
   };
   /// What two nodes differ in: state, and the key in a store.
   using Key = std::tuple<const void*, std::string, bool>;

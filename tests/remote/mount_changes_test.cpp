@@ -31,8 +31,8 @@ class Changing {
   void put(const std::string& name, const ByteVector& bytes) {
     const fs_std::path fresh = nginx_.www() / "fresh";
     write_file(fresh, bytes);
-    fs_std::last_write_time(fresh, fs_std::file_time_type::clock::now() +
-                                       std::chrono::seconds(++states_));
+    fs_std::last_write_time(fresh,
+                            fs_std::file_time_type::clock::now() + std::chrono::seconds(++states_));
     fs_std::rename(fresh, folder() / name);
   }
 
@@ -52,8 +52,8 @@ ByteVector finely_cut(const ByteVector& contents) {
 int error_at(const Fd& file, std::size_t offset, const ByteVector& wanted) {
   ByteVector bytes(4096);
   if (::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) < 0) return errno;
-  BOOST_CHECK(std::equal(bytes.begin(), bytes.end(),
-                         wanted.begin() + static_cast<std::ptrdiff_t>(offset)));
+  BOOST_CHECK(
+      std::equal(bytes.begin(), bytes.end(), wanted.begin() + static_cast<std::ptrdiff_t>(offset)));
   return 0;
 }
 

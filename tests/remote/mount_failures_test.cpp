@@ -41,8 +41,8 @@ class MoodyServer {
  private:
   HttpReply answer(const HttpRequest& request) {
     const bool is_listing = request.head.starts_with("GET /d/ ");
-    const bool is_bad = request.head.starts_with("GET /d/bad.b2frame ") ||
-                        (is_listing && is_listing_bad);
+    const bool is_bad =
+        request.head.starts_with("GET /d/bad.b2frame ") || (is_listing && is_listing_bad);
     if (is_bad) {
       bad_requests++;
       if (mode != Mode::good && failures_left-- > 0) return bad_answer(request);
@@ -150,8 +150,8 @@ BOOST_AUTO_TEST_CASE(what_passes_is_not_seen) {
 
 BOOST_AUTO_TEST_CASE(what_is_refused_is_told_at_once_and_not_remembered) {
   MoodyServer server;
-  for (const auto& [mode, what] : {std::pair(Mode::missing, "No such file"),
-                                  std::pair(Mode::forbidden, "Permission denied")})
+  for (const auto& [mode, what] :
+       {std::pair(Mode::missing, "No such file"), std::pair(Mode::forbidden, "Permission denied")})
     BOOST_TEST_CONTEXT(what) {
       Mount mount(server.url(), impatient());
       server.mode = mode;
@@ -177,10 +177,10 @@ BOOST_AUTO_TEST_CASE(what_is_refused_is_told_at_once_and_not_remembered) {
 
 BOOST_AUTO_TEST_CASE(what_stays_bad_is_an_error_after_the_time_for_it) {
   MoodyServer server;
-  for (const auto& [mode, what] : {std::pair(Mode::unavailable, "Input/output error"),
-                                  std::pair(Mode::silent, "timed out"),
-                                  std::pair(Mode::cut, "Input/output error"),
-                                  std::pair(Mode::wrong_range, "Input/output error")})
+  for (const auto& [mode, what] :
+       {std::pair(Mode::unavailable, "Input/output error"), std::pair(Mode::silent, "timed out"),
+        std::pair(Mode::cut, "Input/output error"),
+        std::pair(Mode::wrong_range, "Input/output error")})
     BOOST_TEST_CONTEXT(static_cast<int>(mode)) {
       Mount mount(server.url(), impatient());
       server.mode = mode;
@@ -283,7 +283,7 @@ BOOST_AUTO_TEST_CASE(a_listing_that_fails_says_so) {
   Mount mount(server.url(), impatient());
   server.is_listing_bad = true;
   for (const auto& [mode, what] : {std::pair(Mode::forbidden, "Permission denied"),
-                                  std::pair(Mode::unavailable, "Input/output error")}) {
+                                   std::pair(Mode::unavailable, "Input/output error")}) {
     outlive_knowledge();
     server.mode = mode;
     BOOST_TEST(says(output_of({"ls", mount.path().string()}), what));

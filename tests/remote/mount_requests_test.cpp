@@ -55,7 +55,8 @@ struct RequestServer {
     fs_std::create_directories(nginx.www() / "folder" / "below");
     fs_std::permissions(nginx.www() / "folder", fs_std::perms(0755));
     fs_std::permissions(nginx.www() / "folder" / "below", fs_std::perms(0755));
-    for (int i = 0; i < 12; i++) nginx.serve(fmt::format("folder/f{}.b2frame", i), flat_frame(text));
+    for (int i = 0; i < 12; i++)
+      nginx.serve(fmt::format("folder/f{}.b2frame", i), flat_frame(text));
     nginx.serve("folder/large.b2frame", large_object(1 << 20));
     nginx.serve("folder/plain.txt", bytes_of("plain"));
   }

@@ -32,8 +32,8 @@ void make_more(const fs_std::path& place) {
   // Shown alike, both by their full names.
   write_file(place / "same.b2frame", frame);
   write_file(place / "same.b2nd", frame);
-  write_file(place / "array.b2frame", array_frame(make_contents("ramp", 1, 4800, 8), {20, 30},
-                                                  "<f8", 8));
+  write_file(place / "array.b2frame",
+             array_frame(make_contents("ramp", 1, 4800, 8), {20, 30}, "<f8", 8));
   write_file(place / "plain", std::string_view("no frame"));
   write_file(place / "empty", ByteVector());
   write_file(place / "large plain", make_contents("noise", 2, 3 << 20, 1));
@@ -91,8 +91,10 @@ BOOST_AUTO_TEST_CASE(a_folder_is_shown_as_the_local_one) {
       // By names that nobody has listed yet.
       Shown found;
       for (const auto& [name, what] : wanted)
-        if (!name.ends_with('/')) found.emplace(name, description_of(remote / name));
-        else found.emplace(name, what);
+        if (!name.ends_with('/'))
+          found.emplace(name, description_of(remote / name));
+        else
+          found.emplace(name, what);
       check_alike(found, wanted);
       // What was looked at is listed by what it is.
       outlive_knowledge();
