@@ -12,6 +12,12 @@ namespace bloscfs::codec {
 using Bytes = std::span<const std::uint8_t>;
 using MutableBytes = std::span<std::uint8_t>;
 
+/// So many bytes from there on: of a source, or of a chunk, in its stored bytes or its contents.
+struct ByteRange {
+  std::int64_t offset = 0;
+  std::int64_t size = 0;
+};
+
 /// ceil(n / d) without overflow, for n >= 0 and d > 0.
 template <typename T>
 constexpr T ceil_div(T n, T d) {

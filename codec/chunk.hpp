@@ -11,12 +11,6 @@
 
 namespace bloscfs::codec {
 
-/// A range of a chunk, in its stored bytes or in its contents.
-struct ByteRange {
-  std::int64_t offset = 0;
-  std::int64_t size = 0;
-};
-
 class Chunk {
  public:
   /// A special-value chunk that has no stored bytes (an index entry of a frame). Contents are

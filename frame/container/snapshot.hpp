@@ -132,6 +132,23 @@ class Snapshot {
   virtual void read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
                            MutableBytes out) const = 0;
 
+  // --- for sources that are far away, which are told before what will be read of them
+
+  /// Ranges of source() that reading `content` of a chunk that was not opened yet needs, probably.
+  /// `next` is the place of the next chunk, or null. Empty where nobody knows.
+  virtual std::vector<ByteRange> likely_stored(const ChunkPlace& /*place*/,
+                                               const ChunkPlace* /*next*/,
+                                               const ByteRange& /*content*/) const {
+    return {};
+  }
+  /// The same for the page of the index that tells of a content offset, with what goes before it.
+  virtual std::vector<ByteRange> likely_index(std::int64_t /*content_offset*/) const { return {}; }
+  /// Where stored bytes of an opened chunk are in source(); nothing if they are elsewhere.
+  virtual std::optional<ByteRange> stored_in_source(const OpenedChunk& /*chunk*/,
+                                                    const ByteRange& /*range*/) const {
+    return std::nullopt;
+  }
+
   // --- checksums kept in the vlmetalayer bloscfs.xxh3
 
   /// XXH3-64 of the stored bytes of the chunks [first, first + count) as recorded (0: none); empty

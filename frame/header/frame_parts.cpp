@@ -19,6 +19,10 @@ using codec::throw_malformed;
 constexpr std::uint32_t kMaxArrayMetalayer = 1u << 20;
 constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 
+/// Index and trailer that are asked for together.
+constexpr std::int64_t kExpectedEnd = std::int64_t{256} << 10;
+constexpr std::int64_t kExpectedTrailer = std::int64_t{64} << 10;
+
 /// Most trailers are read at once.
 void load_end(WindowReader& reader, std::uint64_t frame_len) {
   reader.load(frame_len - std::min<std::uint64_t>(frame_len, kHeaderBytesKept), kHeaderBytesKept);
@@ -63,6 +67,7 @@ class PartsReader {
   PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type)
       : reader_(source, file_size) {
     read_header(frame_type);
+    expect_end(source);
     read_trailer();
     locate_index();
   }
@@ -97,6 +102,18 @@ class PartsReader {
     parts_.metalayers =
         read_metalayer_map(reader_, {0, header_len, map_at, kMaxMetalayers, "frame header"});
     read_array();
+  }
+
+  /// A source that is far away gives what follows the chunks at once, unless that is long.
+  void expect_end(const ByteSource& source) const {
+    const FrameInfo& told = parts_.header.info;
+    const bool is_sparse = parts_.header.frame_type == 1;
+    std::int64_t size = std::min(told.frame_len, kExpectedTrailer);
+    if (!is_sparse && told.cbytes >= 0 && told.cbytes <= told.frame_len - told.header_len &&
+        told.frame_len - told.header_len - told.cbytes <= kExpectedEnd)
+      size = told.frame_len - told.header_len - told.cbytes;
+    const ByteRange end{told.frame_len - size, size};
+    source.expect({&end, 1});
   }
 
   void read_trailer() {

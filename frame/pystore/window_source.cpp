@@ -1,6 +1,7 @@
 #include "frame/pystore/window_source.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -20,6 +21,17 @@ std::size_t WindowSource::read_at(std::uint64_t offset, MutableBytes out) const 
   if (offset >= size_) return 0;
   const auto size = std::min<std::uint64_t>(out.size(), size_ - offset);
   return below_->read_at(offset_ + offset, out.first(static_cast<std::size_t>(size)));
+}
+
+void WindowSource::expect(std::span<const ByteRange> ranges) const {
+  std::vector<ByteRange> below;
+  for (const ByteRange& range : ranges) {
+    const auto size = static_cast<std::int64_t>(size_);
+    if (range.offset < 0 || range.size <= 0 || range.offset >= size) continue;
+    below.push_back({static_cast<std::int64_t>(offset_) + range.offset,
+                     std::min(range.size, size - range.offset)});
+  }
+  if (!below.empty()) below_->expect(below);
 }
 
 FileStamp WindowSource::stamp() const {

@@ -14,6 +14,8 @@ class WindowSource final : public ByteSource {
   /// many.
   WindowSource(std::shared_ptr<const ByteSource> below, std::uint64_t offset, std::uint64_t size);
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  bool is_far() const override { return below_->is_far(); }
+  void expect(std::span<const ByteRange> ranges) const override;
   /// That of the source below, with the window's size: another one as soon as that has another
   /// size.
   FileStamp stamp() const override;

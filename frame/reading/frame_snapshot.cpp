@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/reading/chunk_map.hpp"
+#include "frame/reading/likely_stored.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
@@ -26,6 +28,8 @@ constexpr std::int64_t kMaxChecksumPage = std::int64_t{1} << 20;
 constexpr std::int64_t kMaxMappedChunks = std::int64_t{4} << 20;
 /// A map of more chunk files would, since these are opened one by one.
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
+/// What a chunk may take beside contents and block starts, roughly.
+constexpr std::int64_t kLargestExtra = std::int64_t{64} << 10;
 /// Chunks without stored bytes of their own that a map is made for.
 constexpr std::int64_t kMapSlack = 65536;
 
@@ -278,6 +282,36 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
     throw_errno(EIO, fmt::format("chunk file {:08X} has changed", chunk.place.stored_offset));
   file.source->read_exactly_at(file.at.position + static_cast<std::uint64_t>(range.offset), out,
                                "chunk");
+}
+
+std::vector<ByteRange> FrameSnapshot::likely_stored(const ChunkPlace& place, const ChunkPlace* next,
+                                                    const ByteRange& content) const {
+  if (info_.kind != ContainerKind::cframe) return {};
+  const auto limit = static_cast<std::int64_t>(
+      std::min<std::uint64_t>(place.stored_limit, std::numeric_limits<std::int32_t>::max()));
+  // Chunks mostly stand in their order; else they are of the usual size.
+  std::int64_t size = info_.nchunks > 0 ? info_.cbytes / info_.nchunks : 0;
+  const bool is_followed = next != nullptr && next->special == codec::SpecialValue::none &&
+                           next->stored_offset > place.stored_offset;
+  if (is_followed && next->stored_offset - place.stored_offset <= place.stored_limit)
+    size = static_cast<std::int64_t>(next->stored_offset - place.stored_offset);
+  // No chunk is stored in more than its contents and its block starts take.
+  size = std::min(
+      size, std::int64_t{place.nbytes} + static_cast<std::int64_t>(first_read_) + kLargestExtra);
+  return frame::likely_stored({place, std::min(size, limit), info_.blocksize, first_read_},
+                              content);
+}
+
+std::vector<ByteRange> FrameSnapshot::likely_index(std::int64_t content_offset) const {
+  if (index_limit_ == 0 || info_.kind != ContainerKind::cframe) return {};
+  return likely_page(index_at_, static_cast<std::int64_t>(index_limit_), content_offset,
+                     info_.nbytes);
+}
+
+std::optional<ByteRange> FrameSnapshot::stored_in_source(const OpenedChunk& chunk,
+                                                         const ByteRange& range) const {
+  if (info_.kind != ContainerKind::cframe) return std::nullopt;
+  return ByteRange{static_cast<std::int64_t>(chunk.place.stored_offset) + range.offset, range.size};
 }
 
 std::shared_ptr<const PagedTable> FrameSnapshot::checksums() const {

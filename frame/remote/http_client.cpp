@@ -29,7 +29,8 @@ struct Exchange {
   explicit Exchange(WebRequest wanted) : request(std::move(wanted)) {}
 
   const WebRequest request;
-  std::function<void()> wake;  ///< the client's thread, so that it sees `cancelled`
+  std::function<void()> wake;       ///< the client's thread, so that it sees `cancelled`
+  std::function<void()> when_over;  ///< may be empty
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -43,18 +44,24 @@ struct Exchange {
 };
 
 void Exchange::finish(HttpAnswer result) {
-  const std::lock_guard guard(mutex);
-  answer = std::move(result);
-  done = true;
-  changed.notify_all();
+  {
+    const std::lock_guard guard(mutex);
+    answer = std::move(result);
+    done = true;
+    changed.notify_all();
+  }
+  if (when_over) when_over();
 }
 
 void Exchange::fail(int number, std::string reason) {
-  const std::lock_guard guard(mutex);
-  error = number;
-  why = std::move(reason);
-  done = true;
-  changed.notify_all();
+  {
+    const std::lock_guard guard(mutex);
+    error = number;
+    why = std::move(reason);
+    done = true;
+    changed.notify_all();
+  }
+  if (when_over) when_over();
 }
 
 namespace {
@@ -365,8 +372,9 @@ HttpClient::HttpClient(HttpSettings settings)
 
 HttpClient::~HttpClient() { loop_->stop(); }
 
-PendingAnswer HttpClient::send(WebRequest request) {
+PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_over) {
   auto exchange = std::make_shared<Exchange>(std::move(request));
+  exchange->when_over = std::move(when_over);
   exchange->wake = [loop = std::weak_ptr<Loop>(loop_)] {
     if (const auto present = loop.lock()) present->wake();
   };

@@ -3,6 +3,7 @@
 // connections that are kept.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -44,8 +45,12 @@ class HttpClient {
   /// What is under way ends with ECANCELED.
   ~HttpClient();
 
-  PendingAnswer send(WebRequest request);
-  PendingAnswer get(RangeRequest request) { return send(std::move(request)); }
+  /// `when_over`, which may be empty, is called by the client's thread once wait() returns at once,
+  /// or there is nobody any more who might call that. It may ask for more, and must not block.
+  PendingAnswer send(WebRequest request, std::function<void()> when_over = {});
+  PendingAnswer get(RangeRequest request, std::function<void()> when_over = {}) {
+    return send(std::move(request), std::move(when_over));
+  }
   /// Attempts that were made, redirects included.
   std::uint64_t requests() const;
 

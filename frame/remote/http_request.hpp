@@ -55,7 +55,7 @@ struct WebRequest {
   std::uint32_t size = 0;        ///< of the range; 0: the whole is asked for
   std::uint32_t whole_size = 0;  ///< of a whole object, or another answer's body, at most
   /// Of the headers with these names; empty: none.
-  std::string if_match, if_none_match, if_unmodified_since;
+  std::string if_match, if_none_match, if_unmodified_since, if_modified_since;
   std::vector<HttpHeader> headers;  ///< others
   std::vector<std::uint8_t> body;   ///< of put and post
   /// False: there is one attempt. For what must not be done twice; what was done may be done again
@@ -68,7 +68,7 @@ using RangeRequest = WebRequest;
 
 /// Of ranges with status 206, 200 (a whole object), 412, or 416; 206 is sound: its body is from
 /// where it was asked for on, and to its end or that of the object. Of the whole 200 and 412; 304
-/// where `if_none_match` was given. Of other methods any 2xx, 409, and 412.
+/// where one of the conditions for that was given. Of other methods any 2xx, 409, and 412.
 struct HttpAnswer {
   AnswerHeaders headers;
   std::vector<std::uint8_t> body;  ///< empty with 304, and with 4xx unless errors are taken

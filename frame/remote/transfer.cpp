@@ -198,6 +198,7 @@ std::vector<HttpHeader> Transfer::headers_to_send() const {
   add("If-Match", request_.if_match);
   add("If-None-Match", request_.if_none_match);
   add("If-Unmodified-Since", request_.if_unmodified_since);
+  add("If-Modified-Since", request_.if_modified_since);
   const std::uint64_t last = request_.offset + request_.size - 1;
   if (request_.size > 0) add("Range", fmt::format("bytes={}-{}", request_.offset, last));
   if (!is_signed()) return headers;
@@ -325,7 +326,8 @@ Verdict Transfer::judge_failure(CURLcode code) const {
 bool Transfer::is_answer(int status) const {
   if (status == kHttpConditionFailed) return true;
   if (status == kHttpBadRange) return request_.size > 0 || request_.takes_errors;
-  if (status == kHttpNotModified) return !request_.if_none_match.empty();
+  if (status == kHttpNotModified)
+    return !request_.if_none_match.empty() || !request_.if_modified_since.empty();
   if (status >= 400 && status < 500 && !may_pass(status) && request_.takes_errors) return true;
   if (request_.method == HttpMethod::get) return false;
   return (status >= 200 && status < 300) || status == kHttpConflict;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,7 @@
 
 namespace bloscfs::frame {
 
+using codec::ByteRange;
 using codec::Bytes;
 using codec::MutableBytes;
 
@@ -78,6 +80,11 @@ class ByteSource {
   /// Fills `out` from `offset` on; returns less than out.size() only at the end of the source.
   virtual std::size_t read_at(std::uint64_t offset, MutableBytes out) const = 0;
   virtual FileStamp stamp() const = 0;
+  /// True where a read costs a round trip, so that expect() is worth some work.
+  virtual bool is_far() const { return false; }
+  /// These will be read soon: a source that is far away asks for them at once, as far as it has
+  /// room, and waits for nothing. What is not inside the source counts as not said.
+  virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
   /// Nothing where it is no file.
   virtual std::optional<FileReaders> readers() const { return std::nullopt; }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "fs/view/read_hints.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -52,9 +53,33 @@ void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, Request
   }
 }
 
+void FrameReader::expect(std::int64_t offset, std::int64_t size, Request& request) const {
+  if (!snapshot().source()->is_far()) return;
+  ReadHints hints(source_, index_);
+  for_each_chunk(offset, size, request,
+                 [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
+                   hints.add(place, chunk_offset, part, request);
+                 });
+  hints.send();
+}
+
+std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t chunk,
+                                                                 std::int64_t chunk_offset,
+                                                                 std::int64_t size,
+                                                                 Request& request) const {
+  const frame::ChunkPlace place = index_.place_of_chunk(chunk, request);
+  if (snapshot().source()->is_far()) {
+    ReadHints hints(source_, index_);
+    hints.add(place, chunk_offset, size, request);
+    hints.send();
+  }
+  return chunks_.open(place, request);
+}
+
 void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   const Purpose purpose = size <= kLargestSmallRead ? Purpose::small_read : Purpose::read;
   Request request = begin_request();
+  expect(offset, size, request);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    read_chunk(place, chunk_offset, part, purpose, out, request);
@@ -77,6 +102,7 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
                            const std::function<bool(std::int64_t end)>& reached) const {
   Request request = begin_request();
+  expect(offset, size, request);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    const std::int64_t end = chunk_offset + part;

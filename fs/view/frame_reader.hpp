@@ -52,7 +52,7 @@ class FrameReader {
   void visit_chunk(std::int64_t chunk, std::int64_t chunk_offset, std::int64_t size,
                    Use use) const {
     Request request = begin_request();
-    const auto opened = open_chunk(chunk, request);
+    const auto opened = open_part(chunk, chunk_offset, size, request);
     for (std::int64_t done = 0; done < size;) {
       const BlockReader::Span span =
           blocks_.span_at(*opened, chunk_offset + done, size - done, request);
@@ -65,6 +65,11 @@ class FrameReader {
   void check_chunk(std::int64_t chunk) const;
 
  private:
+  /// Tells a source that is far away what reading that range needs.
+  void expect(std::int64_t offset, std::int64_t size, Request& request) const;
+  /// open_chunk() for who reads that part of the chunk's contents.
+  std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
+                                                      std::int64_t size, Request& request) const;
   void read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
                   Purpose purpose, ReplyData& out, Request& request) const;
   /// Calls `use(place, chunk_offset, size)` for the part that each chunk has of the content bytes

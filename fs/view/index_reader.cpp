@@ -66,7 +66,28 @@ frame::ChunkPlace IndexReader::place_of_chunk(std::int64_t chunk, Request& reque
   return page_of_chunk(chunk, request)->place(chunk);
 }
 
+std::optional<frame::ChunkPlace> IndexReader::place_at_hand(std::int64_t chunk,
+                                                            const Request& request) const {
+  const auto& page = request.page_;
+  if (!page || chunk < page->first_chunk() || chunk - page->first_chunk() >= page->chunk_count())
+    return std::nullopt;
+  try {
+    return page->place(chunk);
+  } catch (const codec::Error&) {
+    return std::nullopt;  // whoever reads that chunk hears of it
+  }
+}
+
+void IndexReader::expect_index(std::int64_t content_offset, const Request& request) const {
+  const frame::Snapshot& snapshot = source_->snapshot();
+  if (request.map_ || !snapshot.has_chunk_map() || !snapshot.source()->is_far()) return;
+  if (!source_->cache().lacks(source_->key(CacheKind::chunk_map, 0))) return;
+  const auto likely = snapshot.likely_index(content_offset);
+  if (!likely.empty()) snapshot.source()->expect(likely);
+}
+
 frame::ChunkPlace IndexReader::place_at(std::int64_t content_offset, Request& request) const {
+  expect_index(content_offset, request);
   request.page_ = page(source_->snapshot().page_at(content_offset, chunk_map(request)), request);
   const frame::ChunkPlace place = request.page_->place(request.page_->chunk_at(content_offset));
   if (content_offset < place.content_offset ||

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "fs/view/cached_snapshot.hpp"
@@ -21,12 +22,16 @@ class IndexReader {
   /// The place of the chunk that holds a content offset; codec::Error(malformed) where the index
   /// leads to one that does not.
   frame::ChunkPlace place_at(std::int64_t content_offset, Request& request) const;
+  /// The place of a chunk that the request's page at hand tells of; nothing else is looked at.
+  std::optional<frame::ChunkPlace> place_at_hand(std::int64_t chunk, const Request& request) const;
   /// The place of the next chunk; codec::Error(malformed) unless that begins where `previous` ends.
   frame::ChunkPlace place_after(const frame::ChunkPlace& previous, Request& request) const;
 
  private:
   /// Null for a snapshot that has none.
   const frame::ChunkMap* chunk_map(Request& request) const;
+  /// Tells a source that is far away that the index is going to be read.
+  void expect_index(std::int64_t content_offset, const Request& request) const;
   std::shared_ptr<const frame::IndexPage> page(std::int64_t number, Request& request) const;
 
   std::shared_ptr<const CachedSnapshot> source_;

@@ -42,6 +42,7 @@ class ScriptedServer {
 
   std::string address(const std::string& path = "/x") const;
   frame::Url url(const std::string& path = "/x") const { return frame::parse_url(address(path)); }
+  int port() const { return port_; }
   int requests() const { return requests_; }
   std::vector<HttpRequest> seen() const;
 

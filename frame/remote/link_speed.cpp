@@ -1,0 +1,34 @@
+#include "frame/remote/link_speed.hpp"
+
+#include <algorithm>
+
+namespace bloscfs::frame {
+namespace {
+
+/// How fast the best values are forgotten, with each transfer.
+constexpr double kRateLoss = 1.0 / 32, kDelayGain = 1.0 / 256;
+
+}  // namespace
+
+LinkSpeed::Mark LinkSpeed::begin() const {
+  const std::lock_guard guard(mutex_);
+  return {Clock::now(), received_};
+}
+
+void LinkSpeed::end(const Mark& mark, std::size_t size) {
+  const std::lock_guard guard(mutex_);
+  received_ += size;
+  const double time = std::max(1e-6, std::chrono::duration<double>(Clock::now() - mark.at).count());
+  // What came meanwhile came by the same link.
+  const double rate = static_cast<double>(received_ - mark.received) / time;
+  rate_ = std::max(rate, rate_ - rate_ * kRateLoss);
+  // The least time that any took is nearest to that of a first byte.
+  delay_ = delay_ == 0 ? time : std::min(time, delay_ + delay_ * kDelayGain);
+}
+
+std::size_t LinkSpeed::product() const {
+  const std::lock_guard guard(mutex_);
+  return static_cast<std::size_t>(std::min(rate_ * delay_, 1e12));
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,34 @@
+#pragma once
+// How much has to be under way so that a link is never idle, by what came of late.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+namespace bloscfs::frame {
+
+/// Thread-safe.
+class LinkSpeed {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// The beginning of a transfer.
+  struct Mark {
+    Clock::time_point at;
+    std::uint64_t received = 0;
+  };
+
+  Mark begin() const;
+  /// All of a transfer is there.
+  void end(const Mark& mark, std::size_t size);
+  /// Bytes a second times the time that the first byte takes; 0: not known yet.
+  std::size_t product() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::uint64_t received_ = 0;
+  double rate_ = 0;   ///< bytes a second, of all transfers that are under way together
+  double delay_ = 0;  ///< seconds
+};
+
+}  // namespace bloscfs::frame

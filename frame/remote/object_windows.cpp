@@ -1,0 +1,272 @@
+#include "frame/remote/object_windows.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::uint64_t kUnit = std::uint64_t{64} << 10;
+constexpr std::size_t kLargestRange = std::size_t{8} << 20;
+/// Windows of so much are kept when they were read, all together at most that.
+constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
+constexpr std::size_t kMostWindows = 512;
+/// Ahead of one who reads on, at the least, whatever the link is.
+constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
+/// What was asked for in vain, or read in part, is dropped after that.
+constexpr std::chrono::milliseconds kUnwanted{2000};
+
+std::uint64_t end_of(const ByteRange& range, std::uint64_t size) {
+  return std::min(
+      size, static_cast<std::uint64_t>(range.offset) + static_cast<std::uint64_t>(range.size));
+}
+
+}  // namespace
+
+ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t begin)
+    : source_(std::move(source)), begin_(begin), size_(source_->requests->size()) {}
+
+/// An eighth of the budget is left to what others expect.
+std::size_t ObjectWindows::most_ahead() const {
+  const std::size_t budget = source_->traffic->budget();
+  return std::min(budget - budget / 8, std::max(2 * source_->speed.product(), kLeastAhead));
+}
+
+std::size_t ObjectWindows::largest_range() const {
+  return std::clamp<std::size_t>(source_->traffic->budget() / 4, kUnit, kLargestRange);
+}
+
+/// The window that holds the byte, or the first one behind it.
+ObjectWindows::Windows::iterator ObjectWindows::find(std::uint64_t offset) {
+  auto next = windows_.upper_bound(offset);
+  if (next == windows_.begin()) return next;
+  const auto before = std::prev(next);
+  return before->second.fetch->end() > offset ? before : next;
+}
+
+/// Windows for what has none, each of `range` bytes at most.
+void ObjectWindows::fill(const Extent& extent, std::size_t range, Fetches& fresh) {
+  const auto now = Clock::now();
+  for (std::uint64_t at = extent.begin; at < extent.end;) {
+    auto next = find(at);
+    // Nothing that failed is remembered.
+    while (next != windows_.end() && next->first < extent.end && next->second.fetch->is_lost())
+      next = windows_.erase(next);
+    if (next != windows_.end() && next->first <= at) {
+      at = next->second.fetch->end();
+      continue;
+    }
+    const std::uint64_t limit = next == windows_.end() ? extent.end : next->first;
+    const std::uint64_t end = std::min({limit, extent.end, at + range});
+    fresh.push_back(std::make_shared<RangeFetch>(source_, at, end));
+    windows_.emplace(at, Window{fresh.back(), 0, now});
+    at = end;
+  }
+}
+
+/// The neighbourhood of a small read, as far as it has no windows.
+Extent ObjectWindows::widened(const Extent& gap) const {
+  Extent wide{gap.begin / kUnit * kUnit, std::min((gap.end + kUnit - 1) / kUnit * kUnit, size_)};
+  // Trailer and index stand at the end, and are wanted together.
+  const std::uint64_t last = size_ - std::min(size_, kUnit);
+  if (gap.begin >= last) wide.begin = last;
+  wide.begin = std::max(wide.begin, begin_);
+  auto next = windows_.lower_bound(gap.begin);
+  if (next != windows_.end()) wide.end = std::min(wide.end, std::max(next->first, gap.end));
+  if (next != windows_.begin())
+    wide.begin = std::max(wide.begin, std::min(std::prev(next)->second.fetch->end(), gap.begin));
+  return wide;
+}
+
+void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size) {
+  Fetches fresh, dropped;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto now = Clock::now();
+    const Extent read{offset, offset + size};
+    const ReadStreams::Ahead ahead = streams_.on_read(read, most_ahead(), now);
+    fill(read, largest_range(), fresh);
+    if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
+      // Alone it would be too small to be worth a request.
+      const Extent gap{fresh.front()->begin(), fresh.front()->end()};
+      windows_.erase(gap.begin);
+      fresh.clear();
+      fill(widened(gap), kUnit * 2, fresh);
+    }
+    if (ahead.range > 0 && unread() < source_->traffic->budget())
+      fill({ahead.extent.begin, std::min(ahead.extent.end, size_)},
+           std::min(ahead.range, largest_range()), fresh);
+    drop_left(now, dropped);
+    trim(dropped);
+  }
+  ask_for(fresh, offset);
+}
+
+void ObjectWindows::note_read(std::uint64_t offset, std::size_t size) {
+  const std::lock_guard guard(mutex_);
+  streams_.on_read({offset, offset + size}, 0, Clock::now());
+}
+
+/// The first of a reader's ranges goes before all that is only expected.
+void ObjectWindows::ask_for(const Fetches& fresh, std::uint64_t wanted) {
+  for (const auto& fetch : fresh)
+    source_->traffic->add(this, fetch, fetch->begin() <= wanted && wanted < fetch->end());
+  bool is_new = false;
+  if (!fresh.empty()) {
+    const std::lock_guard guard(mutex_);
+    is_new = !std::exchange(is_watched_, true);
+  }
+  if (is_new) source_->traffic->sweep().watch(weak_from_this());
+  source_->traffic->pump();
+}
+
+std::shared_ptr<RangeFetch> ObjectWindows::window_at(std::uint64_t offset) {
+  const std::lock_guard guard(mutex_);
+  const auto found = find(offset);
+  if (found == windows_.end() || found->first > offset) return nullptr;
+  found->second.used = Clock::now();
+  return found->second.fetch;
+}
+
+void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
+  plan_read(offset, out.size());
+  while (!out.empty()) {
+    const std::shared_ptr<RangeFetch> window = window_at(offset);
+    if (!window || window->is_lost()) {
+      plan_read(offset, out.size());
+      continue;
+    }
+    if (!window->is_here()) {
+      source_->traffic->hurry(this, *window);
+      source_->traffic->pump();
+    }
+    Bytes bytes;
+    try {
+      bytes = window->wait();
+    } catch (...) {
+      if (window->is_lost()) forget(window);
+      throw;
+    }
+    if (bytes.empty()) continue;  // given up by another
+    bytes = bytes.subspan(static_cast<std::size_t>(offset - window->begin()));
+    bytes = bytes.first(std::min(bytes.size(), out.size()));
+    std::copy(bytes.begin(), bytes.end(), out.begin());
+    note_taken(window, bytes.size());
+    offset += bytes.size();
+    out = out.subspan(bytes.size());
+  }
+  source_->traffic->pump();
+}
+
+/// What is large is not kept when all of it was read.
+void ObjectWindows::note_taken(const std::shared_ptr<RangeFetch>& fetch, std::size_t size) {
+  const std::lock_guard guard(mutex_);
+  const auto found = windows_.find(fetch->begin());
+  if (found == windows_.end() || found->second.fetch != fetch) return;
+  found->second.taken += size;
+  if (found->second.taken >= fetch->size() && fetch->size() > kSmallWindow) windows_.erase(found);
+}
+
+void ObjectWindows::forget(const std::shared_ptr<RangeFetch>& fetch) {
+  const std::lock_guard guard(mutex_);
+  const auto found = windows_.find(fetch->begin());
+  if (found != windows_.end() && found->second.fetch == fetch) windows_.erase(found);
+}
+
+/// Small windows that were read are kept, the latest.
+void ObjectWindows::trim(Fetches& dropped) {
+  std::vector<Windows::iterator> kept;
+  std::size_t bytes = 0;
+  for (auto at = windows_.begin(); at != windows_.end(); ++at) {
+    const RangeFetch& fetch = *at->second.fetch;
+    if (at->second.taken == 0 || fetch.size() > kSmallWindow || fetch.is_waited_for()) continue;
+    kept.push_back(at);
+    bytes += fetch.size();
+  }
+  if (bytes <= kKept) return;
+  std::sort(kept.begin(), kept.end(),
+            [](const auto& a, const auto& b) { return a->second.used < b->second.used; });
+  for (auto at = kept.begin(); at != kept.end() && bytes > kKept; ++at) {
+    bytes -= (*at)->second.fetch->size();
+    dropped.push_back((*at)->second.fetch);
+    windows_.erase(*at);
+  }
+}
+
+/// What was ahead of readers who have gone.
+void ObjectWindows::drop_left(Clock::time_point now, Fetches& dropped) {
+  for (const Extent& left : streams_.take_left(now))
+    for (auto at = find(left.begin); at != windows_.end() && at->first < left.end;) {
+      const Window& window = at->second;
+      if (window.taken > 0 || window.fetch->is_waited_for()) {
+        ++at;
+        continue;
+      }
+      dropped.push_back(window.fetch);
+      at = windows_.erase(at);
+    }
+}
+
+std::uint64_t ObjectWindows::unread() const {
+  if (windows_.size() >= kMostWindows) return ~std::uint64_t{0};
+  std::uint64_t bytes = 0;
+  for (const auto& [begin, window] : windows_)
+    bytes += window.fetch->size() - std::min(window.fetch->size(), window.taken);
+  return bytes;
+}
+
+void ObjectWindows::expect(std::span<const ByteRange> ranges) {
+  std::vector<Extent> wanted;
+  for (const ByteRange& range : ranges) {
+    if (range.offset < 0 || range.size <= 0) continue;
+    const Extent extent{std::max(static_cast<std::uint64_t>(range.offset), begin_),
+                        end_of(range, size_)};
+    if (extent.begin < extent.end) wanted.push_back(extent);
+  }
+  std::sort(wanted.begin(), wanted.end(),
+            [](const Extent& a, const Extent& b) { return a.begin < b.begin; });
+  std::vector<Extent> joined;
+  for (const Extent& extent : wanted)
+    if (!joined.empty() && extent.begin < joined.back().end + kUnit)
+      joined.back().end = std::max(joined.back().end, extent.end);
+    else
+      joined.push_back(extent);
+  Fetches fresh;
+  {
+    const std::lock_guard guard(mutex_);
+    for (const Extent& extent : joined)
+      if (unread() < source_->traffic->budget()) fill(extent, largest_range(), fresh);
+  }
+  ask_for(fresh, size_);
+}
+
+bool ObjectWindows::drop_idle() noexcept {
+  Fetches dropped;
+  bool is_left = false;
+  try {
+    const std::lock_guard guard(mutex_);
+    const auto now = Clock::now();
+    drop_left(now, dropped);
+    for (auto at = windows_.begin(); at != windows_.end();) {
+      const Window& window = at->second;
+      const bool may_stay = window.taken > 0 && window.fetch->size() <= kSmallWindow;
+      const bool is_idle = now - window.used > kUnwanted && !window.fetch->is_waited_for();
+      if (is_idle && !may_stay) {
+        dropped.push_back(window.fetch);
+        at = windows_.erase(at);
+        continue;
+      }
+      is_left |= !may_stay;
+      ++at;
+    }
+    trim(dropped);
+    is_watched_ = is_left;
+  } catch (const std::bad_alloc&) {
+    is_left = true;  // the next sweep
+  }
+  dropped.clear();
+  source_->traffic->pump();
+  return is_left;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,151 @@
+#include "frame/remote/range_fetch.hpp"
+
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "frame/remote/remote_error.hpp"
+#include "frame/store/interruption.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// The place that was remembered leads nowhere any more: it may have been good for a while only.
+bool is_refusal(const RemoteError& error) {
+  return error.code() == std::errc(EACCES) || error.code() == std::errc(ENOENT);
+}
+
+}  // namespace
+
+RangeFetch::RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin, std::uint64_t end)
+    : source_(std::move(source)), begin_(begin), end_(end) {}
+
+RangeFetch::~RangeFetch() {
+  if (state_ == State::under_way) end_as(State::given_up, 0);
+  if (is_booked_) source_->traffic->gone(size());
+}
+
+void RangeFetch::start() noexcept {
+  const std::lock_guard guard(mutex_);
+  is_booked_ = true;
+  if (state_ != State::waiting) {
+    source_->traffic->ended(size(), 0);
+    return;
+  }
+  state_ = State::under_way;
+  mark_ = source_->speed.begin();
+  try {
+    ask(source_->requests->request_for(begin_, size()));
+  } catch (const std::exception&) {
+    fail(ENOMEM, {});
+  }
+}
+
+/// With mutex_ held, so that the answer is waited for only where it can be found.
+void RangeFetch::ask(RangeRequest request) {
+  request_ = request;
+  pending_ = source_->requests->client().get(std::move(request), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->on_answer();
+  });
+}
+
+/// In the client's thread.
+void RangeFetch::on_answer() noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (state_ != State::under_way) return;
+    try {
+      if (!take_answer()) return;
+    } catch (const RemoteError& error) {
+      fail(error.code().value(), error.explanation());
+    } catch (const std::exception&) {
+      fail(ENOMEM, {});
+    }
+  }
+  source_->traffic->pump();
+}
+
+/// False where it is asked for again.
+bool RangeFetch::take_answer() {
+  try {
+    HttpAnswer answer = pending_.wait();
+    source_->requests->accept(answer);
+    bytes_ = std::move(answer.body);
+  } catch (const RemoteError& error) {
+    if (!is_refusal(error) || source_->requests->is_at_home(request_)) throw;
+    ask(source_->requests->at_home(request_));
+    return false;
+  }
+  source_->speed.end(mark_, bytes_.size());
+  end_as(State::here, bytes_.size());
+  return true;
+}
+
+void RangeFetch::fail(int error, std::string why) {
+  error_ = error;
+  why_ = std::move(why);
+  end_as(State::failed, 0);
+}
+
+/// Of a transfer that is under way.
+void RangeFetch::end_as(State state, std::size_t received) {
+  state_ = state;
+  source_->traffic->ended(size(), received);
+  if (state == State::given_up) pending_.cancel();
+  changed_.notify_all();
+}
+
+Bytes RangeFetch::wait() {
+  std::unique_lock lock(mutex_);
+  ++readers_;
+  try {
+    wait_until_over(lock);
+  } catch (...) {
+    leave();
+    throw;
+  }
+  --readers_;
+  if (state_ == State::given_up) return {};
+  if (state_ == State::failed) throw RemoteError(error_, why_);
+  return bytes_;
+}
+
+void RangeFetch::wait_until_over(std::unique_lock<std::mutex>& lock) {
+  const auto over = [&] { return is_over(); };
+  if (!Interruption::is_possible()) changed_.wait(lock, over);
+  while (!changed_.wait_for(lock, Interruption::kBetweenChecks, over)) {
+    lock.unlock();
+    Interruption::check();
+    lock.lock();
+  }
+}
+
+/// Of a reader that was interrupted, without the mutex.
+void RangeFetch::leave() noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (--readers_ > 0 || is_over()) return;
+    if (state_ == State::under_way)
+      end_as(State::given_up, 0);
+    else
+      state_ = State::given_up;
+  }
+  source_->traffic->pump();
+}
+
+bool RangeFetch::is_lost() const {
+  const std::lock_guard guard(mutex_);
+  return state_ == State::failed || state_ == State::given_up;
+}
+
+bool RangeFetch::is_here() const {
+  const std::lock_guard guard(mutex_);
+  return state_ == State::here;
+}
+
+bool RangeFetch::is_waited_for() const {
+  const std::lock_guard guard(mutex_);
+  return readers_ > 0;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,102 @@
+#include "frame/remote/read_streams.hpp"
+
+#include <algorithm>
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::size_t kMostStreams = 8;
+/// What readers leave out between two reads.
+constexpr std::uint64_t kGap = std::uint64_t{64} << 10;
+/// Threads that read for one reader come a little out of order.
+constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
+/// A reader in order has come so far, in so many steps: a chunk's header and a block are no order.
+constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
+constexpr int kOrderSteps = 3;
+/// Behind so much the reader is taken for one who goes on to the end.
+constexpr std::uint64_t kLongRun = std::uint64_t{1} << 20;
+constexpr std::size_t kLeastRange = std::size_t{64} << 10, kMostRange = std::size_t{8} << 20;
+/// A reader has gone who is overtaken by so many reads for so long, or does nothing at all.
+constexpr std::uint64_t kOvertaken = 8;
+constexpr std::chrono::milliseconds kPause{200}, kGone{2000};
+
+}  // namespace
+
+bool ReadStreams::Stream::is_in_order() const {
+  return steps >= kOrderSteps && in_order >= kOrderBytes;
+}
+
+bool ReadStreams::belongs(const Extent& read, const Stream& stream) {
+  const std::uint64_t slack = stream.is_in_order() ? kSlack : 0;
+  return read.begin <= std::max(stream.next, stream.planned) + kGap &&
+         read.begin + slack >= stream.next;
+}
+
+ReadStreams::Stream& ReadStreams::stream_for(const Extent& read) {
+  const auto found = std::find_if(streams_.begin(), streams_.end(),
+                                  [&](const Stream& stream) { return belongs(read, stream); });
+  if (found != streams_.end()) return *found;
+  if (streams_.size() >= kMostStreams) {
+    // Those who read at random leave many.
+    const auto oldest =
+        std::min_element(streams_.begin(), streams_.end(), [](const Stream& a, const Stream& b) {
+          return a.is_in_order() != b.is_in_order() ? b.is_in_order() : a.number < b.number;
+        });
+    left_.push_back({oldest->next, oldest->planned});
+    streams_.erase(oldest);
+  }
+  Stream stream;
+  stream.next = stream.planned = read.begin;
+  streams_.push_back(stream);
+  return streams_.back();
+}
+
+ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most,
+                                        Clock::time_point now) {
+  Stream& stream = stream_for(read);
+  stream.number = ++reads_;
+  stream.time = now;
+  if (read.end > stream.next) {
+    stream.in_order += read.end - std::max(stream.next, read.begin);
+    stream.steps++;
+    stream.next = read.end;
+  }
+  stream.planned = std::max(stream.planned, stream.next);
+  if (!stream.is_in_order()) return {};
+  // As much as was read, so that one who stops has cost no more than he took; then twice.
+  const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;
+  const std::uint64_t target = std::min<std::uint64_t>(grown, most);
+  // Two at least, and four where that makes them no small ones.
+  const std::size_t range =
+      std::clamp(static_cast<std::size_t>(std::max(target / 4, std::min(target / 2, kLongRun))),
+                 kLeastRange, kMostRange);
+  const Extent ahead{stream.planned, stream.next + target};
+  if (ahead.end < ahead.begin + range) return {};
+  stream.planned = ahead.end;
+  return {ahead, range};
+}
+
+bool ReadStreams::is_left(const Stream& stream, Clock::time_point now) const {
+  const auto pause = now - stream.time;
+  return pause > kGone || (pause > kPause && reads_ - stream.number > kOvertaken);
+}
+
+std::vector<Extent> ReadStreams::take_left(Clock::time_point now) {
+  std::vector<Extent> left = std::move(left_);
+  left_.clear();
+  std::erase_if(streams_, [&](const Stream& stream) {
+    if (!is_left(stream, now)) return false;
+    left.push_back({stream.next, stream.planned});
+    return true;
+  });
+  // What others come for.
+  std::erase_if(left, [&](const Extent& extent) {
+    return extent.begin >= extent.end ||
+           std::any_of(streams_.begin(), streams_.end(), [&](const Stream& stream) {
+             return extent.begin < stream.planned && stream.next < extent.end;
+           });
+  });
+  return left;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,48 @@
+#include "fs/view/read_hints.hpp"
+
+#include <algorithm>
+#include <optional>
+
+#include "fs/view/block_run.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// More is not under way for one request: it would be long in coming.
+constexpr std::size_t kMostRanges = 256;
+
+}  // namespace
+
+void ReadHints::add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
+                    Request& request) {
+  if (place.special != codec::SpecialValue::none || ranges_.size() >= kMostRanges) return;
+  const CacheKey key = source_->key(CacheKind::opened_chunk, place.number);
+  if (!source_->is_tiny(place))
+    if (const auto opened = source_->cache().find<frame::OpenedChunk>(key, Purpose::read))
+      return add_blocks(*opened, chunk_offset, size);
+  const std::optional<frame::ChunkPlace> next = index_.place_at_hand(place.number + 1, request);
+  const auto likely =
+      source_->snapshot().likely_stored(place, next ? &*next : nullptr, {chunk_offset, size});
+  ranges_.insert(ranges_.end(), likely.begin(), likely.end());
+}
+
+void ReadHints::add_blocks(const frame::OpenedChunk& opened, std::int64_t chunk_offset,
+                           std::int64_t size) {
+  const std::int64_t end = std::min<std::int64_t>(chunk_offset + size, opened.chunk.nbytes());
+  if (opened.chunk.header().is_special()) return;
+  while (chunk_offset < end && ranges_.size() < kMostRanges) {
+    const BlockRun run = block_run_at(opened.chunk, chunk_offset);
+    chunk_offset = end_of(run.content);
+    if (!source_->cache().lacks(source_->key(CacheKind::block, opened.place.number, run.first)))
+      continue;
+    if (const auto stored = source_->snapshot().stored_in_source(opened, run.stored))
+      ranges_.push_back(*stored);
+  }
+}
+
+void ReadHints::send() {
+  if (!ranges_.empty()) source_->snapshot().source()->expect(ranges_);
+  ranges_.clear();
+}
+
+}  // namespace bloscfs::fs

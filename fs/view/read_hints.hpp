@@ -1,0 +1,36 @@
+#pragma once
+// Tells a source that is far away what a request will read of it, before its first wait.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "fs/view/cached_snapshot.hpp"
+#include "fs/view/index_reader.hpp"
+#include "fs/view/request.hpp"
+
+namespace bloscfs::fs {
+
+/// For one request of one thread.
+class ReadHints {
+ public:
+  ReadHints(std::shared_ptr<const CachedSnapshot> source, const IndexReader& index)
+      : source_(std::move(source)), index_(index) {}
+
+  /// Contents [chunk_offset, chunk_offset + size) of the chunk, as far as the cache lacks them. No
+  /// request is made.
+  void add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
+           Request& request);
+  /// Tells of all that was added.
+  void send();
+
+ private:
+  void add_blocks(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size);
+
+  std::shared_ptr<const CachedSnapshot> source_;
+  const IndexReader& index_;
+  std::vector<codec::ByteRange> ranges_;  ///< of the snapshot's source
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,307 @@
+// Ranges of objects that several readers want, that are expected, and that nobody wants any more.
+
+#include <future>
+
+#include <boost/test/unit_test.hpp>
+
+#include "frame/remote/remote_error.hpp"
+#include "frame/store/interruption.hpp"
+#include "tests/remote/served_object.hpp"
+
+namespace {
+
+using namespace bloscfs::frame;
+using namespace bloscfs::test;
+using std::chrono::milliseconds;
+
+struct GivenUp {};
+
+/// Answers to ranges wait until it is opened.
+class Gate {
+ public:
+  void open() {
+    const std::lock_guard guard(mutex_);
+    is_open_ = true;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    changed_.notify_all();
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return is_open_; });
+  }
+  void wait_for(int count) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return waiting_ >= count; });
+  }
+  int waiting() {
+    const std::lock_guard guard(mutex_);
+    return waiting_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_open_ = false;
+  int waiting_ = 0;
+};
+
+/// An object of which all but the first bytes waits behind a gate.
+struct Gated : Served {
+  explicit Gated(std::size_t size) : Served(size) {
+    respond = [this](const HttpRequest& request) {
+      if (request.first > 0) gate.wait();
+      return range_of(object, request, headers);
+    };
+  }
+  ~Gated() { gate.open(); }
+  Gate gate;
+};
+
+bool within_seconds(const std::function<bool()>& is_so) {
+  for (int i = 0; i < 1000 && !is_so(); i++) std::this_thread::sleep_for(milliseconds(10));
+  return is_so();
+}
+
+std::vector<ByteRange> spread(std::int64_t first, int count, std::int64_t step, std::int64_t size) {
+  std::vector<ByteRange> ranges;
+  for (int i = 0; i < count; i++) ranges.push_back({first + i * step, size});
+  return ranges;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sharing)
+
+BOOST_AUTO_TEST_CASE(a_reader_who_gives_up_does_not_disturb_another) {
+  Gated served(kMiB);
+  const auto object = served.open();
+  std::atomic<bool> gives_up{false};
+  const auto impatient = std::async(std::launch::async, [&] {
+    const Interruption interruption([&] {
+      if (gives_up) throw GivenUp();
+    });
+    BOOST_CHECK_THROW(read(*object, 500000, 100), GivenUp);
+  });
+  served.gate.wait_for(1);
+  auto patient = std::async(std::launch::async, [&] { return read(*object, 500050, 100); });
+  std::this_thread::sleep_for(milliseconds(50));
+  gives_up = true;
+  impatient.wait();
+  served.gate.open();
+  BOOST_TEST((patient.get() == served.object.substr(500050, 100)));
+  BOOST_TEST(served.server.requests() == 2);
+}
+
+BOOST_AUTO_TEST_CASE(what_nobody_waits_for_any_more_ends) {
+  Gated served(kMiB);
+  const auto traffic = std::make_shared<Traffic>();
+  const auto object = served.open(nullptr, traffic);
+  {
+    const Interruption interruption([] { throw GivenUp(); });
+    BOOST_CHECK_THROW(read(*object, 500000, 100), GivenUp);
+  }
+  BOOST_TEST(traffic->numbers().bytes_under_way == 0U);
+  BOOST_TEST(traffic->numbers().bytes_held == 0U);
+  served.gate.open();
+  BOOST_TEST((read(*object, 500000, 100) == served.object.substr(500000, 100)));
+  BOOST_TEST(served.server.requests() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_expected_is_asked_for_at_once_and_near_ranges_together) {
+  Served served(8 * kMiB);
+  const auto object = served.open();
+  const std::vector<ByteRange> ranges{{7 * kMiB, 100},
+                                      {2 * kMiB, 5000},
+                                      {2 * kMiB + 6000, 10},
+                                      {2 * kMiB + 60000, 10},
+                                      {2 * kMiB + 200000, 7},
+                                      {100, 10},
+                                      {-5, 10},
+                                      {9 * kMiB, 1}};
+  object->expect(ranges);
+  BOOST_TEST(within_seconds([&] { return served.server.requests() == 4; }));
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> asked;
+  for (const HttpRequest& request : served.server.seen())
+    asked.emplace_back(request.first, request.last);
+  std::sort(asked.begin(), asked.end());
+  BOOST_TEST((asked[1] == std::pair<std::uint64_t, std::uint64_t>(2 * kMiB, 2 * kMiB + 60009)));
+  BOOST_TEST(
+      (asked[2] == std::pair<std::uint64_t, std::uint64_t>(2 * kMiB + 200000, 2 * kMiB + 200006)));
+  BOOST_TEST((asked[3] == std::pair<std::uint64_t, std::uint64_t>(7 * kMiB, 7 * kMiB + 99)));
+  for (const ByteRange& range : {ranges[0], ranges[1], ranges[2], ranges[3], ranges[4]}) {
+    const auto at = static_cast<std::size_t>(range.offset),
+               size = static_cast<std::size_t>(range.size);
+    BOOST_TEST((read(*object, at, size) == served.object.substr(at, size)));
+  }
+  BOOST_TEST(served.server.requests() == 4);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_expected_and_fails_is_asked_for_again) {
+  Served served(kMiB);
+  const auto object = served.open();
+  served.respond = [](const HttpRequest&) { return reply_of("500 Oops", "", ""); };
+  object->expect(spread(500000, 1, 1, 100));
+  BOOST_TEST(within_seconds([&] { return served.server.requests() == 2; }));
+  std::this_thread::sleep_for(milliseconds(50));
+  served.respond = {};
+  BOOST_TEST((read(*object, 500000, 100) == served.object.substr(500000, 100)));
+  served.headers = "ETag: \"2\"\r\n";
+  object->expect(spread(900000, 1, 1, 100));
+  BOOST_TEST(error_of_read(*object, 900000, 100) == EIO);
+}
+
+BOOST_AUTO_TEST_CASE(expected_ranges_stay_within_the_budget) {
+  Gated served(64 * kMiB);
+  const auto traffic = std::make_shared<Traffic>(4 * kMiB);
+  const auto object = served.open(nullptr, traffic);
+  object->expect(spread(kMiB, 1, 1, 40 * kMiB));
+  BOOST_TEST(traffic->numbers().bytes_held <= 4 * kMiB);
+  BOOST_TEST(traffic->numbers().bytes_held >= 3 * kMiB);
+  served.gate.open();
+  // All of it comes, in time, with whoever reads it.
+  BOOST_TEST((read(*object, kMiB, 40 * kMiB) == served.object.substr(kMiB, 40 * kMiB)));
+  BOOST_TEST(traffic->numbers().bytes_held <= 5 * kMiB);
+}
+
+BOOST_AUTO_TEST_CASE(many_ranges_of_one_object_do_not_keep_back_one_of_another) {
+  Gated many(64 * kMiB);
+  Served single(kMiB);
+  const auto traffic = std::make_shared<Traffic>();
+  const auto client = quick_client();
+  const auto greedy = RemoteObject::open(client, {many.server.url()}, nullptr, traffic);
+  const auto modest = RemoteObject::open(client, {single.server.url()}, nullptr, traffic);
+  greedy->expect(spread(kMiB, 200, 200000, 1000));
+  many.gate.wait_for(12);
+  // Neither what is waited for, nor what is expected: that has the next turn.
+  BOOST_TEST((read(*modest, 500000, 100) == single.object.substr(500000, 100)));
+  modest->expect(spread(800000, 1, 1, 100));
+  BOOST_TEST(many.gate.waiting() == 12);
+  many.gate.open();
+  BOOST_TEST(within_seconds([&] { return single.server.requests() == 3; }));
+  BOOST_TEST((read(*greedy, 30 * kMiB, 10) == many.object.substr(30 * kMiB, 10)));
+}
+
+BOOST_AUTO_TEST_CASE(readers_who_wait_take_turns_where_transfers_are_few) {
+  Gated many(64 * kMiB);
+  Served single(kMiB);
+  const auto traffic = std::make_shared<Traffic>(Traffic::kDefaultBudget, 4);
+  const auto client = quick_client();
+  const auto greedy = RemoteObject::open(client, {many.server.url()}, nullptr, traffic);
+  const auto modest = RemoteObject::open(client, {single.server.url()}, nullptr, traffic);
+  std::vector<std::future<std::string>> readers;
+  for (std::size_t i = 0; i < 12; i++)
+    readers.push_back(
+        std::async(std::launch::async, [&, i] { return read(*greedy, (i + 2) * 4 * kMiB, 100); }));
+  many.gate.wait_for(4);
+  std::this_thread::sleep_for(milliseconds(100));
+  auto one = std::async(std::launch::async, [&] { return read(*modest, 500000, 100); });
+  std::this_thread::sleep_for(milliseconds(100));
+  BOOST_TEST(single.server.requests() == 1);
+  many.gate.open();
+  BOOST_TEST((one.get() == single.object.substr(500000, 100)));
+  // At most those that had begun before, and the one whose turn it was.
+  BOOST_TEST(many.gate.waiting() <= 13);
+  for (auto& reader : readers) BOOST_TEST(reader.get().size() == 100U);
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_in_order_has_more_under_way_than_he_reads) {
+  Served served(32 * kMiB);
+  const auto traffic = std::make_shared<Traffic>();
+  const auto object = served.open(nullptr, traffic);
+  for (std::size_t at = 0; at < 8 * kMiB; at += 1 << 18)
+    BOOST_TEST_REQUIRE((read(*object, at, 1 << 18) == served.object.substr(at, 1 << 18)));
+  const TrafficNumbers numbers = traffic->numbers();
+  BOOST_TEST(numbers.bytes_received + numbers.bytes_under_way >= 9 * kMiB);
+  BOOST_TEST(numbers.bytes_held >= kMiB);
+  BOOST_TEST(numbers.bytes_held <= traffic->budget());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_went_away_is_dropped) {
+  Gated served(64 * kMiB);
+  const auto traffic = std::make_shared<Traffic>();
+  const auto object = served.open(nullptr, traffic);
+  served.gate.open();
+  for (std::size_t at = 0; at < 8 * kMiB; at += 1 << 18) read(*object, at, 1 << 18);
+  BOOST_TEST(traffic->numbers().bytes_held > kMiB);
+  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held <= kMiB; }));
+  BOOST_TEST(traffic->numbers().bytes_under_way == 0U);
+  object->expect(spread(40 * kMiB, 3, kMiB, 500000));
+  BOOST_TEST(traffic->numbers().bytes_held >= 1500000U);
+  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held <= kMiB; }));
+  BOOST_TEST((read(*object, 40 * kMiB, 10) == served.object.substr(40 * kMiB, 10)));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
+  Served served(64 * kMiB);
+  const auto object = served.open();
+  const auto read_on = [&](std::size_t from) {
+    for (std::size_t at = from; at < from + 4 * kMiB; at += 1 << 18) read(*object, at, 1 << 18);
+  };
+  const auto times_asked = [&](std::size_t at) {
+    BOOST_TEST((read(*object, at, 100) == served.object.substr(at, 100)));
+    const auto seen = served.server.seen();
+    return std::count_if(seen.begin(), seen.end(), [&](const HttpRequest& request) {
+      return request.first <= at && at <= request.last;
+    });
+  };
+  read_on(kMiB);
+  std::this_thread::sleep_for(milliseconds(250));
+  read_on(40 * kMiB);
+  // Had been asked for, ahead of the reader, and is again.
+  BOOST_TEST(times_asked(5 * kMiB + 500000) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(an_object_that_goes_takes_its_transfers_with_it) {
+  const auto traffic = std::make_shared<Traffic>();
+  const auto client = quick_client();
+  Gated served(64 * kMiB);
+  auto object = RemoteObject::open(client, {served.server.url()}, nullptr, traffic);
+  object->expect(spread(kMiB, 30, kMiB, 500000));
+  BOOST_TEST(traffic->numbers().bytes_under_way > 0U);
+  object.reset();
+  BOOST_TEST(within_seconds([&] { return traffic->numbers().bytes_held == 0; }));
+  BOOST_TEST(traffic->numbers().bytes_under_way == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(many_threads_get_the_bytes_of_the_object) {
+  Served served(16 * kMiB);
+  const auto traffic = std::make_shared<Traffic>(4 * kMiB, 6);
+  const auto object = served.open(nullptr, traffic);
+  std::vector<std::future<int>> threads;
+  for (unsigned seed = 0; seed < 6; seed++)
+    threads.push_back(std::async(std::launch::async, [&, seed] {
+      std::mt19937 random(seed);
+      int wrong = 0;
+      std::size_t next = 0;
+      for (int i = 0; i < 150; i++) {
+        const std::size_t at = i % 3 == 0 ? random() % served.object.size() : next;
+        const std::size_t size = random() % (i % 10 == 0 ? 2 * kMiB : 50000);
+        if (i % 7 == 0)
+          object->expect(spread(static_cast<std::int64_t>(random() % kMiB), 5, 300000, 70000));
+        if (at < served.object.size() && read(*object, at, size) != served.object.substr(at, size))
+          ++wrong;
+        next = at + size;
+      }
+      return wrong;
+    }));
+  for (auto& thread : threads) BOOST_TEST(thread.get() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_known_state_is_asked_for_by_its_name) {
+  Served served(kMiB);
+  const auto known = served.open();
+  served.respond = [](const HttpRequest&) { return reply_of("304 Same", "", ""); };
+  BOOST_TEST(served.open(known) == known);
+  BOOST_TEST(served.server.seen().at(1).value("If-None-Match") == "\"1\"");
+  Served dated(kMiB);
+  dated.headers = "Last-Modified: Wed, 21 Oct 2015 07:28:00 GMT\r\n";
+  const auto old = dated.open();
+  dated.respond = [](const HttpRequest&) { return reply_of("304 Same", "", ""); };
+  BOOST_TEST(dated.open(old) == old);
+  BOOST_TEST(dated.server.seen().at(1).value("If-Modified-Since") ==
+             "Wed, 21 Oct 2015 07:28:00 GMT");
+  BOOST_CHECK_THROW(dated.open(), RemoteError);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,141 @@
+#include "tests/remote/slow_link.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+constexpr std::size_t kPiece = 64 << 10;
+/// What one connection may have on its way.
+constexpr std::size_t kMostOnTheWay = 16 << 20;
+
+sockaddr_in loopback(int port) {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  return address;
+}
+
+void set_no_delay(int fd) {
+  const int yes = 1;
+  ::setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+}
+
+/// Bytes between the two ends of one direction.
+struct OnTheWay {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::pair<std::chrono::steady_clock::time_point, std::vector<char>>> pieces;
+  std::size_t size = 0;
+  bool ended = false;
+};
+
+void deliver(OnTheWay& way, int to) {
+  for (;;) {
+    std::unique_lock lock(way.mutex);
+    way.changed.wait(lock, [&] { return way.ended || !way.pieces.empty(); });
+    if (way.pieces.empty()) break;
+    auto [due, bytes] = std::move(way.pieces.front());
+    way.pieces.pop_front();
+    way.size -= bytes.size();
+    lock.unlock();
+    way.changed.notify_all();
+    std::this_thread::sleep_until(due);
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t sent = ::send(to, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      done += static_cast<std::size_t>(sent);
+    }
+  }
+  ::shutdown(to, SHUT_WR);
+}
+
+}  // namespace
+
+SlowLink::SlowLink(int server_port, std::chrono::milliseconds delay, std::uint64_t bytes_per_second)
+    : server_port_(server_port), delay_(delay / 2), bytes_per_second_(bytes_per_second) {
+  listener_ = Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = loopback(0);
+  socklen_t size = sizeof address;
+  auto* any = reinterpret_cast<sockaddr*>(&address);
+  if (!listener_ || ::bind(listener_.get(), any, size) != 0 ||
+      ::getsockname(listener_.get(), any, &size) != 0 || ::listen(listener_.get(), 64) != 0)
+    throw_errno("listen");
+  port_ = ntohs(address.sin_port);
+  acceptor_ = std::thread([this] { accept_all(); });
+}
+
+SlowLink::~SlowLink() {
+  ending_ = true;
+  acceptor_.join();
+  for (const Fd& socket : sockets_) ::shutdown(socket.get(), SHUT_RDWR);
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void SlowLink::accept_all() {
+  while (!ending_) {
+    pollfd waiting{listener_.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, 20) != 1) continue;
+    Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = loopback(server_port_);
+    if (!client || !server ||
+        ::connect(server.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+      continue;
+    set_no_delay(client.get());
+    set_no_delay(server.get());
+    const int near = client.get(), far = server.get();
+    sockets_.push_back(std::move(client));
+    sockets_.push_back(std::move(server));
+    threads_.emplace_back([this, near, far] { carry(near, far, false); });
+    threads_.emplace_back([this, near, far] { carry(far, near, true); });
+  }
+}
+
+SlowLink::Clock::time_point SlowLink::take_turn(std::size_t size) {
+  const std::lock_guard guard(mutex_);
+  free_at_ = std::max(free_at_, Clock::now());
+  if (bytes_per_second_ > 0)
+    free_at_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+        static_cast<double>(size) / static_cast<double>(bytes_per_second_)));
+  return free_at_;
+}
+
+void SlowLink::carry(int from, int to, bool is_answer) {
+  OnTheWay way;
+  std::thread delivery([&] { deliver(way, to); });
+  for (;;) {
+    std::vector<char> bytes(kPiece);
+    const ssize_t got = ::recv(from, bytes.data(), bytes.size(), 0);
+    if (got <= 0) break;
+    bytes.resize(static_cast<std::size_t>(got));
+    const auto through = is_answer ? take_turn(bytes.size()) : Clock::now();
+    // What is sent faster than the link takes it waits at its sender.
+    std::this_thread::sleep_until(through);
+    std::unique_lock lock(way.mutex);
+    way.changed.wait(lock, [&] { return way.size < kMostOnTheWay; });
+    way.size += bytes.size();
+    way.pieces.emplace_back(through + delay_, std::move(bytes));
+    way.changed.notify_all();
+  }
+  {
+    const std::lock_guard guard(way.mutex);
+    way.ended = true;
+  }
+  way.changed.notify_all();
+  delivery.join();
+}
+
+}  // namespace bloscfs::test

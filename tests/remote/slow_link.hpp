@@ -1,0 +1,48 @@
+#pragma once
+// A way to a server of the loopback that takes time, and is only so wide.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "tests/support/fd.hpp"
+
+namespace bloscfs::test {
+
+/// Takes connections on a port of its own, and makes each one to the server's. What comes from
+/// either side arrives a half of `delay` later; answers of all connections share the width.
+class SlowLink {
+ public:
+  /// `bytes_per_second` 0: any number.
+  SlowLink(int server_port, std::chrono::milliseconds delay, std::uint64_t bytes_per_second);
+  ~SlowLink();
+  SlowLink(const SlowLink&) = delete;
+  SlowLink& operator=(const SlowLink&) = delete;
+
+  int port() const { return port_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void accept_all();
+  void carry(int from, int to, bool is_answer);
+  /// When the link has taken so many bytes more.
+  Clock::time_point take_turn(std::size_t size);
+
+  const int server_port_;
+  const Clock::duration delay_;
+  const std::uint64_t bytes_per_second_;
+  Fd listener_;
+  int port_ = 0;
+  std::atomic<bool> ending_{false};
+  std::mutex mutex_;
+  Clock::time_point free_at_;
+  std::list<Fd> sockets_;
+  std::list<std::thread> threads_;
+  std::thread acceptor_;
+};
+
+}  // namespace bloscfs::test
