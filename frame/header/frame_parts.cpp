@@ -111,7 +111,7 @@ class PartsReader {
     std::int64_t size = std::min(told.frame_len, kExpectedTrailer);
     if (!is_sparse && told.cbytes >= 0 && told.cbytes <= told.frame_len - told.header_len &&
         told.frame_len - told.header_len - told.cbytes <= kExpectedEnd)
-      size = told.frame_len - told.header_len - told.cbytes;
+      size = std::max(size, told.frame_len - told.header_len - told.cbytes);
     const ByteRange end{told.frame_len - size, size};
     source.expect({&end, 1});
   }

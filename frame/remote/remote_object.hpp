@@ -18,7 +18,7 @@ class RemoteObject final : public ObjectSource {
   /// Asks for the first 64 KiB: a small object is in memory then, and also one of up to 8 MiB where
   /// the server sends no ranges. Gives `known`, which may be null, where the object still is in
   /// that state. `traffic` is shared by all objects that are to share its budget; null: one of its
-  /// own. Throws RemoteError, as said there.
+  /// own. Throws RemoteError, as said there; ENOENT of a directory.
   static std::shared_ptr<const RemoteObject> open(
       std::shared_ptr<HttpClient> client, HttpPlace place,
       const std::shared_ptr<const RemoteObject>& known = nullptr,
