@@ -1,6 +1,7 @@
 // Ranges of objects that several readers want, that are expected, and that nobody wants any more.
 
 #include <future>
+#include <random>
 
 #include <boost/test/unit_test.hpp>
 

@@ -1,0 +1,169 @@
+// Objects that change behind a mount.
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "tests/remote/mounted.hpp"
+#include "tests/remote/nginx.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+
+std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
+
+/// A folder of a server, whose states have times of their own.
+class Changing {
+ public:
+  Changing() {
+    fs_std::create_directory(folder());
+    fs_std::permissions(folder(), fs_std::perms(0755));
+  }
+
+  fs_std::path folder() const { return nginx_.www() / "folder"; }
+  std::string url(const std::string& name = "") const { return nginx_.url("folder/" + name); }
+  /// In one step.
+  void put(const std::string& name, const ByteVector& bytes) {
+    const fs_std::path fresh = nginx_.www() / "fresh";
+    write_file(fresh, bytes);
+    fs_std::last_write_time(fresh,
+                            fs_std::file_time_type::clock::now() + std::chrono::seconds(++states_));
+    fs_std::rename(fresh, folder() / name);
+  }
+
+ private:
+  Nginx nginx_;
+  int states_ = 0;
+};
+
+const ByteVector kOld = make_contents("noise", 1, 3 << 20, 1);
+const ByteVector kNew = make_contents("noise", 2, (3 << 20) + 5000, 1);
+
+ByteVector finely_cut(const ByteVector& contents) {
+  return flat_frame(contents, {4096, 4096, 1, {}, {}});
+}
+
+/// Zero, or the error. What the kernel has is not asked for.
+int error_at(const Fd& file, std::size_t offset, const ByteVector& wanted) {
+  ByteVector bytes(4096);
+  if (::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset)) < 0) return errno;
+  BOOST_CHECK(
+      std::equal(bytes.begin(), bytes.end(), wanted.begin() + static_cast<std::ptrdiff_t>(offset)));
+  return 0;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mount_changes, *utf::precondition(needs_fuse_and_nginx))
+
+BOOST_AUTO_TEST_CASE(what_is_open_stays_one_state_and_what_is_opened_is_the_new_one) {
+  Changing server;
+  server.put("a.b2frame", finely_cut(kOld));
+  server.put("plain", kOld);
+  Mount mount(server.url(), impatient());
+  for (const char* name : {"a", "plain"}) BOOST_TEST_CONTEXT(name) {
+      const std::string stored = std::string(name) == "a" ? "a.b2frame" : "plain";
+      const Fd old(::open((mount / name).c_str(), O_RDONLY | O_CLOEXEC));
+      BOOST_TEST(error_at(old, 0, kOld) == 0);
+      server.put(stored, stored == "plain" ? kNew : finely_cut(kNew));
+      outlive_knowledge();
+      BOOST_CHECK(cat(mount / name) == text_of(kNew));
+      BOOST_TEST(fs_std::file_size(mount / name) == kNew.size());
+      const int error = error_at(old, 2 << 20, kOld);
+      BOOST_TEST((error == EIO || error == 0), error);
+      BOOST_TEST(error_at(old, 0, kOld) == 0);
+      const Fd fresh(::open((mount / name).c_str(), O_RDONLY | O_CLOEXEC));
+      BOOST_TEST(error_at(fresh, 2 << 20, kNew) == 0);
+    }
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_meets_a_change_as_an_error) {
+  Changing server;
+  server.put("a.b2frame", finely_cut(kOld));
+  Mount mount(server.url("a.b2frame"), impatient());
+  const Fd file(::open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_TEST(error_at(file, 0, kOld) == 0);
+  server.put("a.b2frame", finely_cut(kNew));
+  BOOST_TEST(error_at(file, 1 << 20, kOld) == EIO);
+  outlive_knowledge();
+  BOOST_CHECK(cat(mount / "a") == text_of(kNew));
+}
+
+BOOST_AUTO_TEST_CASE(names_come_and_go) {
+  Changing server;
+  server.put("a.b2frame", finely_cut(kOld));
+  server.put("b.b2frame", finely_cut(kOld));
+  Mount mount(server.url(), impatient());
+  BOOST_TEST(output_of({"ls", mount.path().string()}) == "a\nb\n");
+  BOOST_TEST(description_of(mount / "c") == "ENOENT");
+  BOOST_TEST(cat(mount / "a").size() == kOld.size());
+  fs_std::remove(server.folder() / "a.b2frame");
+  server.put("c", bytes_of("plain"));
+  outlive_knowledge();
+  BOOST_TEST(description_of(mount / "a") == "ENOENT");
+  BOOST_TEST(cat(mount / "c") == "plain");
+  BOOST_TEST(output_of({"ls", mount.path().string()}) == "b\nc\n");
+  // Nor is that remembered.
+  server.put("a.b2frame", finely_cut(kNew));
+  outlive_knowledge();
+  BOOST_CHECK(cat(mount / "a") == text_of(kNew));
+}
+
+BOOST_AUTO_TEST_CASE(kinds_change) {
+  Changing server;
+  const ByteVector text = make_contents("text", 1, 50000, 1);
+  server.put("x.b2frame", bytes_of("no frame yet"));
+  server.put("y.b2frame", flat_frame(text));
+  server.put("z", bytes_of("plain"));
+  Mount mount(server.url(), impatient());
+  BOOST_TEST(cat(mount / "x.b2frame") == "no frame yet");
+  BOOST_CHECK(cat(mount / "y") == text_of(text));
+  BOOST_TEST(cat(mount / "z") == "plain");
+  server.put("x.b2frame", flat_frame(text));
+  fs_std::remove(server.folder() / "y.b2frame");
+  write_sparse_frame(server.folder() / "y.b2frame", kOld);
+  fs_std::remove(server.folder() / "z");
+  fs_std::create_directory(server.folder() / "z");
+  write_file(server.folder() / "z/in", std::string_view("below"));
+  for (const char* name : {"y.b2frame", "z"})
+    fs_std::permissions(server.folder() / name, fs_std::perms(0755));
+  outlive_knowledge();
+  BOOST_CHECK(cat(mount / "x") == text_of(text));
+  BOOST_CHECK(cat(mount / "y") == text_of(kOld));
+  BOOST_TEST(cat(mount / "z/in") == "below");
+  fs_std::remove_all(server.folder() / "y.b2frame");
+  fs_std::remove_all(server.folder() / "z");
+  server.put("y.b2frame", bytes_of("no frame any more"));
+  server.put("z", flat_frame(text));
+  outlive_knowledge();
+  BOOST_TEST(cat(mount / "y.b2frame") == "no frame any more");
+  BOOST_CHECK(cat(mount / "z") == text_of(text));
+}
+
+BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {
+  Changing server;
+  const fs_std::path frame = server.folder() / "s.b2frame";
+  write_sparse_frame(frame, kOld);
+  fs_std::permissions(frame, fs_std::perms(0755));
+  Mount mount(server.url(), impatient());
+  const Fd old(::open((mount / "s").c_str(), O_RDONLY | O_CLOEXEC));
+  BOOST_TEST(error_at(old, 0, kOld) == 0);
+  // A new state, chunk by chunk and then the index, under the same numbers.
+  const TempDir place;
+  write_sparse_frame(place / "s", kNew);
+  for (const auto& entry : fs_std::directory_iterator(place / "s"))
+    server.put("s.b2frame/" + entry.path().filename().string(), read_file(entry.path()));
+  outlive_knowledge();
+  BOOST_CHECK(cat(mount / "s") == text_of(kNew));
+  fs_std::remove_all(frame);
+  outlive_knowledge();
+  BOOST_TEST(description_of(mount / "s") == "ENOENT");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,308 @@
+// Mounts of a server that fails, lies still, or keeps its readers waiting.
+
+#include <csignal>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "tests/remote/mounted.hpp"
+#include "tests/remote/scripted_server.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+using Clock = std::chrono::steady_clock;
+
+/// Serves a folder with "good.b2frame" and "bad.b2frame", and the latter as `mode` says.
+class MoodyServer {
+ public:
+  enum class Mode { good, unavailable, missing, forbidden, silent, cut, wrong_range };
+
+  MoodyServer()
+      : frame_(text_in(large_object(3 << 20))),
+        server_([this](const HttpRequest& request) { return answer(request); }) {}
+
+  std::atomic<Mode> mode{Mode::good};
+  std::atomic<int> failures_left{1'000'000};  ///< good again after that
+  std::atomic<int> bad_requests{0};
+  std::atomic<bool> is_listing_bad{false};
+
+  std::string url() const { return server_.address("/d/"); }
+  std::string url_of_bad() const { return server_.address("/d/bad.b2frame"); }
+
+  static std::string text_in(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
+
+ private:
+  HttpReply answer(const HttpRequest& request) {
+    const bool is_listing = request.head.starts_with("GET /d/ ");
+    const bool is_bad =
+        request.head.starts_with("GET /d/bad.b2frame ") || (is_listing && is_listing_bad);
+    if (is_bad) {
+      bad_requests++;
+      if (mode != Mode::good && failures_left-- > 0) return bad_answer(request);
+    }
+    if (is_listing)
+      return {reply_of("200 OK", "Content-Type: text/html\r\n",
+                       "<a href=\"bad.b2frame\">1</a><a href=\"good.b2frame\">2</a>"),
+              {},
+              false};
+    return {range_of(frame_, request), {}, false};
+  }
+
+  HttpReply bad_answer(const HttpRequest& request) const {
+    switch (mode.load()) {
+      case Mode::unavailable:
+        return {reply_of("503 Busy", "", "later"), {}, false};
+      case Mode::missing:
+        return {reply_of("404 Gone", "", ""), {}, false};
+      case Mode::forbidden:
+        return {reply_of("403 No", "", ""), {}, false};
+      case Mode::silent:
+        return {"", std::chrono::minutes(10), true};
+      case Mode::cut:
+        return {range_of(frame_, request).substr(0, 1000), {}, true};
+      case Mode::wrong_range: {
+        HttpRequest other = request;
+        other.first += 100;
+        other.last += 100;
+        return {range_of(frame_, other), {}, false};
+      }
+      case Mode::good:
+        break;
+    }
+    return {};
+  }
+
+  const std::string frame_;
+  ScriptedServer server_;
+};
+
+using Mode = MoodyServer::Mode;
+
+Seconds since(Clock::time_point begin) { return Clock::now() - begin; }
+
+/// Longer than any test, unless the options say otherwise.
+MountSettings patient(const std::vector<std::string>& options = {}) {
+  MountSettings settings;
+  settings.options = {"retry_time=60"};
+  settings.options.insert(settings.options.end(), options.begin(), options.end());
+  return settings;
+}
+
+/// Where nothing is known yet of its blocks.
+constexpr const char* kFar = "2000000";
+
+/// A reader of some bytes of a file, beside the test.
+class Reader {
+ public:
+  explicit Reader(const fs_std::path& file)
+      : child_({"dd", "if=" + file.string(), "of=/dev/null", "bs=4096", "count=1",
+                "iflag=skip_bytes", std::string("skip=") + kFar},
+               (place_ / "log").string()) {}
+  Child& child() { return child_; }
+  std::string log() const { return MoodyServer::text_in(read_file(place_ / "log")); }
+
+ private:
+  TempDir place_;
+  Child child_;
+};
+
+std::string read_far(const fs_std::path& file, Seconds limit = Seconds(15)) {
+  Reader reader(file);
+  if (!reader.child().wait(limit)) return "timed out";
+  return reader.child().result().ok() ? "ok" : reader.log();
+}
+
+bool says(const std::string& text, const std::string& what) {
+  return text.find(what) != std::string::npos;
+}
+
+int lines_with(const std::string& text, const std::string& what) {
+  int count = 0;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
+    count++;
+  return count;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mount_failures, *utf::precondition(needs_fuse))
+
+BOOST_AUTO_TEST_CASE(what_passes_is_not_seen) {
+  MoodyServer server;
+  for (const Mode mode : {Mode::unavailable, Mode::cut}) {
+    server.mode = mode;
+    server.failures_left = 2;
+    Mount mount(server.url(), impatient());
+    BOOST_TEST(read_far(mount / "bad") == "ok");
+    server.failures_left = 2;
+    BOOST_TEST(cat(mount / "bad").size() == 3U << 20);
+    BOOST_TEST(server.failures_left <= 0);
+    BOOST_TEST(says(mount.log(), "/d/bad.b2frame: "), mount.log());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_is_told_at_once_and_not_remembered) {
+  MoodyServer server;
+  for (const auto& [mode, what] :
+       {std::pair(Mode::missing, "No such file"), std::pair(Mode::forbidden, "Permission denied")})
+    BOOST_TEST_CONTEXT(what) {
+      Mount mount(server.url(), impatient());
+      server.mode = mode;
+      BOOST_TEST(says(cat(mount / "bad"), what));
+      BOOST_TEST(cat(mount / "good").size() == 3U << 20);
+      server.mode = Mode::good;
+      BOOST_TEST(cat(mount / "bad").size() == 3U << 20);
+      // The same of what is open.
+      const fs_std::path file = mount / "bad";
+      Mount other(server.url(), impatient());
+      const int fd = ::open((other / "bad").c_str(), O_RDONLY | O_CLOEXEC);
+      BOOST_TEST_REQUIRE(fd >= 0);
+      server.mode = mode;
+      char byte = 0;
+      BOOST_TEST(::pread(fd, &byte, 1, 1'500'000) == -1);
+      BOOST_TEST((errno == EIO || errno == ENOENT || errno == EACCES), errno);
+      ::close(fd);
+      BOOST_TEST(lines_with(other.log(), "\n") <= 2, other.log());
+      BOOST_TEST(says(other.log(), "HTTP status 40"), other.log());
+      server.mode = Mode::good;
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_stays_bad_is_an_error_after_the_time_for_it) {
+  MoodyServer server;
+  for (const auto& [mode, what] :
+       {std::pair(Mode::unavailable, "Input/output error"), std::pair(Mode::silent, "timed out"),
+        std::pair(Mode::cut, "Input/output error"),
+        std::pair(Mode::wrong_range, "Input/output error")})
+    BOOST_TEST_CONTEXT(static_cast<int>(mode)) {
+      Mount mount(server.url(), impatient());
+      server.mode = mode;
+      const auto begin = Clock::now();
+      BOOST_TEST(says(cat(mount / "bad"), what));
+      BOOST_TEST(since(begin).count() < 8);
+      BOOST_TEST(cat(mount / "good").size() == 3U << 20);
+      server.mode = Mode::good;
+      BOOST_TEST(read_far(mount / "bad") == "ok");
+      BOOST_TEST(says(mount.log(), "/d/bad.b2frame"), mount.log());
+      BOOST_TEST(lines_with(mount.log(), "\n") <= 4, mount.log());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
+  MoodyServer server;
+  Mount mount(server.url(), patient({"revalidate=60", "retry_time=8"}));
+  const std::string known = cat(mount / "good");
+  BOOST_TEST(known.size() == 3U << 20);
+  BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
+  // One that waits in open(), or looks it up.
+  server.mode = Mode::silent;
+  std::optional<Reader> opener(mount / "bad");
+  BOOST_TEST(comes_true([&] { return server.bad_requests > 0; }));
+  server.mode = Mode::good;
+  BOOST_TEST(!opener->child().wait(Seconds(0.2)));
+  const auto others_go_on = [&] {
+    const auto begin = Clock::now();
+    BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
+    BOOST_CHECK(cat(mount / "good") == known);
+    BOOST_TEST(since(begin).count() < 1.5);
+  };
+  others_go_on();
+  auto begin = Clock::now();
+  opener->child().signal(SIGKILL);
+  BOOST_TEST(opener->child().wait(Seconds(5)));
+  BOOST_TEST(since(begin).count() < 1);
+  // Those that wait for bytes.
+  BOOST_TEST(output_of({"stat", "-c%s", (mount / "bad").string()}) == "3145728\n");
+  const int asked = server.bad_requests;
+  server.mode = Mode::silent;
+  std::optional<Reader> readers[20];
+  for (auto& reader : readers) reader.emplace(mount / "bad");
+  BOOST_TEST(comes_true([&] { return server.bad_requests > asked; }));
+  usleep(300'000);
+  for (auto& reader : readers) BOOST_TEST(reader->child().running());
+  others_go_on();
+  begin = Clock::now();
+  for (auto& reader : readers) reader->child().signal(SIGKILL);
+  for (auto& reader : readers) BOOST_TEST(reader->child().wait(Seconds(5)));
+  BOOST_TEST(since(begin).count() < 2);
+  // The kernel waits for its pages until an attempt has stalled, and not longer.
+  server.mode = Mode::good;
+  BOOST_TEST(read_far(mount / "bad") == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_mount) {
+  MoodyServer server;
+  for (const int number : {0, SIGTERM}) BOOST_TEST_CONTEXT(number) {
+      Mount mount(server.url(), patient());
+      BOOST_TEST(cat(mount / "good").size() == 3U << 20);
+      server.mode = Mode::good;
+      BOOST_TEST(fs_std::file_size(mount / "bad") == 3U << 20);
+      const int asked = server.bad_requests;
+      server.mode = Mode::silent;
+      Reader reader(mount / "bad");
+      BOOST_TEST(comes_true([&] { return server.bad_requests > asked; }));
+      const auto begin = Clock::now();
+      if (number == 0) {
+        reader.child().signal(SIGKILL);
+        reader.child().wait(Seconds(5));
+        BOOST_TEST(mount.unmount().ok(), mount.log());
+      } else {
+        mount.signal(number);
+        BOOST_TEST(mount.wait(Seconds(15)));
+        BOOST_TEST(!is_mounted(mount.path()));
+      }
+      BOOST_TEST(since(begin).count() < 4);
+      BOOST_TEST(reader.child().wait(Seconds(5)));
+    }
+}
+
+BOOST_AUTO_TEST_CASE(readahead_does_not_keep_the_mount) {
+  MoodyServer server;
+  Mount mount(server.url(), patient());
+  // Silent somewhere in the middle.
+  Child reader({"cat", (mount / "bad").string()}, "/dev/null");
+  BOOST_TEST(comes_true([&] { return server.bad_requests >= 2; }));
+  server.mode = Mode::silent;
+  usleep(500'000);
+  reader.signal(SIGKILL);
+  BOOST_TEST(reader.wait(Seconds(5)));
+  const auto begin = Clock::now();
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  BOOST_TEST(since(begin).count() < 4);
+}
+
+BOOST_AUTO_TEST_CASE(a_listing_that_fails_says_so) {
+  MoodyServer server;
+  Mount mount(server.url(), impatient());
+  server.is_listing_bad = true;
+  for (const auto& [mode, what] : {std::pair(Mode::forbidden, "Permission denied"),
+                                   std::pair(Mode::unavailable, "Input/output error")}) {
+    outlive_knowledge();
+    server.mode = mode;
+    BOOST_TEST(says(output_of({"ls", mount.path().string()}), what));
+  }
+  server.mode = Mode::good;
+  BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_no_mount) {
+  const std::string url = fmt::format("http://127.0.0.1:{}/x.b2frame", free_port());
+  const auto begin = Clock::now();
+  const TempDir point;
+  const ProcessResult result =
+      run({bloscfs_program(), "-o", "retry_time=2", url, point.path().string()});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(says(result.err, "\nbloscfs: " + url + ": "), result.err);
+  BOOST_TEST(!is_mounted(point.path()));
+  force_unmount(point.path());
+  BOOST_TEST(since(begin).count() < 8);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
