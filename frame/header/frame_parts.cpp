@@ -109,9 +109,8 @@ class PartsReader {
     const FrameInfo& told = parts_.header.info;
     const bool is_sparse = parts_.header.frame_type == 1;
     std::int64_t size = std::min(told.frame_len, kExpectedTrailer);
-    if (!is_sparse && told.cbytes >= 0 && told.cbytes <= told.frame_len - told.header_len &&
-        told.frame_len - told.header_len - told.cbytes <= kExpectedEnd)
-      size = std::max(size, told.frame_len - told.header_len - told.cbytes);
+    const std::int64_t behind = told.frame_len - told.header_len - told.cbytes;
+    if (!is_sparse && behind <= kExpectedEnd) size = std::max(size, behind);
     const ByteRange end{told.frame_len - size, size};
     source.expect({&end, 1});
   }

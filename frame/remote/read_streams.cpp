@@ -14,7 +14,8 @@ constexpr std::uint64_t kSlack = std::uint64_t{8} << 20;
 constexpr std::uint64_t kOrderBytes = std::uint64_t{128} << 10;
 constexpr int kOrderSteps = 3;
 /// Behind so much the reader is taken for one who goes on to the end.
-constexpr std::uint64_t kLongRun = std::uint64_t{1} << 20;
+constexpr std::uint64_t kLongRun = std::uint64_t{512} << 10;
+constexpr std::uint64_t kUsualRange = std::uint64_t{1} << 20;
 constexpr std::size_t kLeastRange = std::size_t{64} << 10, kMostRange = std::size_t{8} << 20;
 /// A reader has gone who is overtaken by so many reads for so long, or does nothing at all.
 constexpr std::uint64_t kOvertaken = 8;
@@ -66,9 +67,9 @@ ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most,
   // As much as was read, so that one who stops has cost no more than he took; then twice.
   const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;
   const std::uint64_t target = std::min<std::uint64_t>(grown, most);
-  // Two at least, and four where that makes them no small ones.
+  // Two at least, and eight where that makes them no small ones.
   const std::size_t range =
-      std::clamp(static_cast<std::size_t>(std::max(target / 4, std::min(target / 2, kLongRun))),
+      std::clamp(static_cast<std::size_t>(std::max(target / 8, std::min(target / 2, kUsualRange))),
                  kLeastRange, kMostRange);
   const Extent ahead{stream.planned, stream.next + target};
   if (ahead.end < ahead.begin + range) return {};
