@@ -108,7 +108,7 @@ void check_reading(const char* name, std::int64_t offset, const ByteVector& want
                    const ByteVector& next) {
   Nginx& nginx = request_server().nginx;
   nginx.forget_requests();
-  Mount mount(nginx.url(fmt::format("{}.b2frame", name)), impatient());
+  Mount mount(nginx.url(fmt::format("{}.b2frame", name)), impatient({"revalidate=2"}));
   Lines lines = nginx.wait_for_requests(1);
   BOOST_TEST(lines.size() <= 2U, joined(lines));
   check_silence(nginx);
@@ -120,7 +120,7 @@ void check_reading(const char* name, std::int64_t offset, const ByteVector& want
   BOOST_TEST(bytes_asked(lines) <= (256U << 10) + kPiece, joined(lines));
 
   nginx.forget_requests();
-  BOOST_CHECK(piece_at(mount / name, offset + kPiece) == next);
+  BOOST_CHECK(piece_at(mount / name, offset + std::int64_t{kPiece}) == next);
   lines = nginx.wait_for_requests(0);
   BOOST_TEST(lines.size() <= 1U, joined(lines));
   check_silence(nginx);
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(a_folder_needs_one_and_each_frame_in_it_one) {
 BOOST_AUTO_TEST_CASE(a_file_that_was_read_is_asked_for_under_a_condition) {
   Nginx& nginx = request_server().nginx;
   for (const char* url : {"small.b2frame", "folder/"}) BOOST_TEST_CONTEXT(url) {
-      Mount mount(nginx.url(url), impatient());
+      Mount mount(nginx.url(url), impatient({"revalidate=2"}));
       const fs_std::path file = mount / (std::string(url) == "folder/" ? "f3" : "small");
       const std::string text = cat(file);
       for (int i = 0; i < 2; i++) {
