@@ -44,7 +44,8 @@ WITHOUT_CIRCLES = ["tools", "fs", "frame"]
 # Headers of libraries that one room alone may know.
 KEPT_IN = {"fuse_lowlevel.h": "fs/fuse", "linux/fuse.h": "fs/fuse", "seccomp.h": "fs/sandbox", "linux/landlock.h": "fs/sandbox",
            "minizip/zip.h": "frame/pystore", "curl/curl.h": "frame/remote",
-           "libxml/HTMLparser.h": "frame/remote", "libxml/parser.h": "frame/remote"}
+           "libxml/HTMLparser.h": "frame/remote", "libxml/parser.h": "frame/remote",
+           "pugixml.hpp": "frame/remote"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

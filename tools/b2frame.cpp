@@ -12,7 +12,7 @@
 #include <fmt/core.h>
 
 #include "codec/names.hpp"
-#include "frame/remote/url.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "fs/options/option_values.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/printable.hpp"
@@ -100,8 +100,8 @@ NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& k
 CLI::Validator local() {
   return CLI::Validator(
       [](std::string& text) {
-        return bloscfs::frame::is_url(text)
-                   ? std::string("URLs are read only, by info, extract, cat and verify")
+        return bloscfs::frame::is_remote(text)
+                   ? std::string("URLs are read only, by info, list, extract, cat and verify")
                    : std::string();
       },
       "");
@@ -167,6 +167,14 @@ class CommandLine {
         .add_option("--retry-time", options.retry_time,
                     "Seconds in which a server's failures are tried again (60)")
         ->check(CLI::Range(0, 86400));
+    command.add_option("--netrc", options.netrc,
+                       "File with users and passwords of web servers, as curl reads it");
+    command.add_option("--endpoint", options.endpoint,
+                       "URL of the store of s3:// (Amazon's, by the region)");
+    command.add_option("--region", options.region, "Of s3:// (as AWS_REGION says)");
+    command.add_flag("--virtual-host", options.virtual_host,
+                     "The bucket of s3:// stands in the host's name");
+    command.add_flag("--anonymous", options.anonymous, "Requests to s3:// are not signed");
   }
 
   static void add_recursive(CLI::App& command, bool& recursive) {
@@ -183,9 +191,9 @@ class CommandLine {
     command->add_flag("-r,--recursive")->description("As it is: list always goes down");
     command
         ->add_option("DIR", list_.directory,
-                     "Directory that would be mounted, .b2z or .b2e file, or STORE:/KEY")
-        ->required()
-        ->check(local());
+                     "Directory that would be mounted, .b2z or .b2e file, STORE:/KEY, or URL")
+        ->required();
+    add_remote(*command, list_.remote);
     command->callback([this] { work_ = [this] { return run_list(list_); }; });
   }
 

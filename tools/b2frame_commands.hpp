@@ -29,6 +29,10 @@ class UsageError : public std::runtime_error {
 struct RemoteOptions {
   std::string cafile;   ///< certificates of whom to trust; empty: of the system's authorities
   int retry_time = 60;  ///< seconds in which what may pass is tried again
+  std::string netrc;    ///< file with users and passwords of web servers; empty: none
+  std::string endpoint, region;  ///< of s3://; empty: as the environment says
+  bool virtual_host = false;     ///< of s3://: the bucket stands in the host's name
+  bool anonymous = false;        ///< of s3://: nothing is signed
 };
 
 struct InfoOptions {
@@ -53,6 +57,7 @@ struct ExtractOptions {
 int run_extract(const ExtractOptions& options);
 
 struct ListOptions {
+  RemoteOptions remote;
   std::string directory;
   bool json = false;  ///< one JSON object per name and line
 };

@@ -19,6 +19,7 @@
 #include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/open/open.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/mount_source.hpp"
 #include "fs/source/source_root.hpp"
@@ -28,6 +29,7 @@
 #include "fs/view/stored_contents.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
+#include "tools/remote_list.hpp"
 #include "tools/store_address.hpp"
 #include "tools/verifier.hpp"
 
@@ -281,6 +283,7 @@ int list_names(const ListOptions& options) {
 
 int list(const ListOptions& options) {
   const std::string& path = options.directory;
+  if (frame::is_remote(path)) return list_remote(options);
   if (const auto address = parse_store_address(path))
     return list_keys(address->store, *open_store(address->store), address->key, options.json);
   std::error_code ignored;

@@ -17,6 +17,7 @@
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/pystore/python_store.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
@@ -245,7 +246,7 @@ class Verification {
   Health verify_named(const Piece& piece, Share& share) {
     const std::string& name = piece.shown;
     const Open open = [&] { return std::make_unique<Input>(name, options_.chunk, remote_); };
-    if (options_.chunk || frame::is_url(name)) return verify_frame(piece, name, open, share);
+    if (options_.chunk || frame::is_remote(name)) return verify_frame(piece, name, open, share);
     if (const auto address = parse_store_address(name)) {
       const auto store = open_store(address->store);
       const frame::StoreEntry entry = find_entry(*store, address->key);

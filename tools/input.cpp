@@ -8,6 +8,7 @@
 
 #include "codec/error.hpp"
 #include "frame/open/open.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/mount/ended_mounts.hpp"
@@ -27,7 +28,7 @@ constexpr std::size_t kKeptCache = std::size_t{32} << 20;
 
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
                                                   RemoteFiles& remote) {
-  if (frame::is_url(path)) {
+  if (frame::is_remote(path)) {
     if (bare_chunk) throw UsageError("--chunk goes with local files");
     if (auto snapshot = remote.open(path)) return snapshot;
     codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");

@@ -11,6 +11,12 @@
 namespace bloscfs::tools {
 namespace {
 
+/// Others may be writing there, too: only who asks for it does.
+bool is_to_be_written(const std::string& source, const fs::MountOptions& options) {
+  return source.starts_with("s3://") && !options.read_only &&
+         options.unwritable != fs::Unwritable::shown;
+}
+
 frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   const fs::RemoteOptions& given = options.remote;
   frame::RemoteSettings settings;
@@ -41,6 +47,8 @@ void choose_objects(fs::SessionSettings& settings) {
   frame::RemoteSettings remote = remote_settings(settings.options);
   auto objects = std::make_shared<fs::ObjectSetting>();
   objects->shown = frame::shown_url(settings.source);
+  objects->is_writable = is_to_be_written(settings.source, settings.options);
+  remote.writable = objects->is_writable;
   for (const std::string& file : {remote.cafile, remote.netrc})
     if (!file.empty()) objects->files.push_back(file);
   if (!remote.disk_cache.empty()) objects->folders.push_back(remote.disk_cache);

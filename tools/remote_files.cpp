@@ -1,33 +1,38 @@
 #include "tools/remote_files.hpp"
 
+#include <cerrno>
 #include <chrono>
-#include <utility>
 
 #include "frame/open/open.hpp"
-#include "frame/remote/remote_object.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::tools {
 
-std::shared_ptr<frame::HttpClient> RemoteFiles::client() {
-  const std::lock_guard guard(mutex_);
-  if (!client_) {
-    frame::HttpSettings settings;
-    settings.cafile = options_.cafile;
-    settings.retry_time = std::chrono::seconds(options_.retry_time);
-    settings.notice = [](const std::string& text) { fs::log::warn(text); };
-    client_ = std::make_shared<frame::HttpClient>(std::move(settings));
-  }
-  return client_;
+RemoteFiles::RemoteFiles(const RemoteOptions& options) {
+  settings_.endpoint = options.endpoint;
+  settings_.region = options.region;
+  settings_.virtual_host = options.virtual_host;
+  settings_.anonymous = options.anonymous;
+  settings_.cafile = options.cafile;
+  settings_.netrc = options.netrc;
+  settings_.retry_time = std::chrono::seconds(options.retry_time);
+  settings_.notice = [](const std::string& text) { fs::log::warn(text); };
 }
 
-std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) {
-  const frame::Url parsed = frame::parse_url(url);
-  return frame::open_file(frame::RemoteObject::open(client(), {parsed}), {});
+std::shared_ptr<frame::ObjectTree> RemoteFiles::tree(const std::string& url) const {
+  return frame::open_remote(url, settings_);
+}
+
+std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) const {
+  const auto objects = tree(url);
+  const auto& name = objects->single();
+  if (!name) frame::throw_errno(EISDIR, url);
+  return frame::open_file(objects->open(*name, nullptr), {});
 }
 
 bool is_far(const frame::Snapshot& snapshot) {
-  const auto* object = dynamic_cast<const frame::RemoteObject*>(snapshot.source().get());
+  const auto* object = dynamic_cast<const frame::ObjectSource*>(snapshot.source().get());
   return object != nullptr && !object->is_in_memory();
 }
 

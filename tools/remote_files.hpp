@@ -2,30 +2,27 @@
 // URLs in the place of files.
 
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "frame/container/snapshot.hpp"
-#include "frame/remote/http_client.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "tools/b2frame_commands.hpp"
 
 namespace bloscfs::tools {
 
-/// Opens what URLs name, all with one client, which is made when it is first needed. Thread-safe.
+/// Opens what URLs name. Thread-safe.
 class RemoteFiles {
  public:
-  explicit RemoteFiles(const RemoteOptions& options) : options_(options) {}
+  explicit RemoteFiles(const RemoteOptions& options);
 
+  /// What a URL stands for. Throws as frame::open_remote().
+  std::shared_ptr<frame::ObjectTree> tree(const std::string& url) const;
   /// The frame or Bloscpack file at a URL; null for other bytes. Throws Error,
-  /// frame::RemoteError, frame::UrlError.
-  std::shared_ptr<const frame::Snapshot> open(const std::string& url);
+  /// frame::RemoteError, frame::UrlError, std::system_error: EISDIR for a directory.
+  std::shared_ptr<const frame::Snapshot> open(const std::string& url) const;
 
  private:
-  std::shared_ptr<frame::HttpClient> client();
-
-  const RemoteOptions options_;
-  std::mutex mutex_;
-  std::shared_ptr<frame::HttpClient> client_;
+  frame::RemoteSettings settings_;
 };
 
 /// Reading all of it here and there would be many requests.

@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "codec/error.hpp"
-#include "frame/remote/url.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
 
@@ -21,7 +21,7 @@ bool may_be_store(const std::string& path) {
 }  // namespace
 
 std::optional<StoreAddress> parse_store_address(const std::string& text) {
-  if (frame::is_url(text)) return std::nullopt;
+  if (frame::is_remote(text)) return std::nullopt;
   const std::size_t colon = text.find(":/");
   std::error_code ignored;
   if (colon == std::string::npos || colon == 0 || std::filesystem::exists(text, ignored))

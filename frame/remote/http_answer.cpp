@@ -128,6 +128,14 @@ void AnswerHeaders::add_line(std::string_view line) {
   if (is_field(key)) fields.try_emplace(std::move(key), value);
 }
 
+std::map<std::string, std::string> AnswerHeaders::metadata() const {
+  constexpr std::string_view kPrefix = "x-amz-meta-";
+  std::map<std::string, std::string> result;
+  for (const auto& [name, value] : fields)
+    if (name.starts_with(kPrefix)) result.emplace(name.substr(kPrefix.size()), value);
+  return result;
+}
+
 std::string AnswerHeaders::field(const std::string& name) const {
   const auto found = fields.find(name);
   return found == fields.end() ? std::string() : found->second;

@@ -11,7 +11,8 @@
 namespace bloscfs::frame {
 
 inline constexpr int kHttpOk = 200, kHttpPartial = 206, kHttpNotModified = 304, kHttpNotFound = 404,
-                     kHttpConflict = 409, kHttpConditionFailed = 412, kHttpBadRange = 416;
+                     kHttpConflict = 409, kHttpConditionFailed = 412, kHttpBadRange = 416,
+                     kHttpNotImplemented = 501;
 
 /// Content-Range: the bytes [first, last] of `total`.
 struct ContentRange {
@@ -43,6 +44,8 @@ struct AnswerHeaders {
 
   /// Of `fields`; empty where there is none.
   std::string field(const std::string& name) const;
+  /// What was put with an object, x-amz-meta-*, by names without that.
+  std::map<std::string, std::string> metadata() const;
 
   /// A line as it came. A status line forgets what was before it: the answer follows that.
   void add_line(std::string_view line);

@@ -61,7 +61,8 @@ struct WebRequest {
   /// False: there is one attempt. For what must not be done twice; what was done may be done again
   /// where its answer was lost.
   bool retries = true;
-  bool takes_errors = false;  ///< statuses 4xx but 408 and 429 are answers, with what comes along
+  /// Statuses from 400 on that are not tried again are answers, with what comes along.
+  bool takes_errors = false;
 };
 /// Most are for ranges.
 using RangeRequest = WebRequest;

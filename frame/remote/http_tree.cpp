@@ -11,8 +11,12 @@
 
 namespace bloscfs::frame {
 
-HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root)
-    : client_(std::move(client)), root_(root) {
+HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
+                   std::shared_ptr<DiskCache> cache)
+    : client_(std::move(client)),
+      cache_(std::move(cache)),
+      traffic_(std::make_shared<Traffic>()),
+      root_(root) {
   if (root_.path.ends_with('/')) return;
   single_ = percent_decoded(root_.path.substr(root_.path.rfind('/') + 1));
   if (!is_entry_name(*single_)) throw UrlError("a URL's last component is no file name");
@@ -45,7 +49,7 @@ std::shared_ptr<const ObjectSource> HttpTree::open(
   HttpPlace place;
   place.url = url_of(path);
   return RemoteObject::open(client_, std::move(place),
-                            std::dynamic_pointer_cast<const RemoteObject>(known));
+                            std::dynamic_pointer_cast<const RemoteObject>(known), traffic_, cache_);
 }
 
 }  // namespace bloscfs::frame

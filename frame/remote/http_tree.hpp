@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "frame/remote/disk_cache.hpp"
 #include "frame/remote/http_client.hpp"
+#include "frame/remote/traffic.hpp"
 #include "frame/store/object_tree.hpp"
 
 namespace bloscfs::frame {
@@ -15,8 +17,10 @@ namespace bloscfs::frame {
 /// of a URL goes with that URL alone, and not with what is below it.
 class HttpTree final : public ObjectTree {
  public:
-  /// Asks for nothing. Throws UrlError where the last component is no file name.
-  HttpTree(std::shared_ptr<HttpClient> client, const Url& root);
+  /// Asks for nothing. `cache` may be null. Throws UrlError where the last component is no file
+  /// name.
+  HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
+           std::shared_ptr<DiskCache> cache = nullptr);
 
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override { return url_of(path).shown(); }
@@ -30,6 +34,8 @@ class HttpTree final : public ObjectTree {
   Url url_of(const std::string& path) const;
 
   const std::shared_ptr<HttpClient> client_;
+  const std::shared_ptr<DiskCache> cache_;
+  const std::shared_ptr<Traffic> traffic_;
   const Url root_;
   std::optional<std::string> single_;
 };

@@ -55,8 +55,8 @@ class PrivateBytes {
 std::string public_bytes(std::string_view text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); i++) {
-    const auto third =
-        text.size() - i >= kPrivateSize ? static_cast<unsigned char>(text[i + 2]) : 0;
+    const unsigned third =
+        text.size() - i >= kPrivateSize ? static_cast<unsigned char>(text[i + 2]) : 0U;
     if ((third == 0x82 || third == 0x83) && text.substr(i).starts_with(kPrivateArea)) {
       const auto fourth = static_cast<unsigned char>(text[i + 3]);
       result += static_cast<char>((third & 3U) << 6 | (fourth & 0x3FU));

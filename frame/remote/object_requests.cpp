@@ -55,6 +55,7 @@ ObjectState state_of(const HttpAnswer& first) {
   ObjectState state;
   state.size = size_told(first);
   state.tag = tag_of(first, state.size);
+  state.metadata = first.headers.metadata();
   const std::string& date = first.headers.last_modified;
   if (!date.empty())
     state.modified = std::max<std::int64_t>(0, curl_getdate(date.c_str(), nullptr));

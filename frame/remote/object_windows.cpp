@@ -47,9 +47,25 @@ ObjectWindows::Windows::iterator ObjectWindows::find(std::uint64_t offset) {
   return before->second.fetch->end() > offset ? before : next;
 }
 
-/// Windows for what has none, each of `range` bytes at most.
-void ObjectWindows::fill(const Extent& extent, std::size_t range, Fetches& fresh) {
+/// Whole pieces alone are kept on disk.
+Extent ObjectWindows::in_pieces(const Extent& extent) const {
+  if (!source_->cached) return extent;
+  return {std::max(extent.begin / kPieceSize * kPieceSize, begin_),
+          std::min((extent.end + kPieceSize - 1) / kPieceSize * kPieceSize, size_)};
+}
+
+/// Where the first piece begins that is on disk; `begin` if that is there.
+std::uint64_t ObjectWindows::end_of_missing(std::uint64_t begin, std::uint64_t limit) const {
+  std::uint64_t end = begin;
+  while (end < limit && !source_->cached->has(end)) end = (end / kPieceSize + 1) * kPieceSize;
+  return std::min(end, limit);
+}
+
+/// Windows for what has none and, if it `uses_cache`, is not on disk; each of `range` bytes at
+/// most.
+void ObjectWindows::fill(Extent extent, std::size_t range, Fetches& fresh, bool uses_cache) {
   const auto now = Clock::now();
+  extent = in_pieces(extent);
   for (std::uint64_t at = extent.begin; at < extent.end;) {
     auto next = find(at);
     // Nothing that failed is remembered.
@@ -60,7 +76,14 @@ void ObjectWindows::fill(const Extent& extent, std::size_t range, Fetches& fresh
       continue;
     }
     const std::uint64_t limit = next == windows_.end() ? extent.end : next->first;
-    const std::uint64_t end = std::min({limit, extent.end, at + range});
+    std::uint64_t end = std::min({limit, extent.end, in_pieces({at, at + range}).end});
+    if (source_->cached && uses_cache) {
+      end = end_of_missing(at, end);
+      if (end == at) {
+        at = (at / kPieceSize + 1) * kPieceSize;
+        continue;
+      }
+    }
     fresh.push_back(std::make_shared<RangeFetch>(source_, at, end));
     windows_.emplace(at, Window{fresh.back(), 0, now});
     at = end;
@@ -81,20 +104,20 @@ Extent ObjectWindows::widened(const Extent& gap) const {
   return wide;
 }
 
-void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size) {
+void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_cache) {
   Fetches fresh, dropped;
   {
     const std::lock_guard guard(mutex_);
     const auto now = Clock::now();
     const Extent read{offset, offset + size};
     const ReadStreams::Ahead ahead = streams_.on_read(read, most_ahead(), now);
-    fill(read, range_of_read(size), fresh);
+    fill(read, range_of_read(size), fresh, uses_cache);
     if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
       // Alone it would be too small to be worth a request.
       const Extent gap{fresh.front()->begin(), fresh.front()->end()};
       windows_.erase(gap.begin);
       fresh.clear();
-      fill(widened(gap), kUnit * 2, fresh);
+      fill(widened(gap), kUnit * 2, fresh, uses_cache);
     }
     if (ahead.range > 0 && unread() < source_->traffic->budget())
       fill({ahead.extent.begin, std::min(ahead.extent.end, size_)},
@@ -131,12 +154,28 @@ std::shared_ptr<RangeFetch> ObjectWindows::window_at(std::uint64_t offset) {
   return found->second.fetch;
 }
 
+/// What is on disk, and in no window, from `offset` on; returns how much.
+std::size_t ObjectWindows::read_cached(std::uint64_t offset, MutableBytes out) {
+  if (!source_->cached) return 0;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto next = windows_.lower_bound(offset);
+    if (next != windows_.end())
+      out = out.first(
+          static_cast<std::size_t>(std::min<std::uint64_t>(out.size(), next->first - offset)));
+  }
+  return source_->cached->read(offset, out);
+}
+
 void ObjectWindows::read(std::uint64_t offset, MutableBytes out) {
   plan_read(offset, out.size());
   while (!out.empty()) {
     const std::shared_ptr<RangeFetch> window = window_at(offset);
     if (!window || window->is_lost()) {
-      plan_read(offset, out.size());
+      const std::size_t count = window ? 0 : read_cached(offset, out);
+      if (count == 0) plan_read(offset, out.size(), false);
+      offset += count;
+      out = out.subspan(count);
       continue;
     }
     if (!window->is_here()) {
@@ -230,10 +269,13 @@ bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
   return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
     for (Extent extent = inside(range); extent.begin < extent.end;) {
       const auto window = find(extent.begin);
-      if (window == windows_.end() || window->first > extent.begin ||
-          !window->second.fetch->is_here())
+      const bool is_window = window != windows_.end() && window->first <= extent.begin;
+      if (is_window && window->second.fetch->is_here())
+        extent.begin = window->second.fetch->end();
+      else if (!is_window && source_->cached && source_->cached->has(extent.begin))
+        extent.begin = (extent.begin / kPieceSize + 1) * kPieceSize;
+      else
         return false;
-      extent.begin = window->second.fetch->end();
     }
     return true;
   });

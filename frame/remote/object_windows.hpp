@@ -45,12 +45,15 @@ class ObjectWindows final : public IdleSweep::Keeper,
   std::size_t most_ahead() const;
   std::size_t largest_range() const;
   std::size_t range_of_read(std::size_t size) const;
-  void plan_read(std::uint64_t offset, std::size_t size);
+  void plan_read(std::uint64_t offset, std::size_t size, bool uses_cache = true);
   /// The part of a range that the object has behind `begin_`.
   Extent inside(const ByteRange& range) const;
   Extent widened(const Extent& gap) const;
   Windows::iterator find(std::uint64_t offset);
-  void fill(const Extent& extent, std::size_t range, Fetches& fresh);
+  Extent in_pieces(const Extent& extent) const;
+  std::uint64_t end_of_missing(std::uint64_t begin, std::uint64_t limit) const;
+  void fill(Extent extent, std::size_t range, Fetches& fresh, bool uses_cache = true);
+  std::size_t read_cached(std::uint64_t offset, MutableBytes out);
   void ask_for(const Fetches& fresh, std::uint64_t wanted);
   std::shared_ptr<RangeFetch> window_at(std::uint64_t offset);
   void note_taken(const std::shared_ptr<RangeFetch>& fetch, std::size_t size);

@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <string_view>
 #include <utility>
 
+#include "frame/remote/disk_cache.hpp"
 #include "frame/remote/http_tree.hpp"
 #include "frame/remote/remote_error.hpp"
+#include "frame/remote/s3_address.hpp"
+#include "frame/remote/s3_tree.hpp"
 
 namespace bloscfs::frame {
 namespace {
-
-bool is_s3(std::string_view source) {
-  constexpr std::string_view kScheme = "s3://";
-  return source.size() >= kScheme.size() && (source[0] == 's' || source[0] == 'S') &&
-         source.substr(1).starts_with(kScheme.substr(1));
-}
 
 HttpSettings http_settings(const RemoteSettings& settings) {
   HttpSettings result;
@@ -33,7 +29,8 @@ HttpSettings http_settings(const RemoteSettings& settings) {
 std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSettings& settings) {
   const Url url = parse_url(source);
   if (settings.writable) throw RemoteError(EROFS, "what is behind HTTP can be read only");
-  return std::make_shared<HttpTree>(std::make_shared<HttpClient>(http_settings(settings)), url);
+  return std::make_shared<HttpTree>(std::make_shared<HttpClient>(http_settings(settings)), url,
+                                    open_disk_cache(settings));
 }
 
 }  // namespace
@@ -41,7 +38,7 @@ std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSet
 bool is_remote(const std::string& source) { return is_url(source) || is_s3(source); }
 
 std::shared_ptr<ObjectTree> open_remote(const std::string& source, const RemoteSettings& settings) {
-  return open_http(source, settings);
+  return is_s3(source) ? open_s3(source, settings) : open_http(source, settings);
 }
 
 }  // namespace bloscfs::frame

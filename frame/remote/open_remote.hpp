@@ -1,31 +1,13 @@
 #pragma once
 // The way in: what a URL stands for.
 
-#include <chrono>
-#include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 
+#include "frame/remote/remote_settings.hpp"
 #include "frame/store/object_tree.hpp"
 
 namespace bloscfs::frame {
-
-struct RemoteSettings {
-  std::string endpoint;       ///< of s3://: URL of the store; empty: Amazon's for the region
-  std::string region;         ///< empty: as the environment says, else us-east-1
-  bool virtual_host = false;  ///< the bucket stands in the host's name
-  bool anonymous = false;     ///< nothing is signed
-  std::string cafile;         ///< whom to trust in place of the system's authorities
-  std::string netrc;          ///< file with HTTP users and passwords; empty: none
-  unsigned connections = 16;
-  std::chrono::seconds retry_time{60};
-  std::string disk_cache;  ///< folder; empty: none
-  std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
-  bool writable = false;
-  /// Is told, by any thread, what is worth a line in the log. May be empty.
-  std::function<void(const std::string&)> notice;
-};
 
 /// True for http://, https:// and s3://, whatever follows.
 bool is_remote(const std::string& source);

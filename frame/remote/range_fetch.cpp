@@ -72,6 +72,7 @@ bool RangeFetch::take_answer() {
   try {
     HttpAnswer answer = pending_.wait();
     source_->requests->accept(answer);
+    if (source_->cached) source_->cached->keep(begin_, answer.body);
     bytes_ = std::move(answer.body);
   } catch (const RemoteError& error) {
     if (!is_refusal(error) || source_->requests->is_at_home(request_)) throw;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "frame/remote/cached_object.hpp"
 #include "frame/remote/link_speed.hpp"
 #include "frame/remote/object_requests.hpp"
 #include "frame/remote/traffic.hpp"
@@ -20,6 +21,7 @@ namespace bloscfs::frame {
 struct FetchSource {
   std::shared_ptr<ObjectRequests> requests;
   std::shared_ptr<Traffic> traffic;
+  std::shared_ptr<const CachedObject> cached;  ///< on disk; null: not at all
   LinkSpeed speed;
 };
 

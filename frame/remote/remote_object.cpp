@@ -1,6 +1,7 @@
 #include "frame/remote/remote_object.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <xxhash.h>
@@ -20,46 +21,88 @@ FileStamp make_stamp(const ObjectState& state) {
   return stamp;
 }
 
-RangeRequest first_request(HttpPlace place, const ObjectRequests* known) {
+RangeRequest first_request(HttpPlace place, const AnswerHeaders* known) {
   RangeRequest request;
   request.place = std::move(place);
   request.size = kFirstBytes;
   request.whole_size = kLargestWhole;
   if (known == nullptr) return request;
-  request.if_none_match = known->headers().etag;
-  if (request.if_none_match.empty()) request.if_modified_since = known->headers().last_modified;
+  request.if_none_match = known->etag;
+  if (request.if_none_match.empty()) request.if_modified_since = known->last_modified;
   return request;
+}
+
+/// An empty object has no first byte, and the answer that says so need not tell its state.
+HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
+  HttpAnswer answer = client.get(request).wait();
+  if (answer.headers.status != kHttpBadRange || !answer.headers.etag.empty()) return answer;
+  request.size = 0;
+  try {
+    return client.get(std::move(request)).wait();
+  } catch (const RemoteError&) {
+    return answer;
+  }
 }
 
 std::shared_ptr<FetchSource> make_fetch_source(HttpClient& client, HttpPlace place,
                                                const HttpAnswer& first,
-                                               std::shared_ptr<Traffic> traffic) {
+                                               std::shared_ptr<Traffic> traffic,
+                                               std::shared_ptr<const CachedObject> cached) {
   auto source = std::make_shared<FetchSource>();
   source->requests = std::make_shared<ObjectRequests>(client, std::move(place), first);
   source->traffic = std::move(traffic);
+  source->cached = std::move(cached);
   return source;
+}
+
+/// Of an answer that came from the server; null where its object is not to be cached. What comes
+/// whole, since there are no ranges, comes whole again.
+std::shared_ptr<const CachedObject> keep_answer(const std::shared_ptr<DiskCache>& cache,
+                                                const Url& url, const HttpAnswer& first) {
+  const AnswerHeaders& headers = first.headers;
+  if (!cache || !is_strong(headers.etag) || headers.status != kHttpPartial) return nullptr;
+  auto cached =
+      std::make_shared<const CachedObject>(cache, url, headers.etag, state_of(first).size);
+  cached->keep(0, first.body);
+  keep_first(cache, url, headers);
+  return cached;
 }
 
 }  // namespace
 
 std::shared_ptr<const RemoteObject> RemoteObject::open(
     std::shared_ptr<HttpClient> client, HttpPlace place,
-    const std::shared_ptr<const RemoteObject>& known, std::shared_ptr<Traffic> traffic) {
+    const std::shared_ptr<const RemoteObject>& known, std::shared_ptr<Traffic> traffic,
+    const std::shared_ptr<DiskCache>& cache) {
   if (!traffic) traffic = std::make_shared<Traffic>();
-  const ObjectRequests* const of_known = known ? known->source_->requests.get() : nullptr;
-  HttpAnswer first = client->get(first_request(place, of_known)).wait();
+  std::optional<CachedFirst> earlier;
+  if (cache && !known) earlier = find_first(cache, place.url);
+  const AnswerHeaders* of_known = earlier ? &earlier->headers : nullptr;
+  if (known) of_known = &known->source_->requests->headers();
+  HttpAnswer first = first_answer(*client, first_request(place, of_known));
   traffic->note_request(first.body.size());
-  if (known && first.headers.status == kHttpNotModified) return known;
-  // Servers may ignore conditions. A state that nobody can name is never the same.
-  if (known && state_of(first).same_bytes(known->state())) return known;
-  return std::shared_ptr<const RemoteObject>(
-      new RemoteObject(std::move(client), std::move(place), std::move(first), std::move(traffic)));
+  std::shared_ptr<const CachedObject> cached;
+  if (first.headers.status == kHttpNotModified) {
+    if (known) return known;
+    first.headers = std::move(earlier->headers);
+    first.body = std::move(earlier->body);
+    cached = std::move(earlier->object);
+  } else {
+    // Servers may ignore conditions. A state that nobody can name is never the same.
+    if (known && state_of(first).same_bytes(known->state())) return known;
+    cached = keep_answer(cache, place.url, first);
+  }
+  return std::shared_ptr<const RemoteObject>(new RemoteObject(std::move(client), std::move(place),
+                                                              std::move(first), std::move(traffic),
+                                                              std::move(cached)));
 }
 
 RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
-                           std::shared_ptr<Traffic> traffic)
+                           std::shared_ptr<Traffic> traffic,
+                           std::shared_ptr<const CachedObject> cached)
     : client_(std::move(client)),
-      source_(make_fetch_source(*client_, std::move(place), first, std::move(traffic))),
+      source_(make_fetch_source(*client_, std::move(place), first, std::move(traffic),
+                                std::move(cached))),
       stamp_(make_stamp(state())),
       first_(std::move(first.body)),
       windows_(std::make_shared<ObjectWindows>(source_, first_.size())) {}

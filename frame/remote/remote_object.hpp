@@ -18,11 +18,13 @@ class RemoteObject final : public ObjectSource {
   /// Asks for the first 64 KiB: a small object is in memory then, and also one of up to 8 MiB where
   /// the server sends no ranges. Gives `known`, which may be null, where the object still is in
   /// that state. `traffic` is shared by all objects that are to share its budget; null: one of its
-  /// own. Throws RemoteError, as said there; ENOENT of a directory.
+  /// own. `cache`, which may be null, keeps what comes, of objects with a strong ETag alone. Throws
+  /// RemoteError, as said there; ENOENT of a directory.
   static std::shared_ptr<const RemoteObject> open(
       std::shared_ptr<HttpClient> client, HttpPlace place,
       const std::shared_ptr<const RemoteObject>& known = nullptr,
-      std::shared_ptr<Traffic> traffic = nullptr);
+      std::shared_ptr<Traffic> traffic = nullptr,
+      const std::shared_ptr<DiskCache>& cache = nullptr);
   ~RemoteObject() override;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
@@ -38,7 +40,7 @@ class RemoteObject final : public ObjectSource {
 
  private:
   RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
-               std::shared_ptr<Traffic> traffic);
+               std::shared_ptr<Traffic> traffic, std::shared_ptr<const CachedObject> cached);
 
   const std::shared_ptr<HttpClient> client_;
   const std::shared_ptr<FetchSource> source_;

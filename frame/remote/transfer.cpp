@@ -82,7 +82,10 @@ bool same_host(const Url& from, const Url& to) {
   return from.port == to.port || (!from.secure && to.secure);
 }
 
-bool may_pass(int status) { return status == 408 || status == 429 || status >= 500; }
+bool may_pass(int status) {
+  if (status == kHttpNotImplemented || status == 505) return false;
+  return status == 408 || status == 429 || status >= 500;
+}
 
 bool is_redirect(int status) {
   return (status >= 301 && status <= 303) || status == 307 || status == 308;
@@ -328,7 +331,7 @@ bool Transfer::is_answer(int status) const {
   if (status == kHttpBadRange) return request_.size > 0 || request_.takes_errors;
   if (status == kHttpNotModified)
     return !request_.if_none_match.empty() || !request_.if_modified_since.empty();
-  if (status >= 400 && status < 500 && !may_pass(status) && request_.takes_errors) return true;
+  if (status >= 400 && !may_pass(status) && request_.takes_errors) return true;
   if (request_.method == HttpMethod::get) return false;
   return (status >= 200 && status < 300) || status == kHttpConflict;
 }

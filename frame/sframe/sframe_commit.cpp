@@ -78,7 +78,19 @@ std::vector<std::int64_t> SframeCommit::store_chunks(std::span<const NumberedChu
   return numbers;
 }
 
+/// Where writers share the directory what has the number shows when the file is written.
 std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
+  constexpr int kTries = 16;
+  for (int tries = 1;; tries++) {
+    try {
+      return try_store_chunk(stored);
+    } catch (const std::system_error& error) {
+      if (error.code().value() != EEXIST || tries == kTries) throw;
+    }
+  }
+}
+
+std::int64_t SframeCommit::try_store_chunk(codec::Bytes stored) {
   std::uint32_t number = 0;
   const auto file = create_chunk_file(number);
   try {

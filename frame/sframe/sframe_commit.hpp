@@ -32,6 +32,7 @@ class SframeCommit final : public CommitTarget {
   std::shared_ptr<StoreFile> create_chunk_file(std::uint32_t& number);
   /// Returns the file's number.
   std::int64_t store_chunk(codec::Bytes stored);
+  std::int64_t try_store_chunk(codec::Bytes stored);
   void write_index_file(const FrameEdit& edit);
   std::int64_t collect_superseded(const FrameEdit& edit);
   void bound_unsynced();

@@ -9,6 +9,12 @@
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
+namespace {
+
+constexpr std::uint32_t kRandomNumbers = 0xF0000000;
+
+}  // namespace
+
 void open_current(SframeState& state) {
   auto files = open_sframe_files(state.directory);
   if (!files) throw_errno(ENOENT, kSframeIndexName);
@@ -19,6 +25,8 @@ void open_current(SframeState& state) {
 }
 
 std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder) {
+  if (state.settings.shared)
+    return std::uniform_int_distribution<std::uint32_t>(0, kRandomNumbers - 1)(state.random);
   if (!state.next_number) {
     std::uint64_t next = 0;
     for_each_named_file(state.current.get(), decoder, [&](std::uint32_t number) {

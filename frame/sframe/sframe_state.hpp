@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <vector>
 
 #include "frame/container/frame_writer.hpp"
@@ -29,6 +30,7 @@ struct SframeState {
   std::vector<std::uint32_t> doubtful;   ///< the same, where other entries may name the file, too
   std::uint64_t first_own = 0;           ///< files from this number on are ours
   std::optional<std::uint64_t> next_number;
+  std::mt19937_64 random{std::random_device{}()};
   NewFrame planned;  ///< a frame that does not exist yet
   mode_t mode = 0666;
   bool in_transaction = false;
@@ -38,7 +40,8 @@ struct SframeState {
 /// Opens chunks.b2frame as a snapshot of the writer and begins to watch it.
 void open_current(SframeState& state);
 
-/// A number that neither the index nor a file in the directory has.
+/// A number that neither the index nor a file in the directory has; one drawn at random, which a
+/// file may have, where writers share it.
 std::uint32_t take_number(SframeState& state, codec::BlockDecoder& decoder);
 
 }  // namespace bloscfs::frame

@@ -23,6 +23,14 @@ constexpr std::int64_t kEntriesPerDoubt = 64;
 class SframeWriter final : public FrameWriter {
  public:
   explicit SframeWriter(SframeState state) : state_(std::move(state)) {}
+  ~SframeWriter() override {
+    if (!state_.settings.shared || !state_.current || state_.broken) return;
+    try {
+      reclaim(true);
+    } catch (const std::exception&) {
+      // What stays is left over, as after a crash.
+    }
+  }
 
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
 
@@ -112,7 +120,7 @@ class SframeWriter final : public FrameWriter {
   void remove(const std::vector<std::uint32_t>& numbers) {
     for (const std::uint32_t number : numbers) {
       const std::string name = chunk_file_name(number);
-      if (state_.directory->stamp(name)) state_.directory->unlink(name);
+      if (state_.settings.shared || state_.directory->stamp(name)) state_.directory->unlink(name);
     }
   }
 

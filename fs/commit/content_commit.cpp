@@ -116,12 +116,17 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
     frame::throw_errno(ESTALE, chosen.name);
   using Where = NewContainer::Where;
   Where where = Where::beside;
-  if (place.is_unlinked)
+  std::string name;
+  if (place.is_shared) {
+    if (place.is_unlinked) frame::throw_errno(ESTALE, place.name);
+    where = Where::by_name;
+    name = shown == ShownAs::array ? name_lock->names().array : name_lock->names().flat;
+  } else if (place.is_unlinked)
     where = Where::unnamed;
   else if (place.is_temporary && !frozen_.facts().is_staged)
     where = Where::own_temporary;
-  new_container_.emplace(settings, shown, place, where,
-                         frame::WriterSettings{frozen_.services().options.locking});
+  new_container_.emplace(settings, shown, place, where, name,
+                         writer_settings(place, frozen_.services().options));
 }
 
 FilledChunks ContentCommit::fill(frame::Transaction& transaction) {
@@ -222,7 +227,8 @@ void ContentCommit::publish() {
   expect(Step::flushed);
   const auto name_lock = lock_to_publish();
   const StoredPlace& place = name_lock->place();
-  if (new_container_ && frozen_.bytes().snapshot() != nullptr && !place.is_unlinked)
+  if (new_container_ && frozen_.bytes().snapshot() != nullptr && !place.is_unlinked &&
+      !place.is_shared)
     new_container_->writer().set_attributes(frozen_.writer()->attributes());
   // The frame layer is told of the present name before it publishes: a frame that is written anew
   // takes the place of what has that name.

@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "frame/cframe/cframe_writer.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 
@@ -17,14 +18,21 @@ std::shared_ptr<frame::StoreFile> open_own_temporary(const StoredPlace& place) {
   return file;
 }
 
+std::string name_of(const StoredPlace& place, NewContainer::Where where, const std::string& name) {
+  if (where == NewContainer::Where::by_name) return name;
+  return where == NewContainer::Where::own_temporary ? place.name : frame::temporary_name();
+}
+
 }  // namespace
 
 NewContainer::NewContainer(const frame::FrameSettings& settings, ShownAs shown,
-                           const StoredPlace& place, Where where,
+                           const StoredPlace& place, Where where, const std::string& name,
                            const frame::WriterSettings& writer_settings)
-    : shown_(shown),
-      where_(where),
-      name_(where == Where::own_temporary ? place.name : frame::temporary_name()) {
+    : shown_(shown), where_(where), name_(name_of(place, where, name)) {
+  if (where == Where::by_name) {
+    writer_ = frame::create_sframe(place.directory, name_, settings, writer_settings);
+    return;
+  }
   auto file = where == Where::own_temporary ? open_own_temporary(place) : nullptr;
   writer_ =
       frame::create_cframe(place.directory, name_, settings, writer_settings, std::move(file));

@@ -17,11 +17,13 @@ class NewContainer {
     beside,         ///< a temporary of its own
     own_temporary,  ///< the one that the file has had since it was made, which is empty
     unnamed,        ///< the file has no name any more, and the container gets none
+    by_name,        ///< as of StoredPlace::is_shared
   };
-  /// `shown` is what it will be shown as. Errors: as frame::create_cframe's, and ESTALE where
-  /// another program has put something else in the place of the file's temporary.
+  /// `name` is that of by_name. `shown` is what it will be shown as. Errors: as
+  /// frame::create_cframe's, and ESTALE where another program has put something else in the place
+  /// of the file's temporary.
   NewContainer(const frame::FrameSettings& settings, ShownAs shown, const StoredPlace& place,
-               Where where, const frame::WriterSettings& writer_settings);
+               Where where, const std::string& name, const frame::WriterSettings& writer_settings);
   ~NewContainer();
   NewContainer(const NewContainer&) = delete;
   NewContainer& operator=(const NewContainer&) = delete;

@@ -35,6 +35,14 @@ void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& 
   }
 }
 
+frame::WriterSettings writer_settings(const StoredPlace& place, const WriteOptions& options) {
+  frame::WriterSettings settings{options.locking};
+  settings.shared = place.is_shared;
+  // The directory keeps what was superseded until readers on other hosts have had time.
+  if (place.is_shared) settings.grace = std::chrono::milliseconds::zero();
+  return settings;
+}
+
 void wait_for_peers(const frame::Snapshot& snapshot) {
   try {
     // A first look waits for nobody, and so needs no turn: almost always the sidecar is free.

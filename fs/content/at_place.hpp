@@ -5,12 +5,16 @@
 
 #include "frame/container/snapshot.hpp"
 #include "fs/content/content_home.hpp"
+#include "fs/options/write_options.hpp"
 
 namespace bloscfs::fs {
 
 /// Does `work` where the file is: again where it has got another place meanwhile, which makes the
 /// work fail. Throws what the work throws.
 void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work);
+
+/// How what is stored there is written to.
+frame::WriterSettings writer_settings(const StoredPlace& place, const WriteOptions& options);
 
 /// Waits for a program that holds the file's lock sidecar, in a request's turn: what is read of the
 /// file takes part in that lock. Throws frame::LockedByOthers where the thread waits for nothing.

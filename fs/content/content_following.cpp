@@ -153,7 +153,8 @@ Content::Kept Content::keep_in(Refuge& refuge) {
   }
   const auto store = [&](bool can_read) {
     return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
-                          services_.options, services_.cache.pages(), services_.pool);
+                          services_.options, services_.cache.pages(), services_.pool,
+                          refuge.shared_name());
   };
   bool can_read = view == nullptr || view->reader().snapshot().is_as_taken();
   StoredFrame made;
@@ -168,7 +169,7 @@ Content::Kept Content::keep_in(Refuge& refuge) {
     return {refuge.keep(made, writer_.get()), can_read || layer->lower_end <= 0};
   } catch (...) {
     const auto directory = refuge.directory();
-    if (directory->stamp(made.name)) directory->unlink(made.name);
+    if (!refuge.shared_name() && directory->stamp(made.name)) directory->unlink(made.name);
     throw;
   }
 }

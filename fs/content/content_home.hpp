@@ -27,6 +27,9 @@ struct StoredPlace {
   bool is_sparse = false;
   bool has_links = false;    ///< has other names, which would keep what is replaced under this one
   bool is_unlinked = false;  ///< has no name any more: commits stay in the file
+  /// Containers are sparse frames that other hosts write to as well; a new one has its own name
+  /// from the start, where nobody finds it before its first commit.
+  bool is_shared = false;
   std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
 };
 
@@ -47,6 +50,9 @@ class Refuge {
   virtual std::string path() const = 0;
   /// For the frame while it is written.
   virtual std::shared_ptr<frame::StoreDirectory> directory() const = 0;
+  /// The name that it has there from the start, as a sparse frame as of StoredPlace::is_shared;
+  /// nothing: a temporary's.
+  virtual std::optional<std::string> shared_name() const { return std::nullopt; }
   /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
   /// of a new one), and what both that and the file that has the name now permit. Returns its path
   /// below SOURCE.

@@ -65,7 +65,7 @@ void Content::require_changeable(ContentHome& home) const {
 std::unique_ptr<frame::FrameWriter> Content::open_writer(
     const StoredPlace& place, bool is_sparse,
     const std::shared_ptr<const frame::Snapshot>& known) const {
-  frame::WriterSettings settings{services_.options.locking};
+  frame::WriterSettings settings = writer_settings(place, services_.options);
   settings.meant = place.meant;
   return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
 }

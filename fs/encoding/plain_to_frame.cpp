@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "frame/cframe/cframe_writer.hpp"
+#include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "fs/encoding/chunk_recoder.hpp"
 #include "fs/encoding/new_frame.hpp"
@@ -45,17 +46,20 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteO
 
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const WriteOptions& options, PagePool& pages, WorkerPool& pool) {
+                           const WriteOptions& options, PagePool& pages, WorkerPool& pool,
+                           const std::optional<std::string>& shared_name) {
   const auto sample = read(bytes, 0, std::min<std::int64_t>(bytes.size(), kSampleSize));
   frame::FrameSettings settings = new_flat_frame(options, sample);
   settings.mode = 0600;
-  std::string stored_as = frame::temporary_name();
-  auto writer =
-      frame::create_cframe(directory, stored_as, settings, frame::WriterSettings{options.locking});
+  frame::WriterSettings writer_settings{options.locking};
+  writer_settings.shared = shared_name.has_value();
+  std::string stored_as = shared_name.value_or(frame::temporary_name());
+  auto writer = shared_name ? frame::create_sframe(directory, stored_as, settings, writer_settings)
+                            : frame::create_cframe(directory, stored_as, settings, writer_settings);
   try {
     commit_all(bytes, *writer, options, pages, pool);
   } catch (...) {
-    directory->unlink(stored_as);
+    if (!shared_name) directory->unlink(stored_as);
     throw;
   }
   return {std::move(stored_as), std::move(writer)};

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "frame/container/frame_writer.hpp"
@@ -47,9 +48,11 @@ struct StoredFrame {
 };
 
 /// Makes a complete, durable frame of the file's bytes under a temporary name; only its owner may
-/// read it. Errors as Transaction's; then nothing is left behind.
+/// read it. With a `shared_name` it is a sparse frame of that name (see StoredPlace::is_shared).
+/// Errors as Transaction's; then nothing is left behind.
 StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
-                           const WriteOptions& options, PagePool& pages, WorkerPool& pool);
+                           const WriteOptions& options, PagePool& pages, WorkerPool& pool,
+                           const std::optional<std::string>& shared_name = std::nullopt);
 
 }  // namespace bloscfs::fs

@@ -2,6 +2,7 @@
 // The containers of a mount: opens handles of their contents.
 
 #include "fs/mount/container_handle.hpp"
+#include "fs/mount/file_contents.hpp"
 #include "fs/mount/file_kind.hpp"
 #include "fs/names/namespace.hpp"
 
@@ -10,8 +11,8 @@ namespace bloscfs::fs {
 class ContainerFiles final : public FileKind {
  public:
   /// All outlive this object.
-  ContainerFiles(ContainerServices services, Namespace& names)
-      : services_(services), names_(names) {}
+  ContainerFiles(ContainerServices services, Tree& tree, FileContents& contents, Namespace& names)
+      : services_(services), tree_(tree), contents_(contents), names_(names) {}
 
   /// For writing: EROFS of what cannot be written, codec::Error where the file's values must stay
   /// what they are; the log says why, once.
@@ -25,6 +26,8 @@ class ContainerFiles final : public FileKind {
   void require_changeable(NodeId node, const Content& content);
 
   const ContainerServices services_;
+  Tree& tree_;
+  FileContents& contents_;
   Namespace& names_;
 };
 

@@ -8,7 +8,6 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "frame/store/refusal.hpp"
@@ -30,7 +29,7 @@ void tell_error_of_commits(Content& content) {
 
 struct stat ContainerHandle::attributes() const {
   try {
-    return services_.tree.attributes(node());
+    return services_.files.shown_attributes(node());
   } catch (const std::system_error& error) {
     // Of what is gone, or no longer ours to look at, the state that was opened is what there is.
     if (!frame::is_refusal(error.code())) throw;
@@ -48,7 +47,7 @@ void ContainerHandle::sync() {
 void ContainerHandle::close() {
   // It may have been made by an open(2) for reading.
   if (descriptors_.amount() >= DescriptorShares::kOfWriter && content().needs_commit())
-    services_.contents.changed(file_, std::move(descriptors_));
+    services_.files.changed(file_, std::move(descriptors_));
 }
 
 void ContainerWriter::begin(std::shared_ptr<ContentHome> home) {
@@ -63,7 +62,7 @@ void ContainerWriter::read_into(ReplyData& out, std::int64_t offset, std::int64_
   try {
     content().read(offset, size, out);
   } catch (const std::system_error&) {
-    if (out.size() != before || !services_.contents.has_gone_on(file_->content, epoch)) throw;
+    if (out.size() != before || !services_.files.has_gone_on(file_->content, epoch)) throw;
     content().read(offset, size, out);
   }
 }
@@ -76,7 +75,7 @@ void ContainerWriter::tell_loss() {
 
 Content& ContainerWriter::changing() {
   // Where nothing waits there is nothing to lose: what is written goes to what is there now.
-  if (!content().needs_commit() && content().is_overtaken()) services_.contents.try_follow(node());
+  if (!content().needs_commit() && content().is_overtaken()) services_.files.try_follow(node());
   tell_loss();
   if (content().is_abandoned()) tell_overtaken();
   services_.committer.note(file_->content, file_);
@@ -136,17 +135,11 @@ void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size)
     if (!punches) {
       // What no disk has room for is told from what no file can hold.
       changed.require_storable(offset + size);
-      require_space(offset + size - changed.size());
+      services_.files.require_space(offset + size - changed.size());
       changed.reserve(keeps_size ? 0 : offset + size, epoch);
     }
     if (punches || zeroes) changed.zero(offset, size, epoch);
   });
-}
-
-void ContainerWriter::require_space(std::int64_t size) const {
-  const struct statvfs st = services_.root.stat_filesystem();
-  if (size > 0 && static_cast<std::uint64_t>(size) / st.f_frsize >= st.f_bavail)
-    frame::throw_errno(ENOSPC, "fallocate");
 }
 
 void ContainerWriter::sync() {
@@ -157,7 +150,7 @@ void ContainerWriter::sync() {
 void ContainerWriter::flush() {
   TurnAtNeed::need();
   tell_error_of_commits(content());
-  if (content().leads() && content().is_overtaken()) services_.contents.try_follow(node());
+  if (content().leads() && content().is_overtaken()) services_.files.try_follow(node());
   if (services_.commit_at_close && content().needs_commit())
     services_.committer.commit({file_->content});
   // Others may close a copy of the descriptor and not look at this, as a program that is started
@@ -168,10 +161,10 @@ void ContainerWriter::flush() {
 void ContainerWriter::close() {
   content().remove_writer();
   if (content().needs_commit())
-    services_.contents.changed(file_, std::move(descriptors_));
+    services_.files.changed(file_, std::move(descriptors_));
   else if (content().is_orphan() && !content().has_writers())
     services_.committer.drop(content());
-  services_.tree.keep_last_size(node(), content().attributes().size);
+  services_.files.left(node(), content().attributes().size);
 }
 
 }  // namespace bloscfs::fs

@@ -7,17 +7,16 @@
 #include <string>
 #include <utility>
 
+#include "fs/commit/committer.hpp"
 #include "fs/mount/content_handle.hpp"
-#include "fs/mount/file_contents.hpp"
-#include "fs/source/source_root.hpp"
+#include "fs/mount/descriptor_shares.hpp"
+#include "fs/mount/written_files.hpp"
 
 namespace bloscfs::fs {
 
 /// What the handles of a mount's containers share. Outlives their last use.
 struct ContainerServices {
-  Tree& tree;
-  const SourceRoot& root;
-  FileContents& contents;
+  WrittenFiles& files;
   Committer& committer;
   const ReadingServices& reading;
   bool commit_at_close;
@@ -36,7 +35,7 @@ class ContainerHandle : public ContentHandle {
   void close() override;
 
  protected:
-  std::string told_path() const override { return services_.tree.told_path(node()); }
+  std::string told_path() const override { return services_.files.told_path(node()); }
 
   const ContainerServices& services_;
 };
@@ -66,7 +65,6 @@ class ContainerWriter final : public ContainerHandle {
   void change(const Change& change);
   Content& changing();
   void tell_loss();
-  void require_space(std::int64_t size) const;
 };
 
 }  // namespace bloscfs::fs

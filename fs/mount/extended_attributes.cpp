@@ -17,7 +17,6 @@ namespace {
 
 using frame::throw_errno;
 
-
 /// True for attributes of the source file that are shown as they are.
 bool passes_through(std::string_view name, bool is_container) {
   return !is_container || !name.starts_with(kAttributePrefix);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <sys/xattr.h>
+#include <sys/statvfs.h>
 
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
@@ -31,35 +31,6 @@ constexpr std::chrono::seconds kUnfinishedPatience{2};
 constexpr std::chrono::milliseconds kLookAgain{10};
 /// So many threads may wait for that: the others serve other files.
 constexpr int kPatient = 4;
-
-/// Sizes of the metalayers of one kind that the next commit changes; none: to be removed.
-frame::VlmetalayerSizes changed_sizes(const Content& content, LayerKind kind) {
-  frame::VlmetalayerSizes sizes;
-  for (const auto& [layer, value] : content.uncommitted_metalayers())
-    if (layer.kind == kind)
-      sizes[layer.name] = value ? std::optional<std::size_t>(value->size()) : std::nullopt;
-  return sizes;
-}
-
-bool has_metalayer(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
-                   const LayerName& layer) {
-  if (const auto found = changes.find(layer.name); found != changes.end())
-    return found->second.has_value();
-  return snapshot != nullptr && find_layer(*snapshot, layer).has_value();
-}
-
-/// Throws unless a commit can store them: else it would fail for ever.
-void check_room(const frame::Snapshot* snapshot, const frame::VlmetalayerSizes& changes,
-                LayerKind kind) {
-  if (kind == LayerKind::variable) return frame::check_vlmetalayers(snapshot, changes);
-  std::vector<frame::LayerSize> layers;
-  if (snapshot != nullptr)
-    for (const auto& entry : snapshot->metalayers())
-      if (changes.count(entry.name) == 0) layers.push_back({entry.name, entry.stored_size});
-  for (const auto& [name, size] : changes)
-    if (size) layers.push_back({name, *size});
-  frame::lay_out_header(layers);
-}
 
 std::optional<std::vector<std::uint8_t>> read_vlmetalayer(const Content& content,
                                                           const std::string& name) {
@@ -114,7 +85,7 @@ void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,
       tree_.owned(file_status), std::make_shared<Content>(services_, file_status.st_mtim));
   file->content->make_writable(std::move(home));
   tree_.set_opened(node, file);
-  changed(file);
+  changed(file, {});
 }
 
 void FileContents::follow(NodeId node) {
@@ -148,6 +119,12 @@ void FileContents::try_follow(NodeId node) {
   }
 }
 
+void FileContents::require_space(std::int64_t size) {
+  const struct statvfs st = root_.stat_filesystem();
+  if (size > 0 && static_cast<std::uint64_t>(size) / st.f_frsize >= st.f_bavail)
+    frame::throw_errno(ENOSPC, "fallocate");
+}
+
 bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return go_on_at_once(content);
   const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
@@ -173,30 +150,13 @@ bool FileContents::go_on_at_once(const std::shared_ptr<Content>& content) {
     if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);
     for (auto& [name, value] : inheritance->metalayers)
       heir->content->set_metalayer(name, std::move(value));
-    changed(heir);
+    changed(heir, {});
   }
   return true;
 }
 
 bool FileContents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
   return go_on(content) || content->epoch() != epoch;
-}
-
-std::string FileContents::keep_for_recovery(const std::vector<Committer::Uncommitted>& left) {
-  std::string told;
-  for (const auto& [content, failure] : left) {
-    std::string name, fate;
-    try {
-      name = content->path();
-      const auto kept = content->keep_for_recovery();
-      fate = kept ? "kept as " + *kept : "attributes lost";
-    } catch (const std::exception& error) {
-      fate = fmt::format("contents lost ({})", error.what());
-    }
-    if (!told.empty()) told += "; ";
-    told += fmt::format("{}: not committed ({}): {}", name, failure.message(), fate);
-  }
-  return told;
 }
 
 template <typename Change>
@@ -235,7 +195,7 @@ std::shared_ptr<void> FileContents::hold_flat(NodeId node, std::shared_ptr<Conte
   file->content->hold_flat(true);
   std::shared_ptr<void> held(nullptr, [this, file](void*) {
     file->content->hold_flat(false);
-    if (file->content->needs_commit()) changed(file);
+    if (file->content->needs_commit()) changed(file, {});
   });
   committer_.note(file->content, file);
   commit_briefly({file->content});
@@ -313,7 +273,7 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
   change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenContainer>& file) {
     if (content) file->content->wait_for_room();
-    put_metalayer(*file->content, name, content, flags);
+    metalayers_.put(*file->content, name, content, flags);
   });
 }
 
@@ -326,24 +286,9 @@ void FileContents::change_metalayers(
     content = file->content;
     for (auto& [layer, value] :
          wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))
-      put_metalayer(*content, layer, value, 0);
+      metalayers_.put(*content, layer, value, 0);
   });
   if (content->needs_commit()) commit_briefly({content});
-}
-
-void FileContents::put_metalayer(Content& file, const LayerName& name, LayerChange content,
-                                 int flags) {
-  const MutexLock lock(metalayers_mutex_);
-  const auto snapshot = file.snapshot();
-  frame::VlmetalayerSizes changes = changed_sizes(file, name.kind);
-  const bool exists = has_metalayer(snapshot.get(), changes, name);
-  if ((flags & XATTR_CREATE) != 0 && exists) frame::throw_errno(EEXIST, name.name);
-  if (((flags & XATTR_REPLACE) != 0 || !content) && !exists) frame::throw_errno(ENODATA, name.name);
-  if (content) {
-    changes[name.name] = content->size();
-    check_room(snapshot.get(), changes, name.kind);
-  }
-  file.set_metalayer(name, std::move(content));
 }
 
 void FileContents::store_bytes_as_frame(ContentHome& home) {

@@ -12,18 +12,22 @@
 #include "fs/commit/committer.hpp"
 #include "fs/content/open_file.hpp"
 #include "fs/mount/descriptor_shares.hpp"
+#include "fs/mount/metalayer_edits.hpp"
+#include "fs/mount/written_files.hpp"
 #include "fs/names/contents.hpp"
+#include "fs/source/source_root.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
 /// Thread-safe.
-class FileContents final : public Contents {
+class FileContents final : public Contents, public WrittenFiles {
  public:
   /// All outlive this object.
-  FileContents(Tree& tree, Classifier& classifier, Committer& committer,
+  FileContents(const SourceRoot& root, Tree& tree, Classifier& classifier, Committer& committer,
                DescriptorShares& descriptors, ContentServices services)
-      : tree_(tree),
+      : root_(root),
+        tree_(tree),
         classifier_(classifier),
         committer_(committer),
         descriptors_(descriptors),
@@ -40,20 +44,20 @@ class FileContents final : public Contents {
   /// Looks whether another program has changed the file of what is open of a node, and lets the
   /// content go on from what is there now. Errors as follow_source's.
   void follow(NodeId node);
-  /// The same for who can do without; an error is logged once.
-  void try_follow(NodeId node);
+  void try_follow(NodeId node) override;
   /// The same of a content that somebody writes. True if it went on. What is being written is
   /// waited for up to two seconds, unless too many do so already; then BeingWritten.
   bool go_on(const std::shared_ptr<Content>& content,
              IfBeingWritten unfinished = IfBeingWritten::wait);
-  /// True if it went on since that `epoch`, for whoever asked first.
-  bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch);
-  /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
-  /// nothing if none had contents to lose.
-  std::string keep_for_recovery(const std::vector<Committer::Uncommitted>& left);
-  /// It has changed, and is committed soon if nobody has it open for writing: until then it has
-  /// the `descriptors` of who has closed it.
-  void changed(const std::shared_ptr<const OpenContainer>& file, FairShare::Part descriptors = {});
+  bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) override;
+  void changed(const std::shared_ptr<const OpenContainer>& file,
+               FairShare::Part descriptors) override;
+  struct stat shown_attributes(NodeId node) override {
+    return tree_.attributes(node);
+  }
+  std::string told_path(NodeId node) override { return tree_.told_path(node); }
+  void left(NodeId node, std::int64_t size) override { tree_.keep_last_size(node, size); }
+  void require_space(std::int64_t size) override;
 
   void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
   void commit(const std::vector<NodeId>& nodes) override;
@@ -79,8 +83,8 @@ class FileContents final : public Contents {
               const Change& change);
   /// For a request that has no turn.
   void commit_briefly(const Committer::Contents& contents);
-  void put_metalayer(Content& file, const LayerName& name, LayerChange content, int flags);
 
+  const SourceRoot& root_;
   Tree& tree_;
   Classifier& classifier_;
   Committer& committer_;
@@ -89,7 +93,7 @@ class FileContents final : public Contents {
   std::atomic<int> waiting_{0};  ///< for what is being written
   Mutex told_mutex_;
   std::string told_ GUARDED_BY(told_mutex_);  ///< by the log, last
-  Mutex metalayers_mutex_;  ///< what was found to have room is set before others look
+  MetalayerEdits metalayers_;
 };
 
 }  // namespace bloscfs::fs

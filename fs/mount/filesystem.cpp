@@ -67,11 +67,10 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       committer_(stats_),
       content_services_{cache_,  stats_,         reader_settings_, pool_,
                         budget_, write_options_, options.raw,      next_content_id_},
-      contents_(tree_, classifier_, committer_, descriptors_, content_services_),
+      contents_(root_, tree_, classifier_, committer_, descriptors_, content_services_),
       reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
-      container_services_{
-          tree_, root_, contents_, committer_, reading_services_, write_options_.strict},
-      containers_(container_services_, names_),
+      container_services_{contents_, committer_, reading_services_, write_options_.strict},
+      containers_(container_services_, tree_, contents_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       aliases_(tree_, stats_.source, pages),
       store_changes_(root_, tree_, stores_, &stats_.source),
@@ -241,7 +240,7 @@ void Filesystem::commit_all() {
   try {
     committer_.commit_all();
   } catch (const std::exception&) {
-    const std::string losses = contents_.keep_for_recovery(committer_.uncommitted());
+    const std::string losses = keep_uncommitted(committer_.uncommitted());
     if (!losses.empty()) throw std::runtime_error(losses);
   }
 }
@@ -252,8 +251,6 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
   return Steady::now().time_since_epoch() - Steady::duration(last_release_.load());
 }
 
-void Filesystem::rest() {
-  cache_.rest();
-}
+void Filesystem::rest() { cache_.rest(); }
 
 }  // namespace bloscfs::fs

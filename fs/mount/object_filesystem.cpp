@@ -21,34 +21,63 @@ using frame::throw_errno;
 /// Bytes that may be decoded ahead at once, as a part of the budget.
 constexpr std::size_t kReadaheadPart = 16;
 constexpr std::int64_t kMostReadahead = std::int64_t{16} << 20;
+/// Bytes that may be dirty at once, as a part of the budget unless they are given.
+constexpr std::size_t kDirtyPart = 4;
+/// For so long chunks stay that no index names any more.
+constexpr std::chrono::minutes kReadersHave{10};
+/// Each chunk is an object.
+constexpr std::int32_t kChunkSize = std::int32_t{4} << 20;
+
+WriteOptions written_as(WriteOptions options) {
+  if (options.chunk_size == 0) options.chunk_size = kChunkSize;
+  return options;
+}
 
 }  // namespace
 
 ObjectFilesystem::ObjectFilesystem(std::shared_ptr<frame::ObjectTree> tree,
                                    const MountOptions& options, std::size_t workers,
                                    PagePool& pages)
-    : cache_(options.cache_size, pages, stats_),
-      objects_(std::move(tree), {options.raw, options.stores, options.remote.revalidate},
-               options.owner, cache_.budget()),
+    : writable_(tree->is_writable() && !options.read_only),
+      cache_(options.cache_size, pages, stats_),
+      later_(tree, kReadersHave),
+      objects_(tree, {options.raw, options.stores, options.remote.revalidate}, options.owner,
+               cache_.budget(), [this](const std::string& path) { later_.add(path); }),
       directories_(cache_.budget(),
                    [this](NodeId node, const std::function<void()>& if_many) {
                      return objects_.list(node, if_many);
                    }),
-      write_options_(options.write),
-      budget_(0, stats_, [](bool) {}),
+      write_options_(written_as(options.write)),
+      budget_(options.write.dirty_limit != 0 ? options.write.dirty_limit
+                                             : options.cache_size / kDirtyPart,
+              stats_, [this](bool all) { committer_.press(all); }),
       readahead_budget_(
           std::min(static_cast<std::int64_t>(options.cache_size / kReadaheadPart), kMostReadahead)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
       pool_(workers),
+      committer_(stats_),
       content_services_{cache_,      stats_,          {options.verify, Work::kRequestLimit},
                         pool_,       budget_,         write_options_,
                         options.raw, next_content_id_},
-      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages} {
+      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
+      contents_(objects_, committer_, log_, content_services_, options.remote.disk_cache),
+      container_services_{contents_, committer_, reading_services_, write_options_.strict} {
   objects_.require_shown();
+  if (!writable_) return;
+  Committer::Services services;
+  services.ended = [this](uid_t user, const std::error_code& error) {
+    budget_.commit_ended(user, error);
+  };
+  services.follow = [this](const std::shared_ptr<Content>& content, IfBeingWritten) {
+    return contents_.follow(content);
+  };
+  // Each is stored by a request of its own: there is no flush to share.
+  services.batch = 1;
+  committer_.start(std::move(services));
 }
 
 void ObjectFilesystem::check_access(NodeId, int mask) {
-  if ((mask & W_OK) != 0) throw_errno(EROFS, "access");
+  if ((mask & W_OK) != 0) require_writable("access");
 }
 
 struct statvfs ObjectFilesystem::stat_filesystem() {
@@ -71,19 +100,29 @@ std::string ObjectFilesystem::attribute(NodeId node, const std::string& name) {
 }
 
 MountedFiles::Opened ObjectFilesystem::open(NodeId node, int flags, FairShare::Part) {
-  if ((flags & O_ACCMODE) != O_RDONLY) throw_errno(EROFS, "open");
-  Objects::Opened opened = objects_.open(node, content_services_);
-  std::string told = objects_.told_path(node);
   std::shared_ptr<FileHandle> handle;
-  if (opened.container)
-    handle = std::make_shared<FixedContentHandle>(reading_services_, node, flags,
-                                                  std::move(opened.container), std::move(told));
-  else
-    handle = std::make_shared<ObjectHandle>(reading_services_, node, flags, opened.attributes,
-                                            std::move(opened.object), std::move(told));
+  if ((flags & O_ACCMODE) != O_RDONLY) {
+    handle = open_for_writing(node, flags);
+  } else {
+    handle = open_for_reading(node, flags);
+  }
   const std::uint64_t number = handles_.add(handle);
   if (handle->is_direct()) direct_handles_++;
   return {number, false, false};
+}
+
+std::shared_ptr<FileHandle> ObjectFilesystem::open_for_reading(NodeId node, int flags) {
+  Objects::Opened opened = objects_.open(node, content_services_);
+  std::string told = objects_.told_path(node);
+  // One that somebody writes shows what is written.
+  if (opened.container && opened.container->content->is_writable())
+    return std::make_shared<ContainerHandle>(container_services_, node, flags,
+                                             std::move(opened.container));
+  if (opened.container)
+    return std::make_shared<FixedContentHandle>(reading_services_, node, flags,
+                                                std::move(opened.container), std::move(told));
+  return std::make_shared<ObjectHandle>(reading_services_, node, flags, opened.attributes,
+                                        std::move(opened.object), std::move(told));
 }
 
 std::shared_ptr<FileHandle> ObjectFilesystem::handle(std::uint64_t number) const {
@@ -106,8 +145,6 @@ std::chrono::steady_clock::duration ObjectFilesystem::idle_time() const {
   return Steady::now().time_since_epoch() - Steady::duration(last_release_.load());
 }
 
-void ObjectFilesystem::rest() {
-  cache_.rest();
-}
+void ObjectFilesystem::rest() { cache_.rest(); }
 
 }  // namespace bloscfs::fs

@@ -10,10 +10,15 @@
 #include <string>
 #include <vector>
 
+#include "fs/commit/committer.hpp"
 #include "fs/content/readahead.hpp"
+#include "fs/mount/container_handle.hpp"
 #include "fs/mount/content_handle.hpp"
 #include "fs/mount/directory_handles.hpp"
+#include "fs/mount/metalayer_edits.hpp"
 #include "fs/mount/mounted_files.hpp"
+#include "fs/mount/object_contents.hpp"
+#include "fs/objects/later_removal.hpp"
 #include "fs/objects/objects.hpp"
 #include "fs/options/options.hpp"
 #include "fs/support/handle_table.hpp"
@@ -68,15 +73,49 @@ class ObjectFilesystem final : public MountedFiles {
   std::shared_ptr<FileHandle> handle(std::uint64_t number) const override;
   void release(std::uint64_t number) override;
 
+  // fs/mount/object_writing.cpp
+
+  Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
+                          const Caller& caller) override;
+  Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
+                             const Caller& caller) override;
+  Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
+                           const Caller& caller) override;
+  Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
+                           const Caller& caller) override;
+  Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
+                        const Caller& caller) override;
+  void remove_file(NodeId directory, const std::string& name, const Caller& caller) override;
+  void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
+  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
+              unsigned flags, const Caller& caller) override;
+  void sync_directory(NodeId) override;
+  /// No object has bits that a write would take.
+  void drop_privileges(NodeId, const Caller&) override {}
+  void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
+  void resize(NodeId node, std::int64_t size) override;
+  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
+                     const Caller& caller) override;
+  void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override;
+  void commit_written() override;
+  void commit_all() override;
+
   std::chrono::steady_clock::duration idle_time() const override;
   std::uint64_t requests() const override {
-    return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read;
+    return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read + stats_.commits;
   }
   void rest() override;
 
  private:
+  std::shared_ptr<FileHandle> open_for_reading(NodeId node, int flags);
+  std::shared_ptr<FileHandle> open_for_writing(NodeId node, int flags);
+  void put_metalayer(NodeId node, const std::string& name, LayerChange content, int flags);
+  void require_writable(const std::string& name) const;
+
+  const bool writable_;
   Stats stats_;
   BlockCache cache_;
+  LaterRemoval later_;
   Objects objects_;
   DirectoryHandles directories_;
   OnceLog log_;
@@ -88,8 +127,12 @@ class ObjectFilesystem final : public MountedFiles {
   std::atomic<std::chrono::steady_clock::rep> last_release_;
   std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
   WorkerPool pool_;                     ///< its tasks use everything above
+  Committer committer_;
   const ContentServices content_services_;
   const ReadingServices reading_services_;
+  ObjectContents contents_;
+  const ContainerServices container_services_;
+  MetalayerEdits metalayers_;
 };
 
 }  // namespace bloscfs::fs

@@ -18,6 +18,10 @@ constexpr int kTimesItsCost = 10;
 /// Of an entry, beside its texts: its place among the shown names.
 constexpr std::size_t kEntryCost = 64;
 
+/// Names of this program's own objects, and of those that tell what was removed.
+constexpr std::string_view kOwn = ".bloscfs-";
+constexpr std::string_view kRemoved = ".bloscfs-removed-";
+
 bool has(const std::vector<frame::ObjectEntry>& entries, std::string_view name) {
   const auto found = std::lower_bound(
       entries.begin(), entries.end(), name,
@@ -25,25 +29,40 @@ bool has(const std::vector<frame::ObjectEntry>& entries, std::string_view name) 
   return found != entries.end() && found->name == name;
 }
 
+std::set<std::string> marked(const std::vector<frame::ObjectEntry>& entries) {
+  std::set<std::string> names;
+  for (const frame::ObjectEntry& entry : entries)
+    if (entry.name.starts_with(kRemoved)) names.insert(entry.name.substr(kRemoved.size()));
+  return names;
+}
+
 bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const frame::ObjectEntry& entry) {
-  if (is_temporary(entry.name) || is_lock_file(entry.name)) return true;
+  if (is_temporary(entry.name) || is_lock_file(entry.name) || entry.name.starts_with(kOwn))
+    return true;
   const auto locked = locked_name(entry.name);
   return locked && has(entries, *locked);
 }
 
-std::vector<frame::ObjectEntry> without_hidden(std::vector<frame::ObjectEntry> entries) {
+std::vector<frame::ObjectEntry> without_hidden(std::vector<frame::ObjectEntry> entries,
+                                               const ObjectListing::HasGone& has_gone) {
   std::vector<frame::ObjectEntry> kept;
   kept.reserve(entries.size());
   for (const frame::ObjectEntry& entry : entries)
-    if (!is_hidden(entries, entry)) kept.push_back(entry);
+    if (!is_hidden(entries, entry) &&
+        !(has_gone && has(entries, removal_marker(entry.name)) && has_gone(entry)))
+      kept.push_back(entry);
   return kept;
 }
 
 }  // namespace
 
+std::string removal_marker(const std::string& name) { return std::string(kRemoved) + name; }
+
 ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
-                             Clock::time_point begun, Clock::duration cost, MemoryBudget& budget)
-    : entries_(without_hidden(std::move(entries))),
+                             const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
+                             MemoryBudget& budget)
+    : markers_(marked(entries)),
+      entries_(without_hidden(std::move(entries), has_gone)),
       begun_(begun),
       cost_(cost),
       held_(budget, memory()) {
@@ -114,15 +133,10 @@ void ObjectListings::remember(const std::string& directory, ListingPointer listi
   order_.pop_back();
 }
 
-ListingPointer ObjectListings::get(const std::string& directory,
-                                   const ObjectListing::Judge& judge) {
+ListingPointer ObjectListings::get(const std::string& directory, const ObjectListing::Judge& judge,
+                                   const ObjectListing::HasGone& has_gone) {
   if (auto listing = known(directory); listing && listing->is_fresh(revalidate_)) return listing;
-  return get_anew(directory, judge);
-}
-
-ListingPointer ObjectListings::get_anew(const std::string& directory,
-                                        const ObjectListing::Judge& judge) {
-  return make(directory, judge, ObjectListing::Clock::now());
+  return make(directory, judge, has_gone);
 }
 
 void ObjectListings::begin_making(const std::string& directory) {
@@ -141,8 +155,9 @@ void ObjectListings::end_making(const std::string& directory) {
 
 /// One at a time of each directory: who has waited takes what was listed since `wanted`.
 ListingPointer ObjectListings::make(const std::string& directory, const ObjectListing::Judge& judge,
-                                    ObjectListing::Clock::time_point wanted) {
+                                    const ObjectListing::HasGone& has_gone) {
   TurnAtNeed::need();
+  const auto wanted = ObjectListing::Clock::now();
   begin_making(directory);
   const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
       this, [&](void*) { end_making(directory); });
@@ -151,7 +166,7 @@ ListingPointer ObjectListings::make(const std::string& directory, const ObjectLi
   std::vector<frame::ObjectEntry> entries =
       telling_failures(log_, *tree_, directory, [&] { return tree_->list(directory); });
   auto listing = std::make_shared<const ObjectListing>(
-      std::move(entries), judge, begun, ObjectListing::Clock::now() - begun, budget_);
+      std::move(entries), judge, has_gone, begun, ObjectListing::Clock::now() - begun, budget_);
   remember(directory, listing);
   return listing;
 }

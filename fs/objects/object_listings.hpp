@@ -19,6 +19,10 @@
 
 namespace bloscfs::fs {
 
+/// Name of an empty object beside what was removed, and may still have objects: no listing tells
+/// that they are nobody's.
+std::string removal_marker(const std::string& name);
+
 /// One directory, as it was. Immutable.
 class ObjectListing {
  public:
@@ -26,9 +30,14 @@ class ObjectListing {
   /// How an entry is shown, which may be a guess.
   using Judge = std::function<ShownAs(const frame::ObjectEntry& entry)>;
 
-  /// Throws std::system_error(ENOMEM) where the user has opened too much already.
+  /// Whether an entry that may have been removed has been.
+  using HasGone = std::function<bool(const frame::ObjectEntry& entry)>;
+
+  /// Throws std::system_error(ENOMEM) where the user has opened too much already, and what
+  /// `has_gone` throws, which is asked where a marker is (removal_marker()).
   ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
-                Clock::time_point begun, Clock::duration cost, MemoryBudget& budget);
+                const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
+                MemoryBudget& budget);
 
   const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
   /// In the same order.
@@ -36,6 +45,7 @@ class ObjectListing {
   /// Null if there is none. By the shown name, and by that which it has in the store.
   const frame::ObjectEntry* find_shown(const std::string& name) const;
   const frame::ObjectEntry* find(const std::string& full_name) const;
+  bool has_marker(const std::string& full_name) const { return markers_.count(full_name) != 0; }
   /// True for as long as it may be believed: one that took long to make for longer.
   bool is_fresh(std::chrono::milliseconds trusted) const;
   Clock::time_point begun() const { return begun_; }
@@ -43,6 +53,7 @@ class ObjectListing {
  private:
   std::size_t memory() const;
 
+  std::set<std::string> markers_;                  ///< names that have one
   const std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
   std::vector<std::string> shown_;
   std::unordered_map<std::string_view, std::size_t> by_shown_;
@@ -60,9 +71,8 @@ class ObjectListings {
       : tree_(std::move(tree)), budget_(budget), revalidate_(revalidate) {}
 
   /// What the directory holds, or held not longer ago than may be.
-  ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge);
-  /// As it is now.
-  ListingPointer get_anew(const std::string& directory, const ObjectListing::Judge& judge);
+  ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge,
+                     const ObjectListing::HasGone& has_gone);
   /// The last one, however old; null if there is none.
   ListingPointer known(const std::string& directory);
   void forget(const std::string& directory);
@@ -73,7 +83,7 @@ class ObjectListings {
     std::list<std::string>::iterator order;
   };
   ListingPointer make(const std::string& directory, const ObjectListing::Judge& judge,
-                      ObjectListing::Clock::time_point wanted);
+                      const ObjectListing::HasGone& has_gone);
   void remember(const std::string& directory, ListingPointer listing) EXCLUDES(mutex_);
   void begin_making(const std::string& directory) EXCLUDES(mutex_);
   void end_making(const std::string& directory) EXCLUDES(mutex_);

@@ -11,9 +11,9 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/pystore/store_names.hpp"
-#include "frame/store/object_directory.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/objects/object_path.hpp"
 #include "fs/objects/told_failures.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/file_view.hpp"
@@ -31,10 +31,6 @@ constexpr std::size_t kMostSources = 64;
 constexpr std::string_view kDirectoryStoreSuffix = ".b2d";
 const std::string kIndexName(frame::kSframeIndexName);
 const std::string kEmbedFile(frame::kEmbedName);
-
-std::string inside(const std::string& directory, const std::string& name) {
-  return directory.empty() ? name : directory + "/" + name;
-}
 
 }  // namespace
 
@@ -135,8 +131,12 @@ ObjectLooks::SourcePointer ObjectLooks::current_if_any(const std::string& object
 
 LookPointer ObjectLooks::look(const std::string& path, const Listed& listed) {
   if (auto known = recent(path, listed)) return known;
+  return look_anew(path, listed.is_directory);
+}
+
+LookPointer ObjectLooks::look_anew(const std::string& path, bool is_directory) {
   const auto checked = Clock::now();
-  return remember(path, listed.is_directory ? judge_directory(path) : judge_object(path), checked);
+  return remember(path, is_directory ? judge_directory(path) : judge_object(path), checked);
 }
 
 ObjectLook ObjectLooks::plain(const frame::ObjectSource& source) const {
@@ -210,13 +210,31 @@ LookPointer ObjectLooks::judge_directory(const std::string& path) {
 
 std::unique_ptr<frame::Snapshot> ObjectLooks::open_sframe(const std::string& path,
                                                           SourcePointer index) const {
-  return frame::open_directory(
-      frame::make_object_directory(tree_, path, kIndexName, std::move(index)));
+  return frame::open_directory(frames_->frame(path, std::move(index)));
 }
 
+/// A commit of this mount may come in between.
 LookPointer ObjectLooks::judge_sframe(const std::string& path) {
-  const SourcePointer index = current_if_any(inside(path, kIndexName));
+  constexpr int kTries = 5;
+  for (int tries = 1;; tries++) {
+    try {
+      return try_judge_sframe(path);
+    } catch (const std::system_error& error) {
+      if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
+    }
+  }
+}
+
+LookPointer ObjectLooks::try_judge_sframe(const std::string& path) {
+  const SourcePointer index = current_if_any(path_in(path, kIndexName));
   if (!index) return nullptr;
+  // What a frame leaves that was removed.
+  if (index->state().size == 0) {
+    ObjectLook look;
+    look.kind = Kind::removed;
+    look.state = index->state();
+    return std::make_shared<const ObjectLook>(std::move(look));
+  }
   if (auto before = known(path);
       before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
     return before;
@@ -234,7 +252,7 @@ LookPointer ObjectLooks::judge_sframe(const std::string& path) {
 }
 
 LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
-  const SourcePointer embed = current_if_any(inside(path, kEmbedFile));
+  const SourcePointer embed = current_if_any(path_in(path, kEmbedFile));
   if (!embed) return nullptr;
   ObjectLook look;
   look.kind = Kind::store_directory;
@@ -253,8 +271,8 @@ LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
 // --- opening
 
 std::string ObjectLooks::object_of(const std::string& path, Kind kind) const {
-  if (kind == Kind::sframe) return inside(path, kIndexName);
-  return kind == Kind::store_directory ? inside(path, kEmbedFile) : path;
+  if (kind == Kind::sframe) return path_in(path, kIndexName);
+  return kind == Kind::store_directory ? path_in(path, kEmbedFile) : path;
 }
 
 ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const ObjectLook& look) {

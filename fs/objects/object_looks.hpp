@@ -13,6 +13,7 @@
 
 #include "frame/container/snapshot.hpp"
 #include "frame/pystore/python_store.hpp"
+#include "frame/store/object_frames.hpp"
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/support/once_log.hpp"
@@ -30,6 +31,7 @@ struct ObjectLook {
     sframe,     ///< a directory
     store,      ///< of python-blosc2, shown as a directory: an object
     store_directory,
+    removed,  ///< a directory: there was a frame, and its last objects are to go
   };
   Kind kind = Kind::plain;
   ShownAs shown = ShownAs::itself;
@@ -65,9 +67,12 @@ class ObjectLooks {
   /// Whether a directory holds an object; asked where its own name promises nothing.
   using HasObject = std::function<bool(const std::string& directory, const std::string& name)>;
 
-  ObjectLooks(std::shared_ptr<frame::ObjectTree> tree, const Settings& settings,
-              HasObject has_object)
-      : tree_(std::move(tree)), settings_(settings), has_object_(std::move(has_object)) {}
+  ObjectLooks(std::shared_ptr<frame::ObjectTree> tree, std::shared_ptr<frame::ObjectFrames> frames,
+              const Settings& settings, HasObject has_object)
+      : tree_(std::move(tree)),
+        frames_(std::move(frames)),
+        settings_(settings),
+        has_object_(std::move(has_object)) {}
 
   /// What its directory's listing tells of an entry, and when it was begun.
   struct Listed {
@@ -77,6 +82,8 @@ class ObjectLooks {
   };
   /// What is there now, or was not longer ago than that.
   LookPointer look(const std::string& path, const Listed& listed);
+  /// What is there now.
+  LookPointer look_anew(const std::string& path, bool is_directory);
   /// The same, as far as it is known, however old; null if it is not.
   LookPointer known(const std::string& path);
   void forget(const std::string& path);
@@ -112,6 +119,7 @@ class ObjectLooks {
   LookPointer judge_directory(const std::string& path);
   bool has_object(const std::string& directory, const std::string& name) const;
   LookPointer judge_sframe(const std::string& path);
+  LookPointer try_judge_sframe(const std::string& path);
   LookPointer judge_store_directory(const std::string& path);
   ObjectLook look_of(const frame::Snapshot& snapshot, const frame::ObjectState& state) const;
   ObjectLook plain(const frame::ObjectSource& source) const;
@@ -119,6 +127,7 @@ class ObjectLooks {
   std::string object_of(const std::string& path, ObjectLook::Kind kind) const;
 
   const std::shared_ptr<frame::ObjectTree> tree_;
+  const std::shared_ptr<frame::ObjectFrames> frames_;
   const Settings settings_;
   const HasObject has_object_;
   OnceLog log_;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <system_error>
 #include <variant>
 
@@ -10,7 +9,9 @@
 #include <xxhash.h>
 
 #include "frame/header/sframe_format.hpp"
+#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/objects/object_path.hpp"
 #include "fs/stores/store_attributes.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
@@ -24,10 +25,6 @@ using Kind = ObjectLook::Kind;
 /// Stores that stay open though the kernel knows nothing in them.
 constexpr std::size_t kMostRecentStores = 4;
 
-std::string path_in(const std::string& directory, const std::string& name) {
-  return directory.empty() ? name : directory + "/" + name;
-}
-
 /// What a listing alone says.
 ShownAs promised(const frame::ObjectEntry& entry, const ObjectLooks::Settings& settings) {
   const ShownAs shown = promised_by(entry.name);
@@ -38,44 +35,20 @@ ShownAs promised(const frame::ObjectEntry& entry, const ObjectLooks::Settings& s
   return shown == ShownAs::array && settings.raw ? ShownAs::flat : shown;
 }
 
-/// A number that was put with an object; nothing where there is none, or it cannot be one.
-std::optional<std::int64_t> number(const frame::ObjectState& state, const char* name, int base) {
-  const auto found = state.metadata.find(name);
-  if (found == state.metadata.end()) return std::nullopt;
-  const std::string& text = found->second;
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
-  return value;
-}
-
-/// Seconds since 1970, which may have a fraction.
-std::optional<timespec> time_put(const frame::ObjectState& state) {
-  const auto found = state.metadata.find("mtime");
-  if (found == state.metadata.end()) return std::nullopt;
-  const std::string& text = found->second;
-  double seconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  constexpr double kMost = 1e11;
-  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0) ||
-      seconds > kMost)
-    return std::nullopt;
-  const auto whole = static_cast<std::int64_t>(seconds);
-  const auto rest = (seconds - static_cast<double>(whole)) * 1e9;
-  return timespec{whole, static_cast<long>(rest)};
-}
-
 }  // namespace
 
 Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
-                 const OwnerOverride& owner, MemoryBudget& budget)
+                 const OwnerOverride& owner, MemoryBudget& budget,
+                 frame::ObjectFrames::RemoveLater remove_later)
     : tree_(tree),
+      remove_later_(std::move(remove_later)),
+      frames_(std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName, remove_later_)),
       budget_(budget),
       owner_(owner),
       began_(now()),
-      looks_(tree, settings,
+      looks_(tree, frames_, settings,
              [this](const std::string& directory, const std::string& name) {
-               return listing(directory, false)->find(name) != nullptr;
+               return listing(directory)->find(name) != nullptr;
              }),
       listings_(std::move(tree), budget, settings.revalidate) {
   Node root;
@@ -110,8 +83,10 @@ Objects::Node Objects::directory(NodeId id) const {
 /// Counts one reference.
 Tree::Found Objects::enter(Node node) {
   Tree::Found found;
+  const auto state = node.child ? std::nullopt : frames_->state(node.path);
   {
     const MutexLock lock(mutex_);
+    if (const NodeId known = same_as(node, state)) rekey(known, node.look);
     NodeId& id = ids_[key_of(node)];
     if (id == 0) {
       id = next_id_++;
@@ -138,8 +113,12 @@ void Objects::forget(NodeId id, std::uint64_t references) {
   if (found == nodes_.end() || id == kRootId) return;
   Node& node = found->second;
   node.references -= std::min(node.references, references);
-  if (node.references > 0) return;
+  // What waits for a commit keeps its node.
+  if (node.references > 0 || !node.open_file.expired()) return;
   ids_.erase(key_of(node));
+  if (const auto leading = leading_.find(node.path);
+      leading != leading_.end() && leading->second == id)
+    leading_.erase(leading);
   dropped = std::move(node);
   nodes_.erase(found);
 }
@@ -154,9 +133,11 @@ ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   };
 }
 
-ListingPointer Objects::listing(const std::string& directory, bool anew) {
-  return anew ? listings_.get_anew(directory, judge_in(directory))
-              : listings_.get(directory, judge_in(directory));
+ListingPointer Objects::listing(const std::string& directory) {
+  return listings_.get(directory, judge_in(directory),
+                       [this, directory](const frame::ObjectEntry& entry) {
+                         return has_gone(path_in(directory, entry.name), entry.is_directory);
+                       });
 }
 
 std::optional<Objects::Node> Objects::look_at(NodeId parent, const Node& directory,
@@ -165,12 +146,21 @@ std::optional<Objects::Node> Objects::look_at(NodeId parent, const Node& directo
   Node found;
   found.parent = parent;
   found.path = path_in(directory.path, entry.name);
+  if (auto leading = find_leading(found.path)) return leading;
   try {
-    found.look = looks_.look(found.path, {entry.is_directory, entry.state, listing.begun()});
+    const ObjectLooks::Listed listed{entry.is_directory, entry.state, listing.begun()};
+    found.look = looks_.look(found.path, listed);
+    // A commit of this mount has come since that look.
+    const auto stored = frames_->state(found.path);
+    if (stored && !stored->same_bytes(found.look->state)) {
+      looks_.forget(found.path);
+      found.look = looks_.look(found.path, {entry.is_directory, std::nullopt, {}});
+    }
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::no_such_file_or_directory) return std::nullopt;
     throw;
   }
+  if (found.look->kind == Kind::removed) return std::nullopt;
   return found;
 }
 
@@ -200,11 +190,12 @@ std::optional<Tree::Found> Objects::lookup(NodeId id, const std::string& name) {
     auto found = find_in(id, in, name, *single_listing());
     return found ? std::optional(enter(*std::move(found))) : std::nullopt;
   }
+  if (auto made = find_new(in.path, name)) return made;
   // A name that is known is asked for itself, so that its listing may be old.
   ListingPointer known = listings_.known(in.path);
-  if (!known) known = listing(in.path, false);
+  if (!known) known = listing(in.path);
   if (auto found = find_in(id, in, name, *known)) return enter(*std::move(found));
-  const ListingPointer present = listing(in.path, false);
+  const ListingPointer present = listing(in.path);
   if (present == known) return std::nullopt;
   auto found = find_in(id, in, name, *present);
   return found ? std::optional(enter(*std::move(found))) : std::nullopt;
@@ -215,7 +206,7 @@ ListingPointer Objects::single_listing() {
   frame::ObjectEntry entry{name, false, std::nullopt};
   const auto known = looks_.known(name);
   entry.is_directory = known && !known->is_object();
-  return std::make_shared<const ObjectListing>(std::vector{entry}, judge_in(""),
+  return std::make_shared<const ObjectListing>(std::vector{entry}, judge_in(""), nullptr,
                                                ObjectListing::Clock::now(),
                                                ObjectListing::Clock::duration::zero(), budget_);
 }
@@ -223,7 +214,7 @@ ListingPointer Objects::single_listing() {
 /// Of a single object nobody has told what it is.
 void Objects::require_shown() {
   if (!tree_->single()) {
-    listing("", false);
+    listing("");
     return;
   }
   const std::string& name = *tree_->single();
@@ -262,13 +253,14 @@ std::vector<Tree::DirectoryEntry> Objects::list(NodeId id, const std::function<v
     }
     return entries;
   }
-  const ListingPointer found = tree_->single() ? single_listing() : listing(in.path, false);
+  const ListingPointer found = tree_->single() ? single_listing() : listing(in.path);
   if_many();
   for (std::size_t i = 0; i < found->entries().size(); i++) {
     const frame::ObjectEntry& entry = found->entries()[i];
     const std::string path = path_in(in.path, entry.name);
     entries.push_back({found->shown()[i], entry.name, guessed_type(path, entry), inode_of(path)});
   }
+  add_new(in.path, entries);
   return entries;
 }
 
@@ -372,23 +364,20 @@ void Objects::measure(NodeId id, const Node& node) {
   found->second.stored_size = snapshot->info().cbytes;
 }
 
-struct stat Objects::base_status(const ObjectLook& look) const {
+struct stat Objects::base_status(const Node& node) const {
   struct stat st {};
-  const frame::ObjectState& state = look.state;
-  st.st_uid =
-      owner_.uid.value_or(static_cast<uid_t>(number(state, "uid", 10).value_or(::geteuid())));
-  st.st_gid =
-      owner_.gid.value_or(static_cast<gid_t>(number(state, "gid", 10).value_or(::getegid())));
-  st.st_mtim = state.modified == 0 ? began_ : timespec{state.modified, 0};
-  if (const auto modified = time_put(state)) st.st_mtim = *modified;
+  const frame::ObjectState& state = node.look->state;
+  const frame::FileAttributes put = node.is_new ? node.owner : frame::attributes_of(state);
+  st.st_uid = owner_.uid.value_or(put.owner);
+  st.st_gid = owner_.gid.value_or(put.group);
+  st.st_mtim = put.modified.tv_sec == 0 ? began_ : put.modified;
   st.st_atim = st.st_ctim = st.st_mtim;
-  const auto mode = static_cast<mode_t>(number(state, "mode", 8).value_or(0644)) & 0777;
-  st.st_mode = tree_->is_writable() ? mode : mode & ~mode_t{0222};
+  st.st_mode = tree_->is_writable() ? put.mode : put.mode & ~mode_t{0222};
   return st;
 }
 
 struct stat Objects::status(const Node& node) const {
-  struct stat st = base_status(*node.look);
+  struct stat st = base_status(node);
   st.st_ino = inode_of(node);
   st.st_nlink = 1;
   st.st_blksize = 4096;
@@ -396,6 +385,18 @@ struct stat Objects::status(const Node& node) const {
   if (is_directory) {
     st.st_mode = S_IFDIR | (tree_->is_writable() && !node.look->is_store() ? 0755 : 0555);
     st.st_nlink = 2;
+    return st;
+  }
+  if (const auto file = node.open_file.lock();
+      file && !node.child && file->content->is_writable()) {
+    const LogicalAttributes live = file->content->attributes();
+    st.st_mode |= S_IFREG;
+    st.st_size = live.size;
+    st.st_blocks = (file->content->shown().stored_chunks + kStatBlock - 1) / kStatBlock;
+    if (live.modified) st.st_mtim = *live.modified;
+    if (live.accessed) st.st_atim = *live.accessed;
+    st.st_ctim = live.changed.value_or(st.st_mtim);
+    if (node.is_removed) st.st_nlink = 0;
     return st;
   }
   std::int64_t stored = node.look->stored_size;
@@ -416,6 +417,7 @@ struct stat Objects::status(const Node& node) const {
 }
 
 struct stat Objects::attributes(NodeId id) {
+  look_if_due(id);
   measure(id, node(id));
   return status(node(id));
 }
@@ -443,6 +445,8 @@ Objects::Opened Objects::open(NodeId id, const ContentServices& services) {
   if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
   // What was opened in the state that is still there is the same.
   const bool is_directory = !found.look->is_object();
+  if (auto known = found.open_file.lock(); known && known->content->leads())
+    return {std::move(known), nullptr, shown};
   if (looks_.look(found.path, {is_directory, std::nullopt, {}}) != found.look && !found.child)
     throw_errno(ESTALE, found.path);
   if (found.look->kind == Kind::plain)

@@ -30,9 +30,10 @@ namespace bloscfs::fs {
 /// objects that have another state; codec::Error. NoTurn where something must be asked for.
 class Objects {
  public:
-  /// `budget` outlives this object.
+  /// `budget` outlives this object. `remove_later` as of ObjectFrames.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
-          const OwnerOverride& owner, MemoryBudget& budget);
+          const OwnerOverride& owner, MemoryBudget& budget,
+          frame::ObjectFrames::RemoveLater remove_later);
 
   /// Looks at SOURCE itself: throws where it cannot be shown.
   void require_shown();
@@ -59,6 +60,53 @@ class Objects {
   /// In the state that the node stands for: ESTALE if that is not the present one. EISDIR, ELOOP.
   Opened open(NodeId id, const ContentServices& services);
 
+  // --- changes; EROFS of what cannot be changed
+
+  /// A new file, with one reference, that is in the store once its content is committed.
+  /// EEXIST, ENOTDIR, EINVAL for names that no frame can have.
+  Tree::Found create(NodeId directory, const std::string& name, const frame::FileAttributes& owner,
+                     const std::string& suffix);
+  /// What its handles share; it is leading from then on.
+  void set_opened(NodeId id, std::shared_ptr<const OpenContainer> file);
+  std::shared_ptr<const OpenContainer> opened(NodeId id);
+  /// EROFS of what is no sparse frame.
+  void require_changeable(NodeId id);
+  /// ESTALE unless the node stands for what is there now: the fewer commits are made of an older
+  /// state, the fewer conflicts there are.
+  void require_present(NodeId id);
+  Tree::Found make_directory(NodeId directory, const std::string& name);
+  /// Returns what is open of it, if anything is.
+  std::shared_ptr<const OpenContainer> remove_file(NodeId directory, const std::string& name);
+  void remove_directory(NodeId directory, const std::string& name);
+  /// Of a file that is committed. EXDEV for directories.
+  void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
+              bool may_replace);
+  /// Of a sparse frame, committed or not.
+  void set_attributes(NodeId id, const frame::FileAttributes& attributes);
+  frame::FileAttributes frame_attributes(NodeId id);
+
+  /// What a home asks (fs/objects/object_home.hpp).
+  struct Stored {
+    std::string directory, name;  ///< full
+    std::string shown_name;
+    bool is_new = false, is_removed = false;
+    bool is_array = false;
+  };
+  Stored stored(NodeId id);
+  /// True if another entry has that full name.
+  bool is_taken(const std::string& directory, const std::string& full_name);
+  /// Its content is stored as that from now on; what it was before goes.
+  void stored_as(NodeId id, const std::string& full_name);
+  /// Another state of it is stored.
+  void rewritten(NodeId id);
+  bool is_in_place(NodeId id);
+  void forget_listing_of(const std::string& path);
+  /// What has its name is somebody else's: it has none any more.
+  void given_up(NodeId id);
+  /// Its content has gone: the next look finds what that has stored last.
+  void note_end(NodeId id);
+  const std::shared_ptr<frame::ObjectFrames>& frames() const { return frames_; }
+
   /// The frame that has the metalayers; null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
   /// Nothing where it has none of that name.
@@ -82,6 +130,13 @@ class Objects {
     std::int64_t stored_size = 0;
     std::uint64_t references = 0;
     std::weak_ptr<const OpenContainer> open_file = {};
+    std::string shown_name = {};  ///< of what was made here
+    bool is_new = false;          ///< never committed
+    bool is_removed = false;
+    frame::FileAttributes owner = {};  ///< of a new one
+    bool look_is_due = false;          ///< a commit has stored another state
+    std::optional<frame::ObjectState> last_stored =
+        std::nullopt;  ///< which, once nobody has it open
   };
   /// What two nodes differ in: state, and the key in a store.
   using Key = std::tuple<const void*, std::string, bool>;
@@ -91,7 +146,7 @@ class Objects {
   Node directory(NodeId id) const;
   Tree::Found enter(Node node);
   ObjectListing::Judge judge_in(const std::string& directory);
-  ListingPointer listing(const std::string& directory, bool anew);
+  ListingPointer listing(const std::string& directory);
   std::optional<Node> find_in(NodeId parent, const Node& directory, const std::string& name,
                               const ObjectListing& listing);
   std::optional<Node> look_at(NodeId parent, const Node& directory, const frame::ObjectEntry& entry,
@@ -103,13 +158,37 @@ class Objects {
   std::string group_of(const Node& node) const;
   void measure(NodeId id, const Node& node);
   struct stat status(const Node& node) const;
-  struct stat base_status(const ObjectLook& look) const;
+  struct stat base_status(const Node& node) const;
   ino_t inode_of(const Node& node) const;
   ino_t inode_of(const std::string& path) const;
   mode_t guessed_type(const std::string& path, const frame::ObjectEntry& entry);
   std::string told(const Node& node) const;
 
+  // fs/objects/object_changes.cpp
+
+  std::optional<Tree::Found> find_new(const std::string& directory, const std::string& name);
+  void add_new(const std::string& directory, std::vector<Tree::DirectoryEntry>& entries) const
+      EXCLUDES(mutex_);
+  /// What is open for writing, or waits for a commit, at that path.
+  std::optional<Node> find_leading(const std::string& path) const EXCLUDES(mutex_);
+  /// The node that the same path had before a commit of this mount, if `look` is what that has
+  /// stored; 0 if there is none. `stored`: what ObjectFrames tells of the path.
+  NodeId same_as(const Node& node, const std::optional<frame::ObjectState>& stored)
+      REQUIRES(mutex_);
+  void rekey(NodeId id, LookPointer look) REQUIRES(mutex_);
+  void leave_names(NodeId id, Node& node) REQUIRES(mutex_);
+  void look_if_due(NodeId id);
+  bool has_gone(const std::string& path, bool is_directory);
+  Node writable_directory(NodeId id) const;
+  /// What has that name in a directory; ENOENT.
+  std::pair<NodeId, Node> find_to_change(NodeId directory, const std::string& name);
+  void remove_frame(const std::string& path);
+  void put_marker(const std::string& path);
+  void remove_marker(const std::string& path);
+
   const std::shared_ptr<frame::ObjectTree> tree_;
+  const frame::ObjectFrames::RemoveLater remove_later_;
+  const std::shared_ptr<frame::ObjectFrames> frames_;
   MemoryBudget& budget_;
   const OwnerOverride owner_;
   const timespec began_;
@@ -119,6 +198,11 @@ class Objects {
   NodeId next_id_ GUARDED_BY(mutex_) = kRootId + 1;
   std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
   std::map<Key, NodeId> ids_ GUARDED_BY(mutex_);
+  /// New files by directory and shown name.
+  std::map<std::pair<std::string, std::string>, NodeId> new_files_ GUARDED_BY(mutex_);
+  /// Frames that are open for writing, or were, by their paths: those of another state of the store
+  /// are other nodes.
+  std::map<std::string, NodeId> leading_ GUARDED_BY(mutex_);
   /// The stores that were used last, by their states.
   std::list<std::pair<LookPointer, std::shared_ptr<const MountedStore>>> stores_ GUARDED_BY(mutex_);
 };

@@ -15,6 +15,8 @@ enum class ShownAs : std::uint8_t { itself, flat, array, store };
 
 /// What arrays that the mount makes are called, and others are likely to be.
 inline constexpr std::string_view kArraySuffix = ".b2nd";
+/// What flat files that the mount makes are called, unless said otherwise.
+inline constexpr std::string_view kFlatSuffix = ".b2frame";
 /// What flat leaves of stores of python-blosc2 are called.
 inline constexpr std::string_view kFlatLeafSuffix = ".b2f";
 /// Suffix of arrays as they are shown.

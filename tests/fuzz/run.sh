@@ -31,8 +31,8 @@ seeds() {
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
     fuzz_zip_store) names=(-name '*.b2z') ;;
-    fuzz_writing)
-      find "$top/tests/fuzz/corpus/fuzz_writing" -type f -print0
+    fuzz_writing | fuzz_index_page | fuzz_s3_listing)
+      find "$top/tests/fuzz/corpus/$1" -type f -print0
       return
       ;;
     *) return ;;

@@ -1,5 +1,7 @@
 // What web servers show, as a tree: by the index pages of real ones, and of some that lie.
 
+#include <sstream>
+
 #include <fmt/core.h>
 
 #include "frame/remote/http_tree.hpp"
@@ -88,6 +90,9 @@ struct TreeServer {
       write_file(nginx.www() / "many" / fmt::format("run-{}.b2frame", i), std::string_view("x"));
     fs_std::create_directory(nginx.www() / "frames");
     nginx.serve("frames/log.b2frame", flat_frame(make_contents("text", 1, 20000, 1)));
+    fs_std::create_directory(nginx.www() / "frames/sub");
+    nginx.serve("frames/sub/numbers.b2nd", read_file(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) /
+                                                     "tests/data/samples/temperature.b2nd"));
     nginx.serve("frames/plain.txt", bytes_of("no frame at all"));
     nginx.serve("frames/damaged.b2frame", damaged_frame());
   }
@@ -252,6 +257,39 @@ BOOST_AUTO_TEST_CASE(pages_of_nginx, *utf::precondition(needs_nginx)) {
   BOOST_TEST(open_tree(tree_server().nginx.url("moved/"))->list("many").size() == 10000U);
   BOOST_TEST((names_of(*open_tree(tree_server().nginx.url("odd%20%231/sub%20folder/")), "") ==
               Names{"inner/"}));
+}
+
+BOOST_AUTO_TEST_CASE(list_shows_what_a_mount_would, *utf::precondition(needs_nginx)) {
+  const std::string url = tree_server().nginx.url("frames/");
+  const ProcessResult result = b2frame({"list", url});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.out == "damaged.b2frame\nlog\nplain.txt\nsub/\nsub/numbers.npy\n");
+  BOOST_TEST(result.err.starts_with("b2frame: damaged.b2frame: "), result.err);
+  const ProcessResult json = b2frame({"list", "--json", url});
+  std::istringstream lines(json.out);
+  std::vector<nlohmann::json> all;
+  for (std::string line; std::getline(lines, line);) all.push_back(nlohmann::json::parse(line));
+  BOOST_REQUIRE(all.size() == 5U);
+  BOOST_TEST(all[0].at("status") == "damaged");
+  BOOST_TEST((all[1] == nlohmann::json{{"name", "log"},
+                                       {"stored", "log.b2frame"},
+                                       {"type", "file"},
+                                       {"frame", true},
+                                       {"status", "ok"},
+                                       {"nbytes", 20000}}));
+  BOOST_TEST(all[2].at("nbytes") == 15);
+  BOOST_TEST(all[3].at("type") == "directory");
+  BOOST_TEST(all[4].at("stored") == "sub/numbers.b2nd");
+
+  const ProcessResult one = b2frame({"list", url + "log.b2frame"});
+  BOOST_TEST(one.out == "log\n", one.description());
+  const ProcessResult missing = b2frame({"list", url + "none/"});
+  BOOST_TEST(missing.status == 1);
+  BOOST_TEST(missing.err ==
+             "b2frame: " + url + "none/: No such file or directory (HTTP status 404)\n");
+  const ProcessResult directory = b2frame({"info", url});
+  BOOST_TEST(directory.status == 1);
+  BOOST_TEST(directory.err == "b2frame: " + url + ": Is a directory\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,29 @@
+#pragma once
+// A file of the cache on disk: this header, the bytes, and the XXH3-64 of both. All numbers are
+// little-endian.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <boost/endian/buffers.hpp>
+
+namespace bloscfs::frame {
+
+inline constexpr std::array<char, 8> kPieceMagic = {'b', '2', 'c', 'a', 'c', 'h', 'e', '\n'};
+inline constexpr std::uint32_t kPieceVersion = 1;
+/// Bytes of a piece, at most.
+inline constexpr std::size_t kPieceSize = std::size_t{64} << 10;
+
+struct RawPieceHeader {
+  std::array<char, 8> magic;
+  boost::endian::little_uint32_buf_t version;
+  boost::endian::little_uint32_buf_t length;  ///< bytes that follow, before the checksum
+  std::array<std::uint8_t, 16> name;          ///< as the file is called
+};
+static_assert(sizeof(RawPieceHeader) == 32 && alignof(RawPieceHeader) == 1);
+
+using RawPieceChecksum = boost::endian::little_uint64_buf_t;
+static_assert(sizeof(RawPieceChecksum) == 8);
+
+}  // namespace bloscfs::frame

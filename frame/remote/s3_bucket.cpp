@@ -1,0 +1,217 @@
+#include "frame/remote/s3_bucket.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <random>
+#include <string_view>
+#include <thread>
+
+#include <fmt/core.h>
+
+#include "frame/remote/object_requests.hpp"
+#include "frame/remote/percent.hpp"
+#include "frame/remote/remote_error.hpp"
+#include "frame/remote/s3_signature.hpp"
+#include "frame/store/interruption.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kMetadata = "x-amz-meta-";
+/// Of what comes with an outcome.
+constexpr std::uint32_t kMaxOutcome = std::uint32_t{64} << 10;
+constexpr milliseconds kFirstWait{50}, kLongestWait{2000};
+
+bool is_success(int status) { return status >= 200 && status < 300; }
+
+/// What a query holds; percent_encoded() is for paths.
+std::string query_value(const std::string& text) {
+  std::string result;
+  for (const char c : percent_encoded(text))
+    result += c == '/' ? std::string("%2F") : std::string(1, c);
+  return result;
+}
+
+/// An outcome that says: not now.
+bool is_busy(const HttpAnswer& answer) {
+  if (answer.headers.status == kHttpConflict) return true;
+  if (answer.headers.status != kHttpOk && answer.headers.status != 400) return false;
+  const std::string code = parse_s3_problem(answer.body).code;
+  return code == "InternalError" || code == "SlowDown" || code == "ServiceUnavailable" ||
+         code == "RequestTimeout";
+}
+
+void wait_a_while(int attempts) {
+  static thread_local std::mt19937 random{std::random_device{}()};
+  const milliseconds full = std::min(kLongestWait, kFirstWait * (1 << std::min(attempts, 8)));
+  std::uniform_int_distribution pauses(full.count() / 2, full.count());
+  const auto end = std::chrono::steady_clock::now() + milliseconds(pauses(random));
+  while (std::chrono::steady_clock::now() < end) {
+    Interruption::check();
+    std::this_thread::sleep_for(
+        std::min(Interruption::kBetweenChecks,
+                 std::chrono::ceil<milliseconds>(end - std::chrono::steady_clock::now())));
+  }
+}
+
+void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
+  const auto in_name = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
+  };
+  const auto in_value = [](char c) { return c >= ' ' && c < 0x7F; };
+  for (const auto& [name, value] : metadata) {
+    if (!std::all_of(name.begin(), name.end(), in_name) ||
+        !std::all_of(value.begin(), value.end(), in_value))
+      throw RemoteError(EINVAL, "metadata that is no plain text");
+    request.headers.push_back({std::string(kMetadata) + name, value});
+  }
+}
+
+int errno_of(int status, const std::string& code) {
+  if (status == kHttpNotFound) return ENOENT;
+  if (status == 401 || status == 403) return EACCES;
+  return code == "ExpiredToken" || code == "InvalidToken" ? EACCES : EIO;
+}
+
+}  // namespace
+
+S3Bucket::S3Bucket(S3Address address, std::shared_ptr<HttpClient> client, milliseconds retry_time)
+    : address_(std::move(address)), client_(std::move(client)), retry_time_(retry_time) {}
+
+WebRequest S3Bucket::request(HttpMethod method, const Url& url) const {
+  WebRequest result;
+  result.method = method;
+  result.place.url = url;
+  result.whole_size = kMaxOutcome;
+  result.takes_errors = true;
+  return result;
+}
+
+void S3Bucket::set_condition(WebRequest& request, const ObjectCondition& condition) const {
+  if (condition.kind == ObjectCondition::Kind::absent) request.if_none_match = "*";
+  if (condition.kind != ObjectCondition::Kind::same) return;
+  const std::string etag = quoted_etag(condition.state.tag);
+  if (etag.empty()) throw RemoteError(EIO, "a state that has no ETag");
+  request.if_match = manners_.bare_etag ? etag.substr(1, etag.size() - 2) : etag;
+}
+
+HttpAnswer S3Bucket::ask(const WebRequest& request) const {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int attempts = 0;; attempts++) {
+    HttpAnswer answer = client_->send(request).wait();
+    if (!is_busy(answer)) return answer;
+    if (std::chrono::steady_clock::now() - begin >= retry_time_) fail(answer);
+    wait_a_while(attempts);
+  }
+}
+
+void S3Bucket::fail(const HttpAnswer& answer) const {
+  const int status = answer.headers.status;
+  const S3Problem problem = parse_s3_problem(answer.body);
+  if (problem.code == "NoSuchBucket")
+    throw RemoteError(ENOENT, "the bucket " + address_.bucket() + " does not exist");
+  std::string text = fmt::format("HTTP status {}", status);
+  if (!problem.code.empty()) text += ": " + problem.code;
+  if (!problem.region.empty()) text += ", the region is " + problem.region;
+  throw RemoteError(errno_of(status, problem.code), text);
+}
+
+S3Page S3Bucket::list(const std::string& prefix, const std::string& token, unsigned most) const {
+  std::string query = "?";
+  if (!token.empty()) query += "continuation-token=" + query_value(token) + "&";
+  query += fmt::format("delimiter=%2F&encoding-type=url&list-type=2&max-keys={}&prefix={}", most,
+                       query_value(prefix));
+  WebRequest wanted = request(HttpMethod::get, address_.whole_bucket(query));
+  wanted.whole_size = kMaxListing;
+  const HttpAnswer answer = ask(wanted);
+  if (!is_success(answer.headers.status)) fail(answer);
+  return parse_s3_listing(answer.body, prefix);
+}
+
+std::optional<ObjectState> S3Bucket::state(const std::string& key) const {
+  WebRequest wanted = request(HttpMethod::get, address_.object(key));
+  wanted.size = 1;
+  HttpAnswer answer = ask(wanted);
+  if (answer.headers.status == kHttpBadRange) {
+    // An empty object has no first byte, and that answer need not tell its state.
+    wanted.size = 0;
+    answer = ask(wanted);
+  }
+  if (answer.headers.status == kHttpNotFound &&
+      parse_s3_problem(answer.body).code != "NoSuchBucket")
+    return std::nullopt;
+  if (!is_success(answer.headers.status)) fail(answer);
+  return state_of(answer);
+}
+
+std::optional<ObjectState> S3Bucket::put(const std::string& key, Bytes bytes,
+                                         const ObjectCondition& condition,
+                                         const Metadata& metadata) const {
+  WebRequest wanted = request(HttpMethod::put, address_.object(key));
+  wanted.body.assign(bytes.begin(), bytes.end());
+  wanted.headers.push_back({kContentHash, content_hash(bytes)});
+  add_metadata(wanted, metadata);
+  set_condition(wanted, condition);
+  const HttpAnswer answer = ask(wanted);
+  const int status = answer.headers.status;
+  if (status == kHttpConditionFailed) return std::nullopt;
+  // Some say so of an object that is not in the wanted state since it is gone.
+  if (status == kHttpNotFound && !wanted.if_match.empty() &&
+      parse_s3_problem(answer.body).code == "NoSuchKey")
+    return std::nullopt;
+  if (!is_success(status)) fail(answer);
+  ObjectState state;
+  state.tag = quoted_etag(answer.headers.etag);
+  if (state.tag.empty()) throw RemoteError(EIO, "the store told no ETag of what was put");
+  state.size = bytes.size();
+  state.metadata = metadata;
+  return state;
+}
+
+bool S3Bucket::remove(const std::string& key, const ObjectCondition& condition) const {
+  WebRequest wanted = request(HttpMethod::remove, address_.object(key));
+  set_condition(wanted, condition);
+  const HttpAnswer answer = ask(wanted);
+  const int status = answer.headers.status;
+  if (status == kHttpConditionFailed) return false;
+  if (status == kHttpNotFound && parse_s3_problem(answer.body).code != "NoSuchBucket")
+    return condition.kind != ObjectCondition::Kind::same;
+  if (!is_success(status)) fail(answer);
+  return true;
+}
+
+WebRequest S3Bucket::copy_request(const std::string& from, const std::string& if_match,
+                                  const std::string& to, bool if_absent) const {
+  WebRequest wanted = request(HttpMethod::put, address_.object(to));
+  wanted.headers.push_back({"x-amz-copy-source", address_.copy_source(from)});
+  if (!if_match.empty()) wanted.headers.push_back({"x-amz-copy-source-if-match", if_match});
+  if (if_absent) wanted.if_none_match = "*";
+  return wanted;
+}
+
+S3Bucket::Copied S3Bucket::copy(const std::string& from, const ObjectState& state,
+                                const std::string& to, std::string& etag) const {
+  const HttpAnswer answer =
+      ask(copy_request(from, manners_.copy_if_same ? state.tag : "", to, manners_.copy_if_absent));
+  if (answer.headers.status == kHttpConditionFailed) return Copied::refused;
+  if (!is_success(answer.headers.status)) fail(answer);
+  const std::optional<std::string> told = parse_s3_copy(answer.body);
+  if (!told) fail(answer);
+  etag = *told;
+  return Copied::yes;
+}
+
+int S3Bucket::status_of_copy(const std::string& from, const std::string& if_match,
+                             const std::string& to, bool if_absent) const {
+  return ask(copy_request(from, if_match, to, if_absent)).headers.status;
+}
+
+int S3Bucket::status_of_remove(const std::string& key, const std::string& if_match) const {
+  WebRequest wanted = request(HttpMethod::remove, address_.object(key));
+  wanted.if_match = if_match;
+  return ask(wanted).headers.status;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,160 @@
+#include "frame/remote/s3_listing.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <ctime>
+#include <limits>
+#include <string_view>
+
+#include <pugixml.hpp>
+
+#include "frame/remote/http_answer.hpp"
+#include "frame/remote/index_names.hpp"
+#include "frame/remote/percent.hpp"
+#include "frame/remote/remote_error.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::size_t kMaxWord = 64;
+
+[[noreturn]] void throw_no_listing(const char* what) {
+  throw RemoteError(EIO, std::string("a listing ") + what);
+}
+
+bool parse_xml(pugi::xml_document& document, Bytes xml) {
+  return static_cast<bool>(
+      document.load_buffer(xml.data(), xml.size(), pugi::parse_default, pugi::encoding_utf8));
+}
+
+std::string text_of(const pugi::xml_node& parent, const char* name) {
+  return parent.child_value(name);
+}
+
+/// Stores write a space as '+' or as %20.
+std::string decoded_key(std::string text) {
+  std::replace(text.begin(), text.end(), '+', ' ');
+  return percent_decoded(text);
+}
+
+std::int64_t seconds_of(const std::string& text) {
+  std::tm parts{};
+  const int fields =
+      std::sscanf(text.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d", &parts.tm_year, &parts.tm_mon,
+                  &parts.tm_mday, &parts.tm_hour, &parts.tm_min, &parts.tm_sec);
+  if (fields != 6) return 0;
+  parts.tm_year -= 1900;
+  parts.tm_mon -= 1;
+  return std::max<std::int64_t>(0, ::timegm(&parts));
+}
+
+/// Nothing where the listing does not tell all of it.
+std::optional<ObjectState> state_in(const pugi::xml_node& contents) {
+  ObjectState state;
+  state.tag = quoted_etag(text_of(contents, "ETag"));
+  state.modified = seconds_of(text_of(contents, "LastModified"));
+  const std::string size = text_of(contents, "Size");
+  const auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), state.size);
+  if (state.tag.empty() || error != std::errc() || end != size.data() + size.size() ||
+      state.size > std::uint64_t{std::numeric_limits<std::int64_t>::max()})
+    return std::nullopt;
+  return state;
+}
+
+class PageParser {
+ public:
+  PageParser(const pugi::xml_node& root, const std::string& prefix)
+      : root_(root), prefix_(prefix), is_encoded_(text_of(root, "EncodingType") == "url") {}
+
+  S3Page parse() {
+    for (const pugi::xml_node& contents : root_.children("Contents")) add_object(contents);
+    for (const pugi::xml_node& prefixes : root_.children("CommonPrefixes"))
+      for (const pugi::xml_node& prefix : prefixes.children("Prefix"))
+        add_directory(key_in(prefix.child_value()));
+    if (text_of(root_, "IsTruncated") == "true") {
+      page_.next = text_of(root_, "NextContinuationToken");
+      if (page_.next.empty()) throw_no_listing("is cut off without a token for the rest");
+    }
+    return std::move(page_);
+  }
+
+ private:
+  std::string key_in(std::string text) const {
+    return is_encoded_ ? decoded_key(std::move(text)) : text;
+  }
+
+  /// Below the prefix; empty for the key of the directory itself.
+  std::string_view below(const std::string& key) const {
+    if (!key.starts_with(prefix_)) throw_no_listing("of other keys than were asked for");
+    return std::string_view(key).substr(prefix_.size());
+  }
+
+  void add_object(const pugi::xml_node& contents) {
+    page_.keys++;
+    const std::string key = key_in(text_of(contents, "Key"));
+    const std::string_view name = below(key);
+    if (name.find('/') != std::string_view::npos) return add_name(name, true, {});
+    add_name(name, false, state_in(contents));
+  }
+
+  void add_directory(const std::string& key) {
+    page_.keys++;
+    add_name(below(key), true, {});
+  }
+
+  void add_name(std::string_view name, bool is_directory, std::optional<ObjectState> state) {
+    name = name.substr(0, name.find('/'));
+    if (!is_entry_name(name)) return;
+    page_.entries.push_back({std::string(name), is_directory, std::move(state)});
+  }
+
+  const pugi::xml_node& root_;
+  const std::string& prefix_;
+  const bool is_encoded_;
+  S3Page page_;
+};
+
+/// As long as it is a word: messages have it.
+std::string word_in(const pugi::xml_node& parent, const char* name) {
+  std::string text = text_of(parent, name);
+  const auto may_stand = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '-';
+  };
+  if (text.size() > kMaxWord || !std::all_of(text.begin(), text.end(), may_stand)) return {};
+  return text;
+}
+
+}  // namespace
+
+std::string quoted_etag(const std::string& text) {
+  std::string etag = parse_etag(text);
+  if (etag.empty()) etag = parse_etag("\"" + text + "\"");
+  return is_strong(etag) && etag != "\"\"" ? etag : std::string();
+}
+
+S3Page parse_s3_listing(Bytes xml, const std::string& prefix) {
+  pugi::xml_document document;
+  if (xml.size() > kMaxListing || !parse_xml(document, xml)) throw_no_listing("that is no XML");
+  const pugi::xml_node root = document.child("ListBucketResult");
+  if (!root) throw_no_listing("that is none");
+  return PageParser(root, prefix).parse();
+}
+
+S3Problem parse_s3_problem(Bytes xml) {
+  pugi::xml_document document;
+  if (xml.size() > kMaxListing || !parse_xml(document, xml)) return {};
+  const pugi::xml_node root = document.child("Error");
+  return {word_in(root, "Code"), word_in(root, "Region")};
+}
+
+std::optional<std::string> parse_s3_copy(Bytes xml) {
+  pugi::xml_document document;
+  if (xml.size() > kMaxListing || !parse_xml(document, xml)) return std::nullopt;
+  const std::string etag = quoted_etag(text_of(document.child("CopyObjectResult"), "ETag"));
+  return etag.empty() ? std::nullopt : std::optional(etag);
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,41 @@
+#pragma once
+// What object stores say in XML: listings, errors, and outcomes of copies. All of it comes from
+// anywhere.
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/store/object_tree.hpp"
+
+namespace bloscfs::frame {
+
+/// No answer with 1,000 keys is longer.
+inline constexpr std::uint32_t kMaxListing = std::uint32_t{8} << 20;
+
+/// A page of a listing.
+struct S3Page {
+  std::vector<ObjectEntry> entries;  ///< names that are none are left out; in the store's order
+  std::size_t keys = 0;              ///< and prefixes that it had, those left out included
+  std::string next;                  ///< token of the page that follows; empty: there is none
+};
+
+/// Of ListObjectsV2 for keys that begin with `prefix`, with delimiter '/'. Throws RemoteError(EIO).
+S3Page parse_s3_listing(Bytes xml, const std::string& prefix);
+
+struct S3Problem {
+  std::string code;    ///< a word, like "NoSuchKey"; empty where none is told
+  std::string region;  ///< where the bucket is
+};
+
+/// Of an error's answer, whatever it is.
+S3Problem parse_s3_problem(Bytes xml);
+
+/// The strong ETag that a copy has; nothing where it failed, as parse_s3_problem() says.
+std::optional<std::string> parse_s3_copy(Bytes xml);
+
+/// An entity tag, quoted whether it came so or not; empty where it is none, or a weak one.
+std::string quoted_etag(const std::string& text);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,74 @@
+#pragma once
+// The objects of a bucket below a prefix, as a tree.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/remote/disk_cache.hpp"
+#include "frame/remote/remote_settings.hpp"
+#include "frame/remote/s3_bucket.hpp"
+#include "frame/remote/traffic.hpp"
+
+namespace bloscfs::frame {
+
+/// What open_remote() does for s3://. Asks the store what the prefix is, and, where that is to be
+/// written to, whether it keeps conditions (s3_probe.hpp).
+std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSettings& settings);
+
+/// A name that is a key as well as a prefix of keys is a directory. Names that no file can have are
+/// left out.
+///
+/// Where the store knows no condition for them (S3Manners), remove() and copy() look first, and
+/// another host may come between.
+class S3Tree final : public ObjectTree {
+ public:
+  /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError.
+  S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
+         std::shared_ptr<DiskCache> cache = nullptr);
+
+  const std::optional<std::string>& single() const override { return single_; }
+  std::string url(const std::string& path) const override;
+  std::vector<ObjectEntry> list(const std::string& directory) override;
+  std::shared_ptr<const ObjectSource> open(
+      const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
+
+  bool is_writable() const override { return writable_; }
+  /// What was put with the same `commit` in its metadata counts as put by this call: its answer may
+  /// have been lost.
+  ObjectState put(const std::string& path, Bytes bytes, const ObjectCondition& condition,
+                  const std::map<std::string, std::string>& metadata) override;
+  void remove(const std::string& path, const ObjectCondition& condition) override;
+  /// The same bytes at `to` already count as copied, for that reason.
+  void copy(const std::string& from, const ObjectState& state, const std::string& to) override;
+
+ private:
+  struct Opened {
+    std::string path;
+    std::shared_ptr<const ObjectSource> source;
+    std::chrono::steady_clock::time_point when;
+  };
+
+  void find_root(const std::string& prefix);
+  bool try_single(const std::string& path);
+  std::string key_of(const std::string& path) const;
+  std::shared_ptr<const ObjectSource> take_first(const std::string& path);
+  void must_be_writable(const std::string& path) const;
+  bool holds(const std::string& key, const ObjectCondition& condition) const;
+
+  const std::unique_ptr<S3Bucket> bucket_;
+  const std::shared_ptr<DiskCache> cache_;
+  const std::shared_ptr<Traffic> traffic_;
+  const bool writable_;
+  std::string root_;  ///< of all keys; empty, or ends in '/'
+  std::optional<std::string> single_;
+
+  std::mutex mutex_;
+  std::optional<Opened> first_;  ///< what the single one's first answer gave
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,111 @@
+#include "frame/sframe/shared_frames.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include "codec/block_decoder.hpp"
+#include "frame/header/sframe_format.hpp"
+#include "frame/sframe/named_chunk_files.hpp"
+#include "frame/sframe/sframe.hpp"
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+std::string index_of(const std::string& path) { return path + "/" + kSframeIndexName; }
+
+std::vector<std::string> names_in(const std::shared_ptr<StoreDirectory>& directory) {
+  auto files = open_sframe_files(directory);
+  if (!files) return {};
+  const auto snapshot = open_sframe(std::move(files));
+  std::vector<std::string> names;
+  codec::BlockDecoder decoder;
+  for_each_named_file(snapshot.get(), decoder,
+                      [&](std::uint32_t number) { names.push_back(chunk_file_name(number)); });
+  return names;
+}
+
+std::vector<std::string> inside(const std::string& path, std::vector<std::string> names) {
+  for (std::string& name : names) name = path + "/" + name;
+  return names;
+}
+
+/// Null where there is none, or one of a frame that was removed.
+std::shared_ptr<const ObjectSource> find_index(ObjectTree& tree, const std::string& path,
+                                               std::optional<ObjectState>& present) {
+  try {
+    auto source = tree.open(index_of(path), nullptr);
+    present = source->state();
+    return source->state().size > 0 ? source : nullptr;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    return nullptr;
+  }
+}
+
+void copy_chunks(ObjectTree& tree, const std::string& from, std::vector<std::string> names,
+                 const std::string& to) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::size_t copied = 0;
+  for (const ObjectEntry& entry : tree.list(from)) {
+    const auto wanted = std::lower_bound(names.begin(), names.end(), entry.name);
+    if (wanted == names.end() || *wanted != entry.name || !entry.state) continue;
+    tree.copy(from + "/" + entry.name, *entry.state, to + "/" + entry.name);
+    copied++;
+  }
+  if (copied < names.size()) throw_errno(ESTALE, from);
+}
+
+}  // namespace
+
+std::vector<std::string> chunks_of_shared_frame(ObjectFrames& frames, const std::string& path) {
+  std::optional<ObjectState> present;
+  const auto index = find_index(frames.tree(), path, present);
+  if (!index) throw_errno(ENOENT, path);
+  return inside(path, names_in(frames.frame(path, index)));
+}
+
+std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::string& path) {
+  std::vector<std::string> chunks;
+  try {
+    chunks = chunks_of_shared_frame(frames, path);
+  } catch (const codec::Error&) {
+    // Of a damaged one nobody knows what belongs to it: gc finds it.
+  }
+  frames.remove(path);
+  return chunks;
+}
+
+std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::string& from,
+                                             const std::string& to, bool replaces) {
+  ObjectTree& tree = frames.tree();
+  std::optional<ObjectState> state, target;
+  const auto index = find_index(tree, from, state);
+  if (!index) throw_errno(ENOENT, from);
+  const auto replaced = find_index(tree, to, target);
+  if (replaced && !replaces) throw_errno(EEXIST, to);
+  std::vector<std::string> old;
+  if (replaced) old = inside(to, names_in(frames.frame(to, replaced)));
+  const auto names = names_in(frames.frame(from, index));
+  copy_chunks(tree, from, names, to);
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(state->size));
+  index->read_exactly_at(0, bytes, "index");
+  std::map<std::string, std::string> metadata = state->metadata;
+  metadata["commit"] = new_commit_id();
+  const auto condition = target ? ObjectCondition{ObjectCondition::Kind::same, *target}
+                                : ObjectCondition{ObjectCondition::Kind::absent, {}};
+  const ObjectState made = tree.put(index_of(to), bytes, condition, metadata);
+  try {
+    frames.remove(from);
+  } catch (const std::system_error&) {
+    // Somebody has committed to the old name: the new one is undone.
+    tree.put(index_of(to), {}, {ObjectCondition::Kind::same, made}, {});
+    throw;
+  }
+  for (std::string& path : inside(from, names)) old.push_back(std::move(path));
+  return old;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,27 @@
+#pragma once
+// Sparse frames whose files are objects, as wholes: removed, and given other names.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame/store/object_frames.hpp"
+
+namespace bloscfs::frame {
+
+// Errors: those of ObjectTree, ENOENT where there is no frame, Error where its index cannot be
+// read; ESTALE where another host has changed it meanwhile: then nothing is lost.
+
+/// Paths of the chunks that the index of a frame names.
+std::vector<std::string> chunks_of_shared_frame(ObjectFrames& frames, const std::string& path);
+
+/// Leaves an empty index; returns what is to be removed when nobody reads it any more.
+std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::string& path);
+
+/// Copies it in the store, and removes it then: there is always one of the two, and both for a
+/// moment. `replaces`: a frame of the new name gives way; else EEXIST. Returns what is to be
+/// removed when nobody reads it any more.
+std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::string& from,
+                                             const std::string& to, bool replaces);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,162 @@
+#include "frame/store/object_index.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <charconv>
+#include <optional>
+
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+std::atomic<std::uint64_t> next_number{1};
+
+std::optional<std::int64_t> number_in(const ObjectState& state, const char* name, int base) {
+  const auto found = state.metadata.find(name);
+  if (found == state.metadata.end()) return std::nullopt;
+  const std::string& text = found->second;
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) return std::nullopt;
+  return value;
+}
+
+std::optional<timespec> time_in(const ObjectState& state) {
+  const auto found = state.metadata.find("mtime");
+  if (found == state.metadata.end()) return std::nullopt;
+  const std::string& text = found->second;
+  double seconds = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  constexpr double kMost = 1e11;
+  if (error != std::errc() || end != text.data() + text.size() || !(seconds >= 0) ||
+      seconds > kMost)
+    return std::nullopt;
+  const std::size_t point = std::min(text.find('.'), text.size());
+  timespec time{static_cast<time_t>(seconds), 0};
+  // A double has no room for nanoseconds.
+  std::string fraction = text.substr(std::min(point + 1, text.size()), 9);
+  fraction.resize(9, '0');
+  std::from_chars(fraction.data(), fraction.data() + fraction.size(), time.tv_nsec);
+  return time;
+}
+
+void apply(timespec& time, const timespec& wanted) {
+  if (wanted.tv_nsec == UTIME_OMIT) return;
+  if (wanted.tv_nsec == UTIME_NOW)
+    ::clock_gettime(CLOCK_REALTIME, &time);
+  else
+    time = wanted;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> metadata_of(const FileAttributes& attributes) {
+  return {
+      {"mode", fmt::format("{:04o}", attributes.mode & 0777)},
+      {"uid", std::to_string(attributes.owner)},
+      {"gid", std::to_string(attributes.group)},
+      {"mtime", fmt::format("{}.{:09}", attributes.modified.tv_sec, attributes.modified.tv_nsec)}};
+}
+
+FileAttributes attributes_of(const ObjectState& state) {
+  FileAttributes attributes;
+  attributes.owner = static_cast<uid_t>(number_in(state, "uid", 10).value_or(::geteuid()));
+  attributes.group = static_cast<gid_t>(number_in(state, "gid", 10).value_or(::getegid()));
+  attributes.mode = static_cast<mode_t>(number_in(state, "mode", 8).value_or(0644)) & 0777;
+  attributes.modified = time_in(state).value_or(timespec{state.modified, 0});
+  attributes.accessed = attributes.modified;
+  return attributes;
+}
+
+ObjectIndex::ObjectIndex(mode_t mode) : number_(next_number++) {
+  attributes_.owner = ::geteuid();
+  attributes_.group = ::getegid();
+  attributes_.mode = mode & 0777;
+  ::clock_gettime(CLOCK_REALTIME, &attributes_.modified);
+  attributes_.accessed = attributes_.modified;
+}
+
+ObjectIndex::ObjectIndex(std::shared_ptr<const ObjectSource> source)
+    : source_(std::move(source)),
+      number_(next_number++),
+      attributes_(attributes_of(source_->state())) {}
+
+std::vector<std::uint8_t> ObjectIndex::bytes() const {
+  if (source_) {
+    std::vector<std::uint8_t> all(source_->state().size);
+    source_->read_exactly_at(0, all, "index");
+    return all;
+  }
+  const std::lock_guard guard(mutex_);
+  return bytes_;
+}
+
+std::size_t ObjectIndex::read_at(std::uint64_t offset, MutableBytes out) const {
+  if (source_) return source_->read_at(offset, out);
+  const std::lock_guard guard(mutex_);
+  if (offset >= bytes_.size()) return 0;
+  const std::size_t size = std::min(out.size(), bytes_.size() - static_cast<std::size_t>(offset));
+  std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), size, out.begin());
+  return size;
+}
+
+FileStamp ObjectIndex::stamp() const {
+  FileStamp stamp;
+  stamp.inode = number_;
+  const std::lock_guard guard(mutex_);
+  stamp.size = static_cast<std::int64_t>(source_ ? source_->state().size : bytes_.size());
+  return stamp;
+}
+
+void ObjectIndex::require_own() const {
+  if (source_) throw_errno(EROFS, "an index that is stored");
+}
+
+void ObjectIndex::write_at(std::uint64_t offset, Bytes bytes) {
+  require_own();
+  const std::lock_guard guard(mutex_);
+  const auto end = static_cast<std::size_t>(offset) + bytes.size();
+  if (bytes_.size() < end) bytes_.resize(end);
+  std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(offset));
+}
+
+void ObjectIndex::truncate(std::uint64_t size) {
+  require_own();
+  const std::lock_guard guard(mutex_);
+  bytes_.resize(static_cast<std::size_t>(size));
+}
+
+void ObjectIndex::punch(std::uint64_t offset, std::uint64_t size) {
+  require_own();
+  const std::lock_guard guard(mutex_);
+  const auto begin = std::min<std::uint64_t>(offset, bytes_.size());
+  const auto end = std::min<std::uint64_t>(offset + size, bytes_.size());
+  std::fill(bytes_.begin() + static_cast<std::ptrdiff_t>(begin),
+            bytes_.begin() + static_cast<std::ptrdiff_t>(end), std::uint8_t{0});
+}
+
+FileAttributes ObjectIndex::attributes() const {
+  const std::lock_guard guard(mutex_);
+  return attributes_;
+}
+
+void ObjectIndex::set_attributes(const FileAttributes& attributes) {
+  const std::lock_guard guard(mutex_);
+  attributes_.owner = attributes.owner;
+  attributes_.group = attributes.group;
+  attributes_.mode = attributes.mode & 0777;
+}
+
+void ObjectIndex::set_times(const timespec& accessed, const timespec& modified) {
+  const std::lock_guard guard(mutex_);
+  apply(attributes_.accessed, accessed);
+  apply(attributes_.modified, modified);
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,55 @@
+#pragma once
+// The index of a sparse frame whose files are objects: as it is stored, or as it is to be.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "frame/store/byte_store.hpp"
+#include "frame/store/object_tree.hpp"
+
+namespace bloscfs::frame {
+
+/// Owner, mode, and time of modification as they are put with an object; mode in octal, the time in
+/// seconds since 1970 with a fraction.
+std::map<std::string, std::string> metadata_of(const FileAttributes& attributes);
+/// The counterpart; what is missing, or cannot be, is the process's own, 0644, and what the store
+/// says.
+FileAttributes attributes_of(const ObjectState& state);
+
+/// Thread-safe. One that was made here is written in memory, another one is read where it is.
+class ObjectIndex final : public StoreFile {
+ public:
+  explicit ObjectIndex(mode_t mode);
+  explicit ObjectIndex(std::shared_ptr<const ObjectSource> source);
+
+  /// All of it.
+  std::vector<std::uint8_t> bytes() const;
+
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  /// Of its own, and the same whatever attributes it gets.
+  FileStamp stamp() const override;
+  void write_at(std::uint64_t offset, Bytes bytes) override;
+  void truncate(std::uint64_t size) override;
+  void punch(std::uint64_t offset, std::uint64_t size) override;
+  void sync() override {}
+  std::uint64_t link_count() const override { return 1; }
+  FileAttributes attributes() const override;
+  void set_attributes(const FileAttributes& attributes) override;
+  void set_times(const timespec& accessed, const timespec& modified) override;
+  bool is_sole_user() const override { return false; }
+
+ private:
+  void require_own() const;
+
+  const std::shared_ptr<const ObjectSource> source_;
+  const std::uint64_t number_;
+  mutable std::mutex mutex_;
+  std::vector<std::uint8_t> bytes_;  ///< without a source
+  FileAttributes attributes_;
+};
+
+}  // namespace bloscfs::frame

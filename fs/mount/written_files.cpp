@@ -1,0 +1,26 @@
+#include "fs/mount/written_files.hpp"
+
+#include <exception>
+
+#include <fmt/core.h>
+
+namespace bloscfs::fs {
+
+std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
+  std::string told;
+  for (const auto& [content, failure] : left) {
+    std::string name, fate;
+    try {
+      name = content->path();
+      const auto kept = content->keep_for_recovery();
+      fate = kept ? "kept as " + *kept : "attributes lost";
+    } catch (const std::exception& error) {
+      fate = fmt::format("contents lost ({})", error.what());
+    }
+    if (!told.empty()) told += "; ";
+    told += fmt::format("{}: not committed ({}): {}", name, failure.message(), fate);
+  }
+  return told;
+}
+
+}  // namespace bloscfs::fs

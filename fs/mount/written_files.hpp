@@ -1,0 +1,45 @@
+#pragma once
+// What a mount does for the files that it has open and whose contents change.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "fs/commit/committer.hpp"
+#include "fs/content/open_file.hpp"
+#include "fs/support/fair_share.hpp"
+#include "fs/tree/node_table.hpp"
+
+namespace bloscfs::fs {
+
+/// Thread-safe.
+class WrittenFiles {
+ public:
+  virtual ~WrittenFiles() = default;
+
+  virtual struct stat shown_attributes(NodeId node) = 0;
+  /// For messages.
+  virtual std::string told_path(NodeId node) = 0;
+  /// Looks whether somebody else has changed the file of what is open of a node, and lets the
+  /// content go on from what is there now. An error is logged once.
+  virtual void try_follow(NodeId node) = 0;
+  /// True if the content went on since that `epoch`, for whoever asked first.
+  virtual bool has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) = 0;
+  /// It has changed, and is committed soon if nobody has it open for writing: until then it has
+  /// the `descriptors` of who has closed it.
+  virtual void changed(const std::shared_ptr<const OpenContainer>& file,
+                       FairShare::Part descriptors) = 0;
+  /// The last size that a writer knew, at its close.
+  virtual void left(NodeId /*node*/, std::int64_t /*size*/) {}
+  /// ENOSPC where there is no room for so many bytes more.
+  virtual void require_space(std::int64_t /*size*/) {}
+};
+
+/// Keeps what the last commits of a mount could not store. Returns what has become of each file;
+/// nothing if none had contents to lose.
+std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,58 @@
+#include "fs/objects/later_removal.hpp"
+
+#include <algorithm>
+#include <exception>
+
+#include "frame/store/interruption.hpp"
+#include "fs/support/request_limits.hpp"
+
+namespace bloscfs::fs {
+
+LaterRemoval::~LaterRemoval() {
+  std::thread thread;
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+    thread = std::move(thread_);
+  }
+  wake_.notify_all();
+  if (thread.joinable()) thread.join();
+}
+
+void LaterRemoval::add(const std::string& path) {
+  const MutexLock lock(mutex_);
+  if (stopping_) return;
+  due_.emplace_back(Clock::now() + delay_, path);
+  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
+  wake_.notify_all();
+}
+
+void LaterRemoval::work() {
+  // A store that does not answer keeps no unmount waiting.
+  const frame::Interruption interruption([this] {
+    const MutexLock lock(mutex_);
+    if (stopping_) throw RequestEnded(std::make_error_code(std::errc::interrupted), "unmounting");
+  });
+  for (;;) {
+    std::string path;
+    {
+      const MutexLock lock(mutex_);
+      while (!stopping_ && (due_.empty() || due_.front().first > Clock::now())) {
+        if (due_.empty())
+          wake_.wait(mutex_);
+        else
+          wake_.wait_for(mutex_, due_.front().first - Clock::now());
+      }
+      if (stopping_) return;
+      path = std::move(due_.front().second);
+      due_.pop_front();
+    }
+    try {
+      tree_->remove(path, {});
+    } catch (const std::exception&) {
+      // It is found as left over.
+    }
+  }
+}
+
+}  // namespace bloscfs::fs

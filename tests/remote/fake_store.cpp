@@ -1,0 +1,128 @@
+#include "tests/remote/fake_store.hpp"
+
+#include <sstream>
+
+#include <fmt/core.h>
+#include <xxhash.h>
+
+namespace bloscfs::test {
+namespace {
+
+std::string store_error(const std::string& status, const std::string& code) {
+  return reply_of(status, "", "<Error><Code>" + code + "</Code></Error>");
+}
+
+const char* const kRefused = "412 Precondition Failed";
+
+std::string metadata_in(const std::string& head) {
+  std::istringstream lines(head);
+  std::string result;
+  for (std::string line; std::getline(lines, line);)
+    if (line.starts_with("x-amz-meta-")) result += line + "\n";
+  return result;
+}
+
+}  // namespace
+
+FakeStore::FakeStore(StoreFaults faults)
+    : faults_(faults), server_([this](const HttpRequest& request) { return answer(request); }) {}
+
+std::shared_ptr<frame::S3Tree> FakeStore::tree(bool writable) {
+  frame::HttpSettings settings;
+  settings.retry_time = std::chrono::seconds(3);
+  auto bucket = std::make_unique<frame::S3Bucket>(
+      frame::S3Address("bucket", server_.address(""), "us-east-1", false),
+      std::make_shared<frame::HttpClient>(settings), settings.retry_time);
+  return std::make_shared<frame::S3Tree>(std::move(bucket), "in/", writable);
+}
+
+void FakeStore::set_faults(const StoreFaults& faults) {
+  const std::lock_guard guard(mutex_);
+  faults_ = faults;
+}
+
+std::size_t FakeStore::objects() const {
+  const std::lock_guard guard(mutex_);
+  return objects_.size();
+}
+
+std::string FakeStore::etag_of(const std::string& body) const {
+  const auto hash = faults_.one_etag ? 0 : XXH3_64bits(body.data(), body.size());
+  return fmt::format("\"{:016x}\"", hash);
+}
+
+HttpReply FakeStore::answer(const HttpRequest& request) {
+  const std::lock_guard guard(mutex_);
+  std::istringstream line(request.head);
+  std::string method, key;
+  line >> method >> key;
+  if (key.find('?') != std::string::npos)
+    return {reply_of("200 OK", "", "<ListBucketResult></ListBucketResult>"), {}, false};
+  if (method == "GET") return {get(request, key), {}, false};
+  if (method == "DELETE") return {remove(request, key), {}, false};
+  if (!request.value("x-amz-copy-source").empty()) return {copy(request, key), {}, false};
+  if (faults_.conflicts > 0) {
+    faults_.conflicts--;
+    return {store_error("409 Conflict", "ConditionalRequestConflict"), {}, false};
+  }
+  const std::string reply = put(request, key);
+  if (faults_.lost_answers == 0) return {reply, {}, false};
+  faults_.lost_answers--;
+  return {"", {}, true};
+}
+
+bool FakeStore::refuses(const HttpRequest& request, const std::string& key) const {
+  const auto found = objects_.find(key);
+  const std::string same = request.value("If-Match");
+  if (request.value("If-None-Match") == "*" && !faults_.ignores_absent && found != objects_.end())
+    return true;
+  if (same.empty()) return false;
+  if (faults_.refuses_same) return true;
+  if (found == objects_.end()) return !faults_.makes_missing;
+  return !faults_.ignores_same && same != found->second.etag;
+}
+
+std::string FakeStore::put(const HttpRequest& request, const std::string& key) {
+  if (faults_.knows_nothing && !request.value("If-None-Match").empty())
+    return store_error("501 Not Implemented", "NotImplemented");
+  if (refuses(request, key)) return store_error(kRefused, "PreconditionFailed");
+  const std::string metadata = faults_.forgets_metadata ? "" : metadata_in(request.head);
+  objects_[key] = {request.body, etag_of(request.body), metadata};
+  const std::string etag = faults_.tells_no_etag ? "" : "ETag: " + objects_[key].etag + "\r\n";
+  return reply_of("200 OK", etag, "");
+}
+
+std::string FakeStore::copy(const HttpRequest& request, const std::string& key) {
+  if (faults_.failing_copies > 0) {
+    faults_.failing_copies--;
+    return store_error("200 OK", "InternalError");
+  }
+  const auto source = objects_.find(request.value("x-amz-copy-source"));
+  if (source == objects_.end()) return store_error("404 Not Found", "NoSuchKey");
+  const std::string wanted = request.value("x-amz-copy-source-if-match");
+  if (!faults_.ignores_copies &&
+      ((!wanted.empty() && wanted != source->second.etag) || refuses(request, key)))
+    return store_error(kRefused, "PreconditionFailed");
+  objects_[key] = Object(source->second);
+  return reply_of("200 OK", "",
+                  "<CopyObjectResult><ETag>" + objects_[key].etag + "</ETag></CopyObjectResult>");
+}
+
+std::string FakeStore::get(const HttpRequest& request, const std::string& key) const {
+  const auto found = objects_.find(key);
+  if (found == objects_.end()) return store_error("404 Not Found", "NoSuchKey");
+  const auto& [body, etag, metadata] = found->second;
+  const std::string headers = "ETag: " + etag + "\r\n" + metadata;
+  if (request.value("Range").empty()) return reply_of("200 OK", headers, body);
+  if (body.empty()) return store_error("416 No Range", "InvalidRange");
+  return range_of(body, request, headers);
+}
+
+std::string FakeStore::remove(const HttpRequest& request, const std::string& key) {
+  if (!faults_.ignores_removal && refuses(request, key))
+    return store_error(kRefused, "PreconditionFailed");
+  objects_.erase(key);
+  return "HTTP/1.1 204 No Content\r\n\r\n";
+}
+
+}  // namespace bloscfs::test

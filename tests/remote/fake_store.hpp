@@ -1,0 +1,54 @@
+#pragma once
+// An object store in memory that keeps conditions as Amazon's does, unless it is told to lie.
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "frame/remote/s3_tree.hpp"
+#include "tests/remote/scripted_server.hpp"
+
+namespace bloscfs::test {
+
+struct StoreFaults {
+  bool ignores_absent = false, ignores_same = false;  ///< If-None-Match and If-Match of what puts
+  bool refuses_same = false;                          ///< also with the current ETag
+  bool makes_missing = false;                         ///< If-Match holds where there is nothing
+  bool ignores_copies = false, ignores_removal = false;
+  bool one_etag = false, forgets_metadata = false, tells_no_etag = false, knows_nothing = false;
+  int lost_answers = 0, conflicts = 0;  ///< of so many puts: done without an answer; not done
+  int failing_copies = 0;               ///< with status 200
+};
+
+/// Knows one bucket, "bucket", whatever is in the signature.
+class FakeStore {
+ public:
+  explicit FakeStore(StoreFaults faults = {});
+
+  /// Of the objects below "in/".
+  std::shared_ptr<frame::S3Tree> tree(bool writable);
+  void set_faults(const StoreFaults& faults);
+  std::size_t objects() const;
+  int requests() const { return server_.requests(); }
+
+ private:
+  struct Object {
+    std::string body, etag, metadata;  ///< the last as header lines
+  };
+
+  HttpReply answer(const HttpRequest& request);
+  std::string put(const HttpRequest& request, const std::string& key);
+  std::string copy(const HttpRequest& request, const std::string& key);
+  std::string get(const HttpRequest& request, const std::string& key) const;
+  std::string remove(const HttpRequest& request, const std::string& key);
+  bool refuses(const HttpRequest& request, const std::string& key) const;
+  std::string etag_of(const std::string& body) const;
+
+  mutable std::mutex mutex_;
+  StoreFaults faults_;
+  std::map<std::string, Object> objects_;
+  ScriptedServer server_;
+};
+
+}  // namespace bloscfs::test
