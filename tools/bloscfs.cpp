@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "frame/remote/url.hpp"
 #include "fs/fuse/remount.hpp"
 #include "fs/fuse/session.hpp"
 #include "fs/options/options.hpp"
@@ -75,7 +76,8 @@ int main(int argc, char** argv) {
   } catch (const bloscfs::fs::FileError& error) {
     return report(error.file(), error);
   } catch (const std::exception& error) {
-    return report(is_remount ? settings.mountpoint : settings.source, error);
+    return report(is_remount ? settings.mountpoint : bloscfs::frame::shown_url(settings.source),
+                  error);
   }
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "frame/remote/open_remote.hpp"
+#include "frame/remote/url.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::tools {
@@ -41,8 +42,11 @@ void choose_objects(fs::SessionSettings& settings) {
     if (!option.empty()) throw std::invalid_argument("option " + option + ": for a URL alone");
     return;
   }
+  // Before anything is mounted.
+  if (frame::is_url(settings.source)) frame::parse_url(settings.source);
   frame::RemoteSettings remote = remote_settings(settings.options);
   auto objects = std::make_shared<fs::ObjectSetting>();
+  objects->shown = frame::shown_url(settings.source);
   objects->is_writable = is_to_be_written(settings.source, settings.options);
   remote.writable = objects->is_writable;
   for (const std::string& file : {remote.cafile, remote.netrc})

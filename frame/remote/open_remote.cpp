@@ -1,5 +1,6 @@
 #include "frame/remote/open_remote.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -16,6 +17,9 @@ HttpSettings http_settings(const RemoteSettings& settings) {
   HttpSettings result;
   result.connections = settings.connections;
   result.retry_time = settings.retry_time;
+  // Who gives up soon waits no longer for one attempt.
+  if (settings.retry_time.count() > 0)
+    result.stall_time = std::min(result.stall_time, settings.retry_time);
   result.cafile = settings.cafile;
   result.netrc = settings.netrc;
   result.notice = settings.notice;

@@ -19,7 +19,7 @@ class RemoteObject final : public ObjectSource {
   /// the server sends no ranges. Gives `known`, which may be null, where the object still is in
   /// that state. `traffic` is shared by all objects that are to share its budget; null: one of its
   /// own. `cache`, which may be null, keeps what comes, of objects with a strong ETag alone. Throws
-  /// RemoteError, as said there.
+  /// RemoteError, as said there; ENOENT of a directory.
   static std::shared_ptr<const RemoteObject> open(
       std::shared_ptr<HttpClient> client, HttpPlace place,
       const std::shared_ptr<const RemoteObject>& known = nullptr,

@@ -369,6 +369,9 @@ Verdict Transfer::judge_redirect() {
   }
   if (place_.url.secure && !result.next.url.secure)
     return verdict(Kind::final, EIO, "a redirect from https to http", true);
+  // So servers lead from a directory to its index page.
+  if (request_.size > 0 && result.next.url.path == place_.url.path + "/")
+    return verdict(Kind::final, ENOENT, "a directory: its URL ends in '/'", true);
   return result;
 }
 

@@ -53,6 +53,13 @@ ssize_t splice_to_kernel(int from, off_t* from_offset, int to, off_t* to_offset,
   return ::splice(from, from_offset, to, to_offset, size, flags);
 }
 
+/// The later form of FUSE_HANDLE_KILLPRIV libfuse does not know; the other it forgets to take
+/// before its version 3.14.1.
+std::uint32_t wanted_offers(DirectoryRequests directory_requests) {
+  const bool at_once = directory_requests == DirectoryRequests::at_once;
+  return FUSE_HANDLE_KILLPRIV_V2 | (at_once ? FUSE_PARALLEL_DIROPS : 0);
+}
+
 }  // namespace
 
 /// What a thread has read last.
@@ -63,7 +70,9 @@ struct KernelChannel::Incoming {
   bool drops_privileges = false;
 };
 
-KernelChannel::KernelChannel(fuse_session* session, PagePool& pages) : pages_(pages) {
+KernelChannel::KernelChannel(fuse_session* session, PagePool& pages,
+                             DirectoryRequests directory_requests)
+    : pages_(pages), wanted_(wanted_offers(directory_requests)) {
   if (const int error = ::pthread_key_create(&incoming_of_thread_, nullptr); error != 0)
     frame::throw_errno(error, "session");
   fuse_custom_io io{};
@@ -116,11 +125,11 @@ ssize_t KernelChannel::read(int fd, codec::MutableBytes buffer) {
 
 void KernelChannel::note_offer(codec::Bytes request) {
   const auto header = part_of<fuse_in_header>(request, 0);
-  if ((part_of<fuse_init_in>(request, sizeof header).flags & FUSE_HANDLE_KILLPRIV_V2) != 0)
-    unanswered_offer_ = header.unique;
+  offered_ = part_of<fuse_init_in>(request, sizeof header).flags & wanted_;
+  if (offered_ != 0) unanswered_offer_ = header.unique;
 }
 
-/// Takes the offer, of which libfuse does not know.
+/// Takes the offers.
 void KernelChannel::accept_offer(const iovec& header_part, const iovec& body) {
   fuse_out_header header{};
   std::memcpy(&header, header_part.iov_base, std::min(header_part.iov_len, sizeof header));
@@ -131,7 +140,7 @@ void KernelChannel::accept_offer(const iovec& header_part, const iovec& body) {
   if (header.error != 0 || body.iov_len < kFlags + sizeof flags) return;
   auto* const place = static_cast<std::uint8_t*>(body.iov_base) + kFlags;
   std::memcpy(&flags, place, sizeof flags);
-  flags |= FUSE_HANDLE_KILLPRIV_V2;
+  flags |= offered_;
   std::memcpy(place, &flags, sizeof flags);
 }
 

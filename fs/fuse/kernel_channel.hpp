@@ -19,6 +19,9 @@
 
 namespace bloscfs::fs {
 
+/// Whether the kernel asks for several names of one directory at once, or lists it meanwhile.
+enum class DirectoryRequests : std::uint8_t { one_by_one, at_once };
+
 /// Thread-safe. libfuse reads a request and calls its operation on one thread, and passes nothing
 /// of the reader's on: so what was read is kept for each thread, as long as the channel lives.
 class KernelChannel {
@@ -26,7 +29,8 @@ class KernelChannel {
   /// For a session that is mounted, and has not begun. The session's user data is a MountState,
   /// whose channel this becomes. The session ends before this, and `pages` outlives it. Throws
   /// std::system_error.
-  KernelChannel(fuse_session* session, PagePool& pages);
+  KernelChannel(fuse_session* session, PagePool& pages,
+                DirectoryRequests directory_requests = DirectoryRequests::one_by_one);
   ~KernelChannel();
   KernelChannel(const KernelChannel&) = delete;
   KernelChannel& operator=(const KernelChannel&) = delete;
@@ -50,8 +54,9 @@ class KernelChannel {
   void accept_offer(const iovec& header_part, const iovec& body);
 
   PagePool& pages_;
-  /// Number of the request that begins the session, where the kernel lets the daemon clear the
-  /// bits.
+  const std::uint32_t wanted_;  ///< of the kernel's offers, those that libfuse does not take
+  std::atomic<std::uint32_t> offered_{0};
+  /// Number of the request that begins the session, where the kernel offers any of them.
   std::atomic<std::uint64_t> unanswered_offer_{0};
   pthread_key_t incoming_of_thread_{};
   Mutex mutex_;

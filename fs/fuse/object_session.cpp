@@ -24,15 +24,14 @@ void refuse_options(const MountOptions& options) {
   if (options.unsupported != UnsupportedFiles::refused) refuse("unsupported");
 }
 
-void follow_writability(const ObjectSetting& objects, const std::string& source,
-                        MountOptions& options) {
+void follow_writability(const ObjectSetting& objects, MountOptions& options) {
   if (objects.is_writable) return;
   const bool was_asked_for = !options.read_only && options.unwritable != Unwritable::shown;
   options.read_only = true;
   if (!was_asked_for) return;
   if (options.unwritable == Unwritable::refused)
     throw std::runtime_error("cannot be written; mount it with ro, or without rw");
-  log::warn(fmt::format("{}: cannot be written; mounted read-only", source));
+  log::warn(fmt::format("{}: cannot be written; mounted read-only", objects.shown));
 }
 
 class ObjectSessionSource final : public SessionSource {
@@ -42,13 +41,13 @@ class ObjectSessionSource final : public SessionSource {
 
   void open(Sandbox&, SessionSettings& settings) override {
     refuse_options(settings.options);
-    follow_writability(*objects_, settings.source, settings.options);
+    follow_writability(*objects_, settings.options);
     // Whoever can change what the objects hold gives away nothing here.
     std::erase_if(settings.options.passed_on,
                   [](const std::string& option) { return option == "suid" || option == "dev"; });
     settings.options.passed_on.insert(settings.options.passed_on.end(), {"nosuid", "nodev"});
   }
-  std::string name(const SessionSettings& settings) const override { return settings.source; }
+  std::string name(const SessionSettings&) const override { return objects_->shown; }
   void see_mount(const std::optional<MountEntry>&, const SessionSettings&) override {}
   void close(Sandbox& sandbox, const MountOptions&) override {
     sandbox.close_for_network(objects_->files, objects_->folders);

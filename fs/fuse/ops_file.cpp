@@ -80,7 +80,7 @@ void reply_from_descriptor(fuse_req_t request, const DescriptorRange& range) {
 }
 
 void reply_read(fuse_req_t request, FileHandle& handle, std::size_t size, off_t offset) {
-  const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+  const RequestLimits limits([request] { return is_given_up(request); });
   const ReadBytes bytes = handle.read(offset, static_cast<std::int64_t>(size));
   if (const auto* range = std::get_if<DescriptorRange>(&bytes))
     return reply_from_descriptor(request, *range);
@@ -99,7 +99,7 @@ void op_read(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offse
 }
 
 void reply_lseek(fuse_req_t request, const FileHandle& handle, off_t offset, int whence) {
-  const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
+  const RequestLimits limits([request] { return is_given_up(request); });
   fuse_reply_lseek(request, handle.seek(offset, whence));
 }
 

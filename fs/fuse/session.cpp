@@ -214,7 +214,10 @@ class Session {
       throw std::runtime_error(fmt::format("could not mount on {}", settings.mountpoint));
     }
     if (janitor_ != nullptr) janitor_->take_charge();
-    if (!settings.options.libfuse_io) state.channel = &channel_.emplace(session_, pages);
+    // Who waits for the network is not to keep others from the directory.
+    const auto requests =
+        settings.objects ? DirectoryRequests::at_once : DirectoryRequests::one_by_one;
+    if (!settings.options.libfuse_io) state.channel = &channel_.emplace(session_, pages, requests);
   }
   ~Session() {
     if (janitor_ != nullptr) end_connection();

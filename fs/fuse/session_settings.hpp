@@ -13,6 +13,8 @@ namespace bloscfs::fs {
 
 /// How a SOURCE of objects is reached.
 struct ObjectSetting {
+  std::string
+      shown;  ///< SOURCE without what may be secret in it: for the mount table, and messages
   bool is_writable = false;
   /// Files that are read while it is served, in the place of what the system has.
   std::vector<std::string> files;

@@ -32,6 +32,8 @@ class ObjectFilesystem final : public MountedFiles {
   /// `pages` outlives it. Throws where SOURCE cannot be shown.
   ObjectFilesystem(std::shared_ptr<frame::ObjectTree> tree, const MountOptions& options,
                    std::size_t workers, PagePool& pages);
+  /// What is asked for ahead of readers that were not closed is given up.
+  ~ObjectFilesystem() override { handles_.clear(); }
 
   std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) override {
     return objects_.lookup(directory, name);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "fs/objects/told_failures.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -162,7 +163,8 @@ ListingPointer ObjectListings::make(const std::string& directory, const ObjectLi
       this, [&](void*) { end_making(directory); });
   if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
   const auto begun = ObjectListing::Clock::now();
-  std::vector<frame::ObjectEntry> entries = tree_->list(directory);
+  std::vector<frame::ObjectEntry> entries =
+      telling_failures(log_, *tree_, directory, [&] { return tree_->list(directory); });
   auto listing = std::make_shared<const ObjectListing>(
       std::move(entries), judge, has_gone, begun, ObjectListing::Clock::now() - begun, budget_);
   remember(directory, listing);

@@ -13,6 +13,7 @@
 
 #include "frame/store/object_tree.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/view/memory_budget.hpp"
 
@@ -90,6 +91,7 @@ class ObjectListings {
   const std::shared_ptr<frame::ObjectTree> tree_;
   MemoryBudget& budget_;
   const std::chrono::milliseconds revalidate_;
+  OnceLog log_;
   Mutex mutex_;
   CondVar made_;
   std::set<std::string> making_ GUARDED_BY(mutex_);

@@ -14,6 +14,7 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/objects/object_path.hpp"
+#include "fs/objects/told_failures.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/file_view.hpp"
 
@@ -113,7 +114,8 @@ void ObjectLooks::keep_source(const std::string& object, SourcePointer source) {
 ObjectLooks::SourcePointer ObjectLooks::current(const std::string& object) {
   TurnAtNeed::need();
   const SourcePointer kept = kept_source(object);
-  SourcePointer source = tree_->open(object, kept);
+  SourcePointer source =
+      telling_failures(log_, *tree_, object, [&] { return tree_->open(object, kept); });
   if (source != kept) keep_source(object, source);
   return source;
 }
@@ -178,12 +180,13 @@ LookPointer ObjectLooks::judge_object(const std::string& path) {
   return std::make_shared<const ObjectLook>(std::move(look));
 }
 
-/// Where a listing is refused it tells nothing of what is there.
+/// Where a listing is refused it tells nothing of what is there. ENOENT if nothing is.
 bool ObjectLooks::has_object(const std::string& directory, const std::string& name) const {
   try {
     return has_object_(directory, name);
   } catch (const std::system_error& error) {
-    if (frame::is_refusal(error.code())) return false;
+    const bool is_gone = error.code() == std::errc::no_such_file_or_directory;
+    if (!is_gone && frame::is_refusal(error.code())) return false;
     throw;
   }
 }

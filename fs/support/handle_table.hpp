@@ -32,6 +32,11 @@ class HandleTable {
     removed = std::move(found->second);
     handles_.erase(found);
   }
+  void clear() {
+    std::unordered_map<std::uint64_t, std::shared_ptr<Handle>> removed;  // as there
+    const MutexLock lock(mutex_);
+    removed.swap(handles_);
+  }
   std::size_t size() const {
     const MutexLock lock(mutex_);
     return handles_.size();

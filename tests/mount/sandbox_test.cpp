@@ -17,102 +17,13 @@
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/prisoner.hpp"
+#include "tests/support/proc.hpp"
 
 namespace bloscfs::test {
 namespace {
 
 using boost::unit_test::precondition;
-using Outcomes = std::map<std::string, std::string>;
-
-void give(const fs_std::path& path, uid_t owner) {
-  BOOST_TEST_REQUIRE(::lchown(path.c_str(), owner, static_cast<gid_t>(owner)) == 0);
-}
-
-/// The build directory may be closed to others.
-fs_std::path copy_for_all(const char* file, const TempDir& home) {
-  const fs_std::path copy = home / fs_std::path(file).filename().string();
-  fs_std::copy_file(file, copy);
-  return copy;
-}
-
-/// A daemon of `user` that tries to get out, with what it is to reach.
-class Prisoner {
- public:
-  Prisoner(uid_t user, std::vector<std::string> options)
-      : victim_({"sleep", "1000"}, (home_ / "victim_log").string(), as(user)) {
-    for (const TempDir* directory : {&home_, &source_, &outside_})
-      fs_std::permissions(directory->path(), fs_std::perms(0755));
-    write_file(outside_ / "secret", "secret");
-    fs_std::create_directory(outside_ / "point");
-    fs_std::create_symlink(outside_ / "secret", source_ / "way_out");
-    write_file(source_ / "a.b2frame", flat_frame(std::string("contents")));
-    write_file(home_ / "escapes", "");
-    for (const auto& path : {outside_.path(), outside_ / "secret", source_.path(),
-                             source_ / "way_out", source_ / "a.b2frame", home_ / "escapes"})
-      give(path, user);
-    MountSettings settings;
-    settings.options = std::move(options);
-    settings.uid = user;
-    settings.program = copy_for_all(bloscfs_program().c_str(), home_);
-    settings.environment = {"LD_PRELOAD=" + copy_for_all(BLOSCFS_ESCAPEE, home_).string(),
-                            "BLOSCFS_ESCAPES=" + (home_ / "escapes").string(),
-                            "BLOSCFS_OUTSIDE=" + outside_.path().string(),
-                            "BLOSCFS_VICTIM=" + std::to_string(victim_.pid())};
-    if (std::ranges::count(settings.options, "ro") > 0)
-      settings.environment.push_back("BLOSCFS_READ_ONLY=1");
-    mount_.emplace(source_.path(), settings);
-    // It serves by then.
-    BOOST_TEST_REQUIRE(run({"ls", mount_->path()}, as(user)).ok());
-  }
-
-  /// What became of each way.
-  Outcomes escape() {
-    mount_->signal(SIGUSR1);
-    Outcomes outcomes;
-    BOOST_TEST_REQUIRE(comes_true([&] {
-      outcomes = outcomes_so_far();
-      return outcomes.contains("end") || !mount_->running();
-    }));
-    outcomes.erase("end");
-    return outcomes;
-  }
-  Mount& mount() { return *mount_; }
-  fs_std::path outside(const char* name) const { return outside_ / name; }
-
- private:
-  static ProcessSettings as(uid_t user) {
-    ProcessSettings settings;
-    settings.uid = user;
-    return settings;
-  }
-
-  Outcomes outcomes_so_far() const {
-    std::ifstream file(home_ / "escapes");
-    Outcomes outcomes;
-    for (std::string way, outcome; file >> way >> outcome;) outcomes[way] = outcome;
-    return outcomes;
-  }
-
-  TempDir home_, source_, outside_;
-  Child victim_;
-  std::optional<Mount> mount_;
-};
-
-std::set<std::string> ways_out(const Outcomes& outcomes) {
-  std::set<std::string> ways;
-  for (const auto& [way, outcome] : outcomes)
-    if (outcome == "ok") ways.insert(way);
-  return ways;
-}
-
-/// Lines "Key:\tvalue" of /proc/PID/status.
-std::string status_field(pid_t process, const std::string& key) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/status");
-  for (std::string line; std::getline(file, line);)
-    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
-  return {};
-}
-
 std::set<std::string> mount_points_of(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/mountinfo");
   std::set<std::string> points;
@@ -156,12 +67,13 @@ BOOST_AUTO_TEST_CASE(without_the_sandbox_the_same_code_gets_out,
                      *precondition(needs_fuse_as_root) * precondition(needs_plain_build)) {
   Prisoner prisoner(0, {"sandbox=off", "ro"});
   const auto ways = ways_out(prisoner.escape());
-  for (const char* way :
-       {"read_absolute", "read_passwd",     "climb",          "symlink",         "write",
-        "truncate",      "execute",         "fork",           "trace",           "kill",
-        "mount",         "unmount",         "unshare",        "change_root",     "device",
-        "internet",      "netlink",         "map_executable", "make_executable", "memory_file",
-        "root_of_other", "memory_of_other", "kernel_setting", "open_tree",       "dumpable"})
+  for (const char* way : {"read_absolute", "read_passwd",   "climb",           "symlink",
+                          "write",         "truncate",      "execute",         "fork",
+                          "trace",         "kill",          "mount",           "unmount",
+                          "unshare",       "change_root",   "device",          "internet",
+                          "listen",        "netlink",       "map_executable",  "make_executable",
+                          "memory_file",   "root_of_other", "memory_of_other", "kernel_setting",
+                          "open_tree",     "dumpable"})
     BOOST_TEST(ways.contains(way), way);
 }
 
@@ -175,11 +87,11 @@ BOOST_AUTO_TEST_CASE(every_layer_is_in_place,
       Mount mount(place.frame, settings);
       BOOST_CHECK(read_file(mount / "a") == bytes_of("contents"));
       BOOST_CHECK(mount_points_of(mount.pid()) == (std::set<std::string>{"/", "/proc", "/source"}));
-      BOOST_TEST(status_field(mount.pid(), "NoNewPrivs") == "1");
-      BOOST_TEST(status_field(mount.pid(), "Seccomp") == "2");
-      capabilities[mode] = std::stoul(status_field(mount.pid(), "CapPrm"), nullptr, 16);
+      BOOST_TEST(process_status(mount.pid(), "NoNewPrivs") == "1");
+      BOOST_TEST(process_status(mount.pid(), "Seccomp") == "2");
+      capabilities[mode] = std::stoul(process_status(mount.pid(), "CapPrm"), nullptr, 16);
       BOOST_TEST(capabilities[mode] ==
-                 std::stoul(status_field(mount.pid(), "CapBnd"), nullptr, 16));
+                 std::stoul(process_status(mount.pid(), "CapBnd"), nullptr, 16));
       BOOST_TEST(mount.log() == "");
       BOOST_TEST(mount.unmount().ok(), mount.log());
     }
@@ -215,7 +127,7 @@ BOOST_AUTO_TEST_CASE(an_ordinary_users_daemon_that_is_killed_leaves_no_mount,
     fs_std::permissions(directory->path(), fs_std::perms(0755));
   MountSettings settings;
   settings.uid = nobody();
-  settings.program = copy_for_all(bloscfs_program().c_str(), home);
+  settings.program = copy_for_all(bloscfs_program(), home);
   for (const int number : {SIGKILL, SIGTERM, SIGINT}) BOOST_TEST_CONTEXT(number) {
       Mount mount(source.path(), settings);
       mount.signal(number);

@@ -72,7 +72,7 @@ BOOST_AUTO_TEST_CASE(what_is_open_stays_one_state_and_what_is_opened_is_the_new_
       BOOST_TEST(error_at(old, 0, kOld) == 0);
       server.put(stored, stored == "plain" ? kNew : finely_cut(kNew));
       outlive_knowledge();
-      BOOST_TEST(cat(mount / name) == text_of(kNew));
+      BOOST_CHECK(cat(mount / name) == text_of(kNew));
       BOOST_TEST(fs_std::file_size(mount / name) == kNew.size());
       const int error = error_at(old, 2 << 20, kOld);
       BOOST_TEST((error == EIO || error == 0), error);
@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(a_reader_meets_a_change_as_an_error) {
   server.put("a.b2frame", finely_cut(kNew));
   BOOST_TEST(error_at(file, 1 << 20, kOld) == EIO);
   outlive_knowledge();
-  BOOST_TEST(cat(mount / "a") == text_of(kNew));
+  BOOST_CHECK(cat(mount / "a") == text_of(kNew));
 }
 
 BOOST_AUTO_TEST_CASE(names_come_and_go) {
@@ -112,7 +112,7 @@ BOOST_AUTO_TEST_CASE(names_come_and_go) {
   // Nor is that remembered.
   server.put("a.b2frame", finely_cut(kNew));
   outlive_knowledge();
-  BOOST_TEST(cat(mount / "a") == text_of(kNew));
+  BOOST_CHECK(cat(mount / "a") == text_of(kNew));
 }
 
 BOOST_AUTO_TEST_CASE(kinds_change) {
@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE(kinds_change) {
   server.put("z", bytes_of("plain"));
   Mount mount(server.url(), impatient());
   BOOST_TEST(cat(mount / "x.b2frame") == "no frame yet");
-  BOOST_TEST(cat(mount / "y") == text_of(text));
+  BOOST_CHECK(cat(mount / "y") == text_of(text));
   BOOST_TEST(cat(mount / "z") == "plain");
   server.put("x.b2frame", flat_frame(text));
   fs_std::remove(server.folder() / "y.b2frame");
@@ -134,8 +134,8 @@ BOOST_AUTO_TEST_CASE(kinds_change) {
   for (const char* name : {"y.b2frame", "z"})
     fs_std::permissions(server.folder() / name, fs_std::perms(0755));
   outlive_knowledge();
-  BOOST_TEST(cat(mount / "x") == text_of(text));
-  BOOST_TEST(cat(mount / "y") == text_of(kOld));
+  BOOST_CHECK(cat(mount / "x") == text_of(text));
+  BOOST_CHECK(cat(mount / "y") == text_of(kOld));
   BOOST_TEST(cat(mount / "z/in") == "below");
   fs_std::remove_all(server.folder() / "y.b2frame");
   fs_std::remove_all(server.folder() / "z");
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(kinds_change) {
   server.put("z", flat_frame(text));
   outlive_knowledge();
   BOOST_TEST(cat(mount / "y.b2frame") == "no frame any more");
-  BOOST_TEST(cat(mount / "z") == text_of(text));
+  BOOST_CHECK(cat(mount / "z") == text_of(text));
 }
 
 BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {
@@ -160,7 +160,7 @@ BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {
   for (const auto& entry : fs_std::directory_iterator(place / "s"))
     server.put("s.b2frame/" + entry.path().filename().string(), read_file(entry.path()));
   outlive_knowledge();
-  BOOST_TEST(cat(mount / "s") == text_of(kNew));
+  BOOST_CHECK(cat(mount / "s") == text_of(kNew));
   fs_std::remove_all(frame);
   outlive_knowledge();
   BOOST_TEST(description_of(mount / "s") == "ENOENT");

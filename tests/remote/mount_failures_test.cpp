@@ -87,13 +87,17 @@ using Mode = MoodyServer::Mode;
 
 Seconds since(Clock::time_point begin) { return Clock::now() - begin; }
 
-/// Longer than any test.
-MountSettings patient(std::vector<std::string> options = {}) {
+/// Longer than any test, unless the options say otherwise.
+MountSettings patient(const std::vector<std::string>& options = {}) {
   MountSettings settings;
-  settings.options = std::move(options);
-  settings.options.emplace_back("retry_time=60");
+  settings.options = {"retry_time=60"};
+  settings.options.insert(settings.options.end(), options.begin(), options.end());
   return settings;
 }
+
+/// In seconds, with room for a busy machine: at once, where else a wait of at least 8 s would have
+/// to end; and after 2 s, where else one of 20 s would.
+constexpr double kSoon = 5, kGivenUp = 12;
 
 /// Where nothing is known yet of its blocks.
 constexpr const char* kFar = "2000000";
@@ -186,7 +190,7 @@ BOOST_AUTO_TEST_CASE(what_stays_bad_is_an_error_after_the_time_for_it) {
       server.mode = mode;
       const auto begin = Clock::now();
       BOOST_TEST(says(cat(mount / "bad"), what));
-      BOOST_TEST(since(begin).count() < 8);
+      BOOST_TEST(since(begin).count() < kGivenUp);
       BOOST_TEST(cat(mount / "good").size() == 3U << 20);
       server.mode = Mode::good;
       BOOST_TEST(read_far(mount / "bad") == "ok");
@@ -197,7 +201,7 @@ BOOST_AUTO_TEST_CASE(what_stays_bad_is_an_error_after_the_time_for_it) {
 
 BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
   MoodyServer server;
-  Mount mount(server.url(), patient({"revalidate=60"}));
+  Mount mount(server.url(), patient({"revalidate=60", "retry_time=8"}));
   const std::string known = cat(mount / "good");
   BOOST_TEST(known.size() == 3U << 20);
   BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
@@ -211,13 +215,13 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
     const auto begin = Clock::now();
     BOOST_TEST(output_of({"ls", mount.path().string()}) == "bad\ngood\n");
     BOOST_CHECK(cat(mount / "good") == known);
-    BOOST_TEST(since(begin).count() < 1.5);
+    BOOST_TEST(since(begin).count() < kSoon);
   };
   others_go_on();
   auto begin = Clock::now();
   opener->child().signal(SIGKILL);
   BOOST_TEST(opener->child().wait(Seconds(5)));
-  BOOST_TEST(since(begin).count() < 1);
+  BOOST_TEST(since(begin).count() < kSoon);
   // Those that wait for bytes.
   BOOST_TEST(output_of({"stat", "-c%s", (mount / "bad").string()}) == "3145728\n");
   const int asked = server.bad_requests;
@@ -231,8 +235,8 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
   begin = Clock::now();
   for (auto& reader : readers) reader->child().signal(SIGKILL);
   for (auto& reader : readers) BOOST_TEST(reader->child().wait(Seconds(5)));
-  BOOST_TEST(since(begin).count() < 2);
-  // What they asked for does not keep others from it.
+  BOOST_TEST(since(begin).count() < kSoon);
+  // The kernel waits for its pages until an attempt has stalled, and not longer.
   server.mode = Mode::good;
   BOOST_TEST(read_far(mount / "bad") == "ok");
 }
@@ -258,7 +262,7 @@ BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_mount) {
         BOOST_TEST(mount.wait(Seconds(15)));
         BOOST_TEST(!is_mounted(mount.path()));
       }
-      BOOST_TEST(since(begin).count() < 4);
+      BOOST_TEST(since(begin).count() < kSoon);
       BOOST_TEST(reader.child().wait(Seconds(5)));
     }
 }
@@ -275,7 +279,7 @@ BOOST_AUTO_TEST_CASE(readahead_does_not_keep_the_mount) {
   BOOST_TEST(reader.wait(Seconds(5)));
   const auto begin = Clock::now();
   BOOST_TEST(mount.unmount().ok(), mount.log());
-  BOOST_TEST(since(begin).count() < 4);
+  BOOST_TEST(since(begin).count() < kSoon);
 }
 
 BOOST_AUTO_TEST_CASE(a_listing_that_fails_says_so) {
@@ -295,14 +299,14 @@ BOOST_AUTO_TEST_CASE(a_listing_that_fails_says_so) {
 BOOST_AUTO_TEST_CASE(a_server_that_is_not_there_is_no_mount) {
   const std::string url = fmt::format("http://127.0.0.1:{}/x.b2frame", free_port());
   const auto begin = Clock::now();
-  try {
-    Mount mount(url, impatient());
-    BOOST_ERROR("mounted");
-  } catch (const MountRefused& refused) {
-    BOOST_TEST(refused.result.status == 1);
-    BOOST_TEST(says(refused.result.err, url + ": "), refused.result.err);
-  }
-  BOOST_TEST(since(begin).count() < 8);
+  const TempDir point;
+  const ProcessResult result =
+      run({bloscfs_program(), "-o", "retry_time=2", url, point.path().string()});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(says(result.err, "\nbloscfs: " + url + ": "), result.err);
+  BOOST_TEST(!is_mounted(point.path()));
+  force_unmount(point.path());
+  BOOST_TEST(since(begin).count() < kGivenUp);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -111,8 +111,10 @@ std::string cat(const fs_std::path& path, Seconds limit) {
 
 void outlive_knowledge() { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); }
 
+ByteVector large_contents(std::size_t size) { return make_contents("noise", 5, size, 1); }
+
 ByteVector large_object(std::size_t size) {
-  return flat_frame(make_contents("noise", 5, size, 1), {4096, 4096, 1, {}, {}});
+  return flat_frame(large_contents(size), {4096, 4096, 1, {}, {}});
 }
 
 }  // namespace bloscfs::test

@@ -31,11 +31,13 @@ std::string output_of(const Arguments& arguments, Seconds limit = Seconds(20));
 /// The text that `cat` prints, or its message.
 std::string cat(const fs_std::path& path, Seconds limit = Seconds(20));
 
-/// Until what was known of objects and names is asked for again: the default of `revalidate`, and
-/// what the kernel keeps.
+/// Until what was known of objects and names is asked for again: with `revalidate` of at most 2 s,
+/// and what the kernel keeps.
 void outlive_knowledge();
 
 /// The larger of the objects that tests serve: small chunks, which cannot be compressed.
 ByteVector large_object(std::size_t size);
+/// What is in it.
+ByteVector large_contents(std::size_t size);
 
 }  // namespace bloscfs::test

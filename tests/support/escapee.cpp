@@ -2,7 +2,8 @@
 // in every way that it knows, and writes lines "WAY ok" or "WAY ERRNO" to the file that
 // BLOSCFS_ESCAPES names, which is opened at the start. BLOSCFS_OUTSIDE names a directory outside of
 // SOURCE, with a file "secret" and a directory "point", and BLOSCFS_VICTIM a process; where there
-// is BLOSCFS_READ_ONLY, SOURCE is not to be changed. None of the ways does harm where it is open.
+// is BLOSCFS_READ_ONLY, SOURCE is not to be changed. BLOSCFS_FOLDER names one that
+// it is to write into. None of the ways does harm where it is open.
 
 #include <array>
 #include <cerrno>
@@ -18,6 +19,7 @@
 #include <linux/io_uring.h>
 #include <linux/keyctl.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -132,6 +134,19 @@ bool opens_handle() {
   return can_open(open_by_handle_at(root, &handle.head, O_RDONLY | O_CLOEXEC));
 }
 
+bool listens() {
+  const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool can =
+      bind(fd, reinterpret_cast<sockaddr*>(&any), sizeof any) == 0 && listen(fd, 1) == 0;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  errno = error;
+  return can;
+}
+
 struct Way {
   const char* name;
   bool (*leads_out)();
@@ -202,6 +217,13 @@ constexpr Way kWays[] = {
        return can_open(static_cast<int>(syscall(SYS_io_uring_setup, 1, &parameters)));
      }},
     {"internet", [] { return can_open(socket(AF_INET, SOCK_STREAM, 0)); }},
+    {"listen", listens},
+    {"write_folder",
+     [] {
+       const char* const folder = std::getenv("BLOSCFS_FOLDER");
+       const std::string path = std::string(folder != nullptr ? folder : "/nowhere") + "/kept";
+       return can_open(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+     }},
     {"netlink", [] { return can_open(socket(AF_NETLINK, SOCK_RAW, 0)); }},
     {"packets", [] { return can_open(socket(AF_PACKET, SOCK_RAW, 0)); }},
     {"map_executable",

@@ -37,6 +37,13 @@ std::uint64_t process_memory(pid_t pid, const std::string& field) {
   return numbers_of(proc_file(pid, "status")).at(field) * 1024;
 }
 
+std::string process_status(pid_t pid, const std::string& key) {
+  std::ifstream file(proc_file(pid, "status"));
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with(key + ":\t")) return line.substr(key.size() + 2);
+  return {};
+}
+
 Seconds process_cpu(pid_t pid) {
   std::ifstream file(proc_file(pid, "stat"));
   std::string line;

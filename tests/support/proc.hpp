@@ -15,6 +15,8 @@ namespace bloscfs::test {
 std::map<std::string, std::uint64_t> process_io(pid_t pid);
 /// A field of /proc/PID/status that is given in kB ("VmHWM"), in bytes.
 std::uint64_t process_memory(pid_t pid, const std::string& field);
+/// The same as it stands there; empty where there is none.
+std::string process_status(pid_t pid, const std::string& key);
 /// User and system time so far.
 Seconds process_cpu(pid_t pid);
 

@@ -1,0 +1,32 @@
+#pragma once
+// What a store refuses, or cannot give, is told in the log.
+
+#include <string>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "frame/store/interruption.hpp"
+#include "frame/store/object_tree.hpp"
+#include "fs/support/once_log.hpp"
+#include "fs/support/request_limits.hpp"
+
+namespace bloscfs::fs {
+
+/// What `ask` gives. Its failures are logged with the URL of `path`, each once; but not that
+/// nothing is there, nor that who asked has given up.
+template <typename Ask>
+auto telling_failures(OnceLog& log, const frame::ObjectTree& tree, const std::string& path,
+                      const Ask& ask) {
+  try {
+    return ask();
+  } catch (const RequestEnded&) {
+    throw;
+  } catch (const std::system_error& error) {
+    if (frame::Interruption::is_possible() && error.code() != std::errc::no_such_file_or_directory)
+      log.error(fmt::format("{}: {}", tree.url(path), error.what()));
+    throw;
+  }
+}
+
+}  // namespace bloscfs::fs
