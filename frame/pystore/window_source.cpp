@@ -1,7 +1,6 @@
 #include "frame/pystore/window_source.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include <fmt/core.h>
 
@@ -23,7 +22,7 @@ std::size_t WindowSource::read_at(std::uint64_t offset, MutableBytes out) const 
   return below_->read_at(offset_ + offset, out.first(static_cast<std::size_t>(size)));
 }
 
-void WindowSource::expect(std::span<const ByteRange> ranges) const {
+std::vector<ByteRange> WindowSource::ranges_below(std::span<const ByteRange> ranges) const {
   std::vector<ByteRange> below;
   for (const ByteRange& range : ranges) {
     const auto size = static_cast<std::int64_t>(size_);
@@ -31,7 +30,15 @@ void WindowSource::expect(std::span<const ByteRange> ranges) const {
     below.push_back({static_cast<std::int64_t>(offset_) + range.offset,
                      std::min(range.size, size - range.offset)});
   }
-  if (!below.empty()) below_->expect(below);
+  return below;
+}
+
+void WindowSource::expect(std::span<const ByteRange> ranges) const {
+  below_->expect(ranges_below(ranges));
+}
+
+bool WindowSource::is_at_hand(std::span<const ByteRange> ranges) const {
+  return below_->is_at_hand(ranges_below(ranges));
 }
 
 FileStamp WindowSource::stamp() const {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "frame/store/byte_source.hpp"
 
@@ -16,12 +18,15 @@ class WindowSource final : public ByteSource {
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   bool is_far() const override { return below_->is_far(); }
   void expect(std::span<const ByteRange> ranges) const override;
+  bool is_at_hand(std::span<const ByteRange> ranges) const override;
   /// That of the source below, with the window's size: another one as soon as that has another
   /// size.
   FileStamp stamp() const override;
   std::optional<FileReaders> readers() const override { return below_->readers(); }
 
  private:
+  std::vector<ByteRange> ranges_below(std::span<const ByteRange> ranges) const;
+
   const std::shared_ptr<const ByteSource> below_;
   const std::uint64_t offset_;
   const std::uint64_t size_;

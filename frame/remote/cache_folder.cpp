@@ -70,8 +70,11 @@ UniqueFd folder_in(int parent, const std::string& name) {
 }
 
 UniqueFd make_folder_in(int parent, const std::string& name) {
-  if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(name);
   UniqueFd folder = folder_in(parent, name);
+  if (!folder && errno == ENOENT) {
+    if (::mkdirat(parent, name.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(name);
+    folder = folder_in(parent, name);
+  }
   if (!folder) throw_errno(name);
   return folder;
 }
@@ -115,9 +118,10 @@ void write_file(int fd, Bytes bytes) {
   }
 }
 
+/// Another one in each process, also in one that was forked.
 std::string new_name() {
-  static thread_local std::mt19937_64 random{std::random_device{}()};
-  return fmt::format("{}{:016x}", kNewPrefix, random());
+  std::random_device random;
+  return fmt::format("{}{:08x}{:08x}", kNewPrefix, random(), random());
 }
 
 struct CloseDirectory {

@@ -63,10 +63,10 @@ ObjectState state_of(const HttpAnswer& first) {
 }
 
 ObjectRequests::ObjectRequests(HttpClient& client, HttpPlace home, const HttpAnswer& first)
-    : client_(client),
-      home_(std::move(home)),
+    : home_(std::move(home)),
       headers_(first.headers),
       state_(state_of(first)),
+      client_(&client),
       place_(first.place) {}
 
 RangeRequest ObjectRequests::request_for(std::uint64_t offset, std::size_t size) const {
@@ -87,6 +87,17 @@ RangeRequest ObjectRequests::request_for(std::uint64_t offset, std::size_t size)
 RangeRequest ObjectRequests::at_home(RangeRequest request) const {
   request.place = home_;
   return request;
+}
+
+PendingAnswer ObjectRequests::send(RangeRequest request, std::function<void()> when_over) const {
+  const std::lock_guard guard(mutex_);
+  if (client_ == nullptr) throw RemoteError(ECANCELED, "given up");
+  return client_->get(std::move(request), std::move(when_over));
+}
+
+void ObjectRequests::detach() {
+  const std::lock_guard guard(mutex_);
+  client_ = nullptr;
 }
 
 /// Servers may ignore conditions. What is weak now may be strong a second later.

@@ -16,7 +16,7 @@ namespace bloscfs::frame {
 /// where that is none.
 ObjectState state_of(const HttpAnswer& first);
 
-/// Thread-safe. The client, which is borrowed, outlives what is asked for.
+/// Thread-safe. The client is borrowed until detach().
 class ObjectRequests {
  public:
   /// `first` is the answer to a request for the beginning, with status 206, 200 or 416.
@@ -35,16 +35,19 @@ class ObjectRequests {
   /// Throws RemoteError(EIO) unless the answer is of that state; remembers where it came from.
   void accept(const HttpAnswer& answer);
 
-  HttpClient& client() const { return client_; }
+  /// See HttpClient::get(). Throws RemoteError(ECANCELED) after detach().
+  PendingAnswer send(RangeRequest request, std::function<void()> when_over) const;
+  /// Nothing is asked for any more.
+  void detach();
 
  private:
-  HttpClient& client_;
   const HttpPlace home_;
   AnswerHeaders headers_;  ///< of the first answer
   ObjectState state_;
 
   mutable std::mutex mutex_;
-  HttpPlace place_;  ///< where redirects led
+  HttpClient* client_;  ///< null: detached
+  HttpPlace place_;     ///< where redirects led
 };
 
 }  // namespace bloscfs::frame

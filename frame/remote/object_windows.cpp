@@ -11,15 +11,11 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Windows of so much are kept when they were read, all together at most that.
 constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
 constexpr std::size_t kMostWindows = 512;
+constexpr std::size_t kRangeInNeed = std::size_t{1} << 20;
 /// Ahead of one who reads on, at the least, whatever the link is.
 constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
 /// What was asked for in vain, or read in part, is dropped after that.
 constexpr std::chrono::milliseconds kUnwanted{2000};
-
-std::uint64_t end_of(const ByteRange& range, std::uint64_t size) {
-  return std::min(
-      size, static_cast<std::uint64_t>(range.offset) + static_cast<std::uint64_t>(range.size));
-}
 
 }  // namespace
 
@@ -30,6 +26,13 @@ ObjectWindows::ObjectWindows(std::shared_ptr<FetchSource> source, std::uint64_t 
 std::size_t ObjectWindows::most_ahead() const {
   const std::size_t budget = source_->traffic->budget();
   return std::min(budget - budget / 8, std::max(4 * source_->speed.product(), kLeastAhead));
+}
+
+std::size_t ObjectWindows::range_of_read(std::size_t size) const {
+  // Who waits goes beyond the budget, by no more than that.
+  if (size <= kRangeInNeed) return kRangeInNeed;
+  const Traffic& traffic = *source_->traffic;
+  return traffic.numbers().bytes_held < traffic.budget() ? largest_range() : kRangeInNeed;
 }
 
 std::size_t ObjectWindows::largest_range() const {
@@ -108,7 +111,7 @@ void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_
     const auto now = Clock::now();
     const Extent read{offset, offset + size};
     const ReadStreams::Ahead ahead = streams_.on_read(read, most_ahead(), now);
-    fill(read, largest_range(), fresh, uses_cache);
+    fill(read, range_of_read(size), fresh, uses_cache);
     if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
       // Alone it would be too small to be worth a request.
       const Extent gap{fresh.front()->begin(), fresh.front()->end()};
@@ -254,12 +257,34 @@ std::uint64_t ObjectWindows::unread() const {
   return bytes;
 }
 
+Extent ObjectWindows::inside(const ByteRange& range) const {
+  if (range.offset < 0 || range.size <= 0) return {};
+  const auto offset = static_cast<std::uint64_t>(range.offset);
+  return {std::max(offset, begin_),
+          std::min(offset + static_cast<std::uint64_t>(range.size), size_)};
+}
+
+bool ObjectWindows::is_at_hand(std::span<const ByteRange> ranges) {
+  const std::lock_guard guard(mutex_);
+  return std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
+    for (Extent extent = inside(range); extent.begin < extent.end;) {
+      const auto window = find(extent.begin);
+      const bool is_window = window != windows_.end() && window->first <= extent.begin;
+      if (is_window && window->second.fetch->is_here())
+        extent.begin = window->second.fetch->end();
+      else if (!is_window && source_->cached && source_->cached->has(extent.begin))
+        extent.begin = (extent.begin / kPieceSize + 1) * kPieceSize;
+      else
+        return false;
+    }
+    return true;
+  });
+}
+
 void ObjectWindows::expect(std::span<const ByteRange> ranges) {
   std::vector<Extent> wanted;
   for (const ByteRange& range : ranges) {
-    if (range.offset < 0 || range.size <= 0) continue;
-    const Extent extent{std::max(static_cast<std::uint64_t>(range.offset), begin_),
-                        end_of(range, size_)};
+    const Extent extent = inside(range);
     if (extent.begin < extent.end) wanted.push_back(extent);
   }
   std::sort(wanted.begin(), wanted.end(),

@@ -26,6 +26,7 @@ class ObjectWindows final : public IdleSweep::Keeper,
   void read(std::uint64_t offset, MutableBytes out);
   /// See ByteSource::expect().
   void expect(std::span<const ByteRange> ranges);
+  bool is_at_hand(std::span<const ByteRange> ranges);
   /// Tells of a read of bytes before `begin`.
   void note_read(std::uint64_t offset, std::size_t size);
 
@@ -43,7 +44,10 @@ class ObjectWindows final : public IdleSweep::Keeper,
 
   std::size_t most_ahead() const;
   std::size_t largest_range() const;
+  std::size_t range_of_read(std::size_t size) const;
   void plan_read(std::uint64_t offset, std::size_t size, bool uses_cache = true);
+  /// The part of a range that the object has behind `begin_`.
+  Extent inside(const ByteRange& range) const;
   Extent widened(const Extent& gap) const;
   Windows::iterator find(std::uint64_t offset);
   Extent in_pieces(const Extent& extent) const;

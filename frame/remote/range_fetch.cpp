@@ -36,6 +36,8 @@ void RangeFetch::start() noexcept {
   mark_ = source_->speed.begin();
   try {
     ask(source_->requests->request_for(begin_, size()));
+  } catch (const RemoteError& error) {
+    fail(error.code().value(), error.explanation());
   } catch (const std::exception&) {
     fail(ENOMEM, {});
   }
@@ -44,7 +46,7 @@ void RangeFetch::start() noexcept {
 /// With mutex_ held, so that the answer is waited for only where it can be found.
 void RangeFetch::ask(RangeRequest request) {
   request_ = request;
-  pending_ = source_->requests->client().get(std::move(request), [weak = weak_from_this()] {
+  pending_ = source_->requests->send(std::move(request), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->on_answer();
   });
 }

@@ -108,6 +108,8 @@ RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, 
       windows_(std::make_shared<ObjectWindows>(source_, first_.size())) {}
 
 RemoteObject::~RemoteObject() {
+  // Others that give turns may have hold of ranges of this object for a moment.
+  source_->requests->detach();
   windows_.reset();
   // What was under way makes room for others.
   source_->traffic->pump();
@@ -129,6 +131,10 @@ std::size_t RemoteObject::read_at(std::uint64_t offset, MutableBytes out) const 
 
 void RemoteObject::expect(std::span<const ByteRange> ranges) const {
   if (!is_in_memory()) windows_->expect(ranges);
+}
+
+bool RemoteObject::is_at_hand(std::span<const ByteRange> ranges) const {
+  return is_in_memory() || windows_->is_at_hand(ranges);
 }
 
 }  // namespace bloscfs::frame

@@ -30,6 +30,7 @@ class RemoteObject final : public ObjectSource {
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
   bool is_far() const override { return !is_in_memory(); }
   void expect(std::span<const ByteRange> ranges) const override;
+  bool is_at_hand(std::span<const ByteRange> ranges) const override;
   /// Made of size, tag and time of modification; it never changes.
   FileStamp stamp() const override { return stamp_; }
 

@@ -3,9 +3,14 @@
 #include <algorithm>
 
 namespace bloscfs::frame {
+namespace {
+
+constexpr std::size_t kLeastBudget = std::size_t{1} << 20;
+
+}  // namespace
 
 Traffic::Traffic(std::size_t budget, unsigned transfers)
-    : budget_(budget),
+    : budget_(std::max(budget, kLeastBudget)),
       most_(std::max(1U, transfers)),
       most_expected_(std::max(1U, most_ - most_ / 4)) {}
 

@@ -85,6 +85,11 @@ class ByteSource {
   /// These will be read soon: a source that is far away asks for them at once, as far as it has
   /// room, and waits for nothing. What is not inside the source counts as not said.
   virtual void expect(std::span<const ByteRange> ranges) const { static_cast<void>(ranges); }
+  /// False where reading these would wait for a source that is far away.
+  virtual bool is_at_hand(std::span<const ByteRange> ranges) const {
+    static_cast<void>(ranges);
+    return true;
+  }
   /// Nothing where it is no file.
   virtual std::optional<FileReaders> readers() const { return std::nullopt; }
 

@@ -53,14 +53,14 @@ void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, Request
   }
 }
 
-void FrameReader::expect(std::int64_t offset, std::int64_t size, Request& request) const {
-  if (!snapshot().source()->is_far()) return;
+bool FrameReader::expect(std::int64_t offset, std::int64_t size, Request& request) const {
+  if (!snapshot().source()->is_far()) return true;
   ReadHints hints(source_, index_);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    hints.add(place, chunk_offset, part, request);
                  });
-  hints.send();
+  return hints.send();
 }
 
 std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t chunk,
@@ -102,7 +102,7 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
                            const std::function<bool(std::int64_t end)>& reached) const {
   Request request = begin_request();
-  expect(offset, size, request);
+  if (!expect(offset, size, request)) return;
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    const std::int64_t end = chunk_offset + part;

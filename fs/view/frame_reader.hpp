@@ -34,7 +34,8 @@ class FrameReader {
   /// Adds content bytes [offset, offset + size), which lie inside the contents, to `out`.
   void read(std::int64_t offset, std::int64_t size, ReplyData& out) const;
   /// Brings the blocks of such a range into the cache, but for those whose end the reader has
-  /// `reached` meanwhile.
+  /// `reached` meanwhile. Of a source that is far away it only asks for what is not here yet: no
+  /// thread that decodes waits for that.
   void prefetch(std::int64_t offset, std::int64_t size,
                 const std::function<bool(std::int64_t end)>& reached) const;
 
@@ -65,8 +66,8 @@ class FrameReader {
   void check_chunk(std::int64_t chunk) const;
 
  private:
-  /// Tells a source that is far away what reading that range needs.
-  void expect(std::int64_t offset, std::int64_t size, Request& request) const;
+  /// Tells a source that is far away what reading that range needs; false where that is not here.
+  bool expect(std::int64_t offset, std::int64_t size, Request& request) const;
   /// open_chunk() for who reads that part of the chunk's contents.
   std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
                                                       std::int64_t size, Request& request) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "fs/view/block_run.hpp"
 
@@ -40,9 +41,12 @@ void ReadHints::add_blocks(const frame::OpenedChunk& opened, std::int64_t chunk_
   }
 }
 
-void ReadHints::send() {
-  if (!ranges_.empty()) source_->snapshot().source()->expect(ranges_);
-  ranges_.clear();
+bool ReadHints::send() {
+  const auto ranges = std::exchange(ranges_, {});
+  if (ranges.empty()) return true;
+  const auto& source = source_->snapshot().source();
+  source->expect(ranges);
+  return source->is_at_hand(ranges);
 }
 
 }  // namespace bloscfs::fs

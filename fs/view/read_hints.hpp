@@ -22,8 +22,8 @@ class ReadHints {
   /// request is made.
   void add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
            Request& request);
-  /// Tells of all that was added.
-  void send();
+  /// Tells of all that was added; false where reading it now would wait.
+  bool send();
 
  private:
   void add_blocks(const frame::OpenedChunk& opened, std::int64_t chunk_offset, std::int64_t size);

@@ -1,18 +1,19 @@
 // Objects that are read through the cache on disk.
 
-#include <fstream>
 #include <random>
 
 #include <boost/test/unit_test.hpp>
 
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/remote_error.hpp"
+#include "tests/remote/nginx.hpp"
 #include "tests/remote/scripted_server.hpp"
 
 namespace {
 
 using namespace bloscfs::frame;
 using namespace bloscfs::test;
+namespace utf = boost::unit_test;
 
 /// An object of which the server has a state, and mounts that share a cache.
 struct Kept {
@@ -186,6 +187,26 @@ BOOST_AUTO_TEST_CASE(a_cache_that_goes_away_is_done_without) {
   BOOST_TEST((read_part(*object, 1'000'000, 1000) == kept.object.substr(1'000'000, 1000)));
   fs_std::remove_all(kept.folder());
   BOOST_TEST((read_all(*object, 50'000) == kept.object));
+}
+
+BOOST_AUTO_TEST_CASE(nginx_is_asked_once_for_what_is_known, *utf::precondition(needs_nginx)) {
+  const TempDir place;
+  Nginx nginx;
+  const std::string bytes = Kept::contents_of(1'000'000, 1);
+  write_file(nginx.www() / "x", std::string_view(bytes));
+  RemoteSettings settings;
+  settings.disk_cache = (place / "cache").string();
+  for (const bool is_first : {true, false}) {
+    nginx.forget_requests();
+    {
+      const auto tree = open_remote(nginx.url("x"), settings);
+      BOOST_TEST((read_all(*tree->open("x", nullptr), 100'000) == bytes));
+    }
+    const auto lines = nginx.wait_for_requests(1);
+    BOOST_TEST(lines.at(0) ==
+               (is_first ? "206" : "304") + std::string(" GET /x bytes=0-65535 HTTP/1.1"));
+    BOOST_TEST((lines.size() == 1) == !is_first);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_folder_that_will_not_do_is_told) {

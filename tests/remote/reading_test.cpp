@@ -163,6 +163,25 @@ BOOST_AUTO_TEST_CASE(index_and_trailer_of_most_frames_come_together) {
   BOOST_TEST(served.server.requests() == 3);
 }
 
+BOOST_AUTO_TEST_CASE(reading_ahead_asks_and_does_not_wait) {
+  const ByteVector contents = uneven_noise(kMiB);
+  ServedFrame served(frame_of_copies(contents, 64 * kKiB, 20));
+  const SlowLink link(served.server.port(), milliseconds(600), 0);
+  served.open(link.port());
+  served.read(0, 1);
+  const auto then = Clock::now();
+  const auto never = [](std::int64_t) { return false; };
+  const std::uint64_t before = served.stats.readahead_blocks;
+  served.reader->prefetch(5 * kMiB, kMiB, never);
+  BOOST_TEST(seconds_since(then) < 0.4);
+  BOOST_TEST(served.stats.readahead_blocks == before);
+  while (served.traffic->numbers().bytes_under_way > 0 && seconds_since(then) < 20)
+    std::this_thread::sleep_for(milliseconds(20));
+  served.reader->prefetch(5 * kMiB, kMiB, never);
+  BOOST_TEST(served.stats.readahead_blocks == before + 16);
+  BOOST_TEST((served.read(5 * kMiB, kMiB) == contents));
+}
+
 BOOST_AUTO_TEST_CASE(small_chunks_at_random_take_one_round_trip) {
   const ByteVector contents = uneven_noise(256 * kKiB);
   ServedFrame served(frame_of_copies(contents, 64 * kKiB, 400));
