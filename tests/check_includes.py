@@ -16,6 +16,7 @@ ROOMS = {
         fuse
         sandbox
         mount
+        objects
         names stores
         commit tree
         content

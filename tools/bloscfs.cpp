@@ -14,6 +14,7 @@
 #include "fs/options/options.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/printable.hpp"
+#include "tools/mounted_objects.hpp"
 
 namespace {
 
@@ -41,7 +42,8 @@ int main(int argc, char** argv) {
       "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows the\n"
       "decompressed contents as ordinary files.",
       "bloscfs");
-  app.add_option("SOURCE", settings.source, "frame file, sparse frame directory, or directory")
+  app.add_option("SOURCE", settings.source,
+                 "frame file, sparse frame directory, or directory; or a URL: http, https, s3")
       ->required();
   app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory")->required();
   app.add_option("-o", option_lists, "mount options, separated by commas (see below)")
@@ -65,6 +67,7 @@ int main(int argc, char** argv) {
   }
   const bool is_remount = settings.options.remount;
   try {
+    if (!is_remount) bloscfs::tools::choose_objects(settings);
     if (is_remount)
       bloscfs::fs::remount(settings.mountpoint, settings.options.passed_on);
     else

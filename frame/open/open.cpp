@@ -43,7 +43,11 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
 }
 
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings) {
-  auto files = open_sframe_files(make_local_store(std::move(directory), settings.counters));
+  return open_directory(make_local_store(std::move(directory), settings.counters));
+}
+
+std::unique_ptr<Snapshot> open_directory(std::shared_ptr<const StoreDirectory> directory) {
+  auto files = open_sframe_files(std::move(directory));
   if (!files) return nullptr;
   std::array<std::uint8_t, offsetof(RawFrameStart, frame_type) + 1> first{};
   const std::size_t got = files->index()->read_at(0, first);

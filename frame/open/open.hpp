@@ -7,6 +7,7 @@
 
 #include "frame/container/open_settings.hpp"
 #include "frame/container/snapshot.hpp"
+#include "frame/store/byte_store.hpp"
 
 namespace bloscfs::frame {
 
@@ -24,6 +25,9 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
 /// Opens a sparse frame. `directory` is an open directory. Returns null if it holds no
 /// chunks.b2frame with a frame header of type 1; throws Error if that frame cannot be trusted.
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings);
+
+/// The same of what is no local directory.
+std::unique_ptr<Snapshot> open_directory(std::shared_ptr<const StoreDirectory> directory);
 
 /// Opens the container at a path, following symlinks; null if there is none there.
 /// Throws std::system_error, without the path, if it cannot be opened.

@@ -274,11 +274,20 @@ std::unique_ptr<PythonStore> open_directory_store(UniqueFd directory, const Open
   UniqueFd fd = open_regular_at(directory.get(), name, O_RDONLY);
   if (!fd) return nullptr;
   auto files = make_directory_files(std::move(directory), settings.counters);
-  const auto embed = open_embed(std::make_shared<FileSource>(std::move(fd), settings.counters),
-                                files->settings(name, settings));
-  const auto kind = embed ? store_kind(*embed) : std::nullopt;
+  return open_directory_store(std::move(files),
+                              std::make_shared<FileSource>(std::move(fd), settings.counters),
+                              settings, make_reader);
+}
+
+std::unique_ptr<PythonStore> open_directory_store(std::unique_ptr<const StoreFiles> files,
+                                                  std::shared_ptr<const ByteSource> embed,
+                                                  const OpenSettings& settings,
+                                                  const ContentsReaderMaker& make_reader) {
+  const std::string name(kEmbedName);
+  const auto frame = open_embed(std::move(embed), files->settings(name, settings));
+  const auto kind = frame ? store_kind(*frame) : std::nullopt;
   if (!kind) return nullptr;
-  return std::make_unique<PythonStore>(*kind, std::move(files), embed, make_reader(embed));
+  return std::make_unique<PythonStore>(*kind, std::move(files), frame, make_reader(frame));
 }
 
 std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSettings& settings) {

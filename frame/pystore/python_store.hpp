@@ -131,6 +131,11 @@ std::unique_ptr<PythonStore> open_directory_store(
     UniqueFd directory, const OpenSettings& settings,
     const ContentsReaderMaker& make_reader = make_contents_reader);
 
+/// The same of other files, of which `embed` is embed.b2e.
+std::unique_ptr<PythonStore> open_directory_store(
+    std::unique_ptr<const StoreFiles> files, std::shared_ptr<const ByteSource> embed,
+    const OpenSettings& settings, const ContentsReaderMaker& make_reader = make_contents_reader);
+
 /// The store at a path, whichever kind it is; null if there is none: only files called *.b2z and
 /// *.b2e, and directories, are looked at.
 std::unique_ptr<PythonStore> open_store(const std::string& path, const OpenSettings& settings);

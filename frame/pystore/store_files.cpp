@@ -1,7 +1,11 @@
 #include "frame/pystore/store_files.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <map>
+#include <mutex>
 #include <string_view>
+#include <utility>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -147,6 +151,81 @@ class DirectoryFiles final : public StoreFiles {
   SourceCounters* const counters_;
 };
 
+class ObjectFiles final : public StoreFiles {
+ public:
+  ObjectFiles(std::shared_ptr<ObjectTree> tree, std::string path)
+      : tree_(std::move(tree)), path_(std::move(path)) {}
+
+  std::vector<Item> list(const std::string& directory) const override {
+    std::vector<Item> items;
+    for (const ObjectEntry& entry : entries(directory))
+      items.push_back({entry.name, entry.is_directory ? Type::directory : Type::file});
+    return items;
+  }
+
+  bool has_directory(const std::string& directory) const override {
+    if (directory.empty()) return true;
+    const ObjectEntry* const entry = find_entry(directory);
+    return entry != nullptr && entry->is_directory;
+  }
+
+  std::optional<std::string> find(const std::string& stem) const override {
+    for (const std::string_view suffix : kLeafSuffixes) {
+      const ObjectEntry* const entry = find_entry(stem + std::string(suffix));
+      if (entry != nullptr && !entry->is_directory) return stem + std::string(suffix);
+    }
+    const std::string prefix = prefix_of(directory_of(stem));
+    for (const ObjectEntry& entry : entries(directory_of(stem)))
+      if (!entry.is_directory && prefix + std::string(leaf_stem(entry.name)) == stem &&
+          !is_no_leaf(entry.name, prefix.empty()))
+        return prefix + entry.name;
+    return std::nullopt;
+  }
+
+  std::shared_ptr<const ByteSource> open(const std::string& path) const override {
+    return tree_->open(prefix_of(path_) + path, nullptr);
+  }
+
+  std::size_t memory() const override {
+    const std::lock_guard guard(mutex_);
+    return memory_;
+  }
+
+ private:
+  using Entries = std::vector<ObjectEntry>;
+
+  /// They stay where they are: nothing is forgotten.
+  const Entries& entries(const std::string& directory) const {
+    {
+      const std::lock_guard guard(mutex_);
+      const auto known = listings_.find(directory);
+      if (known != listings_.end()) return known->second;
+    }
+    // Of what is no directory there is nothing to list.
+    Entries found;
+    if (has_directory(directory))
+      found = tree_->list(directory.empty() ? path_ : prefix_of(path_) + directory);
+    const std::lock_guard guard(mutex_);
+    for (const ObjectEntry& entry : found) memory_ += sizeof entry + entry.name.capacity();
+    return listings_.emplace(directory, std::move(found)).first->second;
+  }
+
+  const ObjectEntry* find_entry(const std::string& path) const {
+    const Entries& all = entries(directory_of(path));
+    const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+    const auto found = std::lower_bound(
+        all.begin(), all.end(), name,
+        [](const ObjectEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+    return found != all.end() && found->name == name ? &*found : nullptr;
+  }
+
+  const std::shared_ptr<ObjectTree> tree_;
+  const std::string path_;
+  mutable std::mutex mutex_;
+  mutable std::map<std::string, Entries> listings_;
+  mutable std::size_t memory_ = 0;
+};
+
 }  // namespace
 
 std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirectory> zip) {
@@ -156,6 +235,11 @@ std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirect
 std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
                                                        SourceCounters* counters) {
   return std::make_unique<DirectoryFiles>(std::move(directory), counters);
+}
+
+std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> tree,
+                                                    const std::string& path) {
+  return std::make_unique<ObjectFiles>(std::move(tree), path);
 }
 
 }  // namespace bloscfs::frame

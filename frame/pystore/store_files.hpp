@@ -8,6 +8,7 @@
 
 #include "frame/container/open_settings.hpp"
 #include "frame/pystore/zip_directory.hpp"
+#include "frame/store/object_tree.hpp"
 
 namespace bloscfs::frame {
 
@@ -46,5 +47,9 @@ std::unique_ptr<const StoreFiles> make_zip_files(std::shared_ptr<const ZipDirect
 /// Symlinks are not followed. `directory` is open for reading.
 std::unique_ptr<const StoreFiles> make_directory_files(UniqueFd directory,
                                                        SourceCounters* counters);
+
+/// A directory of objects. Listings are made once: this is one state of the store.
+std::unique_ptr<const StoreFiles> make_object_files(std::shared_ptr<ObjectTree> tree,
+                                                    const std::string& path);
 
 }  // namespace bloscfs::frame

@@ -69,9 +69,10 @@ void add_metadata(WebRequest& request, const S3Bucket::Metadata& metadata) {
   }
 }
 
-int errno_of(int status) {
+int errno_of(int status, const std::string& code) {
   if (status == kHttpNotFound) return ENOENT;
-  return status == 401 || status == 403 ? EACCES : EIO;
+  if (status == 401 || status == 403) return EACCES;
+  return code == "ExpiredToken" || code == "InvalidToken" ? EACCES : EIO;
 }
 
 }  // namespace
@@ -114,7 +115,7 @@ void S3Bucket::fail(const HttpAnswer& answer) const {
   std::string text = fmt::format("HTTP status {}", status);
   if (!problem.code.empty()) text += ": " + problem.code;
   if (!problem.region.empty()) text += ", the region is " + problem.region;
-  throw RemoteError(errno_of(status), text);
+  throw RemoteError(errno_of(status, problem.code), text);
 }
 
 S3Page S3Bucket::list(const std::string& prefix, const std::string& token, unsigned most) const {

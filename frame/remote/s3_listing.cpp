@@ -11,6 +11,7 @@
 #include <pugixml.hpp>
 
 #include "frame/remote/http_answer.hpp"
+#include "frame/remote/index_names.hpp"
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
 
@@ -36,10 +37,6 @@ std::string text_of(const pugi::xml_node& parent, const char* name) {
 std::string decoded_key(std::string text) {
   std::replace(text.begin(), text.end(), '+', ' ');
   return percent_decoded(text);
-}
-
-bool is_name(std::string_view text) {
-  return !text.empty() && text != "." && text != ".." && text.find('\0') == std::string_view::npos;
 }
 
 std::int64_t seconds_of(const std::string& text) {
@@ -109,7 +106,7 @@ class PageParser {
 
   void add_name(std::string_view name, bool is_directory, std::optional<ObjectState> state) {
     name = name.substr(0, name.find('/'));
-    if (!is_name(name)) return;
+    if (!is_entry_name(name)) return;
     page_.entries.push_back({std::string(name), is_directory, std::move(state)});
   }
 

@@ -13,7 +13,7 @@ void end_waiting(fuse_req_t request, void* turns) {
 }
 
 /// Of what is gone nobody but `user` waits for a lock.
-uid_t owner_of(Filesystem& fs, NodeId node, uid_t user) {
+uid_t owner_of(MountedFiles& fs, NodeId node, uid_t user) {
   try {
     return fs.owner(node);
   } catch (const std::system_error&) {

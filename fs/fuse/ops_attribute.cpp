@@ -3,9 +3,9 @@
 #include <cerrno>
 #include <string>
 
+#include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/store_limits.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/view/attributes.hpp"
 
@@ -30,7 +30,7 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
   }
   in_turn(request, inode, "getxattr", [=, name = std::string(name)] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
-    reply_sized(request, filesystem(request).extended_attributes().read(inode, name), size);
+    reply_sized(request, filesystem(request).attribute(inode, name), size);
   });
 }
 
@@ -38,7 +38,7 @@ void op_listxattr(fuse_req_t request, fuse_ino_t inode, std::size_t size) {
   in_turn(request, inode, "listxattr", [=] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
     std::string list;
-    for (const std::string& name : filesystem(request).extended_attributes().list(inode)) {
+    for (const std::string& name : filesystem(request).attribute_names(inode)) {
       list += name;
       list += '\0';
     }
@@ -50,20 +50,20 @@ void op_setxattr(fuse_req_t request, fuse_ino_t inode, const char* name, const c
                  std::size_t size, int flags) {
   in_turn(request, inode, "setxattr",
           [=, name = std::string(name), value = std::string(value, size)] {
-            const StoreLimits limits(request, inode);
-            Filesystem& fs = filesystem(request);
+            const FarLimits limits(request, inode);
+            MountedFiles& fs = filesystem(request);
             fs.before_changing(inode, caller_of(request));
-            fs.extended_attributes().set(inode, name, value, flags, caller_of(request));
+            fs.set_attribute(inode, name, value, flags, caller_of(request));
             fuse_reply_err(request, 0);
           });
 }
 
 void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
   in_turn(request, inode, "removexattr", [=, name = std::string(name)] {
-    const StoreLimits limits(request, inode);
-    Filesystem& fs = filesystem(request);
+    const FarLimits limits(request, inode);
+    MountedFiles& fs = filesystem(request);
     fs.before_changing(inode, caller_of(request));
-    fs.extended_attributes().remove(inode, name, caller_of(request));
+    fs.remove_attribute(inode, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }

@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
+#include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/store_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -74,15 +74,16 @@ bool add_without_attributes(EntryBuffer& buffer, const Tree::DirectoryEntry& ent
 }
 
 /// Adds one entry with its attributes, which takes a reference; false if it did not fit.
-bool add_with_attributes(EntryBuffer& buffer, Filesystem& fs, NodeId directory,
+bool add_with_attributes(EntryBuffer& buffer, MountedFiles& fs, NodeId directory,
                          const Tree::DirectoryEntry& entry, off_t next) {
   std::optional<Tree::Found> found;
   try {
-    found = fs.tree().enter(directory, entry);
+    found = fs.enter(directory, entry);
   } catch (const std::exception&) {
     return add_without_attributes(buffer, entry, next);
   }
   if (!found) return true;  // gone since the directory was opened
+  if (found->id == 0) return add_without_attributes(buffer, entry, next);
   if (buffer.add_plus(entry.shown_name.c_str(), entry_param(*found), next)) return true;
   fs.forget(found->id, 1);
   return false;
@@ -90,48 +91,43 @@ bool add_with_attributes(EntryBuffer& buffer, Filesystem& fs, NodeId directory,
 
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
-  Filesystem& fs = filesystem(request);
-  const StoreLimits limits(request, inode);
-  const auto listing = fs.directories().entries(handle, offset == 0, begun);
+  MountedFiles& fs = filesystem(request);
+  const FarLimits limits(request, inode);
+  const auto listing = fs.entries(handle, offset == 0, begun);
   TurnAtNeed::need_no_more();
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
-  // Of what a store holds names and types are known alone, until somebody asks for more.
-  const NodeId directory = fs.stores().present(inode);
-  const bool is_in_file = fs.stores().is_part(directory);
   for (auto i = static_cast<std::size_t>(std::max<off_t>(offset - kDots, 0));
        room && i < entries.size(); i++) {
     const off_t next = static_cast<off_t>(i) + kDots + 1;
     if (plus)
-      room = is_in_file || entries[i].is_beside
-                 ? add_without_attributes(buffer, entries[i], next)
-                 : add_with_attributes(buffer, fs, directory, entries[i], next);
+      room = add_with_attributes(buffer, fs, inode, entries[i], next);
     else
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
   // Behind all that can be told.
-  if (offset >= kDots + static_cast<off_t>(entries.size())) fs.stores().require_listed(directory);
+  if (offset >= kDots + static_cast<off_t>(entries.size())) fs.require_listed(inode);
   buffer.reply();
 }
 
 void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).directories().listings_begun();
+  const std::uint64_t begun = filesystem(request).listings_begun();
   in_turn(request, inode, "opendir", [=, given = *info] {
-    Filesystem& fs = filesystem(request);
-    const StoreLimits limits(request, inode);
+    MountedFiles& fs = filesystem(request);
+    const FarLimits limits(request, inode);
     fuse_file_info reply = given;
-    reply.fh = fs.directories().open(inode, begun);
+    reply.fh = fs.open_directory(inode, begun);
     TurnAtNeed::need_no_more();
     if (fuse_reply_open(request, &reply) != 0)
-      run_unanswered("opendir", [&] { fs.directories().release(reply.fh); });
+      run_unanswered("opendir", [&] { fs.release_directory(reply.fh); });
   });
 }
 
 void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                 fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).directories().listings_begun();
+  const std::uint64_t begun = filesystem(request).listings_begun();
   in_turn(request, inode, "readdir", [=, handle = info->fh] {
     read_directory(request, inode, size, offset, handle, begun, false);
   });
@@ -139,7 +135,7 @@ void op_readdir(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t of
 
 void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     fuse_file_info* info) {
-  const std::uint64_t begun = filesystem(request).directories().listings_begun();
+  const std::uint64_t begun = filesystem(request).listings_begun();
   in_turn(request, inode, "readdirplus", [=, handle = info->fh] {
     read_directory(request, inode, size, offset, handle, begun, true);
   });
@@ -147,7 +143,7 @@ void op_readdirplus(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
 
 void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   in_turn(request, inode, "releasedir", [request, handle = info->fh] {
-    filesystem(request).directories().release(handle);
+    filesystem(request).release_directory(handle);
     fuse_reply_err(request, 0);
   });
 }

@@ -6,28 +6,28 @@
 #include <fcntl.h>
 #include <sys/types.h>
 
+#include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/store_limits.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 void reply_open(fuse_req_t request, const fuse_file_info& info) {
-  Filesystem& fs = filesystem(request);
+  MountedFiles& fs = filesystem(request);
   if (fuse_reply_open(request, &info) != 0) run_unanswered("open", [&] { fs.release(info.fh); });
 }
 
 /// Has the kernel forget the attributes of a file that has changed, unless somebody else has done
 /// so since.
 void tell_change(MountState& state, fuse_ino_t inode) {
-  Tree& tree = state.filesystem->tree();
+  MountedFiles& fs = *state.filesystem;
   const MutexLock one_at_a_time(state.telling);
-  if (!tree.begin_telling(inode)) return;
+  if (!fs.begin_telling(inode)) return;
   fuse_lowlevel_notify_inval_inode(state.session, inode, -1, 0);
-  tree.end_telling(inode);
+  fs.end_telling(inode);
 }
 
 /// A file that has changed has its new size when it is open: the kernel does not believe what it
@@ -45,11 +45,11 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
   const bool drops_privileges = request_drops_privileges(request);
   in_turn(request, inode, "open", [=, info = *given] {
     fuse_file_info reply = info;
-    Filesystem& fs = filesystem(request);
-    const StoreLimits limits(request, inode);
+    MountedFiles& fs = filesystem(request);
+    const FarLimits limits(request, inode);
     if ((info.flags & O_ACCMODE) != O_RDONLY) fs.before_changing(inode, caller_of(request));
     if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
-    const Filesystem::Opened opened = fs.open(inode, info.flags);
+    const MountedFiles::Opened opened = fs.open(inode, info.flags);
     reply.fh = opened.handle;
     // A container's node is one state of it, so its pages stay right.
     reply.keep_cache = opened.changed ? 0 : 1;
@@ -126,7 +126,7 @@ WritePlace place_of(fuse_req_t request, off_t offset, const fuse_file_info& info
 void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
     const auto handle = fs.handle(info->fh);
     const WritePlace place = place_of(request, offset, *info);
@@ -156,7 +156,7 @@ void op_flush(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t size,
                   fuse_file_info* info) {
   guarded(request, "fallocate", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
     fs.handle(info->fh)->allocate(mode, offset, size);
     fuse_reply_err(request, 0);
@@ -167,7 +167,7 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
                         fuse_ino_t out_inode, off_t out_offset, fuse_file_info* out_info,
                         std::size_t size, int flags) {
   guarded(request, "copy_file_range", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     if (request_drops_privileges(request)) fs.drop_privileges(out_inode, caller_of(request));
     const auto in = fs.handle(in_info->fh);
     const auto out = fs.handle(out_info->fh);

@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/store_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -33,7 +33,7 @@ void reply_missing(fuse_req_t request) {
 }
 
 void reply_lookup(fuse_req_t request, fuse_ino_t parent, const std::string& name) {
-  Filesystem& fs = filesystem(request);
+  MountedFiles& fs = filesystem(request);
   const auto found = fs.lookup(parent, name);
   if (!found) return reply_missing(request);
   const fuse_entry_param entry = entry_param(*found);
@@ -43,19 +43,19 @@ void reply_lookup(fuse_req_t request, fuse_ino_t parent, const std::string& name
 
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
   guarded(request, "lookup", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     const std::string_view wanted(name);
     if (wanted == "." || wanted == "..") {
       // From a NFS server that holds a node id without a name for it.
-      const NodeId id = wanted == "." ? parent : fs.tree().parent(parent);
-      const fuse_entry_param entry = entry_param(fs.tree().reference(id));
+      const NodeId id = wanted == "." ? parent : fs.parent(parent);
+      const fuse_entry_param entry = entry_param(fs.reference(id));
       fuse_reply_entry(request, &entry);
       return;
     }
     if (wanted.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
-    if (!fs.is_in_store(parent)) return reply_lookup(request, parent, name);
+    if (!fs.is_far(parent)) return reply_lookup(request, parent, name);
     in_turn(request, parent, "lookup", [=, name = std::string(name)] {
-      const StoreLimits limits(request, parent);
+      const FarLimits limits(request, parent);
       reply_lookup(request, parent, name);
     });
   });
@@ -67,7 +67,7 @@ void op_forget(fuse_req_t request, fuse_ino_t inode, std::uint64_t references) {
 
 void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* forgets) {
   guarded_unanswered(request, "forget", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     for (std::size_t i = 0; i < count; i++) fs.forget(forgets[i].ino, forgets[i].nlookup);
   });
 }
@@ -79,15 +79,15 @@ void reply_attributes(fuse_req_t request, fuse_ino_t inode) {
 
 void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   guarded(request, "getattr", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     if (info != nullptr) {
       const struct stat attributes = fs.handle(info->fh)->attributes();
       fuse_reply_attr(request, &attributes, kCacheSeconds);
       return;
     }
-    if (!Stores::holds(inode)) return reply_attributes(request, inode);
+    if (!fs.is_far(inode)) return reply_attributes(request, inode);
     in_turn(request, inode, "getattr", [=] {
-      const StoreLimits limits(request, inode);
+      const FarLimits limits(request, inode);
       reply_attributes(request, inode);
     });
   });
@@ -117,8 +117,8 @@ void op_setattr(fuse_req_t request, fuse_ino_t inode, struct stat* given, int se
   const bool drops_privileges = request_drops_privileges(request);
   const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
   in_turn(request, inode, "setattr", [=, given = *given] {
-    Filesystem& fs = filesystem(request);
-    const StoreLimits limits(request, inode);
+    MountedFiles& fs = filesystem(request);
+    const FarLimits limits(request, inode);
     fs.before_changing(inode, caller_of(request));
     if ((set & FUSE_SET_ATTR_SIZE) != 0) {
       if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
@@ -142,14 +142,14 @@ void op_access(fuse_req_t request, fuse_ino_t inode, int mask) {
 
 void op_readlink(fuse_req_t request, fuse_ino_t inode) {
   guarded(request, "readlink", [&] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     fuse_reply_readlink(request, fs.read_link(inode).c_str());
   });
 }
 
 void op_statfs(fuse_req_t request, fuse_ino_t) {
   guarded(request, "statfs", [&] {
-    const struct statvfs st = filesystem(request).root().stat_filesystem();
+    const struct statvfs st = filesystem(request).stat_filesystem();
     fuse_reply_statfs(request, &st);
   });
 }

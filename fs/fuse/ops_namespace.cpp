@@ -7,25 +7,25 @@
 
 #include <sys/stat.h>
 
+#include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
-#include "fs/fuse/store_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 void reply_found(fuse_req_t request, const Tree::Found& found) {
   const fuse_entry_param entry = entry_param(found);
-  Tree& tree = filesystem(request).tree();
+  MountedFiles& fs = filesystem(request);
   if (fuse_reply_entry(request, &entry) != 0)
-    run_unanswered("entry", [&] { tree.forget(found.id, 1); });
+    run_unanswered("entry", [&] { fs.forget(found.id, 1); });
 }
 
 void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode, dev_t device) {
   in_turn(request, parent, "mknod", [=, name = std::string(name)] {
-    Filesystem& fs = filesystem(request);
+    MountedFiles& fs = filesystem(request);
     FairShare::Part descriptors;
-    const StoreLimits limits(request, parent);
+    const FarLimits limits(request, parent);
     if (S_ISREG(mode)) descriptors = fs.take_descriptors();
     const auto found = fs.make_special(parent, name, mode, device, caller_of(request));
     if (descriptors) fs.give_descriptors(found.id, std::move(descriptors));
@@ -37,10 +37,10 @@ void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
 template <typename Body>
 void in_turn_if_in_store(fuse_req_t request, fuse_ino_t parent, fuse_ino_t other,
                          const char* operation, const Body& body) {
-  Filesystem& fs = filesystem(request);
-  if (!fs.is_in_store(parent) && !fs.is_in_store(other)) return guarded(request, operation, body);
+  MountedFiles& fs = filesystem(request);
+  if (!fs.is_far(parent) && !fs.is_far(other)) return guarded(request, operation, body);
   in_turn(request, parent, operation, [=] {
-    const StoreLimits limits(request, parent, other);
+    const FarLimits limits(request, parent, other);
     body();
   });
 }
@@ -93,16 +93,16 @@ void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino
 /// Takes back what a file that could not be opened has been counted.
 class Reference {
  public:
-  Reference(Tree& tree, NodeId node) : tree_(tree), node_(node) {}
+  Reference(MountedFiles& fs, NodeId node) : fs_(fs), node_(node) {}
   ~Reference() {
-    if (node_ != 0) tree_.forget(node_, 1);
+    if (node_ != 0) fs_.forget(node_, 1);
   }
   Reference(const Reference&) = delete;
   Reference& operator=(const Reference&) = delete;
   void keep() { node_ = 0; }
 
  private:
-  Tree& tree_;
+  MountedFiles& fs_;
   NodeId node_;
 };
 
@@ -110,11 +110,11 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
                fuse_file_info* given) {
   in_turn(request, parent, "create", [=, name = std::string(name), info = *given] {
     fuse_file_info reply = info;
-    Filesystem& fs = filesystem(request);
-    const StoreLimits limits(request, parent);
+    MountedFiles& fs = filesystem(request);
+    const FarLimits limits(request, parent);
     auto descriptors = fs.take_descriptors();
     const Tree::Found found = fs.create_file(parent, name, mode, caller_of(request));
-    Reference reference(fs.tree(), found.id);
+    Reference reference(fs, found.id);
     // There is nothing to truncate, which would count as a change.
     reply.fh = fs.open(found.id, info.flags & ~O_TRUNC, std::move(descriptors)).handle;
     reply.keep_cache = 1;

@@ -5,7 +5,6 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -19,7 +18,6 @@
 #include <stdio_ext.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
@@ -27,12 +25,9 @@
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
-#include "fs/mount/ended_mounts.hpp"
+#include "fs/fuse/session_source.hpp"
 #include "fs/mount/idle_watch.hpp"
-#include "fs/mount/wait_notice.hpp"
-#include "fs/sandbox/sandbox.hpp"
 #include "fs/source/mount_table.hpp"
-#include "fs/source/on_behalf.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"
@@ -42,6 +37,8 @@ namespace {
 
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
+/// For requests, and for decoding ahead, behind a network.
+constexpr unsigned kFarThreads = 16;
 /// Threads for requests that are never in anybody's turn.
 constexpr unsigned kQuickThreads = 2;
 /// The most that the kernel can be told. Else a user's requests would wait in the kernel for those
@@ -96,7 +93,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-std::string mount_option_list(const SessionSettings& settings) {
+std::string mount_option_list(const SessionSettings& settings, const std::string& name) {
   std::string list =
       fmt::format("{},max_read={}", settings.options.read_only ? "ro" : "rw", kRequestSize);
   bool has_name = false;
@@ -108,16 +105,16 @@ std::string mount_option_list(const SessionSettings& settings) {
     list += "," + option;
   }
   if (settings.options.allow_other) list += ",default_permissions";
-  if (!has_name) list += ",fsname=" + escaped(std::filesystem::absolute(settings.source));
+  if (!has_name) list += ",fsname=" + escaped(name);
   if (!has_type) list += ",subtype=bloscfs";
   return list;
 }
 
 class Arguments {
  public:
-  explicit Arguments(const SessionSettings& settings) {
+  Arguments(const SessionSettings& settings, const std::string& name) {
     for (const std::string& word :
-         {std::string("bloscfs"), std::string("-o"), mount_option_list(settings)})
+         {std::string("bloscfs"), std::string("-o"), mount_option_list(settings, name)})
       fuse_opt_add_arg(&arguments_, word.c_str());
     if (settings.debug) fuse_opt_add_arg(&arguments_, "-d");
   }
@@ -146,19 +143,6 @@ void raise_kernel_readahead(const std::optional<MountEntry>& mount) {
   setting << kReadaheadKib;
 }
 
-/// Else a part of SOURCE would be missing without a word.
-void tell_left_out(const std::filesystem::path& source) {
-  for (const std::string& point : mount_points_below(source))
-    log::warn((source / point).string() + ": another filesystem, left out without -o cross_mounts");
-}
-
-/// Of stat's st_dev; 0 where it cannot be told.
-dev_t device_number(const MountEntry& mount) {
-  unsigned major = 0, minor = 0;
-  const bool is_number = std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) == 2;
-  return is_number ? ::gnu_dev_makedev(major, minor) : 0;
-}
-
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -180,7 +164,15 @@ struct ThreadCounts {
   unsigned workers;
 };
 
-ThreadCounts thread_counts(const MountOptions& options) {
+/// Who waits for a network uses no processor.
+ThreadCounts far_thread_counts(const MountOptions& options) {
+  if (options.threads != 0) return {options.threads, options.threads};
+  return {kFarThreads, kFarThreads};
+}
+
+ThreadCounts thread_counts(const SessionSettings& settings) {
+  const MountOptions& options = settings.options;
+  if (settings.objects) return far_thread_counts(options);
   const unsigned processors = std::max(1u, std::thread::hardware_concurrency());
   const unsigned all =
       options.threads != 0 ? options.threads : std::min(kDefaultThreads, 2 * processors + 2);
@@ -201,30 +193,12 @@ void require_directory(const std::string& mountpoint) {
   if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
-/// The daemon would wait for itself when it looks into its own mount.
-void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
-  std::string inside = real_path(source);
-  if (!inside.ends_with('/')) inside += '/';
-  if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
-}
-
-/// Makes the mount read-only where the daemon may not write to the source, or throws if that is not
-/// what was asked for.
-void follow_permission(const std::string& source, MountOptions& options) {
-  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
-  options.read_only = true;
-  const std::string reason = "cannot be written: " + frame::errno_code(errno).message();
-  if (options.unwritable == Unwritable::refused)
-    throw std::runtime_error(reason + "; mount it with ro, or without rw");
-  if (options.unwritable == Unwritable::told_of)
-    log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
-}
-
 class Session {
  public:
   /// `janitor` may be null.
-  Session(const SessionSettings& settings, MountState& state, Janitor* janitor, PagePool& pages)
-      : arguments_(settings), operations_(operations()), janitor_(janitor) {
+  Session(const SessionSettings& settings, const std::string& name, MountState& state,
+          Janitor* janitor, PagePool& pages)
+      : arguments_(settings, name), operations_(operations()), janitor_(janitor) {
     session_ = fuse_session_new(arguments_.get(), &operations_, sizeof operations_, &state);
     if (session_ == nullptr) throw std::runtime_error("libfuse refused the mount options");
     state.session = session_;
@@ -305,44 +279,29 @@ void run_session(SessionSettings settings) {
   std::optional<Background> background;
   if (!settings.foreground) background.emplace();
   Sandbox sandbox(settings.options.sandbox, settings.mountpoint);
-  if (settings.options.read_only) wait_for_ended_mounts(settings.source);
-  MountSource source = sandbox.open(settings.source, settings.options);
-  if (!source.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
-  follow_permission(settings.source, settings.options);
-  std::optional<MountLock> lock;
-  if (!settings.options.read_only) {
-    lock.emplace(source.root.get(), source.single, kMountLockPatience, WaitNotice(settings.source));
-    lock->make_durable();
-    // Who had the lock may have replaced the file.
-    source = sandbox.open(settings.source, settings.options);
-    // Each caller's own is applied.
-    ::umask(0);
-    give_up_reserves();
-  }
+  const auto source = settings.objects ? make_object_source(settings.objects) : make_file_source();
+  source->open(sandbox, settings);
 
   MountState state;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   PagePool pages;
-  Session session(settings, state, sandbox.janitor(), pages);
+  Session session(settings, source->name(settings), state, sandbox.janitor(), pages);
   const std::optional<MountEntry> mount = mount_at(settings.mountpoint);
   raise_kernel_readahead(mount);
-  if (!source.single && !settings.options.cross_mounts)
-    tell_left_out(source.surroundings.directory());
-  if (mount) source.own_device = device_number(*mount);
+  source->see_mount(mount, settings);
   if (background && !log_file) log::connect_system_log();
-  sandbox.close(source, settings.options);
-  const ThreadCounts threads = thread_counts(settings.options);
-  Filesystem filesystem(std::move(source), settings.options, threads.workers,
-                        lock ? &*lock : nullptr, pages);
-  state.filesystem = &filesystem;
+  source->close(sandbox, settings.options);
+  const ThreadCounts threads = thread_counts(settings);
+  const auto filesystem = source->show(settings.options, threads.workers, pages);
+  state.filesystem = filesystem.get();
   Turns turns(threads.in_turns);
   state.turns = &turns;
   KernelFlush kernel_flush(state.session);
   state.kernel_flush = &kernel_flush;
-  filesystem.names().set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
+  filesystem->set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
     kernel_flush.before(node, std::move(done));
   });
-  const IdleWatch idle_watch(filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  const IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
   // The place that the command was called from may be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)
@@ -352,11 +311,11 @@ void run_session(SessionSettings settings) {
   if (background) background->leave_caller();
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
-    filesystem.commit_all();
+    filesystem->commit_all();
     if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {
     log::error(failure.what());  // nobody hears the exception of a daemon
-    if (lock) lock->leave_unfinished();
+    source->leave_unfinished();
     throw;
   }
 }

@@ -44,7 +44,7 @@ void ContainerFiles::require_changeable(NodeId node, const Content& content) {
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::read_only_file_system ||
         dynamic_cast<const codec::Error*>(&error) != nullptr)
-      services_.log_bad_data(services_.tree.told_path(node), error);
+      services_.reading.log_bad_data(services_.tree.told_path(node), error);
     throw;
   }
 }

@@ -28,18 +28,6 @@ void tell_error_of_commits(Content& content) {
 
 }  // namespace
 
-void ContainerServices::log_bad_data(const std::string& told_path,
-                                     const std::exception& error) const {
-  log.error(fmt::format("{}: {}", told_path, error.what()));
-}
-
-ContainerHandle::ContainerHandle(const ContainerServices& services, NodeId node, int flags,
-                                 std::shared_ptr<const OpenContainer> file)
-    : FileHandle(node, flags),
-      services_(services),
-      file_(std::move(file)),
-      epoch_(file_->content->epoch()) {}
-
 struct stat ContainerHandle::attributes() const {
   try {
     return services_.tree.attributes(node());
@@ -48,40 +36,6 @@ struct stat ContainerHandle::attributes() const {
     if (!frame::is_refusal(error.code())) throw;
     return file_->attributes;
   }
-}
-
-void ContainerHandle::expect_more(std::int64_t offset, std::int64_t size, uid_t user) {
-  readahead_.on_read(offset, size, user, file_, services_.pool, services_.readahead);
-}
-
-ReadBytes ContainerHandle::read(std::int64_t offset, std::int64_t size) {
-  const bool kernel_serves_all = services_.direct_handles == 0;
-  ReplyData out(services_.pages, kernel_serves_all);
-  try {
-    read_into(out, offset, size);
-    readahead_.was_read(offset + static_cast<std::int64_t>(out.size()));
-    services_.stats.contents_bytes_read += out.size();
-  } catch (const std::exception& error) {
-    if (is_interruption(error)) throw;
-    services_.stats.io_errors++;
-    services_.log_bad_data(told_path(), error);
-    // A direct reader may be given what precedes the bad place; through the page cache the kernel
-    // would take a short reply for the end of the file.
-    if (!is_direct() || out.size() == 0) throw;
-  }
-  return out;
-}
-
-/// Who does not write keeps what it has opened.
-void ContainerHandle::read_into(ReplyData& out, std::int64_t offset, std::int64_t size) {
-  content().read(offset, size, out, epoch_);
-}
-
-std::int64_t ContainerHandle::seek(std::int64_t offset, int whence) const {
-  const auto found =
-      whence == SEEK_DATA ? content().seek_data(offset) : content().seek_hole(offset);
-  if (!found) frame::throw_errno(ENXIO, "lseek");
-  return *found;
 }
 
 void ContainerHandle::sync() {

@@ -2,19 +2,14 @@
 // Handles of containers: what is read and written goes to the content that all handles of a node
 // share, and each handle knows which epoch of that it goes on from.
 
-#include <atomic>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <string>
+#include <utility>
 
-#include "fs/content/readahead.hpp"
+#include "fs/mount/content_handle.hpp"
 #include "fs/mount/file_contents.hpp"
-#include "fs/mount/file_handle.hpp"
-#include "fs/mount/once_log.hpp"
 #include "fs/source/source_root.hpp"
-#include "fs/support/page_pool.hpp"
-#include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
 
@@ -24,43 +19,26 @@ struct ContainerServices {
   const SourceRoot& root;
   FileContents& contents;
   Committer& committer;
-  Stats& stats;
-  WorkerPool& pool;
-  ReadaheadBudget& readahead;
-  OnceLog& log;
-  const std::atomic<int>& direct_handles;  ///< open with O_DIRECT
-  PagePool& pages;
+  const ReadingServices& reading;
   bool commit_at_close;
-
-  void log_bad_data(const std::string& told_path, const std::exception& error) const;
 };
 
 /// Opened for reading.
-class ContainerHandle : public FileHandle {
+class ContainerHandle : public ContentHandle {
  public:
   ContainerHandle(const ContainerServices& services, NodeId node, int flags,
-                  std::shared_ptr<const OpenContainer> file);
+                  std::shared_ptr<const OpenContainer> file)
+      : ContentHandle(services.reading, node, flags, std::move(file)), services_(services) {}
 
+  /// Those of the file, which others may have changed since.
   struct stat attributes() const override;
-  void expect_more(std::int64_t offset, std::int64_t size, uid_t user) override;
-  ReadBytes read(std::int64_t offset, std::int64_t size) final;
-  std::int64_t seek(std::int64_t offset, int whence) const override;
-  bool has_writers() const override { return content().has_writers(); }
   void sync() override;
   void close() override;
 
  protected:
-  Content& content() const { return *file_->content; }
-  virtual void read_into(ReplyData& out, std::int64_t offset, std::int64_t size);
-  /// For messages.
-  virtual std::string told_path() const { return services_.tree.told_path(node()); }
+  std::string told_path() const override { return services_.tree.told_path(node()); }
 
   const ContainerServices& services_;
-  const std::shared_ptr<const OpenContainer> file_;
-  std::atomic<std::uint64_t> epoch_;  ///< of the content: the last one that it knows of
-
- private:
-  Readahead readahead_;
 };
 
 /// Opened for writing: while one is there the file keeps its representation, unless all of it is

@@ -1,7 +1,6 @@
 #include "fs/mount/directory_handles.hpp"
 
 #include <cerrno>
-#include <functional>
 #include <utility>
 
 #include <malloc.h>
@@ -18,10 +17,8 @@ constexpr std::size_t kLargeDirectory = 10'000;
 
 std::shared_ptr<const DirectoryListing> DirectoryHandles::list(NodeId directory,
                                                                std::uint64_t begun) {
-  directory = stores_.present(directory);
   return listings_.make(directory, begun, [&](const std::function<void()>& if_many) {
-    return stores_.is_part(directory) ? stores_.list(directory, if_many)
-                                      : tree_.list(directory, if_many);
+    return list_(directory, if_many);
   });
 }
 

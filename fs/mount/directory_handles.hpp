@@ -2,22 +2,26 @@
 // The directories that the kernel has open, and what each of them was found to hold.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "fs/mount/directory_listings.hpp"
-#include "fs/stores/stores.hpp"
 #include "fs/support/handle_table.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors are those of Tree::list() and DirectoryListings::make(), EBADF for a number
+/// Thread-safe. Errors are those of what lists and DirectoryListings::make(), EBADF for a number
 /// that is not in use; NoTurn where a directory is large, or its files have to be read.
 class DirectoryHandles {
  public:
-  /// All outlive this object; listings are within the `budget`.
-  DirectoryHandles(Tree& tree, Stores& stores, MemoryBudget& budget)
-      : tree_(tree), stores_(stores), listings_(budget) {}
+  /// What a directory holds, as Tree::list() tells.
+  using List = std::function<std::vector<Tree::DirectoryEntry>(
+      NodeId node, const std::function<void()>& if_many)>;
+  /// `budget` outlives this object; listings are within it.
+  DirectoryHandles(MemoryBudget& budget, List list) : list_(std::move(list)), listings_(budget) {}
 
   /// For the `begun` of what lists directories: a directory is shown as it is then, or later.
   std::uint64_t listings_begun() const { return listings_.begun(); }
@@ -37,8 +41,7 @@ class DirectoryHandles {
 
   std::shared_ptr<const DirectoryListing> list(NodeId directory, std::uint64_t begun);
 
-  Tree& tree_;
-  Stores& stores_;
+  const List list_;
   DirectoryListings listings_;
   HandleTable<Handle> handles_;
 };

@@ -17,7 +17,6 @@ namespace {
 
 using frame::throw_errno;
 
-constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
 
 /// True for attributes of the source file that are shown as they are.
 bool passes_through(std::string_view name, bool is_container) {

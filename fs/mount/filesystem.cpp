@@ -8,14 +8,13 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/mount/fixed_content_handle.hpp"
 #include "fs/mount/stale_retries.hpp"
-#include "fs/mount/store_leaf_handle.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -37,9 +36,6 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
          (entry.is_sframe ? DescriptorShares::kSparseMore : 0);
 }
 
-/// One part in so many of the cache stays when nobody reads.
-constexpr std::uint64_t kKeptAtRest = 4;
-
 }  // namespace
 
 Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
@@ -53,7 +49,12 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       tree_(root_, classifier_, std::move(source.single), options.owner, options.frames),
       stores_(root_, tree_, cache_.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
-      directories_(tree_, stores_, cache_.budget()),
+      directories_(cache_.budget(),
+                   [this](NodeId node, const std::function<void()>& if_many) {
+                     node = stores_.present(node);
+                     return stores_.is_part(node) ? stores_.list(node, if_many)
+                                                  : tree_.list(node, if_many);
+                   }),
       descriptors_(
           DescriptorLimits::of_process().for_files, committer_,
           [this](uid_t user) { log_.error(fmt::format("user {} has too many files open", user)); }),
@@ -67,9 +68,9 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       content_services_{cache_,  stats_,         reader_settings_, pool_,
                         budget_, write_options_, options.raw,      next_content_id_},
       contents_(tree_, classifier_, committer_, descriptors_, content_services_),
+      reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
       container_services_{
-          tree_, root_,           contents_, committer_,           stats_, pool_, readahead_budget_,
-          log_,  direct_handles_, pages,     write_options_.strict},
+          tree_, root_, contents_, committer_, reading_services_, write_options_.strict},
       containers_(container_services_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       aliases_(tree_, stats_.source, pages),
@@ -110,8 +111,8 @@ Filesystem::Opened Filesystem::open(NodeId node, int flags, FairShare::Part desc
   if (writes && (!writable_ || Stores::holds(node))) throw_errno(EROFS, "open");
   if (Stores::holds(node)) {
     auto file = stores_.open(node, content_services_);
-    return add_handle(std::make_shared<StoreLeafHandle>(container_services_, node, flags,
-                                                        std::move(file), stores_.told_path(node)),
+    return add_handle(std::make_shared<FixedContentHandle>(
+                          reading_services_, node, flags, std::move(file), stores_.told_path(node)),
                       false, descriptors_.take(DescriptorShares::kOfReader));
   }
   return retrying_stale([&]() -> Opened {
@@ -141,6 +142,13 @@ std::optional<Tree::Found> Filesystem::lookup(NodeId directory, const std::strin
   directory = stores_.present(directory);
   return stores_.is_part(directory) ? stores_.lookup(directory, name)
                                     : tree_.lookup(directory, name);
+}
+
+/// Of what a store holds names and types are known alone, until somebody asks for more.
+std::optional<Tree::Found> Filesystem::enter(NodeId directory, const Tree::DirectoryEntry& entry) {
+  directory = stores_.present(directory);
+  if (entry.is_beside || stores_.is_part(directory)) return Tree::Found{};
+  return tree_.enter(directory, entry);
 }
 
 struct stat Filesystem::attributes(NodeId node) {
@@ -245,9 +253,7 @@ std::chrono::steady_clock::duration Filesystem::idle_time() const {
 }
 
 void Filesystem::rest() {
-  cache_.shrink(stats_.cache_bytes / kKeptAtRest);
-  cache_.pages().trim();
-  ::malloc_trim(0);
+  cache_.rest();
 }
 
 }  // namespace bloscfs::fs

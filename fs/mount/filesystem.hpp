@@ -1,5 +1,5 @@
 #pragma once
-// The mounted filesystem without the kernel: what the FUSE operations call.
+// A SOURCE of files, mounted, without the kernel.
 
 #include <atomic>
 #include <chrono>
@@ -16,7 +16,7 @@
 #include "fs/mount/file_handle.hpp"
 #include "fs/mount/frame_aliases.hpp"
 #include "fs/mount/mount_source.hpp"
-#include "fs/mount/once_log.hpp"
+#include "fs/mount/mounted_files.hpp"
 #include "fs/mount/plain_files.hpp"
 #include "fs/names/leftover_sweep.hpp"
 #include "fs/names/namespace.hpp"
@@ -26,14 +26,14 @@
 #include "fs/stores/store_changes.hpp"
 #include "fs/stores/stores.hpp"
 #include "fs/support/handle_table.hpp"
+#include "fs/support/once_log.hpp"
 #include "fs/support/worker_pool.hpp"
 #include "fs/tree/classifier.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: std::system_error, codec::Error.
-class Filesystem {
+class Filesystem final : public MountedFiles {
  public:
   /// `lock` is that of a writable mount, and null for others. `pages` outlives it.
   Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock,
@@ -48,75 +48,92 @@ class Filesystem {
   DirectoryHandles& directories() { return directories_; }
   ExtendedAttributes& extended_attributes() { return extended_attributes_; }
 
-  /// As Tree's, also of what stores hold.
-  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
-  struct stat attributes(NodeId node);
-  std::string read_link(NodeId node);
-  void forget(NodeId node, std::uint64_t references);
-  void check_access(NodeId node, int mask);
+  // Also of what stores hold.
 
-  // As Namespace's, also in stores that are directories.
+  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) override;
+  Tree::Found reference(NodeId node) override { return tree_.reference(node); }
+  NodeId parent(NodeId node) override { return tree_.parent(node); }
+  std::optional<Tree::Found> enter(NodeId directory, const Tree::DirectoryEntry& entry) override;
+  void forget(NodeId node, std::uint64_t references) override;
+  std::string read_link(NodeId node) override;
 
+  std::uint64_t listings_begun() const override { return directories_.listings_begun(); }
+  std::uint64_t open_directory(NodeId node, std::uint64_t begun) override {
+    return directories_.open(stores_.present(node), begun);
+  }
+  std::shared_ptr<const DirectoryListing> entries(std::uint64_t directory, bool from_start,
+                                                  std::uint64_t begun) override {
+    return directories_.entries(directory, from_start, begun);
+  }
+  void release_directory(std::uint64_t directory) override { directories_.release(directory); }
+  void require_listed(NodeId directory) override {
+    stores_.require_listed(stores_.present(directory));
+  }
+
+  struct stat attributes(NodeId node) override;
+  void check_access(NodeId node, int mask) override;
+  struct statvfs stat_filesystem() override {
+    return root_.stat_filesystem();
+  }
+  uid_t owner(NodeId node) override;
+  std::vector<std::string> attribute_names(NodeId node) override {
+    return extended_attributes_.list(node);
+  }
+  std::string attribute(NodeId node, const std::string& name) override {
+    return extended_attributes_.read(node, name);
+  }
+  bool is_far(NodeId node) override;
+
+  Opened open(NodeId node, int flags, FairShare::Part descriptors = {}) override;
+  std::shared_ptr<FileHandle> handle(std::uint64_t number) const override;
+  void release(std::uint64_t number) override;
+  bool begin_telling(NodeId node) override { return tree_.begin_telling(node); }
+  void end_telling(NodeId node) override { tree_.end_telling(node); }
+
+  FairShare::Part take_descriptors() override {
+    return descriptors_.take(DescriptorShares::kOfWriter);
+  }
+  void give_descriptors(NodeId node, FairShare::Part descriptors) override;
   Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
-                          const Caller& caller);
+                          const Caller& caller) override;
   Tree::Found make_directory(NodeId directory, const std::string& name, mode_t mode,
-                             const Caller& caller);
+                             const Caller& caller) override;
   Tree::Found make_symlink(NodeId directory, const std::string& name, const std::string& target,
-                           const Caller& caller);
+                           const Caller& caller) override;
   Tree::Found make_special(NodeId directory, const std::string& name, mode_t mode, dev_t device,
-                           const Caller& caller);
+                           const Caller& caller) override;
   Tree::Found make_link(NodeId node, NodeId directory, const std::string& name,
-                        const Caller& caller);
-  void remove_file(NodeId directory, const std::string& name, const Caller& caller);
-  void remove_directory(NodeId directory, const std::string& name, const Caller& caller);
+                        const Caller& caller) override;
+  void remove_file(NodeId directory, const std::string& name, const Caller& caller) override;
+  void remove_directory(NodeId directory, const std::string& name, const Caller& caller) override;
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
-              unsigned flags, const Caller& caller);
-  void sync_directory(NodeId directory) { names_.sync_directory(stores_.present(directory)); }
+              unsigned flags, const Caller& caller) override;
+  void sync_directory(NodeId directory) override {
+    names_.sync_directory(stores_.present(directory));
+  }
+  /// ESTALE for a node that is embedded in a store, and has just become a file.
+  void before_changing(NodeId node, const Caller& caller) override;
+  void drop_privileges(NodeId node, const Caller& caller) override;
+  void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller) override;
+  void resize(NodeId node, std::int64_t size) override;
+  void set_attribute(NodeId node, const std::string& name, const std::string& value, int flags,
+                     const Caller& caller) override {
+    extended_attributes_.set(node, name, value, flags, caller);
+  }
+  void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override {
+    extended_attributes_.remove(node, name, caller);
+  }
+  void set_forget_pages(ForgetPages forget_pages) override {
+    names_.set_forget_pages(std::move(forget_pages));
+  }
 
-  /// Before contents or attributes of a node are changed: ESTALE for one that is embedded in a
-  /// store, and has just become a file.
-  void before_changing(NodeId node, const Caller& caller);
-  /// True for a store, and for what is in one: much of that takes long.
-  bool is_in_store(NodeId node);
-
-  struct Opened {
-    std::uint64_t handle = 0;
-    bool changed = false;      ///< the kernel's pages and attributes of the file are out of date
-    bool is_uncached = false;  ///< as FileHandle's
-  };
-  /// `descriptors`: what take_descriptors() has given for it.
-  Opened open(NodeId node, int flags, FairShare::Part descriptors = {});
-  /// For a new file, before it is made. Errors as DescriptorShares::take's.
-  FairShare::Part take_descriptors() { return descriptors_.take(DescriptorShares::kOfWriter); }
-  /// A new file that nobody opens has them until its commit.
-  void give_descriptors(NodeId node, FairShare::Part descriptors);
-  std::shared_ptr<FileHandle> handle(std::uint64_t number) const;
-  void release(std::uint64_t number);
-
-  /// Clears the set-user-ID and set-group-ID bits that a change of the contents takes.
-  void drop_privileges(NodeId node, const Caller& caller);
-  /// As chown(2), chmod(2) and utimensat(2), which clears such bits where the owner or the group is
-  /// set, also to what it is.
-  void set_attributes(NodeId node, NewAttributes wanted, const Caller& caller);
-  /// As truncate(2).
-  void resize(NodeId node, std::int64_t size);
-  /// The user who owns the node's object in SOURCE, whatever is shown.
-  uid_t owner(NodeId node);
-
-  /// Commits everything that was written. EROFS for a mount that was read-only from the start.
-  void commit_written();
-  /// The same, before the mount ends. What cannot be committed is kept for `b2frame recover` where
-  /// that is possible; the exception names each file and what has become of it.
-  void commit_all();
-
-  /// Time since the last file handle was released; zero while one is open.
-  std::chrono::steady_clock::duration idle_time() const;
-  /// Grows with everything that is read or committed.
-  std::uint64_t requests() const {
+  void commit_written() override;
+  void commit_all() override;
+  std::chrono::steady_clock::duration idle_time() const override;
+  std::uint64_t requests() const override {
     return stats_.cache_hits + stats_.cache_misses + stats_.commits;
   }
-  /// Gives most of the memory back that may serve nobody any more.
-  void rest();
+  void rest() override;
 
  private:
   void begin_writing(MountLock* lock);
@@ -149,6 +166,7 @@ class Filesystem {
   Committer committer_;
   const ContentServices content_services_;
   FileContents contents_;
+  const ReadingServices reading_services_;
   const ContainerServices container_services_;
   ContainerFiles containers_;
   PlainFiles plain_files_;

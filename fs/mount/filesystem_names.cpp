@@ -7,9 +7,7 @@
 
 namespace bloscfs::fs {
 
-bool Filesystem::is_in_store(NodeId node) {
-  return stores_.is_part(node) || tree_.is_in_store(node);
-}
+bool Filesystem::is_far(NodeId node) { return stores_.is_part(node) || tree_.is_in_store(node); }
 
 void Filesystem::before_changing(NodeId node, const Caller& caller) {
   if (writable_) store_changes_.before_changing(node, caller);

@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kRest{20};
 
 }  // namespace
 
-IdleWatch::IdleWatch(Filesystem& filesystem, std::chrono::seconds limit)
+IdleWatch::IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit)
     : filesystem_(filesystem), limit_(limit), thread_([this] { watch(); }) {}
 
 IdleWatch::~IdleWatch() {

@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "fs/mount/filesystem.hpp"
+#include "fs/mount/mounted_files.hpp"
 
 namespace bloscfs::fs {
 
@@ -15,7 +15,7 @@ namespace bloscfs::fs {
 class IdleWatch {
  public:
   /// `limit`: how long no file may be open before the session is ended; zero: for ever.
-  IdleWatch(Filesystem& filesystem, std::chrono::seconds limit);
+  IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit);
   ~IdleWatch();
   IdleWatch(const IdleWatch&) = delete;
   IdleWatch& operator=(const IdleWatch&) = delete;
@@ -26,7 +26,7 @@ class IdleWatch {
   void watch();
   void rest_if_unused();
 
-  Filesystem& filesystem_;
+  MountedFiles& filesystem_;
   const std::chrono::seconds limit_;
   std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write
   Clock::time_point since_ = Clock::now();

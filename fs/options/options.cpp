@@ -105,6 +105,7 @@ struct OwnOption {
   bool takes_value;
   Setter set;
   std::string help;
+  bool is_remote = false;  ///< for a SOURCE that is a URL alone
 };
 
 constexpr std::size_t kMinDirtyLimit = std::size_t{1} << 20;
@@ -112,6 +113,9 @@ constexpr std::size_t kMinChunkSize = std::size_t{4} << 10;
 constexpr std::size_t kMaxChunkSize = std::size_t{1} << 30;
 constexpr std::size_t kMinBlockSize = 256;
 constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
+constexpr unsigned kMaxConnections = 256;
+constexpr std::int64_t kMaxSeconds = 1'000'000;
+constexpr std::size_t kMinDiskCache = std::size_t{1} << 20;
 
 const std::array kOwnOptions = {
     OwnOption{"cache_size", true,
@@ -210,6 +214,51 @@ const std::array kOwnOptions = {
                  std::string_view
                      v) { o.owner.gid = static_cast<gid_t>(number_option("gid", v, 0, kMaxId)); },
               "show all files as of this group"},
+    OwnOption{"endpoint", true,
+              [](MountOptions& o, std::string_view v) { o.remote.endpoint = v; },
+              "URL of the store of an s3:// SOURCE (Amazon's of the region)", true},
+    OwnOption{"region", true, [](MountOptions& o, std::string_view v) { o.remote.region = v; },
+              "of that store (AWS_REGION, else us-east-1)", true},
+    OwnOption{"virtual_host", false,
+              [](MountOptions& o, std::string_view) { o.remote.virtual_host = true; },
+              "the bucket stands in the host's name, not in the path", true},
+    OwnOption{"anonymous", false,
+              [](MountOptions& o, std::string_view) { o.remote.anonymous = true; },
+              "sign nothing, whatever credentials there are", true},
+    OwnOption{"cafile", true,
+              [](MountOptions& o, std::string_view v) { o.remote.cafile = path_option("cafile", v); },
+              "certificates of whom to trust, in place of the system's", true},
+    OwnOption{"netrc", true,
+              [](MountOptions& o, std::string_view v) { o.remote.netrc = path_option("netrc", v); },
+              "file with HTTP users and passwords", true},
+    OwnOption{"connections", true,
+              [](MountOptions& o, std::string_view v) {
+                o.remote.connections =
+                    static_cast<unsigned>(number_option("connections", v, 1, kMaxConnections));
+              },
+              "to a remote SOURCE at once (16)", true},
+    OwnOption{"retry_time", true,
+              [](MountOptions& o, std::string_view v) {
+                o.remote.retry_time =
+                    std::chrono::seconds(number_option("retry_time", v, 0, kMaxSeconds));
+              },
+              "seconds for which what fails is tried again (60)", true},
+    OwnOption{"disk_cache", true,
+              [](MountOptions& o, std::string_view v) {
+                o.remote.disk_cache = path_option("disk_cache", v);
+              },
+              "folder that keeps what came from a remote SOURCE", true},
+    OwnOption{"disk_cache_size", true,
+              [](MountOptions& o, std::string_view v) {
+                o.remote.disk_cache_size = size_option("disk_cache_size", v, kMinDiskCache);
+              },
+              "at most so much of it (10G)", true},
+    OwnOption{"revalidate", true,
+              [](MountOptions& o, std::string_view v) {
+                o.remote.revalidate =
+                    std::chrono::seconds(number_option("revalidate", v, 0, kMaxSeconds));
+              },
+              "seconds for which the known state of an object is trusted (1)", true},
 };
 
 /// Options that libfuse or the kernel take: words, and names that need a value.
@@ -246,6 +295,7 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
     throw std::invalid_argument(
         fmt::format("option {} {}", option.name, has_value ? "takes no value" : "needs a value"));
   option.set(options, value);
+  if (option.is_remote) options.remote.one_given = option.name;
 }
 
 void apply(MountOptions& options, std::string_view item) {

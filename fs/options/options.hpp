@@ -1,6 +1,7 @@
 #pragma once
 // Settings of a mount, parsed strictly from -o options.
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,6 +18,19 @@ enum class Unwritable {
   shown,    ///< it is read-only
   told_of,  ///< the same, and a message says so
   refused,
+};
+
+/// How a SOURCE that is a URL is asked for.
+struct RemoteOptions {
+  std::string endpoint, region, cafile, netrc;  ///< empty: not given
+  bool virtual_host = false;
+  bool anonymous = false;
+  unsigned connections = 16;
+  std::chrono::seconds retry_time{60};
+  std::string disk_cache;  ///< folder; empty: none
+  std::uint64_t disk_cache_size = std::uint64_t{10} << 30;
+  std::chrono::milliseconds revalidate{1000};
+  std::string one_given;  ///< name of an option among these that was given, if one was
 };
 
 struct MountOptions {
@@ -38,6 +52,7 @@ struct MountOptions {
   SandboxPolicy sandbox = SandboxPolicy::automatic;
   OwnerOverride owner;
   WriteOptions write;
+  RemoteOptions remote;
   /// Options for libfuse and the kernel, as given.
   std::vector<std::string> passed_on;
 };

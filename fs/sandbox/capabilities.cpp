@@ -31,13 +31,11 @@ bool includes(const Capabilities& all, cap_flag_t set, cap_value_t one) {
   return ::cap_get_flag(all.get(), one, set, &value) == 0 && value == CAP_SET;
 }
 
-}  // namespace
-
-void keep_needed_capabilities(bool writes) {
+void keep(const std::vector<cap_value_t>& wanted) {
   const Capabilities before(::cap_get_proc());
   const Capabilities after(::cap_init());
   if (!before || !after) frame::throw_errno(kCapabilities);
-  for (const cap_value_t one : needed(writes))
+  for (const cap_value_t one : wanted)
     for (const cap_flag_t set : {CAP_EFFECTIVE, CAP_PERMITTED})
       if (includes(before, set, one)) ::cap_set_flag(after.get(), set, 1, &one, CAP_SET);
   if (includes(before, CAP_EFFECTIVE, CAP_SETPCAP))
@@ -46,5 +44,11 @@ void keep_needed_capabilities(bool writes) {
         frame::throw_errno(kCapabilities);
   if (::cap_set_proc(after.get()) != 0) frame::throw_errno(kCapabilities);
 }
+
+}  // namespace
+
+void keep_needed_capabilities(bool writes) { keep(needed(writes)); }
+
+void keep_no_capabilities() { keep({}); }
 
 }  // namespace bloscfs::fs

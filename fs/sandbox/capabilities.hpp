@@ -10,4 +10,7 @@ namespace bloscfs::fs {
 /// capabilities has none afterwards, either. Throws std::system_error.
 void keep_needed_capabilities(bool writes);
 
+/// The same where SOURCE is none of files: nothing is needed.
+void keep_no_capabilities();
+
 }  // namespace bloscfs::fs

@@ -8,6 +8,7 @@
 
 #include <fcntl.h>
 #include <linux/landlock.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ struct Ruleset {
 };
 
 constexpr std::uint64_t kTruncate = 1u << 14, kControlDevices = 1u << 15;
-constexpr std::uint64_t kBindAndConnectTcp = 3, kAbstractSocketsAndSignals = 3;
+constexpr std::uint64_t kBindTcp = 1, kConnectTcp = 2, kAbstractSocketsAndSignals = 3;
 
 constexpr std::uint64_t kReading = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
 constexpr std::uint64_t kWriting =
@@ -45,11 +46,12 @@ constexpr std::uint64_t kFiles2 = ((kReading | kWriting) & ~kTruncate) | LANDLOC
 constexpr std::array kKnown = {
     Known{2, {kFiles2, 0, 0}, 8},
     Known{3, {kFiles2 | kTruncate, 0, 0}, 8},
-    Known{4, {kFiles2 | kTruncate, kBindAndConnectTcp, 0}, 16},
-    Known{5, {kFiles2 | kTruncate | kControlDevices, kBindAndConnectTcp, 0}, 16},
-    Known{6,
-          {kFiles2 | kTruncate | kControlDevices, kBindAndConnectTcp, kAbstractSocketsAndSignals},
-          24},
+    Known{4, {kFiles2 | kTruncate, kBindTcp | kConnectTcp, 0}, 16},
+    Known{5, {kFiles2 | kTruncate | kControlDevices, kBindTcp | kConnectTcp, 0}, 16},
+    Known{
+        6,
+        {kFiles2 | kTruncate | kControlDevices, kBindTcp | kConnectTcp, kAbstractSocketsAndSignals},
+        24},
 };
 
 const Known& known_rules() {
@@ -68,18 +70,48 @@ void allow(int ruleset, int below, std::uint64_t access) {
     frame::throw_errno(kLandlock);
 }
 
+/// What is not there needs no rule.
+void allow(int ruleset, const std::string& path, std::uint64_t access) {
+  const frame::UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat st {};
+  if (!place || ::fstat(place.get(), &st) != 0) return;
+  // A file knows less than a directory.
+  if (!S_ISDIR(st.st_mode)) access &= LANDLOCK_ACCESS_FS_READ_FILE;
+  allow(ruleset, place.get(), access);
+}
+
+frame::UniqueFd make_ruleset(const Ruleset& rules, std::size_t size) {
+  frame::UniqueFd ruleset(
+      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, size, 0)));
+  if (!ruleset) frame::throw_errno(kLandlock);
+  return ruleset;
+}
+
+void apply(const frame::UniqueFd& ruleset) {
+  // For the groups of callers.
+  allow(ruleset.get(), "/proc", LANDLOCK_ACCESS_FS_READ_FILE);
+  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) frame::throw_errno(kLandlock);
+}
+
 }  // namespace
 
 void restrict_to_source(int source, bool writes) {
   const Known& known = known_rules();
-  const frame::UniqueFd ruleset(
-      static_cast<int>(::syscall(SYS_landlock_create_ruleset, &known.rules, known.size, 0)));
-  if (!ruleset) frame::throw_errno(kLandlock);
+  const frame::UniqueFd ruleset = make_ruleset(known.rules, known.size);
   allow(ruleset.get(), source, (writes ? kReading | kWriting : kReading) & known.rules.files);
-  // For the groups of callers.
-  const frame::UniqueFd processes(::open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (processes) allow(ruleset.get(), processes.get(), LANDLOCK_ACCESS_FS_READ_FILE);
-  if (::syscall(SYS_landlock_restrict_self, ruleset.get(), 0) != 0) frame::throw_errno(kLandlock);
+  apply(ruleset);
+}
+
+void restrict_to_network(const std::vector<std::string>& read,
+                         const std::vector<std::string>& written) {
+  const Known& known = known_rules();
+  Ruleset rules = known.rules;
+  rules.net &= ~kConnectTcp;
+  const frame::UniqueFd ruleset = make_ruleset(rules, known.size);
+  for (const std::string& path : read) allow(ruleset.get(), path, kReading);
+  for (const std::string& path : written)
+    allow(ruleset.get(), path, (kReading | kWriting) & rules.files);
+  apply(ruleset);
 }
 
 }  // namespace bloscfs::fs

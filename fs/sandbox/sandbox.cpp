@@ -1,11 +1,13 @@
 #include "fs/sandbox/sandbox.hpp"
 
 #include <ctime>
+#include <iterator>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
+#include <netdb.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -29,6 +31,28 @@ constexpr bool kIsSanitized = false;
 
 OtherMounts others_of(const MountOptions& options) {
   return options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out;
+}
+
+/// What says where a name is, and whom to trust.
+constexpr const char* kNetworkFiles[] = {"/etc/resolv.conf",
+                                         "/etc/hosts",
+                                         "/etc/host.conf",
+                                         "/etc/nsswitch.conf",
+                                         "/etc/gai.conf",
+                                         "/etc/services",
+                                         "/etc/ssl",
+                                         "/etc/pki",
+                                         "/etc/ca-certificates",
+                                         "/usr/lib/ssl",
+                                         "/usr/share/ca-certificates",
+                                         "/usr/local/share/ca-certificates",
+                                         "/run/systemd/resolve",
+                                         "/run/resolvconf"};
+
+/// Looks up a name for its libraries, which cannot be loaded later.
+void load_resolver() {
+  addrinfo* found = nullptr;
+  if (::getaddrinfo("localhost", nullptr, nullptr, &found) == 0) ::freeaddrinfo(found);
 }
 
 void set_process(int operation, unsigned long value) {
@@ -88,7 +112,22 @@ void Sandbox::close(MountSource& source, const MountOptions& options) {
   apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
   if (!has_no_new) return;
   apply("Landlock", [&] { restrict_to_source(source.root.get(), writes); });
-  apply("seccomp", [] { allow_needed_calls(); });
+  apply("seccomp", [] { allow_needed_calls(false); });
+}
+
+void Sandbox::close_for_network(const std::vector<std::string>& files,
+                                const std::vector<std::string>& folders) {
+  if (!janitor_) return;
+  ::tzset();
+  load_resolver();
+  apply("fewer capabilities", [] { keep_no_capabilities(); });
+  const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
+  apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
+  if (!has_no_new) return;
+  std::vector<std::string> read(std::begin(kNetworkFiles), std::end(kNetworkFiles));
+  read.insert(read.end(), files.begin(), files.end());
+  apply("Landlock", [&] { restrict_to_network(read, folders); });
+  apply("seccomp", [] { allow_needed_calls(true); });
 }
 
 }  // namespace bloscfs::fs

@@ -9,11 +9,13 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fs/mount/mount_source.hpp"
 #include "fs/options/options.hpp"
 #include "fs/options/sandbox_policy.hpp"
 #include "fs/sandbox/janitor.hpp"
+#include "fs/source/source_root.hpp"
 
 namespace bloscfs::fs {
 
@@ -33,6 +35,11 @@ class Sandbox {
   /// it needs. With `automatic`, a layer that cannot be had is left out and logged; with `required`
   /// it throws std::runtime_error, with a message for the user.
   void close(MountSource& source, const MountOptions& options);
+
+  /// The same without a SOURCE of files: what is left are connections to others, looking up where
+  /// to, `files` (or folders) to read, and `folders` to write.
+  void close_for_network(const std::vector<std::string>& files,
+                         const std::vector<std::string>& folders);
 
  private:
   template <typename Work>

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -60,6 +61,13 @@ constexpr int kCalls[] = {
     // the end
     SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
+/// What connections take beside that, and looking up where to.
+constexpr int kNetworkCalls[] = {SCMP_SYS(bind),       SCMP_SYS(getsockname), SCMP_SYS(getpeername),
+                                 SCMP_SYS(getsockopt), SCMP_SYS(sendmsg),     SCMP_SYS(setsockopt),
+                                 SCMP_SYS(sendmmsg),   SCMP_SYS(recvmsg),     SCMP_SYS(select),
+                                 SCMP_SYS(shutdown),   SCMP_SYS(pselect6),    SCMP_SYS(socketpair),
+                                 SCMP_SYS(uname),      SCMP_SYS(eventfd2)};
+
 /// Of fcntl: none by which signals reach other processes.
 constexpr int kFileCommands[] = {F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,    F_GETFL,     F_GETPIPE_SZ,
                                  F_SETPIPE_SZ,    F_SETSIG, F_SETLEASE, F_OFD_GETLK, F_OFD_SETLK};
@@ -98,7 +106,7 @@ scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value
 
 }  // namespace
 
-void allow_needed_calls() {
+void allow_needed_calls(bool network) {
   Filter filter;
   for (const int call : kCalls) filter.allow(call);
   for (const int command : kFileCommands)
@@ -117,6 +125,13 @@ void allow_needed_calls() {
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});
   filter.allow(SCMP_SYS(socket), {equals(0, AF_UNIX)});
+  if (network) {
+    for (const int call : kNetworkCalls) filter.allow(call);
+    for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
+      filter.allow(SCMP_SYS(socket), {equals(0, static_cast<std::uint64_t>(family))});
+    filter.allow(SCMP_SYS(ioctl), {equals(1, FIONREAD)});
+    filter.allow(SCMP_SYS(fcntl), {equals(1, F_SETFL)});
+  }
   filter.load();
 }
 
@@ -126,7 +141,7 @@ void allow_needed_calls() {
 
 namespace bloscfs::fs {
 
-void allow_needed_calls() {}
+void allow_needed_calls(bool) {}
 
 }  // namespace bloscfs::fs
 

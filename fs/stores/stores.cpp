@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/stores/store_attributes.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/thread_decoder.hpp"
@@ -22,31 +23,6 @@ using frame::throw_errno;
 constexpr std::size_t kMostRecent = 4;
 
 constexpr const char* kSystemPrefix = "system.";
-constexpr const char* kStoreAttribute = "user.blosc2.store";
-constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
-
-std::vector<std::string> names_of_attributes(const frame::Snapshot* frame) {
-  if (frame == nullptr) return {};
-  const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
-  return list_attributes(&found, {});
-}
-
-std::optional<std::string> layer_value(const frame::Snapshot& frame, const LayerName& layer,
-                                       const std::string& name) {
-  const auto content = read_layer(frame, layer, thread_decoder());
-  if (!content) return std::nullopt;
-  return name.starts_with(kJsonPrefix) ? layer_as_json(*content)
-                                       : std::string(content->begin(), content->end());
-}
-
-std::optional<std::string> group_attribute(const frame::PythonStore& store,
-                                           const std::string& group, const std::string& name) {
-  if (name == kStoreAttribute && group == "/") return frame::store_kind_name(store.kind());
-  if (name == kGroupKindAttribute) return store.group_kind(group);
-  const auto layer = layer_of(name);
-  const auto frame = layer ? store.attributes(group) : nullptr;
-  return frame ? layer_value(*frame, *layer, name) : std::nullopt;
-}
 
 }  // namespace
 
@@ -293,11 +269,9 @@ std::optional<std::string> Stores::attribute(NodeId id, const std::string& name)
     const Place group = place(id);
     return group_attribute(group.store->store(), group.group, name);
   }
-  const auto layer = layer_of(name);
-  if (!layer && !is_computed(name)) return std::nullopt;
+  if (!layer_of(name) && !is_computed(name)) return std::nullopt;
   const auto frame = frame_of(id);
-  if (!frame) return std::nullopt;
-  return layer ? layer_value(*frame, *layer, name) : computed_value(frame->info(), name);
+  return frame ? attribute_of_frame(*frame, name) : std::nullopt;
 }
 
 std::vector<std::string> Stores::attribute_names(const StorePlace& group) {

@@ -18,6 +18,8 @@
 namespace bloscfs::fs {
 
 inline constexpr std::string_view kAttributePrefix = "user.blosc2.";
+/// Of a mount's root: its counters.
+inline constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
 inline constexpr std::string_view kMetaPrefix = "user.blosc2.meta.";
 inline constexpr std::string_view kVlmetaPrefix = "user.blosc2.vlmeta.";
 inline constexpr std::string_view kJsonPrefix = "user.blosc2.json.";

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <malloc.h>
+
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -12,6 +14,9 @@ namespace {
 /// in block_cache/evicts_quickly_beside_many_values_in_use: passing over them all each time takes
 /// time that grows with their square.
 constexpr int kMostPassedOver = 64;
+
+/// One part in so many stays when nobody reads.
+constexpr std::uint64_t kKeptAtRest = 4;
 
 }  // namespace
 
@@ -237,6 +242,12 @@ void BlockCache::forget(const CacheKey& key) {
   budget_.give_back(entry.size);
   stats_.cache_bytes -= entry.size;
   shard.entries.erase(position);
+}
+
+void BlockCache::rest() {
+  shrink(stats_.cache_bytes / kKeptAtRest);
+  pages().trim();
+  ::malloc_trim(0);
 }
 
 }  // namespace bloscfs::fs

@@ -88,6 +88,8 @@ class BlockCache {
 
   /// Drops what nobody uses until at most `keep` bytes of the budget are taken.
   void shrink(std::size_t keep) { budget_.shrink(keep); }
+  /// Nobody has asked for anything for a while: gives most of the memory back to the system.
+  void rest();
 
  private:
   using Value = std::shared_ptr<const void>;

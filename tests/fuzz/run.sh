@@ -31,7 +31,7 @@ seeds() {
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
     fuzz_zip_store) names=(-name '*.b2z') ;;
-    fuzz_writing | fuzz_index_page)
+    fuzz_writing | fuzz_index_page | fuzz_s3_listing)
       find "$top/tests/fuzz/corpus/$1" -type f -print0
       return
       ;;

@@ -284,6 +284,22 @@ BOOST_AUTO_TEST_CASE(copies_are_of_the_state_that_was_asked_for) {
   BOOST_TEST(errno_of([&] { tree.tree->copy("nothing", first, "late"); }) != 0);
 }
 
+BOOST_AUTO_TEST_CASE(b2frame_reads_frames) {
+  const std::string bucket = new_bucket();
+  const ByteVector noise = make_contents("noise", 1, 3 << 20, 1);
+  Tree(bucket).tree->put("in/a b.b2frame", flat_frame(noise), {}, {});
+  ProcessSettings settings;
+  settings.environment = {std::string("AWS_ACCESS_KEY_ID=") + Rgw::kAccessKey,
+                          std::string("AWS_SECRET_ACCESS_KEY=") + Rgw::kSecretKey};
+  const Arguments arguments{B2FRAME, "cat", "--endpoint", store().endpoint(),
+                            "s3://" + bucket + "/in/a b.b2frame"};
+  const ProcessResult result = run(arguments, settings);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST((result.out == std::string(noise.begin(), noise.end())));
+  settings.environment[1] = "AWS_SECRET_ACCESS_KEY=wrong";
+  BOOST_TEST(run(arguments, settings).err.find("Permission denied") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(of_two_who_change_one_object_one_wins) {
   const std::string bucket = new_bucket();
   Tree left(bucket), right(bucket);

@@ -2,10 +2,14 @@
 
 #include "frame/remote/s3_tree.hpp"
 
+#include <fstream>
+
 #include <boost/test/unit_test.hpp>
 
 #include "frame/remote/remote_error.hpp"
 #include "tests/remote/fake_store.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/subprocess.hpp"
 
 namespace {
 
@@ -144,6 +148,24 @@ BOOST_AUTO_TEST_CASE(a_store_that_is_busy_is_asked_again) {
   faults.conflicts = 1000;
   store.set_faults(faults);
   BOOST_TEST(s3_outcome([&] { put_text(*tree, "c", "one", kAbsent); }).error == EIO);
+}
+
+BOOST_AUTO_TEST_CASE(secrets_are_not_in_the_environment_of_a_process) {
+  ScriptedServer server([](const HttpRequest&) {
+    return HttpReply{"", std::chrono::seconds(30), true};
+  });
+  ProcessSettings settings;
+  settings.environment = {"AWS_ACCESS_KEY_ID=a", "AWS_SECRET_ACCESS_KEY=not-to-be-seen",
+                          "AWS_SESSION_TOKEN=not-to-be-seen"};
+  const TempDir folder;
+  Child child({B2FRAME, "info", "--endpoint", server.address(""), "s3://bucket/x"},
+              (folder / "log").string(), settings);
+  BOOST_TEST_REQUIRE(comes_true([&] { return server.requests() > 0; }));
+  std::ifstream file("/proc/" + std::to_string(child.pid()) + "/environ");
+  const std::string environment((std::istreambuf_iterator<char>(file)),
+                                std::istreambuf_iterator<char>());
+  BOOST_TEST(environment.find("AWS_ACCESS_KEY_ID=a") != std::string::npos);
+  BOOST_TEST(environment.find("not-to-be-seen") == std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(listings_that_have_no_end_are_refused) {

@@ -1,4 +1,4 @@
-#include "fs/mount/once_log.hpp"
+#include "fs/support/once_log.hpp"
 
 #include <functional>
 

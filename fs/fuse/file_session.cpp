@@ -1,0 +1,111 @@
+// A session with a SOURCE of files.
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/fuse/session_source.hpp"
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/filesystem.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "fs/source/on_behalf.hpp"
+#include "fs/support/file_error.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Else a part of SOURCE would be missing without a word.
+void tell_left_out(const std::filesystem::path& source) {
+  for (const std::string& point : mount_points_below(source))
+    log::warn((source / point).string() + ": another filesystem, left out without -o cross_mounts");
+}
+
+/// Of stat's st_dev; 0 where it cannot be told.
+dev_t device_number(const MountEntry& mount) {
+  unsigned major = 0, minor = 0;
+  const bool is_number = std::sscanf(mount.device.c_str(), "%u:%u", &major, &minor) == 2;
+  return is_number ? ::gnu_dev_makedev(major, minor) : 0;
+}
+
+/// The daemon would wait for itself when it looks into its own mount.
+void refuse_nested_mountpoint(const std::string& source, const std::string& mountpoint) {
+  std::string inside = std::filesystem::canonical(source).string();
+  if (!inside.ends_with('/')) inside += '/';
+  if (mountpoint.starts_with(inside)) throw FileError(mountpoint, "lies inside " + source);
+}
+
+/// Makes the mount read-only where the daemon may not write to the source, or throws if that is not
+/// what was asked for.
+void follow_permission(const std::string& source, MountOptions& options) {
+  if (options.read_only || ::faccessat(AT_FDCWD, source.c_str(), W_OK, AT_EACCESS) == 0) return;
+  options.read_only = true;
+  const std::string reason = "cannot be written: " + frame::errno_code(errno).message();
+  if (options.unwritable == Unwritable::refused)
+    throw std::runtime_error(reason + "; mount it with ro, or without rw");
+  if (options.unwritable == Unwritable::told_of)
+    log::warn(fmt::format("{}: {}; mounted read-only", source, reason));
+}
+
+class FileSource final : public SessionSource {
+ public:
+  void open(Sandbox& sandbox, SessionSettings& settings) override {
+    if (settings.options.read_only) wait_for_ended_mounts(settings.source);
+    source_ = sandbox.open(settings.source, settings.options);
+    if (!source_.single) refuse_nested_mountpoint(settings.source, settings.mountpoint);
+    follow_permission(settings.source, settings.options);
+    if (settings.options.read_only) return;
+    lock_.emplace(source_.root.get(), source_.single, kMountLockPatience,
+                  WaitNotice(settings.source));
+    lock_->make_durable();
+    // Who had the lock may have replaced the file.
+    source_ = sandbox.open(settings.source, settings.options);
+    // Each caller's own is applied.
+    ::umask(0);
+    give_up_reserves();
+  }
+
+  std::string name(const SessionSettings& settings) const override {
+    return std::filesystem::absolute(settings.source);
+  }
+
+  void see_mount(const std::optional<MountEntry>& mount, const SessionSettings& settings) override {
+    if (!source_.single && !settings.options.cross_mounts)
+      tell_left_out(source_.surroundings.directory());
+    if (mount) source_.own_device = device_number(*mount);
+  }
+
+  void close(Sandbox& sandbox, const MountOptions& options) override {
+    sandbox.close(source_, options);
+  }
+
+  std::unique_ptr<MountedFiles> show(const MountOptions& options, std::size_t workers,
+                                     PagePool& pages) override {
+    return std::make_unique<Filesystem>(std::move(source_), options, workers,
+                                        lock_ ? &*lock_ : nullptr, pages);
+  }
+
+  void leave_unfinished() override {
+    if (lock_) lock_->leave_unfinished();
+  }
+
+ private:
+  MountSource source_;
+  std::optional<MountLock> lock_;
+};
+
+}  // namespace
+
+std::unique_ptr<SessionSource> make_file_source() { return std::make_unique<FileSource>(); }
+
+}  // namespace bloscfs::fs

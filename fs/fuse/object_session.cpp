@@ -1,0 +1,71 @@
+// A session with a SOURCE of objects.
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "fs/fuse/session_source.hpp"
+#include "fs/mount/object_filesystem.hpp"
+#include "fs/support/log.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// What cannot be had of objects.
+void refuse_options(const MountOptions& options) {
+  const auto refuse = [](const char* option) {
+    throw std::runtime_error(fmt::format("option {}: not with a URL", option));
+  };
+  if (options.frames) refuse("frames");
+  if (options.cross_mounts) refuse("cross_mounts");
+  if (options.write.locking) refuse("locking");
+  if (options.unsupported != UnsupportedFiles::refused) refuse("unsupported");
+}
+
+void follow_writability(const ObjectSetting& objects, const std::string& source,
+                        MountOptions& options) {
+  if (objects.is_writable) return;
+  const bool was_asked_for = !options.read_only && options.unwritable != Unwritable::shown;
+  options.read_only = true;
+  if (!was_asked_for) return;
+  if (options.unwritable == Unwritable::refused)
+    throw std::runtime_error("cannot be written; mount it with ro, or without rw");
+  log::warn(fmt::format("{}: cannot be written; mounted read-only", source));
+}
+
+class ObjectSessionSource final : public SessionSource {
+ public:
+  explicit ObjectSessionSource(std::shared_ptr<const ObjectSetting> objects)
+      : objects_(std::move(objects)) {}
+
+  void open(Sandbox&, SessionSettings& settings) override {
+    refuse_options(settings.options);
+    follow_writability(*objects_, settings.source, settings.options);
+    // Whoever can change what the objects hold gives away nothing here.
+    std::erase_if(settings.options.passed_on,
+                  [](const std::string& option) { return option == "suid" || option == "dev"; });
+    settings.options.passed_on.insert(settings.options.passed_on.end(), {"nosuid", "nodev"});
+  }
+  std::string name(const SessionSettings& settings) const override { return settings.source; }
+  void see_mount(const std::optional<MountEntry>&, const SessionSettings&) override {}
+  void close(Sandbox& sandbox, const MountOptions&) override {
+    sandbox.close_for_network(objects_->files, objects_->folders);
+  }
+  std::unique_ptr<MountedFiles> show(const MountOptions& options, std::size_t workers,
+                                     PagePool& pages) override {
+    return std::make_unique<ObjectFilesystem>(objects_->open(), options, workers, pages);
+  }
+
+ private:
+  const std::shared_ptr<const ObjectSetting> objects_;
+};
+
+}  // namespace
+
+std::unique_ptr<SessionSource> make_object_source(std::shared_ptr<const ObjectSetting> objects) {
+  return std::make_unique<ObjectSessionSource>(std::move(objects));
+}
+
+}  // namespace bloscfs::fs

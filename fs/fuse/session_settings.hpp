@@ -1,0 +1,34 @@
+#pragma once
+// What is to be mounted, and how.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame/store/object_tree.hpp"
+#include "fs/options/options.hpp"
+
+namespace bloscfs::fs {
+
+/// How a SOURCE of objects is reached.
+struct ObjectSetting {
+  bool is_writable = false;
+  /// Files that are read while it is served, in the place of what the system has.
+  std::vector<std::string> files;
+  /// Folders that are written; they are there.
+  std::vector<std::string> folders;
+  /// Begins threads, so that it is called late. Throws with a message for the user.
+  std::function<std::shared_ptr<frame::ObjectTree>()> open;
+};
+
+struct SessionSettings {
+  std::string source;
+  std::string mountpoint;
+  bool foreground = false;
+  bool debug = false;  ///< libfuse's debugging output; implies foreground
+  MountOptions options;
+  std::shared_ptr<const ObjectSetting> objects;  ///< null: SOURCE is a path
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,93 @@
+#pragma once
+// A SOURCE of objects, mounted, without the kernel.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fs/content/readahead.hpp"
+#include "fs/mount/content_handle.hpp"
+#include "fs/mount/directory_handles.hpp"
+#include "fs/mount/mounted_files.hpp"
+#include "fs/objects/objects.hpp"
+#include "fs/options/options.hpp"
+#include "fs/support/handle_table.hpp"
+#include "fs/support/once_log.hpp"
+#include "fs/support/worker_pool.hpp"
+
+namespace bloscfs::fs {
+
+class ObjectFilesystem final : public MountedFiles {
+ public:
+  /// `pages` outlives it. Throws where SOURCE cannot be shown.
+  ObjectFilesystem(std::shared_ptr<frame::ObjectTree> tree, const MountOptions& options,
+                   std::size_t workers, PagePool& pages);
+
+  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name) override {
+    return objects_.lookup(directory, name);
+  }
+  Tree::Found reference(NodeId node) override { return objects_.reference(node); }
+  NodeId parent(NodeId node) override { return objects_.parent(node); }
+  /// Attributes cost a request for each.
+  std::optional<Tree::Found> enter(NodeId, const Tree::DirectoryEntry&) override {
+    return Tree::Found{};
+  }
+  void forget(NodeId node, std::uint64_t references) override { objects_.forget(node, references); }
+  std::string read_link(NodeId node) override { return objects_.read_link(node); }
+
+  std::uint64_t listings_begun() const override { return directories_.listings_begun(); }
+  std::uint64_t open_directory(NodeId node, std::uint64_t begun) override {
+    return directories_.open(node, begun);
+  }
+  std::shared_ptr<const DirectoryListing> entries(std::uint64_t directory, bool from_start,
+                                                  std::uint64_t begun) override {
+    return directories_.entries(directory, from_start, begun);
+  }
+  void release_directory(std::uint64_t directory) override { directories_.release(directory); }
+  void require_listed(NodeId directory) override { objects_.require_listed(directory); }
+
+  struct stat attributes(NodeId node) override {
+    return objects_.attributes(node);
+  }
+  void check_access(NodeId node, int mask) override;
+  /// A store does not tell how much it holds.
+  struct statvfs stat_filesystem() override;
+  uid_t owner(NodeId node) override { return objects_.attributes(node).st_uid; }
+  std::vector<std::string> attribute_names(NodeId node) override;
+  std::string attribute(NodeId node, const std::string& name) override;
+  bool is_far(NodeId) override { return true; }
+
+  Opened open(NodeId node, int flags, FairShare::Part descriptors) override;
+  std::shared_ptr<FileHandle> handle(std::uint64_t number) const override;
+  void release(std::uint64_t number) override;
+
+  std::chrono::steady_clock::duration idle_time() const override;
+  std::uint64_t requests() const override {
+    return stats_.cache_hits + stats_.cache_misses + stats_.contents_bytes_read;
+  }
+  void rest() override;
+
+ private:
+  Stats stats_;
+  BlockCache cache_;
+  Objects objects_;
+  DirectoryHandles directories_;
+  OnceLog log_;
+  const WriteOptions write_options_;
+  std::atomic<std::uint64_t> next_content_id_{1};
+  DirtyBudget budget_;  ///< before whatever holds a content, as what stands above
+  HandleTable<FileHandle> handles_;
+  ReadaheadBudget readahead_budget_;
+  std::atomic<std::chrono::steady_clock::rep> last_release_;
+  std::atomic<int> direct_handles_{0};  ///< open with O_DIRECT
+  WorkerPool pool_;                     ///< its tasks use everything above
+  const ContentServices content_services_;
+  const ReadingServices reading_services_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,157 @@
+#include "fs/objects/object_listings.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "fs/support/request_limits.hpp"
+#include "fs/support/turns.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Directories of which it is remembered what they hold.
+constexpr std::size_t kMostListings = 256;
+/// A listing is believed for so many times as long as it took to make.
+constexpr int kTimesItsCost = 10;
+/// Of an entry, beside its texts: its place among the shown names.
+constexpr std::size_t kEntryCost = 64;
+
+bool has(const std::vector<frame::ObjectEntry>& entries, std::string_view name) {
+  const auto found = std::lower_bound(
+      entries.begin(), entries.end(), name,
+      [](const frame::ObjectEntry& entry, std::string_view wanted) { return entry.name < wanted; });
+  return found != entries.end() && found->name == name;
+}
+
+bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const frame::ObjectEntry& entry) {
+  if (is_temporary(entry.name) || is_lock_file(entry.name)) return true;
+  const auto locked = locked_name(entry.name);
+  return locked && has(entries, *locked);
+}
+
+std::vector<frame::ObjectEntry> without_hidden(std::vector<frame::ObjectEntry> entries) {
+  std::vector<frame::ObjectEntry> kept;
+  kept.reserve(entries.size());
+  for (const frame::ObjectEntry& entry : entries)
+    if (!is_hidden(entries, entry)) kept.push_back(entry);
+  return kept;
+}
+
+}  // namespace
+
+ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
+                             Clock::time_point begun, Clock::duration cost, MemoryBudget& budget)
+    : entries_(without_hidden(std::move(entries))),
+      begun_(begun),
+      cost_(cost),
+      held_(budget, memory()) {
+  std::vector<NamedEntry> named;
+  named.reserve(entries_.size());
+  for (const frame::ObjectEntry& entry : entries_) named.push_back({entry.name, judge(entry)});
+  shown_ = shown_names(named);
+  by_shown_.reserve(shown_.size());
+  for (std::size_t i = 0; i < shown_.size(); i++) by_shown_.emplace(shown_[i], i);
+}
+
+std::size_t ObjectListing::memory() const {
+  std::size_t bytes =
+      entries_.size() * (sizeof(frame::ObjectEntry) + sizeof(std::string) + kEntryCost);
+  for (const frame::ObjectEntry& entry : entries_)
+    bytes += 2 * entry.name.size() + (entry.state ? entry.state->tag.size() : 0);
+  return bytes;
+}
+
+const frame::ObjectEntry* ObjectListing::find_shown(const std::string& name) const {
+  const auto found = by_shown_.find(name);
+  return found == by_shown_.end() ? nullptr : &entries_[found->second];
+}
+
+const frame::ObjectEntry* ObjectListing::find(const std::string& full_name) const {
+  const auto found = std::lower_bound(
+      entries_.begin(), entries_.end(), full_name,
+      [](const frame::ObjectEntry& entry, const std::string& name) { return entry.name < name; });
+  return found != entries_.end() && found->name == full_name ? &*found : nullptr;
+}
+
+bool ObjectListing::is_fresh(std::chrono::milliseconds trusted) const {
+  return Clock::now() - begun_ < std::max<Clock::duration>(trusted, cost_ * kTimesItsCost);
+}
+
+ListingPointer ObjectListings::known(const std::string& directory) {
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(directory);
+  if (found == known_.end()) return nullptr;
+  order_.splice(order_.begin(), order_, found->second.order);
+  return found->second.listing;
+}
+
+void ObjectListings::forget(const std::string& directory) {
+  ListingPointer dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(directory);
+  if (found == known_.end()) return;
+  dropped = std::move(found->second.listing);
+  order_.erase(found->second.order);
+  known_.erase(found);
+}
+
+void ObjectListings::remember(const std::string& directory, ListingPointer listing) {
+  std::vector<ListingPointer> dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  if (const auto found = known_.find(directory); found != known_.end()) {
+    dropped.push_back(std::exchange(found->second.listing, std::move(listing)));
+    order_.splice(order_.begin(), order_, found->second.order);
+    return;
+  }
+  order_.push_front(directory);
+  known_.emplace(directory, Known{std::move(listing), order_.begin()});
+  if (known_.size() <= kMostListings) return;
+  const auto oldest = known_.find(order_.back());
+  dropped.push_back(std::move(oldest->second.listing));
+  known_.erase(oldest);
+  order_.pop_back();
+}
+
+ListingPointer ObjectListings::get(const std::string& directory,
+                                   const ObjectListing::Judge& judge) {
+  if (auto listing = known(directory); listing && listing->is_fresh(revalidate_)) return listing;
+  return get_anew(directory, judge);
+}
+
+ListingPointer ObjectListings::get_anew(const std::string& directory,
+                                        const ObjectListing::Judge& judge) {
+  return make(directory, judge, ObjectListing::Clock::now());
+}
+
+void ObjectListings::begin_making(const std::string& directory) {
+  const MutexLock lock(mutex_);
+  while (!making_.insert(directory).second) {
+    made_.wait_for(mutex_, RequestLimits::kBetweenChecks);
+    RequestLimits::check();
+  }
+}
+
+void ObjectListings::end_making(const std::string& directory) {
+  const MutexLock lock(mutex_);
+  making_.erase(directory);
+  made_.notify_all();
+}
+
+/// One at a time of each directory: who has waited takes what was listed since `wanted`.
+ListingPointer ObjectListings::make(const std::string& directory, const ObjectListing::Judge& judge,
+                                    ObjectListing::Clock::time_point wanted) {
+  TurnAtNeed::need();
+  begin_making(directory);
+  const std::unique_ptr<void, std::function<void(void*)>> one_at_a_time(
+      this, [&](void*) { end_making(directory); });
+  if (auto listing = known(directory); listing && listing->begun() >= wanted) return listing;
+  const auto begun = ObjectListing::Clock::now();
+  std::vector<frame::ObjectEntry> entries = tree_->list(directory);
+  auto listing = std::make_shared<const ObjectListing>(
+      std::move(entries), judge, begun, ObjectListing::Clock::now() - begun, budget_);
+  remember(directory, listing);
+  return listing;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,90 @@
+#pragma once
+// What directories of objects hold, with the names that are shown, each known for a while.
+
+#include <chrono>
+#include <functional>
+#include <list>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "frame/store/object_tree.hpp"
+#include "fs/source/naming.hpp"
+#include "fs/support/sync.hpp"
+#include "fs/view/memory_budget.hpp"
+
+namespace bloscfs::fs {
+
+/// One directory, as it was. Immutable.
+class ObjectListing {
+ public:
+  using Clock = std::chrono::steady_clock;
+  /// How an entry is shown, which may be a guess.
+  using Judge = std::function<ShownAs(const frame::ObjectEntry& entry)>;
+
+  /// Throws std::system_error(ENOMEM) where the user has opened too much already.
+  ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
+                Clock::time_point begun, Clock::duration cost, MemoryBudget& budget);
+
+  const std::vector<frame::ObjectEntry>& entries() const { return entries_; }
+  /// In the same order.
+  const std::vector<std::string>& shown() const { return shown_; }
+  /// Null if there is none. By the shown name, and by that which it has in the store.
+  const frame::ObjectEntry* find_shown(const std::string& name) const;
+  const frame::ObjectEntry* find(const std::string& full_name) const;
+  /// True for as long as it may be believed: one that took long to make for longer.
+  bool is_fresh(std::chrono::milliseconds trusted) const;
+  Clock::time_point begun() const { return begun_; }
+
+ private:
+  std::size_t memory() const;
+
+  const std::vector<frame::ObjectEntry> entries_;  ///< by name, without what is hidden
+  std::vector<std::string> shown_;
+  std::unordered_map<std::string_view, std::size_t> by_shown_;
+  const Clock::time_point begun_;
+  const Clock::duration cost_;
+  const MemoryBudget::Held held_;
+};
+using ListingPointer = std::shared_ptr<const ObjectListing>;
+
+/// Thread-safe. Errors: as ObjectTree::list()'s; ENOMEM; NoTurn where something must be asked for.
+class ObjectListings {
+ public:
+  ObjectListings(std::shared_ptr<frame::ObjectTree> tree, MemoryBudget& budget,
+                 std::chrono::milliseconds revalidate)
+      : tree_(std::move(tree)), budget_(budget), revalidate_(revalidate) {}
+
+  /// What the directory holds, or held not longer ago than may be.
+  ListingPointer get(const std::string& directory, const ObjectListing::Judge& judge);
+  /// As it is now.
+  ListingPointer get_anew(const std::string& directory, const ObjectListing::Judge& judge);
+  /// The last one, however old; null if there is none.
+  ListingPointer known(const std::string& directory);
+  void forget(const std::string& directory);
+
+ private:
+  struct Known {
+    ListingPointer listing;
+    std::list<std::string>::iterator order;
+  };
+  ListingPointer make(const std::string& directory, const ObjectListing::Judge& judge,
+                      ObjectListing::Clock::time_point wanted);
+  void remember(const std::string& directory, ListingPointer listing) EXCLUDES(mutex_);
+  void begin_making(const std::string& directory) EXCLUDES(mutex_);
+  void end_making(const std::string& directory) EXCLUDES(mutex_);
+
+  const std::shared_ptr<frame::ObjectTree> tree_;
+  MemoryBudget& budget_;
+  const std::chrono::milliseconds revalidate_;
+  Mutex mutex_;
+  CondVar made_;
+  std::set<std::string> making_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
+  std::list<std::string> order_ GUARDED_BY(mutex_);  ///< the one used last in front
+};
+
+}  // namespace bloscfs::fs

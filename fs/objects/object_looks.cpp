@@ -1,0 +1,293 @@
+#include "fs/objects/object_looks.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/header/sframe_format.hpp"
+#include "frame/open/open.hpp"
+#include "frame/pystore/store_names.hpp"
+#include "frame/store/object_directory.hpp"
+#include "frame/store/refusal.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/support/turns.hpp"
+#include "fs/view/file_view.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using Kind = ObjectLook::Kind;
+
+/// A directory seldom becomes a frame.
+constexpr std::chrono::seconds kKindTrusted{30};
+constexpr std::size_t kMostKnown = 100'000;
+/// Each has the first 64 KiB of its object.
+constexpr std::size_t kMostSources = 64;
+constexpr std::string_view kDirectoryStoreSuffix = ".b2d";
+const std::string kIndexName(frame::kSframeIndexName);
+const std::string kEmbedFile(frame::kEmbedName);
+
+std::string inside(const std::string& directory, const std::string& name) {
+  return directory.empty() ? name : directory + "/" + name;
+}
+
+}  // namespace
+
+// --- what is known
+
+LookPointer ObjectLooks::recent(const std::string& path, const Listed& listed) {
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(path);
+  if (found == known_.end()) return nullptr;
+  Known& known = found->second;
+  const ObjectLook& look = *known.look;
+  if (look.is_object() == listed.is_directory) return nullptr;
+  if (listed.state && look.is_object() && look.state.same_bytes(*listed.state))
+    known.checked = std::max(known.checked, listed.at);
+  const Clock::duration trusted =
+      look.kind == Kind::directory ? std::max<Clock::duration>(settings_.revalidate, kKindTrusted)
+                                   : settings_.revalidate;
+  return Clock::now() - known.checked < trusted ? known.look : nullptr;
+}
+
+LookPointer ObjectLooks::known(const std::string& path) {
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(path);
+  return found == known_.end() ? nullptr : found->second.look;
+}
+
+void ObjectLooks::forget(const std::string& path) {
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(path);
+  if (found == known_.end()) return;
+  order_.erase(found->second.order);
+  known_.erase(found);
+}
+
+/// What stays the same stays the same look: nodes are told apart by it.
+LookPointer ObjectLooks::remember(const std::string& path, LookPointer look,
+                                  Clock::time_point checked) {
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(path);
+  if (found != known_.end()) {
+    Known& known = found->second;
+    order_.splice(order_.begin(), order_, known.order);
+    if (!known.look->same_as(*look)) known.look = std::move(look);
+    known.checked = checked;
+    return known.look;
+  }
+  order_.push_front(path);
+  known_.emplace(path, Known{look, checked, order_.begin()});
+  if (known_.size() > kMostKnown) {
+    known_.erase(order_.back());
+    order_.pop_back();
+  }
+  return look;
+}
+
+ObjectLooks::SourcePointer ObjectLooks::kept_source(const std::string& object) {
+  const MutexLock lock(mutex_);
+  for (auto at = sources_.begin(); at != sources_.end(); ++at)
+    if (at->first == object) {
+      sources_.splice(sources_.begin(), sources_, at);
+      return at->second;
+    }
+  return nullptr;
+}
+
+void ObjectLooks::keep_source(const std::string& object, SourcePointer source) {
+  std::list<std::pair<std::string, SourcePointer>> dropped;  // destroyed behind the lock
+  const MutexLock lock(mutex_);
+  for (auto at = sources_.begin(); at != sources_.end(); ++at)
+    if (at->first == object) {
+      dropped.splice(dropped.begin(), sources_, at);
+      break;
+    }
+  sources_.emplace_front(object, std::move(source));
+  if (sources_.size() > kMostSources)
+    dropped.splice(dropped.begin(), sources_, std::prev(sources_.end()));
+}
+
+// --- what is asked for
+
+ObjectLooks::SourcePointer ObjectLooks::current(const std::string& object) {
+  TurnAtNeed::need();
+  const SourcePointer kept = kept_source(object);
+  SourcePointer source = tree_->open(object, kept);
+  if (source != kept) keep_source(object, source);
+  return source;
+}
+
+ObjectLooks::SourcePointer ObjectLooks::current_if_any(const std::string& object) {
+  try {
+    return current(object);
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::no_such_file_or_directory) return nullptr;
+    throw;
+  }
+}
+
+LookPointer ObjectLooks::look(const std::string& path, const Listed& listed) {
+  if (auto known = recent(path, listed)) return known;
+  const auto checked = Clock::now();
+  return remember(path, listed.is_directory ? judge_directory(path) : judge_object(path), checked);
+}
+
+ObjectLook ObjectLooks::plain(const frame::ObjectSource& source) const {
+  ObjectLook look;
+  look.state = source.state();
+  look.size = look.stored_size = static_cast<std::int64_t>(look.state.size);
+  return look;
+}
+
+ObjectLook ObjectLooks::look_of(const frame::Snapshot& snapshot,
+                                const frame::ObjectState& state) const {
+  const ViewShape shape = view_shape(snapshot.info(), settings_.raw);
+  ObjectLook look;
+  look.kind = Kind::container;
+  look.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
+  look.state = state;
+  look.size = shape.file_size();
+  look.stored_size = snapshot.info().cbytes;
+  return look;
+}
+
+LookPointer ObjectLooks::judge_object(const std::string& path) {
+  const SourcePointer source = current(path);
+  if (auto before = known(path);
+      before && before->is_object() && before->state.same_bytes(source->state()))
+    return before;
+  ObjectLook look = plain(*source);
+  try {
+    if (settings_.stores && path.ends_with(frame::kZipStoreSuffix)) {
+      if (frame::zip_store_kind(source, {})) look.kind = Kind::store;
+    } else if (const auto snapshot = frame::open_file(source, {})) {
+      look = look_of(*snapshot, source->state());
+      if (settings_.stores && path.ends_with(frame::kEmbedStoreSuffix) &&
+          frame::store_kind(*snapshot) == frame::StoreKind::embed)
+        look.kind = Kind::store;
+    }
+  } catch (const codec::Error& error) {
+    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
+  }
+  if (look.kind == Kind::store) look.shown = ShownAs::store;
+  return std::make_shared<const ObjectLook>(std::move(look));
+}
+
+/// Where a listing is refused it tells nothing of what is there.
+bool ObjectLooks::has_object(const std::string& directory, const std::string& name) const {
+  try {
+    return has_object_(directory, name);
+  } catch (const std::system_error& error) {
+    if (frame::is_refusal(error.code())) return false;
+    throw;
+  }
+}
+
+/// One request tells what it is: of a name that promises a frame or a store the object that makes
+/// it one, else its listing, which is wanted next.
+LookPointer ObjectLooks::judge_directory(const std::string& path) {
+  const std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  const bool promises_store = name.ends_with(kDirectoryStoreSuffix);
+  LookPointer found;
+  const bool promises_frame = !promises_store && promised_by(name) != ShownAs::itself;
+  if (promises_frame) found = judge_sframe(path);
+  if (!found && settings_.stores && (promises_store || has_object(path, kEmbedFile)))
+    found = judge_store_directory(path);
+  if (!found && !promises_frame && has_object(path, kIndexName)) found = judge_sframe(path);
+  if (found) return found;
+  ObjectLook look;
+  look.kind = Kind::directory;
+  return std::make_shared<const ObjectLook>(std::move(look));
+}
+
+std::unique_ptr<frame::Snapshot> ObjectLooks::open_sframe(const std::string& path,
+                                                          SourcePointer index) const {
+  return frame::open_directory(
+      frame::make_object_directory(tree_, path, kIndexName, std::move(index)));
+}
+
+LookPointer ObjectLooks::judge_sframe(const std::string& path) {
+  const SourcePointer index = current_if_any(inside(path, kIndexName));
+  if (!index) return nullptr;
+  if (auto before = known(path);
+      before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
+    return before;
+  try {
+    const auto snapshot = open_sframe(path, index);
+    if (!snapshot) return nullptr;
+    ObjectLook look = look_of(*snapshot, index->state());
+    look.kind = Kind::sframe;
+    look.stored_size += static_cast<std::int64_t>(index->state().size);
+    return std::make_shared<const ObjectLook>(std::move(look));
+  } catch (const codec::Error& error) {
+    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
+    return nullptr;
+  }
+}
+
+LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
+  const SourcePointer embed = current_if_any(inside(path, kEmbedFile));
+  if (!embed) return nullptr;
+  ObjectLook look;
+  look.kind = Kind::store_directory;
+  look.shown = ShownAs::store;
+  look.state = embed->state();
+  try {
+    const auto snapshot = frame::open_file(embed, {});
+    if (!snapshot || !frame::store_kind(*snapshot)) return nullptr;
+  } catch (const codec::Error& error) {
+    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
+    return nullptr;
+  }
+  return std::make_shared<const ObjectLook>(std::move(look));
+}
+
+// --- opening
+
+std::string ObjectLooks::object_of(const std::string& path, Kind kind) const {
+  if (kind == Kind::sframe) return inside(path, kIndexName);
+  return kind == Kind::store_directory ? inside(path, kEmbedFile) : path;
+}
+
+ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const ObjectLook& look) {
+  const std::string object = object_of(path, look.kind);
+  SourcePointer source = kept_source(object);
+  if (!source || !source->state().same_bytes(look.state)) source = current(object);
+  if (source->state().same_bytes(look.state)) return source;
+  forget(path);
+  frame::throw_errno(ESTALE, path);
+}
+
+std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path,
+                                                         const ObjectLook& look) {
+  SourcePointer object = source(path, look);
+  std::shared_ptr<const frame::Snapshot> snapshot;
+  if (look.kind == Kind::sframe)
+    snapshot = open_sframe(path, std::move(object));
+  else
+    snapshot = frame::open_file(std::move(object), {});
+  if (!snapshot) frame::throw_errno(EIO, path + ": no frame");
+  return snapshot;
+}
+
+std::shared_ptr<const frame::PythonStore> ObjectLooks::open_store(const std::string& path,
+                                                                  const ObjectLook& look) {
+  SourcePointer object = source(path, look);
+  std::shared_ptr<const frame::PythonStore> store;
+  if (look.kind == Kind::store_directory)
+    store =
+        frame::open_directory_store(frame::make_object_files(tree_, path), std::move(object), {});
+  else if (path.ends_with(frame::kZipStoreSuffix))
+    store = frame::open_zip_store(std::move(object), {});
+  else if (auto frame = frame::open_file(std::move(object), {}))
+    store = frame::open_embed_store(std::move(frame));
+  if (!store) frame::throw_errno(EIO, path + ": no store");
+  return store;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,25 @@
+#pragma once
+// Extended attributes of what nobody changes through the mount: leaves and groups of stores, and
+// frames that are no files.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "frame/container/snapshot.hpp"
+#include "frame/pystore/python_store.hpp"
+
+namespace bloscfs::fs {
+
+// Errors: as of look_at_attributes() and read_layer() (fs/view/attributes.hpp).
+
+/// To be listed; none for null.
+std::vector<std::string> names_of_attributes(const frame::Snapshot* frame);
+/// Nothing where the frame has none of that name.
+std::optional<std::string> attribute_of_frame(const frame::Snapshot& frame,
+                                              const std::string& name);
+/// The same of a group, "/" or "/a/b".
+std::optional<std::string> group_attribute(const frame::PythonStore& store,
+                                           const std::string& group, const std::string& name);
+
+}  // namespace bloscfs::fs
