@@ -37,6 +37,7 @@ class S3Tree final : public ObjectTree {
   std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
 
+  bool has_tombstones() const override { return true; }
   bool is_writable() const override { return writable_; }
   /// What was put with the same `commit` in its metadata counts as put by this call: its answer may
   /// have been lost.

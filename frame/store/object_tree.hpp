@@ -63,6 +63,8 @@ class ObjectTree {
   virtual std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) = 0;
 
+  /// True where an empty index stands for a frame that was removed (ObjectFrames::remove()).
+  virtual bool has_tombstones() const { return false; }
   /// False: what follows throws EROFS.
   virtual bool is_writable() const { return false; }
   /// Returns the new state once the store has answered.

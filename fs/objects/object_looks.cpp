@@ -229,7 +229,7 @@ LookPointer ObjectLooks::try_judge_sframe(const std::string& path) {
   const SourcePointer index = current_if_any(path_in(path, kIndexName));
   if (!index) return nullptr;
   // What a frame leaves that was removed.
-  if (index->state().size == 0) {
+  if (index->state().size == 0 && tree_->has_tombstones()) {
     ObjectLook look;
     look.kind = Kind::removed;
     look.state = index->state();
