@@ -123,6 +123,7 @@ class CommandLine {
     add_set_meta();
     add_pack();
     add_recover();
+    add_gc();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -380,6 +381,23 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_recover(recover_); }; });
   }
 
+  void add_gc() {
+    CLI::App* command =
+        app_.add_subcommand("gc", "Remove what hosts that ended left behind in an object store");
+    command->add_flag("--force", gc_.force,
+                      "Also what is younger than a day; while a mount writes there its commit "
+                      "fails if what it has stored so far goes");
+    command
+        ->add_option("SOURCE", gc_.source,
+                     "s3://BUCKET/PREFIX: chunks that no index names, what is left of removed "
+                     "files, and probes go, all directories below included")
+        ->required();
+    add_remote(*command, gc_.remote);
+    command->footer(
+        "Exit status: 0, or 1 if something failed, or a damaged frame was left as it is.");
+    command->callback([this] { work_ = [this] { return run_gc(gc_); }; });
+  }
+
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
@@ -390,6 +408,7 @@ class CommandLine {
   PackOptions pack_;
   SetMetaOptions set_meta_;
   RecoverOptions recover_;
+  GcOptions gc_;
   std::function<int()> work_;
 };
 

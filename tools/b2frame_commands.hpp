@@ -114,6 +114,13 @@ struct RecoverOptions {
 };
 int run_recover(const RecoverOptions& options);
 
+struct GcOptions {
+  RemoteOptions remote;
+  std::string source;
+  bool force = false;  ///< what is younger than a day goes, too
+};
+int run_gc(const GcOptions& options);
+
 struct SetMetaOptions {
   std::string file;
   std::vector<NamedLayer> vlmetalayers;  ///< without a file: removed

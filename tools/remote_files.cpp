@@ -9,7 +9,8 @@
 
 namespace bloscfs::tools {
 
-RemoteFiles::RemoteFiles(const RemoteOptions& options) {
+RemoteFiles::RemoteFiles(const RemoteOptions& options, bool writable) {
+  settings_.writable = writable;
   settings_.endpoint = options.endpoint;
   settings_.region = options.region;
   settings_.virtual_host = options.virtual_host;

@@ -13,7 +13,8 @@ namespace bloscfs::tools {
 /// Opens what URLs name. Thread-safe.
 class RemoteFiles {
  public:
-  explicit RemoteFiles(const RemoteOptions& options);
+  /// `writable`: what is opened can be changed, by single objects.
+  explicit RemoteFiles(const RemoteOptions& options, bool writable = false);
 
   /// What a URL stands for. Throws as frame::open_remote().
   std::shared_ptr<frame::ObjectTree> tree(const std::string& url) const;

@@ -164,7 +164,7 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
   return end > old_header_.size() || changed_bytes(old_header_, new_header(edit, false)) > kSector;
 }
 
-void CframeCommit::write(const FrameEdit& edit) {
+void CframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>&) {
   info_ = edit.info();
   rewritten_.reset();
   // write() may be called again after an error (ENOSPC, and then there was room): what the first

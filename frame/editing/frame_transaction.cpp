@@ -136,7 +136,7 @@ void FrameTransaction::write() {
   expect(Step::changing);
   store_partial_zeros();
   edit_.check_sizes(decoder_);
-  target_->write(edit_);
+  target_->write(edit_, times_);
   step_ = Step::written;
 }
 

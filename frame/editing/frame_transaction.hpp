@@ -22,7 +22,8 @@ class CommitTarget {
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.
   virtual void begin_flush() {}
-  virtual void write(const FrameEdit& edit) = 0;
+  /// `times` for what may be seen before publish() sets them.
+  virtual void write(const FrameEdit& edit, const std::optional<FileTimes>& times) = 0;
   virtual void flush() = 0;
   /// Sets the times, if there are any, with the same step.
   virtual FileStamp publish(const std::optional<FileTimes>& times) = 0;

@@ -128,6 +128,7 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
 }
 
 bool FrameSnapshot::unchanged() const {
+  if (is_lasting()) return true;
   const PeerLock::Shared shared(peer_lock_);
   return is_as_taken();
 }

@@ -47,6 +47,8 @@ class StoredFiles final : public SframeFiles {
     }
   }
 
+  bool are_lasting() const override { return directory_->is_lasting(); }
+
   std::shared_ptr<PeerLock> lock() const override {
     return PeerLock::open(directory_->descriptor(), kSframeLockName);
   }
@@ -63,6 +65,8 @@ class SframeSnapshot final : public FrameSnapshot {
       : FrameSnapshot(std::move(parts), files->index(), stamp, std::move(expected),
                       std::move(lock)),
         files_(std::move(files)) {}
+
+  bool is_lasting() const override { return files_->are_lasting(); }
 
   /// The name of the index counts, and not only the file that is open: numbers of chunk files are
   /// used again, so that an index which somebody has replaced makes what this one says doubtful.

@@ -20,6 +20,8 @@ class SframeFiles {
   virtual std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const = 0;
   /// Stamp of the file that has the index's name now; nothing when there is none.
   virtual std::optional<FileStamp> index_stamp() const = 0;
+  /// As of StoreDirectory.
+  virtual bool are_lasting() const { return false; }
   /// The lock sidecar; null without one.
   virtual std::shared_ptr<PeerLock> lock() const = 0;
 };

@@ -181,7 +181,7 @@ void SframeCommit::write_index_file(const FrameEdit& edit) {
   }
 }
 
-void SframeCommit::write(const FrameEdit& edit) {
+void SframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>& times) {
   remove_index_file();
   info_ = edit.info();
   std::int64_t cbytes = (edit.base() ? info_.cbytes : 0) - collect_superseded(edit);
@@ -191,7 +191,10 @@ void SframeCommit::write(const FrameEdit& edit) {
   index_name_ = edit.base() ? temporary_name() : kSframeIndexName;
   index_ = state_.directory->create(index_name_, edit.base() ? 0600 : state_.mode);
   write_index_file(edit);
-  if (edit.base()) index_->set_attributes(attributes_);
+  if (edit.base())
+    index_->set_attributes(attributes_);
+  else if (times)
+    index_->set_times(times->accessed, times->modified);  // a new one may be stored by flush()
 }
 
 void SframeCommit::flush() {

@@ -31,6 +31,12 @@ std::vector<std::string> inside(const std::string& path, std::vector<std::string
   return names;
 }
 
+std::vector<std::uint8_t> bytes_of(const ObjectSource& index) {
+  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(index.state().size));
+  index.read_exactly_at(0, bytes, "index");
+  return bytes;
+}
+
 /// Null where there is none, or one of a frame that was removed.
 std::shared_ptr<const ObjectSource> find_index(ObjectTree& tree, const std::string& path,
                                                std::optional<ObjectState>& present) {
@@ -44,10 +50,22 @@ std::shared_ptr<const ObjectSource> find_index(ObjectTree& tree, const std::stri
   }
 }
 
+/// What was here under the same numbers may still go: it is removed after a while.
+void require_free(ObjectTree& tree, const std::string& path,
+                  const std::vector<std::string>& names) {
+  try {
+    for (const ObjectEntry& entry : tree.list(path))
+      if (std::binary_search(names.begin(), names.end(), entry.name)) throw_errno(EXDEV, path);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+}
+
 void copy_chunks(ObjectTree& tree, const std::string& from, std::vector<std::string> names,
                  const std::string& to) {
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
+  require_free(tree, to, names);
   std::size_t copied = 0;
   for (const ObjectEntry& entry : tree.list(from)) {
     const auto wanted = std::lower_bound(names.begin(), names.end(), entry.name);
@@ -90,8 +108,9 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   if (replaced) old = inside(to, names_in(frames.frame(to, replaced)));
   const auto names = names_in(frames.frame(from, index));
   copy_chunks(tree, from, names, to);
-  std::vector<std::uint8_t> bytes(static_cast<std::size_t>(state->size));
-  index->read_exactly_at(0, bytes, "index");
+  const std::vector<std::uint8_t> bytes = bytes_of(*index);
+  const std::vector<std::uint8_t> before =
+      replaced ? bytes_of(*replaced) : std::vector<std::uint8_t>();
   std::map<std::string, std::string> metadata = state->metadata;
   metadata["commit"] = new_commit_id();
   stamp_index(bytes, metadata["commit"]);
@@ -100,9 +119,12 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   const ObjectState made = tree.put(index_of(to), bytes, condition, metadata);
   try {
     frames.remove(from);
-  } catch (const std::system_error&) {
-    // Somebody has committed to the old name: the new one is undone.
-    tree.put(index_of(to), {}, {ObjectCondition::Kind::same, made}, {});
+  } catch (const std::system_error& error) {
+    // Somebody has committed to the old name: the new one is undone. After other errors the old one
+    // may have gone.
+    if (error.code() != std::errc(ESTALE)) throw;
+    tree.put(index_of(to), before, {ObjectCondition::Kind::same, made},
+             replaced ? target->metadata : std::map<std::string, std::string>{});
     throw;
   }
   for (std::string& path : inside(from, names)) old.push_back(std::move(path));

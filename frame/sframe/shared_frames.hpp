@@ -20,7 +20,7 @@ std::vector<std::string> remove_shared_frame(ObjectFrames& frames, const std::st
 
 /// Copies it in the store, and removes it then: there is always one of the two, and both for a
 /// moment. `replaces`: a frame of the new name gives way; else EEXIST. Returns what is to be
-/// removed when nobody reads it any more.
+/// removed when nobody reads it any more. EXDEV where `to` has chunks left of the same numbers.
 std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::string& from,
                                              const std::string& to, bool replaces);
 

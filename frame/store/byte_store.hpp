@@ -102,6 +102,8 @@ class StoreDirectory {
   }
   /// For opening lock sidecars beside the frames; -1 if there is no such thing.
   virtual int descriptor() const = 0;
+  /// True where no file is changed in place, and no name is used for another one but the index's.
+  virtual bool is_lasting() const { return false; }
 };
 
 }  // namespace bloscfs::frame

@@ -1,6 +1,7 @@
 #pragma once
 // Sparse frames whose files are objects: read, and written to by many hosts.
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,10 +32,16 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// hosts have had time.
   using RemoveLater = std::function<void(const std::string& path)>;
 
-  ObjectFrames(std::shared_ptr<ObjectTree> tree, std::string index_name, RemoveLater remove_later)
+  /// For so long nobody sweeps away what no index names, by a good margin.
+  static constexpr std::chrono::hours kSafeAge{12};
+
+  /// A commit with chunks of `safe_age` makes sure that they are there.
+  ObjectFrames(std::shared_ptr<ObjectTree> tree, std::string index_name, RemoveLater remove_later,
+               std::chrono::seconds safe_age = kSafeAge)
       : tree_(std::move(tree)),
         index_name_(std::move(index_name)),
-        remove_later_(std::move(remove_later)) {}
+        remove_later_(std::move(remove_later)),
+        safe_age_(safe_age) {}
 
   ObjectTree& tree() const { return *tree_; }
   /// The frame at `path`, in the state that its `index` shows, which is an object that was opened
@@ -56,6 +63,8 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// Puts an empty index in the place of a frame's: whoever has that state open reads on as long as
   /// its chunks are there. ENOENT where there is no frame; errors as of ObjectTree::put().
   void remove(const std::string& path);
+  /// As they are now, of a frame that has been committed; errors as of ObjectTree::open().
+  FileAttributes attributes(const std::string& path);
   /// Puts the committed index again with other owner, mode, and times; errors as of
   /// ObjectTree::put().
   void set_attributes(const std::string& path, const FileAttributes& attributes);
@@ -74,6 +83,7 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   const std::shared_ptr<ObjectTree> tree_;
   const std::string index_name_;
   const RemoveLater remove_later_;
+  const std::chrono::seconds safe_age_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<ObjectFrame>> frames_;
   struct Planned {

@@ -156,7 +156,8 @@ Content::Kept Content::keep_in(Refuge& refuge) {
                           services_.options, services_.cache.pages(), services_.pool,
                           refuge.shared_name());
   };
-  bool can_read = view == nullptr || view->reader().snapshot().is_as_taken();
+  bool can_read = view == nullptr || view->reader().snapshot().is_lasting() ||
+                  view->reader().snapshot().is_as_taken();
   StoredFrame made;
   try {
     made = store(can_read);

@@ -123,16 +123,18 @@ void ObjectFilesystem::set_attributes(NodeId node, NewAttributes wanted, const C
   const bool sets_owner =
       wanted.mode || wanted.group || (wanted.owner && *wanted.owner != kUnchangedOwner);
   if (!sets_times && !sets_owner) return;
+  // Directories have nothing to keep them in; programs that copy trees set them all the same.
+  if (objects_.is_directory(node)) return;
   TurnAtNeed::need();
   objects_.require_changeable(node);
   const auto file = objects_.opened(node);
-  // What waits for a commit takes its times with it.
-  if (sets_times && file && file->content->needs_commit() && file->content->is_writable()) {
+  if (sets_times && file && file->content->is_writable()) {
     timespec accessed = file->attributes.st_atim, modified = now();
     set_time(accessed, wanted.accessed);
     set_time(modified, wanted.modified);
     file->content->set_times(accessed, modified);
-    if (!sets_owner) return;
+    // What waits for a commit takes its times with it.
+    if (!sets_owner && file->content->needs_commit()) return;
   }
   frame::FileAttributes attributes = objects_.frame_attributes(node);
   if (wanted.mode) attributes.mode = *wanted.mode & 0777;

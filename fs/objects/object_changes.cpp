@@ -454,9 +454,14 @@ void Objects::rename(NodeId from, const std::string& from_name, NodeId to,
 
 // --- attributes
 
+bool Objects::is_directory(NodeId id) const {
+  const Node found = node(id);
+  return !found.child && found.look->kind == Kind::directory;
+}
+
 frame::FileAttributes Objects::frame_attributes(NodeId id) {
   const Node found = node(id);
-  return found.is_new ? found.owner : frame::attributes_of(found.look->state);
+  return found.is_new ? found.owner : frames_->attributes(found.path);
 }
 
 void Objects::set_attributes(NodeId id, const frame::FileAttributes& attributes) {

@@ -128,7 +128,8 @@ void Objects::forget(NodeId id, std::uint64_t references) {
 ObjectListing::Judge Objects::judge_in(const std::string& directory) {
   return [this, directory](const frame::ObjectEntry& entry) {
     const auto known = looks_.known(path_in(directory, entry.name));
-    if (known && known->is_object() != entry.is_directory) return known->shown;
+    if (known && known->kind != Kind::removed && known->is_object() != entry.is_directory)
+      return known->shown;
     return promised(entry, looks_.settings());
   };
 }
@@ -194,11 +195,22 @@ std::optional<Tree::Found> Objects::lookup(NodeId id, const std::string& name) {
   // A name that is known is asked for itself, so that its listing may be old.
   ListingPointer known = listings_.known(in.path);
   if (!known) known = listing(in.path);
-  if (auto found = find_in(id, in, name, *known)) return enter(*std::move(found));
+  auto found = find_in(id, in, name, *known);
+  if (found && !may_have_gone(*found)) return enter(*std::move(found));
   const ListingPointer present = listing(in.path);
-  if (present == known) return std::nullopt;
-  auto found = find_in(id, in, name, *present);
+  if (present != known) found = find_in(id, in, name, *present);
   return found ? std::optional(enter(*std::move(found))) : std::nullopt;
+}
+
+/// A directory may be there for what is left of its files alone; the listing that it is in tells.
+bool Objects::may_have_gone(const Node& node) {
+  if (node.look->kind != Kind::directory) return false;
+  try {
+    return listing(node.path)->entries().empty();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    return true;
+  }
 }
 
 ListingPointer Objects::single_listing() {

@@ -84,6 +84,7 @@ class Objects {
   /// Of a sparse frame, committed or not.
   void set_attributes(NodeId id, const frame::FileAttributes& attributes);
   frame::FileAttributes frame_attributes(NodeId id);
+  bool is_directory(NodeId id) const;
 
   /// What a home asks (fs/objects/object_home.hpp).
   struct Stored {
@@ -151,6 +152,7 @@ class Objects {
                               const ObjectListing& listing);
   std::optional<Node> look_at(NodeId parent, const Node& directory, const frame::ObjectEntry& entry,
                               const ObjectListing& listing);
+  bool may_have_gone(const Node& node);
   ListingPointer single_listing();
   std::optional<Tree::Found> lookup_in_store(NodeId parent, const Node& node,
                                              const std::string& name);

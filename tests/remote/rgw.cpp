@@ -128,4 +128,16 @@ void Rgw::make_bucket(const std::string& name) const {
   client()->send(std::move(request)).wait();
 }
 
+Rgw& shared_rgw() {
+  static Rgw one;
+  return one;
+}
+
+std::string new_bucket() {
+  static int count = 0;
+  const std::string name = "bucket-" + std::to_string(++count);
+  shared_rgw().make_bucket(name);
+  return name;
+}
+
 }  // namespace bloscfs::test

@@ -42,4 +42,9 @@ class Rgw {
   Child monitor_, osd_, gateway_;
 };
 
+/// The one of this program, which starts with the first call.
+Rgw& shared_rgw();
+/// Makes a bucket there that nobody else uses; returns its name.
+std::string new_bucket();
+
 }  // namespace bloscfs::test

@@ -21,25 +21,12 @@ using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 using Condition = ObjectCondition::Kind;
 
-Rgw& store() {
-  static Rgw one;
-  return one;
-}
-
-/// A new bucket for each.
-std::string new_bucket() {
-  static int count = 0;
-  const std::string name = "bucket-" + std::to_string(++count);
-  store().make_bucket(name);
-  return name;
-}
-
 /// With a client whose requests can be counted.
 struct Tree {
   explicit Tree(const std::string& bucket_name, const std::string& prefix = {},
                 bool writable = true)
-      : client(store().client()) {
-    S3Address address(bucket_name, store().endpoint(), "us-east-1", false);
+      : client(shared_rgw().client()) {
+    S3Address address(bucket_name, shared_rgw().endpoint(), "us-east-1", false);
     auto bucket = std::make_unique<S3Bucket>(std::move(address), client, std::chrono::seconds(20));
     tree = std::make_shared<S3Tree>(std::move(bucket), prefix, writable);
     before = client->requests();
@@ -99,7 +86,7 @@ RemoteSettings settings_with(const std::string& secret) {
   ::setenv("AWS_ACCESS_KEY_ID", Rgw::kAccessKey, 1);
   ::setenv("AWS_SECRET_ACCESS_KEY", secret.c_str(), 1);
   RemoteSettings settings;
-  settings.endpoint = store().endpoint();
+  settings.endpoint = shared_rgw().endpoint();
   settings.retry_time = std::chrono::seconds(5);
   return settings;
 }
@@ -117,7 +104,7 @@ BOOST_AUTO_TEST_CASE(a_store_that_keeps_conditions_is_written_to) {
   BOOST_TEST(tree->is_writable());
   BOOST_TEST(!tree->single());
   BOOST_TEST(tree->list("").empty());
-  BOOST_TEST(tree->url("a b") == store().endpoint() + "/" + bucket + "/some/place/a%20b");
+  BOOST_TEST(tree->url("a b") == shared_rgw().endpoint() + "/" + bucket + "/some/place/a%20b");
   // What the environment had is remembered.
   settings.writable = false;
   const auto again = open_remote("s3://" + bucket, settings);
@@ -291,7 +278,7 @@ BOOST_AUTO_TEST_CASE(b2frame_reads_frames) {
   ProcessSettings settings;
   settings.environment = {std::string("AWS_ACCESS_KEY_ID=") + Rgw::kAccessKey,
                           std::string("AWS_SECRET_ACCESS_KEY=") + Rgw::kSecretKey};
-  const Arguments arguments{B2FRAME, "cat", "--endpoint", store().endpoint(),
+  const Arguments arguments{B2FRAME, "cat", "--endpoint", shared_rgw().endpoint(),
                             "s3://" + bucket + "/in/a b.b2frame"};
   const ProcessResult result = run(arguments, settings);
   BOOST_TEST(result.ok(), result.description());

@@ -1,0 +1,28 @@
+#pragma once
+// What hosts have left in an object store that ended before they could tidy up.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame/store/object_tree.hpp"
+
+namespace bloscfs::frame {
+
+/// What was removed.
+struct Leftovers {
+  std::uint64_t chunks = 0, chunk_bytes = 0;  ///< that no index names
+  std::uint64_t tombstones = 0;               ///< of frames that were removed
+  std::uint64_t markers = 0;                  ///< that tell what was removed
+  std::uint64_t probes = 0;
+  std::vector<std::string> damaged;  ///< frames whose indexes cannot be read: nothing of them goes
+};
+
+/// Removes what nobody needs, all below `tree`'s root, of what has been there for at least `age` by
+/// the store's own clock. With an age below that of the longest commit under way, what a host is
+/// about to name goes, too, and that commit fails. Errors: those of ObjectTree.
+Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono::seconds age);
+
+}  // namespace bloscfs::frame

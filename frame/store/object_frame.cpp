@@ -1,0 +1,350 @@
+#include "frame/store/object_frame.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <random>
+#include <system_error>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// What tells a commit from all others, in its index's metadata.
+constexpr const char* kCommit = "commit";
+
+std::string commit_of(const ObjectState& state) {
+  const auto found = state.metadata.find(kCommit);
+  return found == state.metadata.end() ? std::string() : found->second;
+}
+
+bool is_error(const std::system_error& error, std::errc code) { return error.code() == code; }
+
+/// A chunk that is being made: it is in the store as soon as it is written, once.
+class ObjectChunk final : public StoreFile {
+ public:
+  ObjectChunk(ObjectTree& tree, std::string path) : tree_(tree), path_(std::move(path)) {}
+
+  void write_at(std::uint64_t offset, Bytes bytes) override {
+    if (offset != 0) throw_errno(EINVAL, path_);
+    try {
+      tree_.put(path_, bytes, {ObjectCondition::Kind::absent, {}}, {});
+    } catch (const std::system_error& error) {
+      // Another host has drawn the same number.
+      if (is_error(error, std::errc(ESTALE))) throw_errno(EEXIST, path_);
+      throw;
+    }
+  }
+  std::size_t read_at(std::uint64_t, MutableBytes) const override { return 0; }
+  FileStamp stamp() const override { return {}; }
+  void truncate(std::uint64_t) override { throw_errno(EOPNOTSUPP, path_); }
+  void punch(std::uint64_t, std::uint64_t) override { throw_errno(EOPNOTSUPP, path_); }
+  void sync() override {}
+  std::uint64_t link_count() const override { return 1; }
+  FileAttributes attributes() const override { return {}; }
+  void set_attributes(const FileAttributes&) override {}
+  void set_times(const timespec&, const timespec&) override {}
+  bool is_sole_user() const override { return false; }
+
+ private:
+  ObjectTree& tree_;
+  const std::string path_;
+};
+
+}  // namespace
+
+void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit) {
+  constexpr std::size_t kFingerprint = 16, kMarker = kFingerprint + 2;
+  constexpr std::uint8_t kFixext16 = 0xD8;
+  if (index.size() < kMarker || *(index.end() - kMarker) != kFixext16 ||
+      *(index.end() - kMarker + 1) != 0)
+    return;
+  for (std::size_t i = 0; i < kFingerprint && 2 * i + 2 <= commit.size(); i++) {
+    const char* const digits = commit.data() + 2 * i;
+    std::from_chars(digits, digits + 2, *(index.end() - kFingerprint + i), 16);
+  }
+}
+
+std::string new_commit_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; i++) id += fmt::format("{:08x}", random());
+  return id;
+}
+
+std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t mode) {
+  const std::lock_guard guard(mutex_);
+  if (name.ends_with(".chunk")) {
+    if (unnamed_.empty()) oldest_unnamed_ = std::chrono::system_clock::now();
+    unnamed_.insert(name);
+    return std::make_shared<ObjectChunk>(frames_->tree(), inside(name));
+  }
+  auto made = std::make_shared<ObjectIndex>(mode);
+  if (name != frames_->index_name_) {
+    temporaries_[name] = made;
+    return made;
+  }
+  if (index_) {
+    frames_->note_taken(path_);
+    throw_errno(ESTALE, inside(name));
+  }
+  index_ = made;
+  is_pending_ = true;
+  return made;
+}
+
+void ObjectFrame::rename(const std::string& from, const std::string& to, RenameMode) {
+  const std::lock_guard guard(mutex_);
+  const auto found = temporaries_.find(from);
+  if (found == temporaries_.end() || to != frames_->index_name_) throw_errno(ENOENT, inside(from));
+  if (!is_pending_) committed_ = index_;
+  index_ = std::move(found->second);
+  temporaries_.erase(found);
+  is_pending_ = true;
+}
+
+void ObjectFrame::unlink(const std::string& name) {
+  {
+    const std::lock_guard guard(mutex_);
+    if (temporaries_.erase(name) > 0) return;
+    if (name == frames_->index_name_) {
+      if (is_pending_) index_ = std::exchange(committed_, nullptr);
+      is_pending_ = false;
+      return;
+    }
+    // The store may have an index that names it.
+    if (outcome_is_unknown_) return;
+    unnamed_.erase(name);
+  }
+  frames_->remove_later_(inside(name));
+}
+
+ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit) {
+  std::map<std::string, std::string> metadata =
+      metadata_of(frames_->owned(path_, index.attributes()));
+  metadata[kCommit] = commit;
+  const std::string path = inside(frames_->index_name_);
+  const auto condition = [](const std::optional<ObjectState>& known) {
+    return known ? ObjectCondition{ObjectCondition::Kind::same, *known}
+                 : ObjectCondition{ObjectCondition::Kind::absent, {}};
+  };
+  const auto before = known();
+  std::vector<std::uint8_t> bytes = index.bytes();
+  stamp_index(bytes, commit);
+  try {
+    return frames_->tree().put(path, bytes, condition(before), metadata);
+  } catch (const std::system_error& error) {
+    if (!is_error(error, std::errc(ESTALE)) || before) throw;
+  }
+  // What a removed frame has left is no frame.
+  const auto left = frames_->open_index(path_);
+  if (!left || left->state().size > 0) throw_errno(ESTALE, path_);
+  return frames_->tree().put(path, bytes, condition(left->state()), metadata);
+}
+
+void ObjectFrame::require_stored(const std::set<std::string>& chunks) const {
+  {
+    const std::lock_guard guard(mutex_);
+    const auto age = std::chrono::system_clock::now() - oldest_unnamed_;
+    if (chunks.empty() || age < frames_->safe_age_) return;
+  }
+  std::size_t present = 0;
+  for (const ObjectEntry& entry : frames_->tree().list(path_)) present += chunks.count(entry.name);
+  if (present < chunks.size()) throw_errno(EIO, path_ + ": chunks of this commit are gone");
+}
+
+void ObjectFrame::sync() {
+  const std::lock_guard one_at_a_time(putting_);
+  resolve_locked();
+  std::shared_ptr<ObjectIndex> index;
+  std::set<std::string> named;
+  {
+    const std::lock_guard guard(mutex_);
+    if (overtaken_) throw_errno(ESTALE, path_);
+    if (!is_pending_) return;
+    index = index_;
+    named = unnamed_;
+    commit_ = new_commit_id();
+  }
+  require_stored(named);
+  try {
+    ObjectState state = put(*index, commit_);
+    const std::lock_guard guard(mutex_);
+    known_ = std::move(state);
+    frames_->forget_owner(path_, *index);
+    committed_.reset();
+    is_pending_ = false;
+    for (const std::string& name : named) unnamed_.erase(name);
+  } catch (const std::system_error& error) {
+    if (is_error(error, std::errc(ESTALE))) frames_->note_taken(path_);
+    const std::lock_guard guard(mutex_);
+    overtaken_ = is_error(error, std::errc(ESTALE));
+    outcome_is_unknown_ = !overtaken_;
+    throw;
+  }
+}
+
+/// With putting_ held.
+void ObjectFrame::resolve_locked() {
+  {
+    const std::lock_guard guard(mutex_);
+    if (!outcome_is_unknown_) return;
+  }
+  const auto present = frames_->open_index(path_);
+  const std::lock_guard guard(mutex_);
+  outcome_is_unknown_ = false;
+  if (present && commit_of(present->state()) == commit_) {
+    // It was stored. What was tried since begins from there.
+    known_ = present->state();
+    if (is_pending_) return;
+    if (!index_) index_ = std::make_shared<ObjectIndex>(present);
+    unnamed_.clear();
+    return;
+  }
+  const bool is_absent = !present || present->state().size == 0;
+  const bool is_same = known_ ? present && present->state().same_bytes(*known_) : is_absent;
+  if (!is_same) {
+    overtaken_ = true;
+    return;
+  }
+  // Not stored, and no index names its chunks; a new one is to be made on what is there.
+  if (is_pending_ && committed_) {
+    index_ = std::exchange(committed_, nullptr);
+    is_pending_ = false;
+  }
+}
+
+ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
+  const std::lock_guard one_at_a_time(putting_);
+  resolve_locked();
+  {
+    const std::lock_guard guard(mutex_);
+    if (overtaken_) return Comparison::overtaken;
+    if (known_ && known_->same_bytes(seen)) return Comparison::same;
+  }
+  // A commit of ours may have come since.
+  const auto present = frames_->open_index(path_);
+  const std::lock_guard guard(mutex_);
+  if (present && known_ && known_->same_bytes(present->state())) return Comparison::outdated;
+  overtaken_ = true;
+  return Comparison::overtaken;
+}
+
+void ObjectFrame::put_attributes(const FileAttributes& attributes) {
+  const std::lock_guard one_at_a_time(putting_);
+  resolve_locked();
+  std::shared_ptr<ObjectIndex> index;
+  bool is_pending = false;
+  {
+    const std::lock_guard guard(mutex_);
+    if (overtaken_ || !index_) throw_errno(ESTALE, path_);
+    index = index_;
+    is_pending = is_pending_;
+  }
+  const FileAttributes before = index->attributes();
+  index->set_attributes(attributes);
+  index->set_times(attributes.accessed, attributes.modified);
+  if (is_pending) return;  // goes with the commit
+  try {
+    commit_ = new_commit_id();
+    ObjectState state = put(*index, commit_);
+    const std::lock_guard guard(mutex_);
+    known_ = std::move(state);
+  } catch (const std::system_error& error) {
+    index->set_attributes(before);
+    index->set_times(before.accessed, before.modified);
+    const std::lock_guard guard(mutex_);
+    overtaken_ = is_error(error, std::errc(ESTALE));
+    outcome_is_unknown_ = !overtaken_;
+    throw;
+  }
+}
+
+void ObjectFrame::put_tombstone() {
+  const std::lock_guard one_at_a_time(putting_);
+  resolve_locked();
+  const auto before = known();
+  {
+    const std::lock_guard guard(mutex_);
+    if (overtaken_) throw_errno(ESTALE, path_);
+    if (!before || before->size == 0) throw_errno(ENOENT, path_);
+    commit_ = new_commit_id();
+  }
+  try {
+    ObjectState state =
+        frames_->tree().put(inside(frames_->index_name_), {},
+                            {ObjectCondition::Kind::same, *before}, {{kCommit, commit_}});
+    const std::lock_guard guard(mutex_);
+    known_ = std::move(state);
+    index_.reset();
+    committed_.reset();
+    is_pending_ = false;
+  } catch (const std::system_error& error) {
+    const std::lock_guard guard(mutex_);
+    overtaken_ = is_error(error, std::errc(ESTALE));
+    outcome_is_unknown_ = !overtaken_;
+    throw;
+  }
+}
+
+ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrames> frames, std::string path,
+                         const std::shared_ptr<const ObjectSource>& index)
+    : frames_(std::move(frames)), path_(std::move(path)) {
+  if (!index) return;
+  known_ = index->state();
+  if (known_->size > 0) index_ = std::make_shared<ObjectIndex>(index);
+}
+
+ObjectFrame::~ObjectFrame() {
+  if (outcome_is_unknown_) return;
+  for (const std::string& name : unnamed_) frames_->remove_later_(inside(name));
+}
+
+FileAttributes ObjectFrame::attributes() const {
+  const std::lock_guard guard(mutex_);
+  if (!index_) throw_errno(ENOENT, path_);
+  return index_->attributes();
+}
+
+std::shared_ptr<StoreFile> ObjectFrame::open(const std::string& name) {
+  const std::lock_guard guard(mutex_);
+  if (name != frames_->index_name_ || !index_) throw_errno(ENOENT, inside(name));
+  return index_;
+}
+
+std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& name) const {
+  if (name == frames_->index_name_) {
+    const std::lock_guard guard(mutex_);
+    return is_pending_ && committed_ ? committed_ : index_;
+  }
+  try {
+    return frames_->tree().open(inside(name), nullptr);
+  } catch (const std::system_error& error) {
+    if (is_error(error, std::errc::no_such_file_or_directory)) return nullptr;
+    throw;
+  }
+}
+
+void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }
+
+std::shared_ptr<StoreDirectory> ObjectFrame::open_directory(const std::string& name) {
+  throw_errno(ENOTDIR, name);
+}
+
+std::optional<FileStamp> ObjectFrame::stamp(const std::string& name) const {
+  const std::lock_guard guard(mutex_);
+  if (name == ".") return FileStamp{0, number_of_directory(), 0, 0, 0};
+  if (name != frames_->index_name_ || !index_ || overtaken_) return std::nullopt;
+  return index_->stamp();
+}
+
+std::vector<std::string> ObjectFrame::names() const {
+  std::vector<std::string> names;
+  for (ObjectEntry& entry : frames_->tree().list(path_)) names.push_back(std::move(entry.name));
+  return names;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,91 @@
+#pragma once
+// A sparse frame whose files are objects, as ObjectFrames has it in use.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "frame/store/object_frames.hpp"
+#include "frame/store/object_index.hpp"
+
+namespace bloscfs::frame {
+
+/// One sparse frame. Its index is in the store when sync() has returned; until then a new one is
+/// here alone, and its chunks are nobody's.
+class ObjectFrame final : public StoreDirectory {
+ public:
+  /// `index` is null for a frame that is being made.
+  ObjectFrame(std::shared_ptr<ObjectFrames> frames, std::string path,
+              const std::shared_ptr<const ObjectSource>& index);
+  ~ObjectFrame() override;
+
+  std::optional<ObjectState> state() const {
+    const std::lock_guard guard(mutex_);
+    return overtaken_ || outcome_is_unknown_ ? std::nullopt : known_;
+  }
+  bool is_overtaken() const {
+    const std::lock_guard guard(mutex_);
+    return overtaken_;
+  }
+  enum class Comparison { same, outdated, overtaken };
+  /// How the store is to this, when somebody has seen that state there.
+  Comparison compare(const ObjectState& seen);
+  /// Finds out what has become of a commit whose answer was lost.
+  void resolve() {
+    const std::lock_guard one_at_a_time(putting_);
+    resolve_locked();
+  }
+  /// ENOENT where there is no frame.
+  FileAttributes attributes() const;
+  void put_attributes(const FileAttributes& attributes);
+  /// An empty index, which readers take for none.
+  void put_tombstone();
+
+  std::shared_ptr<StoreFile> open(const std::string& name) override;
+  std::shared_ptr<const ByteSource> open_source(const std::string& name) const override;
+  std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override;
+  void rename(const std::string& from, const std::string& to, RenameMode mode) override;
+  void unlink(const std::string& name) override;
+  void make_directory(const std::string& name, mode_t) override;
+  std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override;
+  std::optional<FileStamp> stamp(const std::string& name) const override;
+  std::vector<std::string> names() const override;
+  /// That is the commit. ESTALE where another host has committed since.
+  void sync() override;
+  int descriptor() const override { return -1; }
+  bool is_lasting() const override { return true; }
+
+ private:
+  std::string inside(const std::string& name) const { return path_ + "/" + name; }
+  std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
+  void resolve_locked();
+  /// EIO unless the store still has chunks that are so old that they may have been swept away.
+  void require_stored(const std::set<std::string>& chunks) const;
+  ObjectState put(const ObjectIndex& index, const std::string& commit);
+  std::optional<ObjectState> known() const {
+    const std::lock_guard guard(mutex_);
+    return known_;
+  }
+
+  const std::shared_ptr<ObjectFrames> frames_;
+  const std::string path_;
+  std::mutex putting_;  ///< one at a time talks to the store; taken before mutex_
+  mutable std::mutex mutex_;
+  std::optional<ObjectState> known_;        ///< of the index in the store; nothing: there is none
+  std::shared_ptr<ObjectIndex> index_;      ///< null: there is none, or one of a removed frame
+  std::shared_ptr<ObjectIndex> committed_;  ///< while index_ is not in the store yet
+  bool is_pending_ = false;                 ///< index_ is not in the store yet
+  bool overtaken_ = false;
+  bool outcome_is_unknown_ = false;
+  std::string commit_;  ///< the last one that was tried
+  std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
+  std::set<std::string> unnamed_;                         ///< chunks that no stored index names yet
+  std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those
+};
+
+}  // namespace bloscfs::frame

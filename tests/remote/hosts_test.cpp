@@ -1,0 +1,427 @@
+// Several hosts that write to one object store, some of which end in the midst of it, and stores
+// that fail.
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <set>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/header/sframe_format.hpp"
+#include "frame/sframe/leftovers.hpp"
+#include "frame/sframe/shared_frames.hpp"
+#include "tests/remote/failing_gateway.hpp"
+#include "tests/remote/object_mount.hpp"
+#include "tests/remote/rgw.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+
+namespace {
+
+using namespace bloscfs;
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+using Clock = std::chrono::steady_clock;
+
+std::string noise(std::uint64_t seed, std::size_t size) {
+  const ByteVector bytes = make_contents("noise", seed, size, 1);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Of the shown names those that were put beside a file.
+std::vector<std::string> conflicts_in(const fs_std::path& directory) {
+  std::vector<std::string> found;
+  for (const std::string& name : names_in(directory))
+    if (name.find(".conflict-") != std::string::npos) found.push_back(name);
+  return found;
+}
+
+int gateway_port() {
+  const std::string endpoint = shared_rgw().endpoint();
+  return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
+}
+
+/// Chunks of a place that are there and those that indexes name.
+struct Chunks {
+  std::set<std::string> present, named;
+};
+
+Chunks chunks_of(const StorePlace& place) {
+  Chunks chunks;
+  const auto frames = std::make_shared<frame::ObjectFrames>(
+      std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}),
+      frame::kSframeIndexName, [](const std::string&) {});
+  for (const auto& [path, state] : place.objects()) {
+    if (path.ends_with(".chunk")) chunks.present.insert(path);
+    if (!path.ends_with("/chunks.b2frame") || state.size == 0) continue;
+    for (const std::string& chunk :
+         frame::chunks_of_shared_frame(*frames, path.substr(0, path.rfind('/'))))
+      chunks.named.insert(chunk);
+  }
+  return chunks;
+}
+
+frame::Leftovers sweep(const StorePlace& place, std::chrono::seconds age) {
+  return frame::remove_leftovers(
+      std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}), age);
+}
+
+ProcessResult collect(const StorePlace& place, const Arguments& options = {}) {
+  Arguments arguments{b2frame_program(), "gc", "--endpoint", shared_rgw().endpoint()};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  arguments.push_back(place.source());
+  ProcessSettings settings;
+  settings.environment = place.environment();
+  return run(arguments, settings);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(object_hosts, *utf::precondition(needs_ceph) * utf::precondition(needs_fuse))
+
+BOOST_AUTO_TEST_CASE(of_two_commits_one_wins_and_the_other_is_kept_beside) {
+  const StorePlace place;
+  const std::string before = noise(1, 9'000'000);
+  ObjectMount left(place), right(place);
+  BOOST_TEST(errno_of_writing(left / "one", 0, before) == 0);
+  const Fd one(::open((left / "one").c_str(), O_RDWR | O_CLOEXEC));
+  const Fd other(::open((right / "one").c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_TEST(::pwrite(one.get(), "left", 4, 4'500'000) == 4);
+  BOOST_TEST(::pwrite(other.get(), "right", 5, 100) == 5);
+  BOOST_TEST(::fsync(one.get()) == 0);
+  BOOST_TEST(::fsync(other.get()) == -1);
+  BOOST_TEST(errno == ESTALE);
+  std::string of_left = before, of_right = before;
+  of_left.replace(4'500'000, 4, "left");
+  of_right.replace(100, 5, "right");
+  const ObjectMount third(place);
+  const auto beside = conflicts_in(third.path());
+  BOOST_TEST_REQUIRE(beside.size() == 1U);
+  BOOST_TEST((file_text(third / "one") == of_left));
+  BOOST_TEST((file_text(third / beside.front()) == of_right));
+  BOOST_TEST(comes_true([&] { return file_text(right / "one") == of_left; }));
+  BOOST_TEST(left.log() == "");
+  BOOST_TEST(right.log().find("changed by another program") != std::string::npos);
+  BOOST_TEST(right.log().find(beside.front()) != std::string::npos, right.log());
+  BOOST_TEST(right.log().find("with zeros") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(of_two_new_files_of_one_name_one_wins) {
+  const StorePlace place;
+  ObjectMount left(place), right(place);
+  const Fd one(::open((left / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  const Fd other(::open((right / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  BOOST_TEST(::pwrite(one.get(), "left", 4, 0) == 4);
+  BOOST_TEST(::pwrite(other.get(), "right", 5, 0) == 5);
+  BOOST_TEST(::fsync(one.get()) == 0);
+  BOOST_TEST(::fsync(other.get()) == -1);
+  BOOST_TEST(errno == ESTALE);
+  const ObjectMount third(place);
+  BOOST_TEST(file_text(third / "one") == "left");
+  const auto beside = conflicts_in(third.path());
+  BOOST_TEST_REQUIRE(beside.size() == 1U);
+  BOOST_TEST(file_text(third / beside.front()) == "right");
+}
+
+BOOST_AUTO_TEST_CASE(readers_see_one_state_or_the_next) {
+  const StorePlace place;
+  const std::string before = noise(2, 12'000'000), after = noise(3, 12'000'000);
+  ObjectMount writer(place);
+  BOOST_TEST(errno_of_writing(writer / "one", 0, before) == 0);
+  const ObjectMount reader(place);
+  const Fd open_before(::open((reader / "one").c_str(), O_RDONLY | O_CLOEXEC));
+  std::string read(before.size(), 0);
+  BOOST_TEST(::pread(open_before.get(), read.data(), 1000, 0) == 1000);
+  BOOST_TEST(errno_of_writing(writer / "one", 0, after, O_TRUNC) == 0);
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  BOOST_TEST((file_text(reader / "one") == after));
+  for (std::size_t at = 0; at < read.size(); at += 1'000'000)
+    BOOST_TEST(::pread(open_before.get(), read.data() + at, 1'000'000, static_cast<off_t>(at)) ==
+               1'000'000);
+  BOOST_TEST((read == before));
+}
+
+BOOST_AUTO_TEST_CASE(modes_that_were_set_survive_a_commit_of_an_older_state) {
+  const StorePlace place;
+  ObjectMount left(place), right(place);
+  BOOST_TEST(errno_of_writing(left / "one", 0, "text") == 0);
+  const Fd fd(::open((left / "one").c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_TEST(::pwrite(fd.get(), "TEXT", 4, 0) == 4);
+  BOOST_TEST(::chmod((right / "one").c_str(), 0600) == 0);
+  BOOST_TEST(::fsync(fd.get()) == -1);
+  BOOST_TEST(errno == ESTALE);
+  BOOST_TEST(place.state("one.b2frame/chunks.b2frame").metadata.at("mode") == "0600");
+}
+
+BOOST_AUTO_TEST_CASE(a_name_that_is_taken_back_keeps_its_contents) {
+  const StorePlace place;
+  ObjectMount mount(place);
+  const std::string contents = noise(4, 5'000'000);
+  BOOST_TEST(errno_of_writing(mount / "one", 0, contents) == 0);
+  BOOST_TEST(::rename((mount / "one").c_str(), (mount / "two").c_str()) == 0);
+  // The old chunks go in a while: no index may name them again.
+  BOOST_TEST(::rename((mount / "two").c_str(), (mount / "one").c_str()) == -1);
+  BOOST_TEST(errno == EXDEV);
+  BOOST_TEST(run({"mv", mount / "two", mount / "one"}).ok());
+  BOOST_TEST((file_text(mount / "one") == contents));
+  BOOST_TEST((names_in(mount.path()) == std::vector<std::string>{"one"}));
+}
+
+/// What one host has done with a file to which all append.
+struct Appended {
+  std::vector<std::string> acknowledged, refused;
+};
+
+Appended append_until(const fs_std::path& path, const std::string& who, Clock::time_point end) {
+  Appended done;
+  for (int number = 0; Clock::now() < end; number++) {
+    const std::string line = fmt::format("{} {}\n", who, number);
+    const Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    if (!fd) continue;
+    struct stat st {};
+    if (::fstat(fd.get(), &st) != 0) continue;
+    const auto size = static_cast<ssize_t>(line.size());
+    if (::pwrite(fd.get(), line.data(), line.size(), st.st_size) != size) continue;
+    (::fsync(fd.get()) == 0 ? done.acknowledged : done.refused).push_back(line);
+  }
+  return done;
+}
+
+BOOST_AUTO_TEST_CASE(nothing_that_was_acknowledged_is_lost) {
+  const char* const wanted = std::getenv("BLOSCFS_TEST_RACE_SECONDS");
+  const std::chrono::seconds duration(wanted != nullptr ? std::atoi(wanted) : 2);
+  const StorePlace place;
+  std::vector<Appended> done;
+  {
+    ObjectMount left(place, {"revalidate=0"}), right(place, {"revalidate=0"});
+    BOOST_TEST(errno_of_writing(left / "one", 0, "begin\n") == 0);
+    const auto end = Clock::now() + duration;
+    auto other = std::async(std::launch::async, append_until, right / "one", "right", end);
+    done.push_back(append_until(left / "one", "left", end));
+    done.push_back(other.get());
+    BOOST_TEST(left.unmount().status == 0);
+    BOOST_TEST(right.unmount().status == 0);
+  }
+  const ObjectMount reader(place);
+  const std::string last = file_text(reader / "one");
+  std::string beside;
+  for (const std::string& name : conflicts_in(reader.path())) beside += file_text(reader / name);
+  std::size_t acknowledged = 0;
+  for (const Appended& host : done) {
+    for (const std::string& line : host.acknowledged)
+      BOOST_TEST(last.find("\n" + line) != std::string::npos, "acknowledged and lost: " << line);
+    for (const std::string& line : host.refused)
+      BOOST_TEST((last + beside).find(line) != std::string::npos, "thrown away: " << line);
+    acknowledged += host.acknowledged.size();
+  }
+  BOOST_TEST(acknowledged > 0U);
+  const Chunks chunks = chunks_of(place);
+  for (const std::string& chunk : chunks.named) BOOST_TEST(chunks.present.count(chunk) == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_host_that_is_killed_leaves_no_more_than_chunks_that_nobody_names) {
+  const StorePlace place;
+  std::map<std::string, std::string> acknowledged;
+  for (int round = 0; round < 3; round++) {
+    ObjectMount mount(place);
+    const auto writing = std::async(std::launch::async, [&] {
+      for (int i = 0;; i++) {
+        const std::string name = fmt::format("file-{}", i % 4);
+        const std::string contents = noise(static_cast<std::uint64_t>(100 * round + i), 600'000);
+        if (errno_of_writing(mount / name, 0, contents, O_TRUNC) != 0) return;
+        acknowledged[name] = contents;
+      }
+    });
+    std::this_thread::sleep_for(std::chrono::milliseconds(700 + 150 * round));
+    mount.signal(SIGKILL);
+    mount.wait(Seconds(10));
+    force_unmount(mount.path());
+    writing.wait();
+  }
+  ProcessSettings settings;
+  settings.environment = place.environment();
+  const ProcessResult verified = run(
+      {b2frame_program(), "verify", "-r", "--endpoint", shared_rgw().endpoint(), place.source()},
+      settings);
+  BOOST_TEST(verified.ok(), verified.out << verified.description());
+  Chunks chunks = chunks_of(place);
+  for (const std::string& chunk : chunks.named) BOOST_TEST(chunks.present.count(chunk) == 1U);
+  const ObjectMount reader(place);
+  for (const auto& [name, contents] : acknowledged)
+    BOOST_TEST(file_text(reader / name).size() == contents.size(), name);
+  BOOST_TEST(collect(place, {"--force"}).ok());
+  chunks = chunks_of(place);
+  BOOST_TEST((chunks.present == chunks.named));
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_whose_answer_is_lost_counts_once) {
+  const StorePlace place;
+  FailingGateway gateway(gateway_port());
+  ObjectMount mount(place, {}, gateway.endpoint());
+  for (int round = 0; round < 4; round++) {
+    gateway.lost_answers = 1 + round % 2;
+    gateway.lost_chunk_answers = round / 2;
+    const std::string contents = fmt::format("round {} of some text", round);
+    BOOST_TEST(errno_of_writing(mount / "one", 0, contents) == 0);
+    BOOST_TEST(gateway.lost_answers == 0);
+    const ObjectMount other(place);
+    BOOST_TEST(file_text(other / "one") == contents);
+    BOOST_TEST((names_in(other.path()) == std::vector<std::string>{"one"}));
+  }
+  gateway.lost_answers = 1;
+  BOOST_TEST(::chmod((mount / "one").c_str(), 0600) == 0);
+  gateway.lost_answers = 1;
+  BOOST_TEST(::rename((mount / "one").c_str(), (mount / "two").c_str()) == 0);
+  gateway.lost_answers = 1;
+  BOOST_TEST(::unlink((mount / "two").c_str()) == 0);
+  BOOST_TEST(names_in(mount.path()).empty());
+  const ObjectMount other(place);
+  BOOST_TEST(names_in(other.path()).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_slow_and_busy_store_is_waited_for) {
+  const StorePlace place;
+  FailingGateway gateway(gateway_port());
+  ObjectMount mount(place, {}, gateway.endpoint());
+  gateway.delay_ms = 50;
+  for (int round = 0; round < 3; round++) {
+    gateway.busy = 3;
+    BOOST_TEST(errno_of_writing(mount / "one", 0, noise(5, 9'000'000)) == 0);
+  }
+  gateway.busy = 2;
+  const ObjectMount other(place);
+  BOOST_TEST((file_text(other / "one") == noise(5, 9'000'000)));
+  BOOST_TEST((names_in(other.path()) == std::vector<std::string>{"one"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_was_written_while_the_store_was_down_is_committed_when_it_is_back) {
+  const StorePlace place;
+  FailingGateway gateway(gateway_port());
+  ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "before") == 0);
+  const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CLOEXEC));
+  gateway.is_down = true;
+  BOOST_TEST(::pwrite(fd.get(), "behind", 6, 0) == 6);
+  const auto begun = Clock::now();
+  BOOST_TEST(::fsync(fd.get()) == -1);
+  BOOST_TEST((errno == EIO || errno == ETIMEDOUT), "errno " << errno);
+  BOOST_TEST((Clock::now() - begun < std::chrono::seconds(15)));
+  std::string read(6, 0);
+  BOOST_TEST(::pread(fd.get(), read.data(), 6, 0) == 6);
+  BOOST_TEST(read == "behind");
+  gateway.is_down = false;
+  BOOST_TEST(::fsync(fd.get()) == 0);
+  const ObjectMount other(place);
+  BOOST_TEST(file_text(other / "one") == "behind");
+  BOOST_TEST((names_in(other.path()) == std::vector<std::string>{"one"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_sent_in_the_end_is_kept_as_a_frame) {
+  const StorePlace place;
+  const TempDir cache;
+  FailingGateway gateway(gateway_port());
+  ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (cache / "kept").string()},
+                    gateway.endpoint());
+  gateway.is_down = true;
+  // The name is looked for first.
+  gateway.is_down = false;
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", 0, false) == 0);
+  gateway.is_down = true;
+  mount.unmount();
+  BOOST_TEST(mount.log().find("one.unsent-") != std::string::npos, mount.log());
+  std::vector<std::string> kept;
+  for (const std::string& name : names_in(cache / "kept"))
+    if (name.starts_with("one.unsent-")) kept.push_back(name);
+  BOOST_TEST_REQUIRE(kept.size() == 1U);
+  const ProcessResult result =
+      run({b2frame_program(), "cat", (cache / "kept" / kept.front()).string()});
+  BOOST_TEST(result.out == "some text", result.description());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_what_is_lost) {
+  const StorePlace place;
+  FailingGateway gateway(gateway_port());
+  ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", 0, false) == 0);
+  gateway.is_down = true;
+  BOOST_TEST(mount.unmount().status != 0);
+  BOOST_TEST(mount.log().find("one") != std::string::npos, mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(an_old_commit_makes_sure_of_its_chunks) {
+  const StorePlace place;
+  const auto frames = std::make_shared<frame::ObjectFrames>(
+      std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}),
+      frame::kSframeIndexName, [](const std::string&) {}, std::chrono::seconds(0));
+  const ByteVector bytes(100, 7);
+  for (const bool is_swept : {false, true}) {
+    const std::string name = is_swept ? "swept.b2frame" : "whole.b2frame";
+    const auto frame = frames->directory("")->open_directory(name);
+    frame->create("00000001.chunk", 0644)->write_at(0, bytes);
+    frame->create("chunks.b2frame", 0644)->write_at(0, bytes);
+    if (is_swept) place.tree().remove(name + "/00000001.chunk", {});
+    if (is_swept)
+      BOOST_CHECK_THROW(frame->sync(), std::system_error);
+    else
+      BOOST_CHECK_NO_THROW(frame->sync());
+    BOOST_TEST(place.objects().count(name + "/chunks.b2frame") == (is_swept ? 0U : 1U));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gc_removes_what_nobody_needs_and_nothing_else) {
+  const StorePlace place;
+  const std::string contents = noise(6, 9'000'000);
+  {
+    ObjectMount mount(place);
+    BOOST_TEST(::mkdir((mount / "in").c_str(), 0755) == 0);
+    for (const char* name : {"one", "in/two", "in/gone"})
+      BOOST_TEST(errno_of_writing(mount / name, 0, contents) == 0);
+    BOOST_TEST(errno_of_writing(mount / "one", 5'000'000, "changed") == 0);
+    BOOST_TEST(::unlink((mount / "in/gone").c_str()) == 0);
+  }
+  const ByteVector some(10, 1);
+  place.tree().put("in/unfinished.b2frame/0000000A.chunk", some, {}, {});
+  place.tree().put(".bloscfs-probe-0", some, {}, {});
+  place.tree().put("in/plain", some, {}, {});
+  place.tree().put("in/damaged.b2frame/chunks.b2frame", some, {}, {});
+  place.tree().put("in/damaged.b2frame/0000000A.chunk", some, {}, {});
+  // Nothing is a day old.
+  const auto before = place.objects();
+  const ProcessResult young = collect(place);
+  BOOST_TEST(young.status == 1, young.description());
+  BOOST_TEST(young.err.find("damaged.b2frame") != std::string::npos, young.err);
+  BOOST_TEST(place.objects().size() == before.size());
+  const ProcessResult forced = collect(place, {"--force"});
+  BOOST_TEST(forced.status == 1, forced.description());
+  BOOST_TEST(forced.out.find("removed files: 1\n") != std::string::npos, forced.out);
+  BOOST_TEST(forced.out.find("probes: 1\n") != std::string::npos, forced.out);
+  place.tree().remove("in/damaged.b2frame/chunks.b2frame", {});
+  BOOST_TEST(place.objects().count("in/damaged.b2frame/0000000A.chunk") == 1U);
+  place.tree().remove("in/damaged.b2frame/0000000A.chunk", {});
+  const Chunks chunks = chunks_of(place);
+  BOOST_TEST((chunks.present == chunks.named));
+  for (const auto& [path, state] : place.objects())
+    BOOST_TEST((path == "in/plain" || path.starts_with("one.b2frame/") ||
+                path.starts_with("in/two.b2frame/")),
+               path);
+  const ObjectMount reader(place);
+  BOOST_TEST((file_text(reader / "in/two") == contents));
+  BOOST_TEST((names_in(reader / "in") == std::vector<std::string>{"plain", "two"}));
+  BOOST_TEST(sweep(place, std::chrono::seconds(0)).chunks == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(gc_is_for_object_stores_only) {
+  const TempDir local;
+  BOOST_TEST(run({b2frame_program(), "gc", local.path()}).status == 2);
+  BOOST_TEST(run({b2frame_program(), "gc", "http://127.0.0.1:1/"}).status == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
