@@ -9,6 +9,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/shared_frames.hpp"
 #include "frame/store/object_frames.hpp"
+#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {

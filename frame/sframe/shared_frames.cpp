@@ -8,6 +8,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/named_chunk_files.hpp"
 #include "frame/sframe/sframe.hpp"
+#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
@@ -108,7 +109,7 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   if (replaced) old = inside(to, names_in(frames.frame(to, replaced)));
   const auto names = names_in(frames.frame(from, index));
   copy_chunks(tree, from, names, to);
-  const std::vector<std::uint8_t> bytes = bytes_of(*index);
+  std::vector<std::uint8_t> bytes = bytes_of(*index);
   const std::vector<std::uint8_t> before =
       replaced ? bytes_of(*replaced) : std::vector<std::uint8_t>();
   std::map<std::string, std::string> metadata = state->metadata;

@@ -1,12 +1,8 @@
 #include "frame/store/object_frame.hpp"
 
 #include <cerrno>
-#include <charconv>
-#include <random>
 #include <system_error>
 #include <utility>
-
-#include <fmt/core.h>
 
 #include "frame/store/throw_errno.hpp"
 
@@ -56,39 +52,20 @@ class ObjectChunk final : public StoreFile {
 
 }  // namespace
 
-void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit) {
-  constexpr std::size_t kFingerprint = 16, kMarker = kFingerprint + 2;
-  constexpr std::uint8_t kFixext16 = 0xD8;
-  if (index.size() < kMarker || *(index.end() - kMarker) != kFixext16 ||
-      *(index.end() - kMarker + 1) != 0)
-    return;
-  for (std::size_t i = 0; i < kFingerprint && 2 * i + 2 <= commit.size(); i++) {
-    const char* const digits = commit.data() + 2 * i;
-    std::from_chars(digits, digits + 2, *(index.end() - kFingerprint + i), 16);
-  }
-}
-
-std::string new_commit_id() {
-  std::random_device random;
-  std::string id;
-  for (int i = 0; i < 4; i++) id += fmt::format("{:08x}", random());
-  return id;
-}
-
 std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t mode) {
   const std::lock_guard guard(mutex_);
   if (name.ends_with(".chunk")) {
     if (unnamed_.empty()) oldest_unnamed_ = std::chrono::system_clock::now();
     unnamed_.insert(name);
-    return std::make_shared<ObjectChunk>(frames_->tree(), inside(name));
+    return std::make_shared<ObjectChunk>(services_->tree(), inside(name));
   }
   auto made = std::make_shared<ObjectIndex>(mode);
-  if (name != frames_->index_name_) {
+  if (name != services_->index_name) {
     temporaries_[name] = made;
     return made;
   }
   if (index_) {
-    frames_->note_taken(path_);
+    services_->note_taken(path_);
     throw_errno(ESTALE, inside(name));
   }
   index_ = made;
@@ -99,7 +76,7 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
 void ObjectFrame::rename(const std::string& from, const std::string& to, RenameMode) {
   const std::lock_guard guard(mutex_);
   const auto found = temporaries_.find(from);
-  if (found == temporaries_.end() || to != frames_->index_name_) throw_errno(ENOENT, inside(from));
+  if (found == temporaries_.end() || to != services_->index_name) throw_errno(ENOENT, inside(from));
   if (!is_pending_) committed_ = index_;
   index_ = std::move(found->second);
   temporaries_.erase(found);
@@ -110,7 +87,7 @@ void ObjectFrame::unlink(const std::string& name) {
   {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
-    if (name == frames_->index_name_) {
+    if (name == services_->index_name) {
       if (is_pending_) index_ = std::exchange(committed_, nullptr);
       is_pending_ = false;
       return;
@@ -119,14 +96,14 @@ void ObjectFrame::unlink(const std::string& name) {
     if (outcome_is_unknown_) return;
     unnamed_.erase(name);
   }
-  frames_->remove_later_(inside(name));
+  services_->remove_later(inside(name));
 }
 
 ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit) {
   std::map<std::string, std::string> metadata =
-      metadata_of(frames_->owned(path_, index.attributes()));
+      metadata_of(services_->owned(path_, index.attributes()));
   metadata[kCommit] = commit;
-  const std::string path = inside(frames_->index_name_);
+  const std::string path = inside(services_->index_name);
   const auto condition = [](const std::optional<ObjectState>& known) {
     return known ? ObjectCondition{ObjectCondition::Kind::same, *known}
                  : ObjectCondition{ObjectCondition::Kind::absent, {}};
@@ -135,24 +112,25 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   std::vector<std::uint8_t> bytes = index.bytes();
   stamp_index(bytes, commit);
   try {
-    return frames_->tree().put(path, bytes, condition(before), metadata);
+    return services_->tree().put(path, bytes, condition(before), metadata);
   } catch (const std::system_error& error) {
     if (!is_error(error, std::errc(ESTALE)) || before) throw;
   }
   // What a removed frame has left is no frame.
-  const auto left = frames_->open_index(path_);
+  const auto left = services_->open_index(path_);
   if (!left || left->state().size > 0) throw_errno(ESTALE, path_);
-  return frames_->tree().put(path, bytes, condition(left->state()), metadata);
+  return services_->tree().put(path, bytes, condition(left->state()), metadata);
 }
 
 void ObjectFrame::require_stored(const std::set<std::string>& chunks) const {
   {
     const std::lock_guard guard(mutex_);
     const auto age = std::chrono::system_clock::now() - oldest_unnamed_;
-    if (chunks.empty() || age < frames_->safe_age_) return;
+    if (chunks.empty() || age < services_->safe_age) return;
   }
   std::size_t present = 0;
-  for (const ObjectEntry& entry : frames_->tree().list(path_)) present += chunks.count(entry.name);
+  for (const ObjectEntry& entry : services_->tree().list(path_))
+    present += chunks.count(entry.name);
   if (present < chunks.size()) throw_errno(EIO, path_ + ": chunks of this commit are gone");
 }
 
@@ -174,12 +152,12 @@ void ObjectFrame::sync() {
     ObjectState state = put(*index, commit_);
     const std::lock_guard guard(mutex_);
     known_ = std::move(state);
-    frames_->forget_owner(path_, *index);
+    services_->forget_owner(path_, *index);
     committed_.reset();
     is_pending_ = false;
     for (const std::string& name : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
-    if (is_error(error, std::errc(ESTALE))) frames_->note_taken(path_);
+    if (is_error(error, std::errc(ESTALE))) services_->note_taken(path_);
     const std::lock_guard guard(mutex_);
     overtaken_ = is_error(error, std::errc(ESTALE));
     outcome_is_unknown_ = !overtaken_;
@@ -193,7 +171,7 @@ void ObjectFrame::resolve_locked() {
     const std::lock_guard guard(mutex_);
     if (!outcome_is_unknown_) return;
   }
-  const auto present = frames_->open_index(path_);
+  const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
   outcome_is_unknown_ = false;
   if (present && commit_of(present->state()) == commit_) {
@@ -226,7 +204,7 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
     if (known_ && known_->same_bytes(seen)) return Comparison::same;
   }
   // A commit of ours may have come since.
-  const auto present = frames_->open_index(path_);
+  const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
   if (present && known_ && known_->same_bytes(present->state())) return Comparison::outdated;
   overtaken_ = true;
@@ -275,8 +253,8 @@ void ObjectFrame::put_tombstone() {
   }
   try {
     ObjectState state =
-        frames_->tree().put(inside(frames_->index_name_), {},
-                            {ObjectCondition::Kind::same, *before}, {{kCommit, commit_}});
+        services_->tree().put(inside(services_->index_name), {},
+                              {ObjectCondition::Kind::same, *before}, {{kCommit, commit_}});
     const std::lock_guard guard(mutex_);
     known_ = std::move(state);
     index_.reset();
@@ -290,9 +268,9 @@ void ObjectFrame::put_tombstone() {
   }
 }
 
-ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrames> frames, std::string path,
+ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::string path,
                          const std::shared_ptr<const ObjectSource>& index)
-    : frames_(std::move(frames)), path_(std::move(path)) {
+    : services_(std::move(services)), path_(std::move(path)) {
   if (!index) return;
   known_ = index->state();
   if (known_->size > 0) index_ = std::make_shared<ObjectIndex>(index);
@@ -300,7 +278,7 @@ ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrames> frames, std::string path,
 
 ObjectFrame::~ObjectFrame() {
   if (outcome_is_unknown_) return;
-  for (const std::string& name : unnamed_) frames_->remove_later_(inside(name));
+  for (const std::string& name : unnamed_) services_->remove_later(inside(name));
 }
 
 FileAttributes ObjectFrame::attributes() const {
@@ -311,17 +289,17 @@ FileAttributes ObjectFrame::attributes() const {
 
 std::shared_ptr<StoreFile> ObjectFrame::open(const std::string& name) {
   const std::lock_guard guard(mutex_);
-  if (name != frames_->index_name_ || !index_) throw_errno(ENOENT, inside(name));
+  if (name != services_->index_name || !index_) throw_errno(ENOENT, inside(name));
   return index_;
 }
 
 std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& name) const {
-  if (name == frames_->index_name_) {
+  if (name == services_->index_name) {
     const std::lock_guard guard(mutex_);
     return is_pending_ && committed_ ? committed_ : index_;
   }
   try {
-    return frames_->tree().open(inside(name), nullptr);
+    return services_->tree().open(inside(name), nullptr);
   } catch (const std::system_error& error) {
     if (is_error(error, std::errc::no_such_file_or_directory)) return nullptr;
     throw;
@@ -337,13 +315,13 @@ std::shared_ptr<StoreDirectory> ObjectFrame::open_directory(const std::string& n
 std::optional<FileStamp> ObjectFrame::stamp(const std::string& name) const {
   const std::lock_guard guard(mutex_);
   if (name == ".") return FileStamp{0, number_of_directory(), 0, 0, 0};
-  if (name != frames_->index_name_ || !index_ || overtaken_) return std::nullopt;
+  if (name != services_->index_name || !index_ || overtaken_) return std::nullopt;
   return index_->stamp();
 }
 
 std::vector<std::string> ObjectFrame::names() const {
   std::vector<std::string> names;
-  for (ObjectEntry& entry : frames_->tree().list(path_)) names.push_back(std::move(entry.name));
+  for (ObjectEntry& entry : services_->tree().list(path_)) names.push_back(std::move(entry.name));
   return names;
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "frame/store/object_frames.hpp"
+#include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_index.hpp"
 
 namespace bloscfs::frame {
@@ -20,7 +20,7 @@ namespace bloscfs::frame {
 class ObjectFrame final : public StoreDirectory {
  public:
   /// `index` is null for a frame that is being made.
-  ObjectFrame(std::shared_ptr<ObjectFrames> frames, std::string path,
+  ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::string path,
               const std::shared_ptr<const ObjectSource>& index);
   ~ObjectFrame() override;
 
@@ -72,7 +72,7 @@ class ObjectFrame final : public StoreDirectory {
     return known_;
   }
 
-  const std::shared_ptr<ObjectFrames> frames_;
+  const std::shared_ptr<ObjectFrameServices> services_;
   const std::string path_;
   std::mutex putting_;  ///< one at a time talks to the store; taken before mutex_
   mutable std::mutex mutex_;

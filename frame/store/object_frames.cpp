@@ -40,15 +40,6 @@ class ObjectParent final : public StoreDirectory {
   const std::string path_;
 };
 
-std::shared_ptr<const ObjectSource> ObjectFrames::open_index(const std::string& path) const {
-  try {
-    return tree_->open(path + "/" + index_name_, nullptr);
-  } catch (const std::system_error& error) {
-    if (error.code() == std::errc::no_such_file_or_directory) return nullptr;
-    throw;
-  }
-}
-
 std::shared_ptr<ObjectFrame> ObjectFrames::in_use(const std::string& path) {
   const std::lock_guard guard(mutex_);
   std::erase_if(frames_, [](const auto& known) { return known.second.expired(); });
@@ -61,7 +52,7 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
     used->resolve();
     return used;
   }
-  auto made = std::make_shared<ObjectFrame>(shared_from_this(), path, open_index(path));
+  auto made = std::make_shared<ObjectFrame>(services_, path, services_->open_index(path));
   const std::lock_guard guard(mutex_);
   auto& known = frames_[path];
   // Somebody else may have come first.
@@ -83,7 +74,7 @@ std::shared_ptr<StoreDirectory> ObjectFrames::frame(const std::string& path,
         break;
     }
   }
-  auto made = std::make_shared<ObjectFrame>(shared_from_this(), path, index);
+  auto made = std::make_shared<ObjectFrame>(services_, path, index);
   const std::lock_guard guard(mutex_);
   auto& known = frames_[path];
   if (auto other = known.lock(); other && other != used) return other;
@@ -102,16 +93,7 @@ std::optional<ObjectState> ObjectFrames::state(const std::string& path) {
 
 bool ObjectFrames::is_overtaken(const std::string& path) {
   const auto used = in_use(path);
-  if (used && used->is_overtaken()) return true;
-  const std::lock_guard guard(mutex_);
-  const auto planned = planned_.find(path);
-  return planned != planned_.end() && planned->second.is_taken;
-}
-
-void ObjectFrames::note_taken(const std::string& path) {
-  const std::lock_guard guard(mutex_);
-  const auto planned = planned_.find(path);
-  if (planned != planned_.end()) planned->second.is_taken = true;
+  return (used && used->is_overtaken()) || services_->is_taken(path);
 }
 
 void ObjectFrames::set_attributes(const std::string& path, const FileAttributes& attributes) {
@@ -120,33 +102,6 @@ void ObjectFrames::set_attributes(const std::string& path, const FileAttributes&
 
 FileAttributes ObjectFrames::attributes(const std::string& path) {
   return opened(path)->attributes();
-}
-
-void ObjectFrames::set_owner(const std::string& path, const FileAttributes& owner) {
-  const std::lock_guard guard(mutex_);
-  planned_[path] = {owner, false};
-}
-
-void ObjectFrames::forget_plan(const std::string& path) {
-  const std::lock_guard guard(mutex_);
-  planned_.erase(path);
-}
-
-/// What is put with an index.
-FileAttributes ObjectFrames::owned(const std::string& path, FileAttributes attributes) {
-  const std::lock_guard guard(mutex_);
-  const auto found = planned_.find(path);
-  if (found == planned_.end()) return attributes;
-  attributes.owner = found->second.owner.owner;
-  attributes.group = found->second.owner.group;
-  attributes.mode = found->second.owner.mode;
-  return attributes;
-}
-
-void ObjectFrames::forget_owner(const std::string& path, StoreFile& index) {
-  index.set_attributes(owned(path, index.attributes()));
-  const std::lock_guard guard(mutex_);
-  planned_.erase(path);
 }
 
 void ObjectFrames::remove(const std::string& path) { opened(path)->put_tombstone(); }

@@ -2,7 +2,6 @@
 // Sparse frames whose files are objects: read, and written to by many hosts.
 
 #include <chrono>
-#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,26 +10,17 @@
 #include <vector>
 
 #include "frame/store/byte_store.hpp"
+#include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_tree.hpp"
 
 namespace bloscfs::frame {
 
 class ObjectFrame;
 
-/// What tells a commit from all others, as `commit` in the metadata of its index: 32 hexadecimal
-/// digits.
-std::string new_commit_id();
-
-/// Puts it into the fingerprint with which an index ends, which no reader checks
-/// (frame/formats/cframe.md): stores take equal bytes for one state, whatever their metadata says.
-void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit);
-
 /// The sparse frames of a tree that are in use, each once. Thread-safe.
 class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
  public:
-  /// Is given paths of objects that nobody needs soon, by any thread; they go when readers on other
-  /// hosts have had time.
-  using RemoveLater = std::function<void(const std::string& path)>;
+  using RemoveLater = ObjectFrameServices::RemoveLater;
 
   /// For so long nobody sweeps away what no index names, by a good margin.
   static constexpr std::chrono::hours kSafeAge{12};
@@ -38,12 +28,10 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// A commit with chunks of `safe_age` makes sure that they are there.
   ObjectFrames(std::shared_ptr<ObjectTree> tree, std::string index_name, RemoveLater remove_later,
                std::chrono::seconds safe_age = kSafeAge)
-      : tree_(std::move(tree)),
-        index_name_(std::move(index_name)),
-        remove_later_(std::move(remove_later)),
-        safe_age_(safe_age) {}
+      : services_(std::make_shared<ObjectFrameServices>(std::move(tree), std::move(index_name),
+                                                        std::move(remove_later), safe_age)) {}
 
-  ObjectTree& tree() const { return *tree_; }
+  ObjectTree& tree() const { return services_->tree(); }
   /// The frame at `path`, in the state that its `index` shows, which is an object that was opened
   /// there. Who has another state open finds it changed by another program. ESTALE where `index` is
   /// an older state than a commit of this process.
@@ -57,9 +45,11 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// What has the name now was put there by somebody else.
   bool is_overtaken(const std::string& path);
   /// Whose a frame is to be that has no index yet; its index is put with that.
-  void set_owner(const std::string& path, const FileAttributes& owner);
+  void set_owner(const std::string& path, const FileAttributes& owner) {
+    services_->set_owner(path, owner);
+  }
   /// Nobody is to make it any more.
-  void forget_plan(const std::string& path);
+  void forget_plan(const std::string& path) { services_->forget_plan(path); }
   /// Puts an empty index in the place of a frame's: whoever has that state open reads on as long as
   /// its chunks are there. ENOENT where there is no frame; errors as of ObjectTree::put().
   void remove(const std::string& path);
@@ -70,27 +60,14 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   void set_attributes(const std::string& path, const FileAttributes& attributes);
 
  private:
-  friend class ObjectFrame;
   friend class ObjectParent;
 
   std::shared_ptr<ObjectFrame> opened(const std::string& path);
-  FileAttributes owned(const std::string& path, FileAttributes attributes);
-  void forget_owner(const std::string& path, StoreFile& index);
-  void note_taken(const std::string& path);
   std::shared_ptr<ObjectFrame> in_use(const std::string& path);
-  std::shared_ptr<const ObjectSource> open_index(const std::string& path) const;
 
-  const std::shared_ptr<ObjectTree> tree_;
-  const std::string index_name_;
-  const RemoveLater remove_later_;
-  const std::chrono::seconds safe_age_;
+  const std::shared_ptr<ObjectFrameServices> services_;
   std::mutex mutex_;
   std::map<std::string, std::weak_ptr<ObjectFrame>> frames_;
-  struct Planned {
-    FileAttributes owner;
-    bool is_taken = false;  ///< another host was first
-  };
-  std::map<std::string, Planned> planned_;  ///< of set_owner()
 };
 
 }  // namespace bloscfs::frame

@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <charconv>
 #include <optional>
+#include <random>
+#include <span>
 
 #include <fmt/core.h>
 #include <sys/stat.h>
@@ -55,6 +57,23 @@ void apply(timespec& time, const timespec& wanted) {
 }
 
 }  // namespace
+
+std::string new_commit_id() {
+  std::random_device random;
+  std::string id;
+  for (int i = 0; i < 4; i++) id += fmt::format("{:08x}", random());
+  return id;
+}
+
+void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit) {
+  constexpr std::size_t kFingerprint = 16, kMarker = kFingerprint + 2;
+  constexpr std::uint8_t kFixext16 = 0xD8;
+  if (index.size() < kMarker || commit.size() != 2 * kFingerprint) return;
+  const std::span<std::uint8_t> end = std::span(index).last(kMarker);
+  if (end[0] != kFixext16 || end[1] != 0) return;
+  for (std::size_t i = 0; i < kFingerprint; i++)
+    std::from_chars(commit.data() + 2 * i, commit.data() + 2 * i + 2, end[2 + i], 16);
+}
 
 std::map<std::string, std::string> metadata_of(const FileAttributes& attributes) {
   return {

@@ -13,6 +13,14 @@
 
 namespace bloscfs::frame {
 
+/// What tells a commit from all others, as `commit` in the metadata of its index: 32 hexadecimal
+/// digits.
+std::string new_commit_id();
+
+/// Puts it into the fingerprint with which an index ends, which no reader checks
+/// (frame/formats/cframe.md): stores take equal bytes for one state, whatever their metadata says.
+void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit);
+
 /// Owner, mode, and time of modification as they are put with an object; mode in octal, the time in
 /// seconds since 1970 with a fraction.
 std::map<std::string, std::string> metadata_of(const FileAttributes& attributes);

@@ -1,0 +1,63 @@
+#pragma once
+// What all sparse frames of a tree of objects share.
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "frame/store/byte_store.hpp"
+#include "frame/store/object_tree.hpp"
+
+namespace bloscfs::frame {
+
+/// Thread-safe.
+class ObjectFrameServices {
+ public:
+  /// Is given paths of objects that nobody needs soon, by any thread; they go when readers on other
+  /// hosts have had time.
+  using RemoveLater = std::function<void(const std::string& path)>;
+
+  ObjectFrameServices(std::shared_ptr<ObjectTree> tree, std::string index_name,
+                      RemoveLater remove_later, std::chrono::seconds safe_age)
+      : index_name(std::move(index_name)),
+        remove_later(std::move(remove_later)),
+        safe_age(safe_age),
+        tree_(std::move(tree)) {}
+
+  const std::string index_name;
+  const RemoveLater remove_later;
+  /// Chunks of that age that no index names may have been swept away.
+  const std::chrono::seconds safe_age;
+
+  ObjectTree& tree() const { return *tree_; }
+  /// Null where there is none.
+  std::shared_ptr<const ObjectSource> open_index(const std::string& path) const;
+
+  // Of frames that have no index yet.
+
+  void set_owner(const std::string& path, const FileAttributes& owner);
+  void forget_plan(const std::string& path);
+  /// Another host was first.
+  void note_taken(const std::string& path);
+  bool is_taken(const std::string& path) const;
+  /// The same attributes with the owner and the mode that it is to have.
+  FileAttributes owned(const std::string& path, FileAttributes attributes) const;
+  /// It has one now.
+  void forget_owner(const std::string& path, StoreFile& index);
+
+ private:
+  struct Planned {
+    FileAttributes owner;
+    bool is_taken = false;
+  };
+
+  const std::shared_ptr<ObjectTree> tree_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Planned> planned_;
+};
+
+}  // namespace bloscfs::frame
