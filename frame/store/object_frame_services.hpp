@@ -21,11 +21,11 @@ class ObjectFrameServices {
   /// hosts have had time.
   using RemoveLater = std::function<void(const std::string& path)>;
 
-  ObjectFrameServices(std::shared_ptr<ObjectTree> tree, std::string index_name,
-                      RemoveLater remove_later, std::chrono::seconds safe_age)
-      : index_name(std::move(index_name)),
-        remove_later(std::move(remove_later)),
-        safe_age(safe_age),
+  ObjectFrameServices(std::shared_ptr<ObjectTree> tree, std::string index, RemoveLater remove,
+                      std::chrono::seconds age)
+      : index_name(std::move(index)),
+        remove_later(std::move(remove)),
+        safe_age(age),
         tree_(std::move(tree)) {}
 
   const std::string index_name;
