@@ -4,7 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "frame/remote/cache_folder.hpp"
 #include "frame/remote/open_remote.hpp"
+#include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/support/log.hpp"
 
@@ -34,6 +36,16 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   return settings;
 }
 
+/// What is refused is refused before there is a mount. Afterwards nothing but what it needs can be
+/// reached, and every process has a copy of the environment that it began with.
+void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
+  if (frame::is_url(source))
+    frame::parse_url(source);
+  else if (!settings.anonymous)
+    settings.credentials = frame::find_credentials();
+  if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};
+}
+
 }  // namespace
 
 void choose_objects(fs::SessionSettings& settings) {
@@ -42,9 +54,8 @@ void choose_objects(fs::SessionSettings& settings) {
     if (!option.empty()) throw std::invalid_argument("option " + option + ": for a URL alone");
     return;
   }
-  // Before anything is mounted.
-  if (frame::is_url(settings.source)) frame::parse_url(settings.source);
   frame::RemoteSettings remote = remote_settings(settings.options);
+  look_before_mounting(settings.source, remote);
   auto objects = std::make_shared<fs::ObjectSetting>();
   objects->shown = frame::shown_url(settings.source);
   objects->is_writable = is_to_be_written(settings.source, settings.options);
