@@ -94,6 +94,7 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   index->read_exactly_at(0, bytes, "index");
   std::map<std::string, std::string> metadata = state->metadata;
   metadata["commit"] = new_commit_id();
+  stamp_index(bytes, metadata["commit"]);
   const auto condition = target ? ObjectCondition{ObjectCondition::Kind::same, *target}
                                 : ObjectCondition{ObjectCondition::Kind::absent, {}};
   const ObjectState made = tree.put(index_of(to), bytes, condition, metadata);

@@ -1,6 +1,7 @@
 #include "frame/store/object_frames.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <random>
 #include <set>
 #include <system_error>
@@ -62,6 +63,14 @@ std::string new_commit_id() {
   std::string id;
   for (int i = 0; i < 4; i++) id += fmt::format("{:08x}", random());
   return id;
+}
+
+void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit) {
+  constexpr std::size_t kFingerprint = 16;
+  if (index.size() < kFingerprint || commit.size() != 2 * kFingerprint) return;
+  std::uint8_t* const fingerprint = index.data() + index.size() - kFingerprint;
+  for (std::size_t i = 0; i < kFingerprint; i++)
+    std::from_chars(commit.data() + 2 * i, commit.data() + 2 * i + 2, fingerprint[i], 16);
 }
 
 /// One sparse frame. Its index is in the store when sync() has returned; until then a new one is
@@ -221,7 +230,8 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
                  : ObjectCondition{ObjectCondition::Kind::absent, {}};
   };
   const auto before = known();
-  const std::vector<std::uint8_t> bytes = index.bytes();
+  std::vector<std::uint8_t> bytes = index.bytes();
+  stamp_index(bytes, commit);
   try {
     return frames_->tree().put(path, bytes, condition(before), metadata);
   } catch (const std::system_error& error) {

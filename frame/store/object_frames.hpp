@@ -7,6 +7,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "frame/store/byte_store.hpp"
 #include "frame/store/object_tree.hpp"
@@ -15,8 +16,13 @@ namespace bloscfs::frame {
 
 class ObjectFrame;
 
-/// What tells a commit from all others, as `commit` in the metadata of its index.
+/// What tells a commit from all others, as `commit` in the metadata of its index: 32 hexadecimal
+/// digits.
 std::string new_commit_id();
+
+/// Puts it into the fingerprint with which an index ends, which no reader checks
+/// (frame/formats/cframe.md): stores take equal bytes for one state, whatever their metadata says.
+void stamp_index(std::vector<std::uint8_t>& index, const std::string& commit);
 
 /// The sparse frames of a tree that are in use, each once. Thread-safe.
 class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {

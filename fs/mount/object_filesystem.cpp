@@ -87,13 +87,28 @@ struct statvfs ObjectFilesystem::stat_filesystem() {
   return st;
 }
 
+LayerChanges ObjectFilesystem::uncommitted(NodeId node) {
+  const auto file = objects_.opened(node);
+  return file ? file->content->uncommitted_metalayers() : LayerChanges();
+}
+
 std::vector<std::string> ObjectFilesystem::attribute_names(NodeId node) {
-  return names_of_attributes(objects_.frame_of(node).get());
+  const LayerChanges changes = uncommitted(node);
+  return names_of_attributes(objects_.frame_of(node).get(), changes);
 }
 
 std::string ObjectFilesystem::attribute(NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) return to_json(stats_);
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
+  if (const auto layer = layer_of(name)) {
+    const LayerChanges changes = uncommitted(node);
+    if (const auto change = changes.find(*layer); change != changes.end()) {
+      if (!change->second) throw_errno(ENODATA, name);
+      return name.starts_with(kJsonPrefix)
+                 ? layer_as_json(*change->second)
+                 : std::string(change->second->begin(), change->second->end());
+    }
+  }
   const auto value = objects_.attribute(node, name);
   if (!value) throw_errno(ENODATA, name);
   return *value;

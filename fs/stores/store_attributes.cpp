@@ -11,10 +11,11 @@ constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
 }  // namespace
 
-std::vector<std::string> names_of_attributes(const frame::Snapshot* frame) {
-  if (frame == nullptr) return {};
+std::vector<std::string> names_of_attributes(const frame::Snapshot* frame,
+                                             const LayerChanges& changes) {
+  if (frame == nullptr) return list_attributes(nullptr, changes);
   const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
-  return list_attributes(&found, {});
+  return list_attributes(&found, changes);
 }
 
 namespace {

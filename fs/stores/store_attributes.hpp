@@ -8,13 +8,15 @@
 
 #include "frame/container/snapshot.hpp"
 #include "frame/pystore/python_store.hpp"
+#include "fs/view/metalayer_changes.hpp"
 
 namespace bloscfs::fs {
 
 // Errors: as of look_at_attributes() and read_layer() (fs/view/attributes.hpp).
 
-/// To be listed; none for null.
-std::vector<std::string> names_of_attributes(const frame::Snapshot* frame);
+/// To be listed; of null those that are in `changes`, what is not committed.
+std::vector<std::string> names_of_attributes(const frame::Snapshot* frame,
+                                             const LayerChanges& changes = {});
 /// Nothing where the frame has none of that name.
 std::optional<std::string> attribute_of_frame(const frame::Snapshot& frame,
                                               const std::string& name);
