@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
-#include <sys/stat.h>
-
+#include "frame/remote/cache_folder.hpp"
 #include "frame/remote/open_remote.hpp"
+#include "frame/remote/s3_credentials.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/support/log.hpp"
 
@@ -36,6 +36,16 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   return settings;
 }
 
+/// What is refused is refused before there is a mount. Afterwards nothing but what it needs can be
+/// reached, and every process has a copy of the environment that it began with.
+void look_before_mounting(const std::string& source, frame::RemoteSettings& settings) {
+  if (frame::is_url(source))
+    frame::parse_url(source);
+  else if (!settings.anonymous)
+    settings.credentials = frame::find_credentials();
+  if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};
+}
+
 }  // namespace
 
 void choose_objects(fs::SessionSettings& settings) {
@@ -44,20 +54,15 @@ void choose_objects(fs::SessionSettings& settings) {
     if (!option.empty()) throw std::invalid_argument("option " + option + ": for a URL alone");
     return;
   }
-  // Before anything is mounted.
-  if (frame::is_url(settings.source)) frame::parse_url(settings.source);
   frame::RemoteSettings remote = remote_settings(settings.options);
+  look_before_mounting(settings.source, remote);
   auto objects = std::make_shared<fs::ObjectSetting>();
   objects->shown = frame::shown_url(settings.source);
   objects->is_writable = is_to_be_written(settings.source, settings.options);
   remote.writable = objects->is_writable;
   for (const std::string& file : {remote.cafile, remote.netrc})
     if (!file.empty()) objects->files.push_back(file);
-  if (!remote.disk_cache.empty()) {
-    // The sandbox lets in what is there when it is closed; what is wrong with it is told later.
-    ::mkdir(remote.disk_cache.c_str(), 0700);
-    objects->folders.push_back(remote.disk_cache);
-  }
+  if (!remote.disk_cache.empty()) objects->folders.push_back(remote.disk_cache);
   objects->open = [source = settings.source, remote = std::move(remote)] {
     return frame::open_remote(source, remote);
   };

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
+
+#include "frame/remote/s3_credentials.hpp"
 
 namespace bloscfs::frame {
 
@@ -13,8 +16,10 @@ struct RemoteSettings {
   std::string region;         ///< empty: as the environment says, else us-east-1
   bool virtual_host = false;  ///< the bucket stands in the host's name
   bool anonymous = false;     ///< nothing is signed
-  std::string cafile;         ///< whom to trust in place of the system's authorities
-  std::string netrc;          ///< file with HTTP users and passwords; empty: none
+  /// Of s3://; nothing: as find_credentials() says.
+  std::optional<S3Credentials> credentials = std::nullopt;
+  std::string cafile;  ///< whom to trust in place of the system's authorities
+  std::string netrc;   ///< file with HTTP users and passwords; empty: none
   unsigned connections = 16;
   std::chrono::seconds retry_time{60};
   std::string disk_cache;  ///< folder; empty: none

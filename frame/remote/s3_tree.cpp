@@ -87,7 +87,7 @@ std::shared_ptr<HttpClient> make_client(const RemoteSettings& settings, const st
   http.notice = settings.notice;
   std::optional<S3Credentials> credentials;
   if (!settings.anonymous) {
-    credentials = find_credentials();
+    credentials = settings.credentials ? settings.credentials : find_credentials();
     if (!credentials)
       throw RemoteError(EACCES,
                         "no credentials: neither AWS_ACCESS_KEY_ID nor a credentials file has "

@@ -7,8 +7,11 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "tests/mount/place.hpp"
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/nginx.hpp"
+#include "tests/remote/scripted_server.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/prisoner.hpp"
@@ -138,6 +141,67 @@ BOOST_AUTO_TEST_CASE(every_layer_lets_it_resolve_and_check_certificates,
         BOOST_TEST(std::stoull(process_status(mount.pid(), set), nullptr, 16) == 0U, set);
       BOOST_TEST(mount.log() == "");
       BOOST_TEST(mount.unmount().ok(), mount.log());
+    }
+}
+
+BOOST_AUTO_TEST_CASE(the_folder_of_a_cache_is_made_written_and_read,
+                     *utf::precondition(needs_root_and_nginx)) {
+  Nginx& nginx = safe_server().nginx;
+  const TempDir place;
+  const fs_std::path folder = place / "cache";
+  const auto size_kept = [&] {
+    std::uintmax_t size = 0;
+    for (const auto& entry : fs_std::recursive_directory_iterator(folder))
+      if (entry.is_regular_file()) size += entry.file_size();
+    return size;
+  };
+  const auto settings = impatient({"sandbox=require", "disk_cache=" + folder.string()});
+  {
+    Mount mount(nginx.url("folder/"), settings);
+    BOOST_TEST(cat(mount / "large").size() == 2U << 20);
+    BOOST_TEST(comes_true([&] { return size_kept() > 2U << 20; }));
+    BOOST_TEST(mount.log() == "");
+    BOOST_TEST(mount.unmount().ok(), mount.log());
+  }
+  nginx.forget_requests();
+  Mount mount(nginx.url("folder/"), settings);
+  BOOST_TEST(cat(mount / "large").size() == 2U << 20);
+  BOOST_TEST(nginx.wait_for_requests(2).size() <= 4U);
+  check_refused(refusal(nginx.url("folder/"), {"disk_cache=/proc/nothing"}), 1, "/proc/nothing");
+}
+
+BOOST_AUTO_TEST_CASE(credentials_are_found_before_the_sandbox_and_told_to_nobody,
+                     *utf::precondition(needs_root_and_nginx)) {
+  // No object store: what counts is that it is asked, and by whom.
+  ScriptedServer server([](const HttpRequest&) {
+    return HttpReply{reply_of("403 No", "", ""), std::chrono::milliseconds(1500), false};
+  });
+  const TempDir place;
+  const std::string file = (place / "credentials").string();
+  write_file(file, std::string_view("[default]\naws_access_key_id = filed\n"
+                                    "aws_secret_access_key = known-to-few\n"));
+  using Environment = std::vector<std::string>;
+  for (const auto& [who, environment] :
+       {std::pair("filed", Environment{"AWS_SHARED_CREDENTIALS_FILE=" + file}),
+        std::pair("named",
+                  Environment{"AWS_ACCESS_KEY_ID=named", "AWS_SECRET_ACCESS_KEY=known-to-few"})})
+    BOOST_TEST_CONTEXT(who) {
+      MountSettings settings = impatient({"sandbox=require", "endpoint=" + server.address("")});
+      settings.environment = environment;
+      try {
+        Mount mount("s3://bucket/x", settings);
+        for (const pid_t process : {mount.pid(), janitor_of(mount.path())}) {
+          const ByteVector told = read_file("/proc/" + std::to_string(process) + "/environ");
+          BOOST_TEST(!contains({told.begin(), told.end()}, "known-to-few"));
+        }
+        BOOST_TEST(mount.wait(Seconds(10)));
+        BOOST_TEST(!contains(mount.log(), "known-to-few"), mount.log());
+      } catch (const MountRefused& refused) {
+        BOOST_ERROR(refused.what());
+      }
+      BOOST_TEST_REQUIRE(server.requests() > 0);
+      const std::string sent = server.seen().back().value("Authorization");
+      BOOST_TEST(contains(sent, std::string("Credential=") + who + "/"), sent);
     }
 }
 

@@ -13,7 +13,7 @@ namespace bloscfs::test {
 /// What is wrong, in words.
 using Failures = std::vector<std::string>;
 
-/// What an entry may take.
+/// What an entry may take where it is at hand.
 inline constexpr Seconds kEntryLimit{5};
 
 /// A directory with each entry's container in a directory of its own, so that names never collide.
@@ -39,8 +39,9 @@ ByteVector read_range(const fs_std::path& path, std::uint64_t offset, std::size_
 /// Whether reading or describing gives an error that damage gives.
 bool reading_fails(const fs_std::path& path);
 
-/// Runs the check that the entry's expectation asks for, of what is in `directory`; with its name,
-/// time and exceptions. `raw`: the mount has that option.
-Failures check_entry(const CorpusEntry& entry, const fs_std::path& directory, bool raw);
+/// Runs the check that the entry's expectation asks for, of what is in `directory`; with its name
+/// and exceptions, and whether it took longer than `limit`. `raw`: the mount has that option.
+Failures check_entry(const CorpusEntry& entry, const fs_std::path& directory, bool raw,
+                     Seconds limit = kEntryLimit);
 
 }  // namespace bloscfs::test
