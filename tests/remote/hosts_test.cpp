@@ -18,6 +18,7 @@
 #include "frame/sframe/leftovers.hpp"
 #include "frame/sframe/shared_frames.hpp"
 #include "tests/remote/failing_gateway.hpp"
+#include "tests/remote/mounted.hpp"
 #include "tests/remote/object_mount.hpp"
 #include "tests/remote/rgw.hpp"
 #include "tests/support/comes_true.hpp"

@@ -108,12 +108,4 @@ std::string file_text(const fs_std::path& path) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::vector<std::string> names_in(const fs_std::path& directory) {
-  std::vector<std::string> names;
-  for (const auto& entry : fs_std::directory_iterator(directory))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
 }  // namespace bloscfs::test

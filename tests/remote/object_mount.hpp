@@ -54,7 +54,5 @@ int errno_of_writing(const fs_std::path& path, std::int64_t offset, std::string_
 int errno_of_syncing(const fs_std::path& path);
 
 std::string file_text(const fs_std::path& path);
-/// Without "." and "..".
-std::vector<std::string> names_in(const fs_std::path& directory);
 
 }  // namespace bloscfs::test

@@ -11,6 +11,7 @@
 
 #include "frame/open/open.hpp"
 #include "tests/peer/frame_request.hpp"
+#include "tests/remote/mounted.hpp"
 #include "tests/remote/object_mount.hpp"
 #include "tests/remote/rgw.hpp"
 #include "tests/support/comes_true.hpp"
