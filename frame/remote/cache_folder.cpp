@@ -156,7 +156,7 @@ Bytes CachedPiece::bytes() const {
 }
 
 CacheFolder::CacheFolder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(path);
+  if (::mkdirat(AT_FDCWD, path.c_str(), 0700) != 0 && errno != EEXIST) throw_errno(path);
   folder_ = UniqueFd(::open(path.c_str(), kOpenFolder));
   if (!folder_) throw_errno(path);
   const struct stat st = status_of(folder_.get());

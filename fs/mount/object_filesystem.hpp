@@ -108,6 +108,8 @@ class ObjectFilesystem final : public MountedFiles {
   std::shared_ptr<FileHandle> open_for_reading(NodeId node, int flags);
   std::shared_ptr<FileHandle> open_for_writing(NodeId node, int flags);
   void put_metalayer(NodeId node, const std::string& name, LayerChange content, int flags);
+  std::optional<std::string> written_attribute(const Content& content,
+                                               const std::string& name) const;
   void require_writable(const std::string& name) const;
 
   const bool writable_;
