@@ -62,9 +62,10 @@ void sign(std::vector<std::uint8_t>& index, const std::string& commit) {
   if (index.size() < kMarker || *(index.end() - kMarker) != kFixext16 ||
       *(index.end() - kMarker + 1) != 0)
     return;
+  std::uint8_t* const fingerprint = index.data() + index.size() - kFingerprint;
   for (std::size_t i = 0; i < kFingerprint && 2 * i + 2 <= commit.size(); i++) {
     const char* const digits = commit.data() + 2 * i;
-    std::from_chars(digits, digits + 2, *(index.end() - kFingerprint + i), 16);
+    std::from_chars(digits, digits + 2, fingerprint[i], 16);
   }
 }
 

@@ -424,6 +424,25 @@ BOOST_AUTO_TEST_CASE(gc_removes_what_nobody_needs_and_nothing_else) {
   BOOST_TEST(sweep(place, std::chrono::seconds(0)).chunks == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(b2frame_reads_sparse_frames) {
+  const StorePlace place;
+  {
+    ObjectMount mount(place);
+    BOOST_TEST(errno_of_writing(mount / "one", 0, "some text") == 0);
+    BOOST_TEST(errno_of_writing(mount / "gone", 0, "some text") == 0);
+    BOOST_TEST(::unlink((mount / "gone").c_str()) == 0);
+  }
+  const auto cat = [&](const std::string& name) {
+    ProcessSettings settings;
+    settings.environment = place.environment();
+    return run({b2frame_program(), "cat", "--endpoint", shared_rgw().endpoint(),
+                place.source() + "/" + name},
+               settings);
+  };
+  BOOST_TEST(cat("one.b2frame").out == "some text");
+  BOOST_TEST(cat("gone.b2frame").err.find("No such file") != std::string::npos);
+}
+
 BOOST_AUTO_TEST_CASE(gc_is_for_object_stores_only) {
   const TempDir local;
   BOOST_TEST(run({b2frame_program(), "gc", local.path()}).status == 2);
