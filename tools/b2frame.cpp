@@ -384,9 +384,10 @@ class CommandLine {
   void add_gc() {
     CLI::App* command =
         app_.add_subcommand("gc", "Remove what hosts that ended left behind in an object store");
-    command->add_flag("--force", gc_.force,
-                      "Also what is younger than a day; while a mount writes there its commit "
-                      "fails if what it has stored so far goes");
+    command->add_flag(
+        "--force", gc_.force,
+        "Also what is younger than a day; only while nothing writes there: of what is "
+        "being committed the chunks would go");
     command
         ->add_option("SOURCE", gc_.source,
                      "s3://BUCKET/PREFIX: chunks that no index names, what is left of removed "

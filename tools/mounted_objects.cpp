@@ -62,7 +62,11 @@ void choose_objects(fs::SessionSettings& settings) {
   remote.writable = objects->is_writable;
   for (const std::string& file : {remote.cafile, remote.netrc})
     if (!file.empty()) objects->files.push_back(file);
-  if (!remote.disk_cache.empty()) objects->folders.push_back(remote.disk_cache);
+  if (!remote.disk_cache.empty()) {
+    // The sandbox lets nothing in that is not there yet. Whoever opens it says what is wrong.
+    ::mkdir(remote.disk_cache.c_str(), 0700);
+    objects->folders.push_back(remote.disk_cache);
+  }
   objects->open = [source = settings.source, remote = std::move(remote)] {
     return frame::open_remote(source, remote);
   };

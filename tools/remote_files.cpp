@@ -2,12 +2,29 @@
 
 #include <cerrno>
 #include <chrono>
+#include <system_error>
+#include <utility>
 
+#include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
+#include "frame/store/object_frames.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::tools {
+namespace {
+
+/// An empty index is what a frame leaves that was removed.
+std::shared_ptr<const frame::Snapshot> open_sparse(
+    const std::shared_ptr<frame::ObjectTree>& objects, const std::string& name) {
+  auto index = objects->open(name + "/" + frame::kSframeIndexName, nullptr);
+  if (index->state().size == 0) frame::throw_errno(ENOENT, name);
+  const auto frames = std::make_shared<frame::ObjectFrames>(objects, frame::kSframeIndexName,
+                                                            [](const std::string&) {});
+  return frame::open_directory(frames->frame(name, std::move(index)));
+}
+
+}  // namespace
 
 RemoteFiles::RemoteFiles(const RemoteOptions& options, bool writable) {
   settings_.writable = writable;
@@ -29,7 +46,12 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
   const auto objects = tree(url);
   const auto& name = objects->single();
   if (!name) frame::throw_errno(EISDIR, url);
-  return frame::open_file(objects->open(*name, nullptr), {});
+  try {
+    return frame::open_file(objects->open(*name, nullptr), {});
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+  return open_sparse(objects, *name);
 }
 
 bool is_far(const frame::Snapshot& snapshot) {

@@ -18,7 +18,7 @@ class RemoteFiles {
 
   /// What a URL stands for. Throws as frame::open_remote().
   std::shared_ptr<frame::ObjectTree> tree(const std::string& url) const;
-  /// The frame or Bloscpack file at a URL; null for other bytes. Throws Error,
+  /// The frame, sparse frame or Bloscpack file at a URL; null for other bytes. Throws Error,
   /// frame::RemoteError, frame::UrlError, std::system_error: EISDIR for a directory.
   std::shared_ptr<const frame::Snapshot> open(const std::string& url) const;
 

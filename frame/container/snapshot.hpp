@@ -91,8 +91,8 @@ class Snapshot {
   const FileStamp& stamp() const { return stamp_; }
   /// False once the file under the snapshot has been changed in place: what is read may be mixed.
   virtual bool unchanged() const = 0;
-  /// True where nothing that it reads can be changed in place: it stays what it is, whatever has its
-  /// name.
+  /// True where nothing that it reads can be changed in place: it stays what it is, whatever has
+  /// its name.
   virtual bool is_lasting() const { return false; }
   /// The same without waiting for a program that holds the lock sidecar: false as soon as that has
   /// said that it changes the container.

@@ -21,8 +21,9 @@ struct Leftovers {
 };
 
 /// Removes what nobody needs, all below `tree`'s root, of what has been there for at least `age` by
-/// the store's own clock. With an age below that of the longest commit under way, what a host is
-/// about to name goes, too, and that commit fails. Errors: those of ObjectTree.
+/// the store's own clock. With an age below
+/// ObjectFrames::kSafeAge nobody may be writing: chunks that are about to be named would go.
+/// Errors: those of ObjectTree.
 Leftovers remove_leftovers(const std::shared_ptr<ObjectTree>& tree, std::chrono::seconds age);
 
 }  // namespace bloscfs::frame

@@ -107,7 +107,9 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   if (replaced && !replaces) throw_errno(EEXIST, to);
   std::vector<std::string> old;
   if (replaced) old = inside(to, names_in(frames.frame(to, replaced)));
-  const auto names = names_in(frames.frame(from, index));
+  // In use until the end: what somebody commits there meanwhile is not what is removed.
+  const auto source = frames.frame(from, index);
+  const auto names = names_in(source);
   copy_chunks(tree, from, names, to);
   std::vector<std::uint8_t> bytes = bytes_of(*index);
   const std::vector<std::uint8_t> before =

@@ -1,5 +1,6 @@
 #include "fs/commit/changed_chunk.hpp"
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -9,11 +10,22 @@
 namespace bloscfs::fs {
 namespace {
 
+/// Nothing of the range stays as it is.
+bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
+  std::int64_t covered = 0;
+  for (const ChunkChange& change : changes) {
+    const std::int64_t begin = std::max(change.chunk_offset, range.offset);
+    const std::int64_t end = std::min(change.chunk_offset + change.size, range.offset + range.size);
+    covered += std::max<std::int64_t>(0, end - begin);
+  }
+  return covered == range.size;
+}
+
 /// A part of the chunk as it will be.
 std::vector<std::uint8_t> merged(const FileView& view, std::int64_t chunk,
                                  const codec::ByteRange& range, const ChunkChanges& changes) {
   std::vector<std::uint8_t> out(static_cast<std::size_t>(range.size));
-  if (chunk < view.reader().snapshot().info().nchunks)
+  if (chunk < view.reader().snapshot().info().nchunks && !covers(changes, range))
     view.reader().visit_chunk(
         chunk, range.offset, range.size, [&](const BlockReader::Span& span, std::int64_t at) {
           span.copy(0, codec::MutableBytes(out).subspan(static_cast<std::size_t>(at),
@@ -42,7 +54,7 @@ codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const File
     return encoder.encode_into(merged(view, number, {0, size}, changes), out);
   };
   const frame::Snapshot& snapshot = view.reader().snapshot();
-  if (number >= snapshot.info().nchunks) return encode_all();
+  if (number >= snapshot.info().nchunks || covers(changes, {0, size})) return encode_all();
   const auto opened = view.reader().open_chunk(number);
   const codec::Chunk& old = opened->chunk;
   // Single blocks can be exchanged only where the chunk says where each begins, and stays as long

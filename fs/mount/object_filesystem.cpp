@@ -12,6 +12,7 @@
 #include "fs/mount/object_handle.hpp"
 #include "fs/stores/store_attributes.hpp"
 #include "fs/view/attributes.hpp"
+#include "fs/view/thread_decoder.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -87,28 +88,40 @@ struct statvfs ObjectFilesystem::stat_filesystem() {
   return st;
 }
 
-LayerChanges ObjectFilesystem::uncommitted(NodeId node) {
+std::vector<std::string> ObjectFilesystem::attribute_names(NodeId node) {
   const auto file = objects_.opened(node);
-  return file ? file->content->uncommitted_metalayers() : LayerChanges();
+  if (!file || !file->content->is_writable())
+    return names_of_attributes(objects_.frame_of(node).get());
+  // Before what is committed: a commit that ends in between is seen twice rather than not at all.
+  const LayerChanges changes = file->content->uncommitted_metalayers();
+  const auto frame = objects_.frame_of(node);
+  if (!frame) return list_attributes(nullptr, changes);
+  const FrameAttributes found = look_at_attributes(*frame, thread_decoder());
+  return list_attributes(&found, changes);
 }
 
-std::vector<std::string> ObjectFilesystem::attribute_names(NodeId node) {
-  const LayerChanges changes = uncommitted(node);
-  return names_of_attributes(objects_.frame_of(node).get(), changes);
+/// Of what is open for writing: as it is going to be.
+std::optional<std::string> ObjectFilesystem::written_attribute(const Content& content,
+                                                               const std::string& name) const {
+  if (const auto layer = layer_of(name)) {
+    const LayerChanges changes = content.uncommitted_metalayers();
+    const auto change = changes.find(*layer);
+    if (change == changes.end()) return std::nullopt;
+    if (!change->second) throw_errno(ENODATA, name);
+    const std::vector<std::uint8_t>& bytes = *change->second;
+    return name.starts_with(kJsonPrefix) ? layer_as_json(bytes)
+                                         : std::string(bytes.begin(), bytes.end());
+  }
+  if (content.snapshot() || !is_computed(name)) return std::nullopt;
+  return computed_value(content.info(), name);
 }
 
 std::string ObjectFilesystem::attribute(NodeId node, const std::string& name) {
   if (node == kRootId && name == kStatsAttribute) return to_json(stats_);
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
-  if (const auto layer = layer_of(name)) {
-    const LayerChanges changes = uncommitted(node);
-    if (const auto change = changes.find(*layer); change != changes.end()) {
-      if (!change->second) throw_errno(ENODATA, name);
-      return name.starts_with(kJsonPrefix)
-                 ? layer_as_json(*change->second)
-                 : std::string(change->second->begin(), change->second->end());
-    }
-  }
+  const auto file = objects_.opened(node);
+  if (file && file->content->is_writable())
+    if (auto written = written_attribute(*file->content, name)) return *std::move(written);
   const auto value = objects_.attribute(node, name);
   if (!value) throw_errno(ENODATA, name);
   return *value;

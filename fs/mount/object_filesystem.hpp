@@ -109,8 +109,9 @@ class ObjectFilesystem final : public MountedFiles {
  private:
   std::shared_ptr<FileHandle> open_for_reading(NodeId node, int flags);
   std::shared_ptr<FileHandle> open_for_writing(NodeId node, int flags);
-  LayerChanges uncommitted(NodeId node);
   void put_metalayer(NodeId node, const std::string& name, LayerChange content, int flags);
+  std::optional<std::string> written_attribute(const Content& content,
+                                               const std::string& name) const;
   void require_writable(const std::string& name) const;
 
   const bool writable_;

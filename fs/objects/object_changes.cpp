@@ -51,8 +51,8 @@ NodeId Objects::same_as(const Node& node, const std::optional<frame::ObjectState
   Node& known = nodes_.at(leading->second);
   if (known.look == node.look) return 0;  // found by that
   const frame::ObjectState& state = node.look->state;
-  const bool is_own = (stored && stored->same_bytes(state)) ||
-                      (known.last_stored && known.last_stored->same_bytes(state));
+  const bool is_own =
+      (stored && stored->same_bytes(state)) || (known.outcome && known.outcome->same_bytes(state));
   if (is_own && !known.is_removed && !known.is_new) return leading->second;
   leading_.erase(leading);
   return 0;
@@ -75,12 +75,11 @@ void Objects::look_if_due(NodeId id) {
   const auto found = nodes_.find(id);
   if (found == nodes_.end()) throw_stale(id);
   Node& node = found->second;
-  if (!node.last_stored || !node.last_stored->same_bytes(look->state))
-    throw_errno(ESTALE, node.path);
+  if (!node.outcome || !node.outcome->same_bytes(look->state)) throw_errno(ESTALE, node.path);
   rekey(id, std::move(look));
 }
 
-void Objects::note_end(NodeId id) {
+void Objects::record_outcome(NodeId id) {
   std::string path;
   {
     const MutexLock lock(mutex_);
@@ -95,7 +94,7 @@ void Objects::note_end(NodeId id) {
   if (found == nodes_.end()) return;
   Node& node = found->second;
   if (stored && !stored->same_bytes(node.look->state)) {
-    node.last_stored = stored;
+    node.outcome = stored;
     node.look_is_due = true;
   }
   if (node.references > 0) return;
@@ -116,6 +115,17 @@ bool Objects::has_gone(const std::string& path, bool is_directory) {
   try {
     tree_->open(path + "/", nullptr);
     return false;
+  } catch (const std::system_error& error) {
+    if (!is_absent(error)) throw;
+    return true;
+  }
+}
+
+/// A directory may be there for what is left of its files alone; the listing that it is in tells.
+bool Objects::may_have_gone(const Node& node) {
+  if (node.look->kind != Kind::directory) return false;
+  try {
+    return listing(node.path)->entries().empty();
   } catch (const std::system_error& error) {
     if (!is_absent(error)) throw;
     return true;
@@ -220,7 +230,7 @@ void Objects::require_present(NodeId id) {
   const LookPointer look = looks_.look_anew(found.path, true);
   const auto stored = frames_->state(found.path);
   const bool is_own = (stored && stored->same_bytes(look->state)) ||
-                      (found.last_stored && found.last_stored->same_bytes(look->state));
+                      (found.outcome && found.outcome->same_bytes(look->state));
   if (look == found.look || look->state.same_bytes(found.look->state) || is_own) return;
   throw_errno(ESTALE, found.path);
 }

@@ -152,7 +152,7 @@ class ObjectHome::Lock final : public ContentHome::NameLock {
 
 ObjectHome::~ObjectHome() {
   try {
-    objects_.note_end(node_);
+    objects_.record_outcome(node_);
   } catch (const std::exception&) {
     // The next look finds out.
   }

@@ -202,17 +202,6 @@ std::optional<Tree::Found> Objects::lookup(NodeId id, const std::string& name) {
   return found ? std::optional(enter(*std::move(found))) : std::nullopt;
 }
 
-/// A directory may be there for what is left of its files alone; the listing that it is in tells.
-bool Objects::may_have_gone(const Node& node) {
-  if (node.look->kind != Kind::directory) return false;
-  try {
-    return listing(node.path)->entries().empty();
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::no_such_file_or_directory) throw;
-    return true;
-  }
-}
-
 ListingPointer Objects::single_listing() {
   const std::string& name = *tree_->single();
   frame::ObjectEntry entry{name, false, std::nullopt};

@@ -105,7 +105,7 @@ class Objects {
   /// What has its name is somebody else's: it has none any more.
   void given_up(NodeId id);
   /// Its content has gone: the next look finds what that has stored last.
-  void note_end(NodeId id);
+  void record_outcome(NodeId id);
   const std::shared_ptr<frame::ObjectFrames>& frames() const { return frames_; }
 
   /// The frame that has the metalayers; null where there is none.
@@ -136,8 +136,7 @@ class Objects {
     bool is_removed = false;
     frame::FileAttributes owner = {};  ///< of a new one
     bool look_is_due = false;          ///< a commit has stored another state
-    std::optional<frame::ObjectState> last_stored =
-        std::nullopt;  ///< which, once nobody has it open
+    std::optional<frame::ObjectState> outcome = std::nullopt;  ///< which, once nobody has it open
   };
   /// What two nodes differ in: state, and the key in a store.
   using Key = std::tuple<const void*, std::string, bool>;
@@ -152,7 +151,6 @@ class Objects {
                               const ObjectListing& listing);
   std::optional<Node> look_at(NodeId parent, const Node& directory, const frame::ObjectEntry& entry,
                               const ObjectListing& listing);
-  bool may_have_gone(const Node& node);
   ListingPointer single_listing();
   std::optional<Tree::Found> lookup_in_store(NodeId parent, const Node& node,
                                              const std::string& name);
@@ -181,6 +179,7 @@ class Objects {
   void leave_names(NodeId id, Node& node) REQUIRES(mutex_);
   void look_if_due(NodeId id);
   bool has_gone(const std::string& path, bool is_directory);
+  bool may_have_gone(const Node& node);
   Node writable_directory(NodeId id) const;
   /// What has that name in a directory; ENOENT.
   std::pair<NodeId, Node> find_to_change(NodeId directory, const std::string& name);
