@@ -1,6 +1,8 @@
 #include "frame/store/object_frame.hpp"
 
 #include <cerrno>
+#include <iterator>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -16,6 +18,10 @@ std::string commit_of(const ObjectState& state) {
   const auto found = state.metadata.find(kCommit);
   return found == state.metadata.end() ? std::string() : found->second;
 }
+
+/// Chunks that stay open for who reads on: each has its first 64 KiB.
+constexpr std::size_t kMostChunks = 16;
+constexpr std::string_view kChunkSuffix = ".chunk";
 
 bool is_error(const std::system_error& error, std::errc code) { return error.code() == code; }
 
@@ -54,7 +60,7 @@ class ObjectChunk final : public StoreFile {
 
 std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t mode) {
   const std::lock_guard guard(mutex_);
-  if (name.ends_with(".chunk")) {
+  if (name.ends_with(kChunkSuffix)) {
     if (unnamed_.empty()) oldest_unnamed_ = std::chrono::system_clock::now();
     unnamed_.insert(name);
     return std::make_shared<ObjectChunk>(services_->tree(), inside(name));
@@ -298,12 +304,34 @@ std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& na
     const std::lock_guard guard(mutex_);
     return is_pending_ && committed_ ? committed_ : index_;
   }
+  if (auto known = known_chunk(name)) return known;
   try {
-    return services_->tree().open(inside(name), nullptr);
+    auto source = services_->tree().open(inside(name), nullptr);
+    if (name.ends_with(kChunkSuffix)) keep_chunk(name, source);
+    return source;
   } catch (const std::system_error& error) {
     if (is_error(error, std::errc::no_such_file_or_directory)) return nullptr;
     throw;
   }
+}
+
+std::shared_ptr<const ObjectSource> ObjectFrame::known_chunk(const std::string& name) const {
+  const std::lock_guard guard(mutex_);
+  for (auto at = chunks_.begin(); at != chunks_.end(); ++at)
+    if (at->first == name) {
+      chunks_.splice(chunks_.begin(), chunks_, at);
+      return at->second;
+    }
+  return nullptr;
+}
+
+void ObjectFrame::keep_chunk(const std::string& name,
+                             const std::shared_ptr<const ObjectSource>& source) const {
+  std::list<Chunk> dropped;  // destroyed behind the lock
+  const std::lock_guard guard(mutex_);
+  chunks_.emplace_front(name, source);
+  if (chunks_.size() > kMostChunks)
+    dropped.splice(dropped.begin(), chunks_, std::prev(chunks_.end()));
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }

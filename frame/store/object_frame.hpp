@@ -2,12 +2,14 @@
 // A sparse frame whose files are objects, as ObjectFrames has it in use.
 
 #include <chrono>
+#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/store/object_frame_services.hpp"
@@ -63,6 +65,9 @@ class ObjectFrame final : public StoreDirectory {
  private:
   std::string inside(const std::string& name) const { return path_ + "/" + name; }
   std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
+  using Chunk = std::pair<std::string, std::shared_ptr<const ObjectSource>>;
+  std::shared_ptr<const ObjectSource> known_chunk(const std::string& name) const;
+  void keep_chunk(const std::string& name, const std::shared_ptr<const ObjectSource>& source) const;
   void resolve_locked();
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
   void require_stored(const std::set<std::string>& chunks) const;
@@ -82,7 +87,8 @@ class ObjectFrame final : public StoreDirectory {
   bool is_pending_ = false;                 ///< index_ is not in the store yet
   bool overtaken_ = false;
   bool outcome_is_unknown_ = false;
-  std::string commit_;  ///< the last one that was tried
+  std::string commit_;               ///< the last one that was tried
+  mutable std::list<Chunk> chunks_;  ///< opened, the one used last in front: no chunk ever changes
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
   std::set<std::string> unnamed_;                         ///< chunks that no stored index names yet
   std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those
