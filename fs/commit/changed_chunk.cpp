@@ -10,15 +10,18 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Nothing of the range stays as it is.
+/// Nothing of the range stays as it is, whatever the order of the changes, which may overlap.
 bool covers(const ChunkChanges& changes, const codec::ByteRange& range) {
-  std::int64_t covered = 0;
-  for (const ChunkChange& change : changes) {
-    const std::int64_t begin = std::max(change.chunk_offset, range.offset);
-    const std::int64_t end = std::min(change.chunk_offset + change.size, range.offset + range.size);
-    covered += std::max<std::int64_t>(0, end - begin);
+  std::vector<codec::ByteRange> parts;
+  for (const ChunkChange& change : changes) parts.push_back({change.chunk_offset, change.size});
+  std::sort(parts.begin(), parts.end(),
+            [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  std::int64_t reached = range.offset;
+  for (const codec::ByteRange& part : parts) {
+    if (part.offset > reached) break;
+    reached = std::max(reached, end_of(part));
   }
-  return covered == range.size;
+  return reached >= end_of(range);
 }
 
 /// A part of the chunk as it will be.

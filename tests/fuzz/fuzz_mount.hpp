@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/mount/filesystem.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "tests/fuzz/fuse_channel.hpp"
 
