@@ -49,7 +49,8 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
   try {
     return frame::open_file(objects->open(*name, nullptr), {});
   } catch (const std::system_error& error) {
-    if (error.code() != std::errc::no_such_file_or_directory) throw;
+    // A web server has no object below one.
+    if (error.code() != std::errc::no_such_file_or_directory || !objects->has_tombstones()) throw;
   }
   return open_sparse(objects, *name);
 }
