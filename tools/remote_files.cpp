@@ -17,11 +17,11 @@ namespace {
 /// An empty index is what a frame leaves that was removed.
 std::shared_ptr<const frame::Snapshot> open_sparse(
     const std::shared_ptr<frame::ObjectTree>& objects, const std::string& name) {
-  auto index = objects->open(name + "/" + frame::kSframeIndexName, nullptr);
+  const auto index = objects->open(name + "/" + frame::kSframeIndexName, nullptr);
   if (index->state().size == 0) frame::throw_errno(ENOENT, name);
   const auto frames = std::make_shared<frame::ObjectFrames>(objects, frame::kSframeIndexName,
                                                             [](const std::string&) {});
-  return frame::open_directory(frames->frame(name, std::move(index)));
+  return frame::open_directory(frames->frame(name, index));
 }
 
 }  // namespace

@@ -55,6 +55,7 @@ class RemoteLister {
   void print(const std::string& path, const std::string& prefix,
              std::vector<frame::ObjectEntry> entries) {
     std::vector<Looked> looked;
+    looked.reserve(entries.size());
     for (frame::ObjectEntry& entry : entries) {
       if (fs::is_temporary(entry.name) || fs::is_lock_file(entry.name)) continue;
       std::string below = path.empty() ? entry.name : path + "/" + entry.name;
@@ -62,6 +63,7 @@ class RemoteLister {
     }
     look_at_all(looked);
     std::vector<fs::NamedEntry> named;
+    named.reserve(looked.size());
     for (const Looked& one : looked) named.push_back({one.entry.name, one.shown});
     const std::vector<std::string> names = fs::shown_names(named);
     std::vector<std::pair<std::string, Looked*>> sorted;

@@ -81,8 +81,10 @@ class IndexEvents {
   bool binary(const nlohmann::json::binary_t&) { return false; }
 
   bool string(std::string& text) {
-    if (depth_ == kEntry && key_ == "name") name_ = std::move(text);
-    if (depth_ == kEntry && key_ == "type") type_ = std::move(text);
+    if (depth_ == kEntry && key_ == "name")
+      name_ = std::move(text);
+    else if (depth_ == kEntry && key_ == "type")
+      type_ = std::move(text);
     return is_in_entry();
   }
 

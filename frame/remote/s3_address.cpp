@@ -32,7 +32,7 @@ void check_prefix(std::string_view prefix) {
   while (!prefix.empty()) {
     const std::string_view component = prefix.substr(0, prefix.find('/'));
     if (component.empty() || component == "." || component == "..")
-      throw UrlError("a prefix has no empty components, \".\" and \"..\"");
+      throw UrlError("a prefix has no components that are empty, a point, or two");
     prefix.remove_prefix(std::min(component.size() + 1, prefix.size()));
   }
 }

@@ -67,7 +67,7 @@ std::optional<S3Credentials> from_environment() {
 }
 
 std::string credentials_file() {
-  const std::string named = variable("AWS_SHARED_CREDENTIALS_FILE");
+  std::string named = variable("AWS_SHARED_CREDENTIALS_FILE");
   if (!named.empty()) return named;
   const std::string home = variable("HOME");
   return home.empty() ? std::string() : home + "/.aws/credentials";

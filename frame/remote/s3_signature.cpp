@@ -42,7 +42,7 @@ std::string sorted_query(std::string_view query) {
   std::sort(parts.begin(), parts.end());
   std::string result;
   for (const auto& [name, value] : parts)
-    result += (result.empty() ? "" : "&") + name + "=" + value;
+    result += fmt::format("{}{}={}", result.empty() ? "" : "&", name, value);
   return result;
 }
 
@@ -85,8 +85,8 @@ std::vector<HttpHeader> s3_signature(const S3Credentials& credentials, const std
 
   std::string lines, names;
   for (const auto& [name, value] : all) {
-    lines += name + ":" + value + "\n";
-    names += (names.empty() ? "" : ";") + name;
+    lines += fmt::format("{}:{}\n", name, value);
+    names += fmt::format("{}{}", names.empty() ? "" : ";", name);
   }
   const std::string canonical =
       fmt::format("{}\n{}\n{}\n{}\n{}\n{}", name_of(request.method), request.place.url.path,

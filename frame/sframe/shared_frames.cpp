@@ -28,7 +28,7 @@ std::vector<std::string> names_in(const std::shared_ptr<StoreDirectory>& directo
 }
 
 std::vector<std::string> inside(const std::string& path, std::vector<std::string> names) {
-  for (std::string& name : names) name = path + "/" + name;
+  for (std::string& name : names) name.insert(0, path + "/");
   return names;
 }
 

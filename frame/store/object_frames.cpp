@@ -61,8 +61,8 @@ std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
   return made;
 }
 
-std::shared_ptr<StoreDirectory> ObjectFrames::frame(const std::string& path,
-                                                    std::shared_ptr<const ObjectSource> index) {
+std::shared_ptr<StoreDirectory> ObjectFrames::frame(
+    const std::string& path, const std::shared_ptr<const ObjectSource>& index) {
   const auto used = in_use(path);
   if (used) {
     switch (used->compare(index->state())) {

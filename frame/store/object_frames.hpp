@@ -36,7 +36,7 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// there. Who has another state open finds it changed by another program. ESTALE where `index` is
   /// an older state than a commit of this process.
   std::shared_ptr<StoreDirectory> frame(const std::string& path,
-                                        std::shared_ptr<const ObjectSource> index);
+                                        const std::shared_ptr<const ObjectSource>& index);
   /// A directory whose directories are such frames.
   std::shared_ptr<StoreDirectory> directory(const std::string& path);
   /// The state that the index of a frame in use has in the store; nothing if none is in use, or

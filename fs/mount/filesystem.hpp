@@ -123,8 +123,8 @@ class Filesystem final : public MountedFiles {
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override {
     extended_attributes_.remove(node, name, caller);
   }
-  void set_forget_pages(ForgetPages forget_pages) override {
-    names_.set_forget_pages(std::move(forget_pages));
+  void set_forget_pages(const ForgetPages& forget_pages) override {
+    names_.set_forget_pages(forget_pages);
   }
 
   void commit_written() override;

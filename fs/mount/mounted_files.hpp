@@ -114,7 +114,7 @@ class MountedFiles {
   virtual void remove_attribute(NodeId node, const std::string& name, const Caller& caller);
   /// Has `forget_pages` called as ContentHome::forget_pages() says.
   using ForgetPages = std::function<void(NodeId node, std::function<void()> done)>;
-  virtual void set_forget_pages(ForgetPages /*forget_pages*/) {}
+  virtual void set_forget_pages(const ForgetPages& /*forget_pages*/) {}
 
   // --- the mount as a whole
 

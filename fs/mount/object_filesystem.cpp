@@ -36,7 +36,7 @@ WriteOptions written_as(WriteOptions options) {
 
 }  // namespace
 
-ObjectFilesystem::ObjectFilesystem(std::shared_ptr<frame::ObjectTree> tree,
+ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tree,
                                    const MountOptions& options, std::size_t workers,
                                    PagePool& pages)
     : writable_(tree->is_writable() && !options.read_only),

@@ -30,7 +30,7 @@ namespace bloscfs::fs {
 class ObjectFilesystem final : public MountedFiles {
  public:
   /// `pages` outlives it. Throws where SOURCE cannot be shown.
-  ObjectFilesystem(std::shared_ptr<frame::ObjectTree> tree, const MountOptions& options,
+  ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tree, const MountOptions& options,
                    std::size_t workers, PagePool& pages);
   /// What is asked for ahead of readers that were not closed is given up.
   ~ObjectFilesystem() override { handles_.clear(); }

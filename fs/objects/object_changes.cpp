@@ -203,7 +203,7 @@ Tree::Found Objects::create(NodeId directory, const std::string& name,
   return found;
 }
 
-void Objects::set_opened(NodeId id, std::shared_ptr<const OpenContainer> file) {
+void Objects::set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file) {
   const MutexLock lock(mutex_);
   const auto found = nodes_.find(id);
   if (found == nodes_.end()) throw_stale(id);

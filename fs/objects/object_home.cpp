@@ -57,7 +57,7 @@ class FrameBeside final : public Refuge {
   std::optional<std::string> shared_name() const override { return name_; }
   /// It has its name, and is durable, as soon as it is complete.
   std::string keep(const StoredFrame&, const frame::FrameWriter*) override {
-    const std::string kept = path_in(stored_.directory, name_);
+    std::string kept = path_in(stored_.directory, name_);
     objects_.forget_listing_of(kept);
     return kept;
   }

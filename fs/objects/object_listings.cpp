@@ -43,7 +43,7 @@ bool is_hidden(const std::vector<frame::ObjectEntry>& entries, const frame::Obje
   return locked && has(entries, *locked);
 }
 
-std::vector<frame::ObjectEntry> without_hidden(std::vector<frame::ObjectEntry> entries,
+std::vector<frame::ObjectEntry> without_hidden(const std::vector<frame::ObjectEntry>& entries,
                                                const ObjectListing::HasGone& has_gone) {
   std::vector<frame::ObjectEntry> kept;
   kept.reserve(entries.size());
@@ -62,7 +62,7 @@ ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judg
                              const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
                              MemoryBudget& budget)
     : markers_(marked(entries)),
-      entries_(without_hidden(std::move(entries), has_gone)),
+      entries_(without_hidden(entries, has_gone)),
       begun_(begun),
       cost_(cost),
       held_(budget, memory()) {

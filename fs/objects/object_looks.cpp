@@ -209,8 +209,8 @@ LookPointer ObjectLooks::judge_directory(const std::string& path) {
 }
 
 std::unique_ptr<frame::Snapshot> ObjectLooks::open_sframe(const std::string& path,
-                                                          SourcePointer index) const {
-  return frame::open_directory(frames_->frame(path, std::move(index)));
+                                                          const SourcePointer& index) const {
+  return frame::open_directory(frames_->frame(path, index));
 }
 
 /// A commit of this mount may come in between.
@@ -289,7 +289,7 @@ std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path
   SourcePointer object = source(path, look);
   std::shared_ptr<const frame::Snapshot> snapshot;
   if (look.kind == Kind::sframe)
-    snapshot = open_sframe(path, std::move(object));
+    snapshot = open_sframe(path, object);
   else
     snapshot = frame::open_file(std::move(object), {});
   if (!snapshot) frame::throw_errno(EIO, path + ": no frame");

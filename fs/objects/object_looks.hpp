@@ -123,7 +123,8 @@ class ObjectLooks {
   LookPointer judge_store_directory(const std::string& path);
   ObjectLook look_of(const frame::Snapshot& snapshot, const frame::ObjectState& state) const;
   ObjectLook plain(const frame::ObjectSource& source) const;
-  std::unique_ptr<frame::Snapshot> open_sframe(const std::string& path, SourcePointer index) const;
+  std::unique_ptr<frame::Snapshot> open_sframe(const std::string& path,
+                                               const SourcePointer& index) const;
   std::string object_of(const std::string& path, ObjectLook::Kind kind) const;
 
   const std::shared_ptr<frame::ObjectTree> tree_;

@@ -39,8 +39,8 @@ class Objects {
   void require_shown();
 
   /// As Tree's.
-  std::optional<Tree::Found> lookup(NodeId directory, const std::string& name);
-  std::vector<Tree::DirectoryEntry> list(NodeId directory, const std::function<void()>& if_many);
+  std::optional<Tree::Found> lookup(NodeId id, const std::string& name);
+  std::vector<Tree::DirectoryEntry> list(NodeId id, const std::function<void()>& if_many);
   Tree::Found reference(NodeId id);
   NodeId parent(NodeId id);
   void forget(NodeId id, std::uint64_t references);
@@ -67,7 +67,7 @@ class Objects {
   Tree::Found create(NodeId directory, const std::string& name, const frame::FileAttributes& owner,
                      const std::string& suffix);
   /// What its handles share; it is leading from then on.
-  void set_opened(NodeId id, std::shared_ptr<const OpenContainer> file);
+  void set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file);
   std::shared_ptr<const OpenContainer> opened(NodeId id);
   /// EROFS of what is no sparse frame.
   void require_changeable(NodeId id);
@@ -152,7 +152,7 @@ class Objects {
   std::optional<Node> look_at(NodeId parent, const Node& directory, const frame::ObjectEntry& entry,
                               const ObjectListing& listing);
   ListingPointer single_listing();
-  std::optional<Tree::Found> lookup_in_store(NodeId parent, const Node& node,
+  std::optional<Tree::Found> lookup_in_store(NodeId parent, const Node& in,
                                              const std::string& name);
   std::shared_ptr<const MountedStore> store_of(const Node& node) EXCLUDES(mutex_);
   std::string group_of(const Node& node) const;
