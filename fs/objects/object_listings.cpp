@@ -58,7 +58,7 @@ std::vector<frame::ObjectEntry> without_hidden(const std::vector<frame::ObjectEn
 
 std::string removal_marker(const std::string& name) { return std::string(kRemoved) + name; }
 
-ObjectListing::ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
+ObjectListing::ObjectListing(const std::vector<frame::ObjectEntry>& entries, const Judge& judge,
                              const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
                              MemoryBudget& budget)
     : markers_(marked(entries)),
@@ -166,7 +166,7 @@ ListingPointer ObjectListings::make(const std::string& directory, const ObjectLi
   std::vector<frame::ObjectEntry> entries =
       telling_failures(log_, *tree_, directory, [&] { return tree_->list(directory); });
   auto listing = std::make_shared<const ObjectListing>(
-      std::move(entries), judge, has_gone, begun, ObjectListing::Clock::now() - begun, budget_);
+      entries, judge, has_gone, begun, ObjectListing::Clock::now() - begun, budget_);
   remember(directory, listing);
   return listing;
 }

@@ -35,7 +35,7 @@ class ObjectListing {
 
   /// Throws std::system_error(ENOMEM) where the user has opened too much already, and what
   /// `has_gone` throws, which is asked where a marker is (removal_marker()).
-  ObjectListing(std::vector<frame::ObjectEntry> entries, const Judge& judge,
+  ObjectListing(const std::vector<frame::ObjectEntry>& entries, const Judge& judge,
                 const HasGone& has_gone, Clock::time_point begun, Clock::duration cost,
                 MemoryBudget& budget);
 
