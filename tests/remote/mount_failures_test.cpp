@@ -97,7 +97,7 @@ MountSettings patient(const std::vector<std::string>& options = {}) {
 
 /// In seconds, with room for a busy machine: at once, where else a wait of at least 8 s would have
 /// to end; and after 2 s, where else one of 20 s would.
-constexpr double kSoon = 10, kGivenUp = 20;
+constexpr double kSoon = 7, kGivenUp = 16;
 
 /// Where nothing is known yet of its blocks.
 constexpr const char* kFar = "2000000";
