@@ -42,7 +42,12 @@ Tree::Found ObjectFilesystem::create_file(NodeId directory, const std::string& n
   owner.mode = mode & ~caller.umask & 0777;
   owner.modified = owner.accessed = now();
   Tree::Found found = objects_.create(directory, name, owner, write_options_.suffix);
-  contents_.created(found.id);
+  try {
+    contents_.created(found.id);
+  } catch (...) {
+    objects_.forget(found.id, 1);
+    throw;
+  }
   return found;
 }
 

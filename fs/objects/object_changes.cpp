@@ -5,9 +5,7 @@
 #include <climits>
 #include <system_error>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/shared_frames.hpp"
-#include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/objects/object_path.hpp"
 #include "fs/objects/objects.hpp"
@@ -58,9 +56,15 @@ NodeId Objects::same_as(const Node& node, const std::optional<frame::ObjectState
   return 0;
 }
 
+/// Another node may have been found by the same look since.
+void Objects::unmap(NodeId id, const Node& node) {
+  const auto known = ids_.find(key_of(node));
+  if (known != ids_.end() && known->second == id) ids_.erase(known);
+}
+
 void Objects::rekey(NodeId id, LookPointer look) {
   Node& node = nodes_.at(id);
-  ids_.erase(key_of(node));
+  unmap(id, node);
   node.look = std::move(look);
   node.look_is_due = false;
   ids_[key_of(node)] = id;
@@ -99,7 +103,7 @@ void Objects::record_outcome(NodeId id) {
   }
   if (node.references > 0) return;
   // The kernel has forgotten it while it waited for a commit.
-  ids_.erase(key_of(node));
+  unmap(id, node);
   leave_names(id, node);
   dropped = std::move(node);
   nodes_.erase(found);
@@ -257,8 +261,7 @@ bool Objects::is_taken(const std::string& directory, const std::string& full_nam
 }
 
 void Objects::stored_as(NodeId id, const std::string& full_name) {
-  std::string before, path, shown_name;
-  frame::FileAttributes owner;
+  std::string before, path;
   bool was_new = false;
   {
     const MutexLock lock(mutex_);
@@ -268,7 +271,6 @@ void Objects::stored_as(NodeId id, const std::string& full_name) {
     before = node.path;
     path = path_in(parent_of(before), full_name);
     was_new = std::exchange(node.is_new, false);
-    owner = node.owner;
     new_files_.erase({parent_of(before), node.shown_name});
     if (const auto leading = leading_.find(before);
         leading != leading_.end() && leading->second == id)

@@ -115,10 +115,8 @@ void Objects::forget(NodeId id, std::uint64_t references) {
   node.references -= std::min(node.references, references);
   // What waits for a commit keeps its node.
   if (node.references > 0 || !node.open_file.expired()) return;
-  ids_.erase(key_of(node));
-  if (const auto leading = leading_.find(node.path);
-      leading != leading_.end() && leading->second == id)
-    leading_.erase(leading);
+  unmap(id, node);
+  leave_names(id, node);
   dropped = std::move(node);
   nodes_.erase(found);
 }
@@ -225,7 +223,7 @@ void Objects::require_shown() {
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;
     look = looks_.look(name, {true, std::nullopt, {}});
-    if (look->kind == Kind::directory) throw;
+    if (!look->is_container() && !look->is_store()) throw;
   }
   if (look->kind == Kind::plain)
     throw std::invalid_argument("no Blosc2 frame, Bloscpack file or store");

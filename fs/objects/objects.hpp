@@ -175,6 +175,7 @@ class Objects {
   /// stored; 0 if there is none. `stored`: what ObjectFrames tells of the path.
   NodeId same_as(const Node& node, const std::optional<frame::ObjectState>& stored)
       REQUIRES(mutex_);
+  void unmap(NodeId id, const Node& node) REQUIRES(mutex_);
   void rekey(NodeId id, LookPointer look) REQUIRES(mutex_);
   void leave_names(NodeId id, Node& node) REQUIRES(mutex_);
   void look_if_due(NodeId id);
