@@ -21,7 +21,7 @@ test_packages=(
 )
 bench_packages=(
   python3-numpy attr
-  squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs
+  squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone
 )
 # A package of its own in later releases; its programs are left out of the benchmark elsewhere.
 if apt-cache show erofsfuse >/dev/null 2>&1; then bench_packages+=(erofsfuse); fi

@@ -9,6 +9,7 @@ Each file has about BYTES bytes:
   volume.npy  int16, 3-d: a scanner's volume, smooth with a few bits of noise
   grid.npy    float64, 4-d: waves over time
   mixed       text and machine code, as a disk holds them
+  noise.u8    what no codec makes smaller
 """
 
 import sys
@@ -90,12 +91,20 @@ def write_mixed(path, size):
                 written += len(part)
 
 
+def write_noise(path, size):
+    random = np.random.default_rng(SEED + 4)
+    with open(path, "wb") as out:
+        for begin in range(0, size, PIECE):
+            out.write(random.bytes(min(PIECE, size - begin)))
+
+
 MAKERS = {
     "field.f32": write_field,
     "plane.npy": write_plane,
     "volume.npy": write_volume,
     "grid.npy": write_grid,
     "mixed": write_mixed,
+    "noise.u8": write_noise,
 }
 
 

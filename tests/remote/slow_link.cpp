@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kPiece = 64 << 10;
 /// What one connection may have on its way.
 constexpr std::size_t kMostOnTheWay = 16 << 20;
+/// How late a sender may be and still have its turn: threads wake up later than they ask for.
+constexpr std::chrono::milliseconds kLateness{2};
 
 sockaddr_in loopback(int port) {
   sockaddr_in address{};
@@ -106,7 +108,7 @@ void SlowLink::accept_all() {
 
 SlowLink::Clock::time_point SlowLink::take_turn(std::size_t size) {
   const std::lock_guard guard(mutex_);
-  free_at_ = std::max(free_at_, Clock::now());
+  free_at_ = std::max(free_at_, Clock::now() - kLateness);
   if (bytes_per_second_ > 0)
     free_at_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
         static_cast<double>(size) / static_cast<double>(bytes_per_second_)));

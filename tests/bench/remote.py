@@ -1,0 +1,159 @@
+"""Reading behind a network: a web server with a delay of 20 ms, there and back, and 100 MB/s.
+
+The link is a program that carries bytes between two sockets of the loopback, so that nothing here
+depends on what the kernel can delay. The peer is a filesystem that shows a server's files, with a
+bloscfs on what it shows."""
+
+import contextlib
+import functools
+import os
+import random
+import statistics
+import time
+from dataclasses import replace
+
+import images
+import mounts
+import web
+from bench_run import MB, Goal, Group, Table, alternate, part_of, ratio
+from commands import need_program, seconds
+
+TITLE = "Behind a network"
+DELAY, WIDTH = 20, 100_000_000  # milliseconds, bytes per second
+NOISE, FIELD = "noise.u8", "field.f32"
+STORED = images.FrameSettings("lz4", 1, "none", 1)
+ZSTD = images.FrameSettings("zstd", 5, "bitshuffle", 4)
+# Contents, settings, and how many times larger the contents are than the frame.
+FRAMES = {"what does not compress": (NOISE, STORED, 1), "zstd": (FIELD, ZSTD, 3)}
+MOST_BYTES = 256 << 20  # of a frame
+READS, PAGE = 60, 4096
+SEED = 7
+CACHE_SIZE, BESIDE_CACHE, REMOTE = 256 << 20, 48 << 20, 16 << 20
+OWN, LINK = "bloscfs", "the link, by curl"
+PEER = "rclone and a bloscfs"
+# The second one fetches whole files as soon as they are touched: in order nothing is faster than
+# the link, and at random it reads what has come meanwhile.
+PEERS = {PEER: (), "rclone that keeps files, and a bloscfs": ("--vfs-cache-mode", "full")}
+
+
+def stored_frame(bench, name):
+    content, settings, factor = FRAMES[name]
+    size = factor * min(bench.size, MOST_BYTES)
+    data = bench.data.parent / str(size)
+    data.mkdir(exist_ok=True)
+    return images.frame(replace(bench, size=size, data=data), content, settings)
+
+
+def served_folder(bench):
+    """A link to each frame in one folder."""
+    folder = bench.new_directory("www")
+    folder.chmod(0o755)
+    for name in FRAMES:
+        frame = stored_frame(bench, name)
+        images.warm(frame)
+        (folder / file_name(name)).symlink_to(frame)
+    return folder
+
+
+def file_name(frame):
+    return frame.replace(" ", "-") + ".b2frame"
+
+
+@contextlib.contextmanager
+def behind_link(bench):
+    with web.nginx(bench, served_folder(bench)) as port:
+        with web.slow_link(bench, port, DELAY, WIDTH) as far_port:
+            yield far_port
+
+
+@contextlib.contextmanager
+def own_mount(bench, port, frame):
+    url = f"http://127.0.0.1:{port}/{file_name(frame)}"
+    with mounts.bloscfs(bench, url, f"cache_size={CACHE_SIZE >> 20}M") as mount:
+        yield mount.point / frame.replace(" ", "-")
+
+
+@contextlib.contextmanager
+def peer_mount(bench, options, port, frame):
+    with web.rclone(bench, port, *options) as files:
+        with mounts.served(bench.point, bench.build / "tools/bloscfs", "-f", "-o", "ro",
+                           files.point / file_name(frame), bench.point) as mount:
+            yield mount.point / frame.replace(" ", "-")
+
+
+def read_in_order(data):
+    begin = time.monotonic()
+    seconds("dd", f"if={data}", "of=/dev/null", "bs=1M")
+    return time.monotonic() - begin
+
+
+def read_at_random(data):
+    """Milliseconds of each read, in another part of the file each."""
+    offsets = list(range(0, os.path.getsize(data) - PAGE, os.path.getsize(data) // READS))[:READS]
+    random.Random(SEED).shuffle(offsets)
+    with open(data, "rb", buffering=0) as file:
+        took = []
+        for offset in offsets:
+            begin = time.monotonic()
+            os.pread(file.fileno(), PAGE, offset)
+            took.append(1000 * (time.monotonic() - begin))
+    # The first one learns the index.
+    return took[1:]
+
+
+def read_through(bench, mounting):
+    for frame in FRAMES:
+        stored = stored_frame(bench, frame).stat().st_size
+        with behind_link(bench) as port:
+            with mounting(port, frame) as data:
+                size = os.path.getsize(data)
+                took = read_in_order(data)
+            yield {("stored", frame): stored / took / MB, ("contents", frame): size / took / MB}
+            with mounting(port, frame) as data:
+                took = read_at_random(data)
+            yield {("p50", frame): statistics.median(took)}
+
+
+def carried(bench):
+    """What the link carries, by one transfer of a whole frame."""
+    for frame in FRAMES:
+        stored = stored_frame(bench, frame).stat().st_size
+        with behind_link(bench) as port:
+            took = seconds(need_program("curl"), "-s", "-o", "/dev/null",
+                           f"http://127.0.0.1:{port}/{file_name(frame)}")
+        yield {("stored", frame): stored / took / MB}
+
+
+def goals(bench, tables):
+    stored, latency = tables["stored"], tables["p50"]
+    found = []
+    for frame in FRAMES:
+        found.append(Goal(f"{frame}, in order: to the link",
+                          ratio(stored.median(OWN, frame), stored.median(LINK, frame)), 0.9))
+        found.append(Goal(f"{frame}, 4 KiB at random: round trips",
+                          ratio(latency.median(OWN, frame), DELAY), 1.2, at_least=False))
+        found.append(Goal(f"{frame}, in order: to {PEER}",
+                          ratio(stored.median(OWN, frame), stored.median(PEER, frame)), 3))
+        found.append(Goal(f"{frame}, at random: {PEER} takes times as long",
+                          ratio(latency.median(PEER, frame), latency.median(OWN, frame)), 3))
+    limit = CACHE_SIZE + BESIDE_CACHE + REMOTE
+    found.append(Goal("peak memory: to cache_size + 64 MiB", ratio(bench.peak_memory, limit), 1,
+                      at_least=False))
+    return found
+
+
+def measure(bench):
+    bench = replace(bench)  # whose peak of memory has a limit of its own
+    subjects = {OWN: functools.partial(read_through, bench, functools.partial(own_mount, bench))}
+    for name, options in PEERS.items():
+        subjects[name] = functools.partial(read_through, bench,
+                                           functools.partial(peer_mount, bench, options))
+    subjects[LINK] = functools.partial(carried, bench)
+    cells = alternate(bench, TITLE, subjects)
+    tables = {"stored": Table("Stored bytes in order", "MB/s", part_of(cells, "stored")),
+              "contents": Table("Contents in order", "MB/s", part_of(cells, "contents")),
+              "p50": Table("4 KiB at random, median", "ms", part_of(cells, "p50"))}
+    return Group(TITLE, list(tables.values()), goals(bench, tables))
+
+
+GROUPS = {"remote": measure}
