@@ -21,6 +21,9 @@ from pathlib import Path
 ALONE = ("test_mount",)
 # Programs that wait more than they compute: each of their suites is a run of its own.
 BY_SUITES = ("test_writing",)
+# Waits for minutes, and starts servers that take long to start: one run, the first of all, and
+# beside as many others as if it were not there.
+SERVERS = ("test_remote",)
 
 
 class Totals:
@@ -171,9 +174,10 @@ def main():
     totals = Totals()
     runs = list(runs_of(test_programs(build), arguments.only))
     alone = [run for run in runs if run.name in ALONE and not arguments.sanitized]
-    together = [run for run in runs if run not in alone]
+    servers = [run for run in runs if run.program.name in SERVERS]
+    together = servers + [run for run in runs if run not in alone + servers]
     # One more than there are processors: tests often wait for the programs that they have started.
-    for group, at_once in ((together, (os.cpu_count() or 1) + 1), (alone, 1)):
+    for group, at_once in ((together, (os.cpu_count() or 1) + 1 + len(servers)), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda run: run_program(run, source_root, build, arguments.seconds)
             for run, (counts, lines) in zip(group, pool.map(work, group)):
