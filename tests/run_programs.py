@@ -79,15 +79,22 @@ def skip_reason(case, skip):
 
 
 def run_with_limit(command, env, output, seconds):
-    """Exit status, or None when the time was up; the program's whole process group is ended then."""
+    """Exit status, or None when the time was up (the program's whole process group is ended then), and
+    seconds of processors that it and its children took."""
     process = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        return process.wait(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-        return None
+    deadline = time.monotonic() + seconds
+    in_time = True
+    while True:
+        pid, status, usage = os.wait4(process.pid, os.WNOHANG if in_time else 0)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return process.returncode if in_time else None, usage.ru_utime + usage.ru_stime
+        in_time = time.monotonic() < deadline
+        if in_time:
+            time.sleep(0.05)
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 class Run:
@@ -139,7 +146,7 @@ def run_program(run, source_root, build, seconds):
         log = Path(scratch) / "output"
         begin = time.monotonic()
         with open(log, "wb") as output:
-            status = run_with_limit(command + [f"--logger=JUNIT,warning,{report}:HRF,error,stdout", "--color_output=no"],
+            status, worked = run_with_limit(command + [f"--logger=JUNIT,warning,{report}:HRF,error,stdout", "--color_output=no"],
                                     env, output, seconds)
         problem = None
         counted = 0
@@ -158,7 +165,7 @@ def run_program(run, source_root, build, seconds):
             lines.append(f"FAILED  {run.name}: {problem}; the end of its output:")
         if totals.failed > 0:
             lines.append(log.read_text(errors="replace")[-6000:])
-        lines.append(f"    {counted} cases, {time.monotonic() - begin:.1f} s")
+        lines.append(f"    {counted} cases, {time.monotonic() - begin:.1f} s, {worked:.1f} s of processors")
     return totals, lines
 
 
