@@ -46,11 +46,6 @@ std::vector<std::string> conflicts_in(const fs_std::path& directory) {
   return found;
 }
 
-int gateway_port() {
-  const std::string endpoint = shared_rgw().endpoint();
-  return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
-}
-
 /// Chunks of a place that are there and those that indexes name.
 struct Chunks {
   std::set<std::string> present, named;
@@ -275,7 +270,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_killed_leaves_no_more_than_chunks_that_nobod
 
 BOOST_AUTO_TEST_CASE(a_commit_whose_answer_is_lost_counts_once) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {}, gateway.endpoint());
   for (int round = 0; round < 4; round++) {
     gateway.lost_answers = 1 + round % 2;
@@ -300,7 +295,7 @@ BOOST_AUTO_TEST_CASE(a_commit_whose_answer_is_lost_counts_once) {
 
 BOOST_AUTO_TEST_CASE(a_slow_and_busy_store_is_waited_for) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {}, gateway.endpoint());
   gateway.delay_ms = 50;
   for (int round = 0; round < 3; round++) {
@@ -315,7 +310,7 @@ BOOST_AUTO_TEST_CASE(a_slow_and_busy_store_is_waited_for) {
 
 BOOST_AUTO_TEST_CASE(what_was_written_while_the_store_was_down_is_committed_when_it_is_back) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
   const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   gateway.is_down = true;
@@ -337,7 +332,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_while_the_store_was_down_is_committed_when
 BOOST_AUTO_TEST_CASE(what_cannot_be_sent_in_the_end_is_kept_as_a_frame) {
   const StorePlace place;
   const TempDir cache;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (cache / "kept").string()},
                     gateway.endpoint());
   BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", 0, false) == 0);
@@ -355,7 +350,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_sent_in_the_end_is_kept_as_a_frame) {
 
 BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_what_is_lost) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
   BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", 0, false) == 0);
   gateway.is_down = true;
