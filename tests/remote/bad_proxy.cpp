@@ -126,10 +126,10 @@ HttpRequest without_conditions(HttpRequest request) {
 
 }  // namespace
 
-BadProxy::BadProxy(int server_port, std::uint64_t seed)
+BadProxy::BadProxy(int server_port, std::uint64_t seed, const std::string& host)
     : server_port_(server_port),
       seed_(seed),
-      server_([this](const HttpRequest& request) { return answer(request); }, false) {}
+      server_([this](const HttpRequest& request) { return answer(request); }, false, host) {}
 
 std::string BadProxy::counts() const {
   std::string text;

@@ -14,12 +14,12 @@
 namespace bloscfs::test {
 namespace {
 
-/// Bound to a free port of the loopback.
-Fd bound_socket(int& port) {
+/// Bound to a free port of an address.
+Fd bound_socket(const std::string& host, int& port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = ::inet_addr(host.c_str());
   socklen_t size = sizeof address;
   auto* any = reinterpret_cast<sockaddr*>(&address);
   if (!fd || ::bind(fd.get(), any, size) != 0 || ::getsockname(fd.get(), any, &size) != 0)
@@ -68,9 +68,9 @@ std::string HttpRequest::value(const std::string& name) const {
   return head.substr(begin, head.find("\r\n", begin) - begin);
 }
 
-ScriptedServer::ScriptedServer(Answer answer, bool remembers)
-    : answer_(std::move(answer)), remembers_(remembers) {
-  listener_ = bound_socket(port_);
+ScriptedServer::ScriptedServer(Answer answer, bool remembers, const std::string& host)
+    : answer_(std::move(answer)), remembers_(remembers), host_(host) {
+  listener_ = bound_socket(host_, port_);
   if (::listen(listener_.get(), 64) != 0) throw_errno("listen");
   acceptor_ = std::thread([this] { accept_all(); });
 }
@@ -86,7 +86,7 @@ ScriptedServer::~ScriptedServer() {
 }
 
 std::string ScriptedServer::address(const std::string& path) const {
-  return "http://127.0.0.1:" + std::to_string(port_) + path;
+  return "http://" + host_ + ":" + std::to_string(port_) + path;
 }
 
 std::vector<HttpRequest> ScriptedServer::seen() const {
@@ -183,7 +183,7 @@ std::string answer_from(int port, const HttpRequest& request) {
 
 int free_port() {
   int port = 0;
-  bound_socket(port);
+  bound_socket("127.0.0.1", port);
   return port;
 }
 

@@ -36,8 +36,9 @@ class ScriptedServer {
  public:
   using Answer = std::function<HttpReply(const HttpRequest&)>;
 
-  /// `remembers`: for seen(), with their bodies.
-  explicit ScriptedServer(Answer answer, bool remembers = true);
+  /// `remembers`: for seen(), with their bodies. `host`: an address of this machine.
+  explicit ScriptedServer(Answer answer, bool remembers = true,
+                          const std::string& host = "127.0.0.1");
   ~ScriptedServer();
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;
@@ -62,6 +63,7 @@ class ScriptedServer {
 
   const Answer answer_;
   const bool remembers_;
+  const std::string host_;
   Fd listener_;
   int port_ = 0;
   std::atomic<bool> ending_{false};

@@ -312,6 +312,7 @@ BOOST_AUTO_TEST_CASE(of_a_store_that_fails_and_lies_nothing_is_lost) {
                     proxy.address(""));
   Verdicts verdicts;
   StoreTorture torture(mount, verdicts);
+  BOOST_TEST(names_in(mount.path()).empty());  // the probe is over
   proxy.be_bad(25);
   run_operations(
       size, kWriters + kReaders, verdicts, kStoreLimit,
