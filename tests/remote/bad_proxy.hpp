@@ -32,8 +32,8 @@ inline constexpr std::size_t kFaults = static_cast<std::size_t>(Fault::done_but_
 /// The fault of a request is drawn from the seed and the request's number.
 class BadProxy {
  public:
-  /// In front of a server on that port of the loopback. Answers rightly until it is told otherwise, at an
-  /// address of this machine.
+  /// In front of a server on that port of the loopback. Answers rightly until it is told otherwise,
+  /// at an address of this machine.
   BadProxy(int server_port, std::uint64_t seed, const std::string& host = "127.0.0.1");
 
   std::string address(const std::string& path) const { return server_.address(path); }

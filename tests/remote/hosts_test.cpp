@@ -15,13 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/leftovers.hpp"
-#include "frame/sframe/shared_frames.hpp"
 #include "tests/remote/failing_gateway.hpp"
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/object_mount.hpp"
 #include "tests/remote/rgw.hpp"
+#include "tests/remote/store_chunks.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
@@ -46,38 +45,9 @@ std::vector<std::string> conflicts_in(const fs_std::path& directory) {
   return found;
 }
 
-/// Chunks of a place that are there and those that indexes name.
-struct Chunks {
-  std::set<std::string> present, named;
-};
-
-Chunks chunks_of(const StorePlace& place) {
-  Chunks chunks;
-  const auto frames = std::make_shared<frame::ObjectFrames>(
-      std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}),
-      frame::kSframeIndexName, [](const std::string&) {});
-  for (const auto& [path, state] : place.objects()) {
-    if (path.ends_with(".chunk")) chunks.present.insert(path);
-    if (!path.ends_with("/chunks.b2frame") || state.size == 0) continue;
-    for (const std::string& chunk :
-         frame::chunks_of_shared_frame(*frames, path.substr(0, path.rfind('/'))))
-      chunks.named.insert(chunk);
-  }
-  return chunks;
-}
-
 frame::Leftovers sweep(const StorePlace& place, std::chrono::seconds age) {
   return frame::remove_leftovers(
       std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}), age);
-}
-
-ProcessResult collect(const StorePlace& place, const Arguments& options = {}) {
-  Arguments arguments{b2frame_program(), "gc", "--endpoint", shared_rgw().endpoint()};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  arguments.push_back(place.source());
-  ProcessSettings settings;
-  settings.environment = place.environment();
-  return run(arguments, settings);
 }
 
 }  // namespace
