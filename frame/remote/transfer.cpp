@@ -255,8 +255,11 @@ std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void
     transfer.refuse("an answer with endless headers");
     return 0;
   }
+  const std::string_view line(data, count);
+  if (line.starts_with("HTTP/")) transfer.head_is_whole_ = false;
+  if (line == "\r\n" || line == "\n") transfer.head_is_whole_ = true;
   try {
-    transfer.headers_.add_line({data, count});
+    transfer.headers_.add_line(line);
   } catch (const std::bad_alloc&) {
     return 0;
   }
@@ -314,6 +317,9 @@ Verdict Transfer::judge(CURLcode code) {
   const bool says_all =
       headers_.status >= 300 && (!is_redirect(headers_.status) || code == CURLE_WRITE_ERROR);
   if (code != CURLE_OK && !says_all) return judge_failure(code);
+  // To libcurl a connection that closes behind some line is an answer without a body.
+  if (!head_is_whole_ && headers_.status < 400)
+    return verdict(Kind::passing, EIO, "an answer whose head was cut off", headers_.status != 0);
   return judge_status();
 }
 

@@ -77,6 +77,7 @@ class Transfer {
   AnswerHeaders headers_;
   std::vector<std::uint8_t> body_;
   std::size_t header_bytes_ = 0, body_bytes_ = 0;
+  bool head_is_whole_ = false;          ///< its empty line came
   std::optional<std::string> refused_;  ///< why we ended it ourselves
   char error_[CURL_ERROR_SIZE] = {};
 };

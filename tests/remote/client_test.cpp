@@ -126,6 +126,21 @@ BOOST_AUTO_TEST_CASE(what_passes_is_tried_again_and_told_once) {
   BOOST_TEST(told == 1);
 }
 
+BOOST_AUTO_TEST_CASE(an_answer_whose_head_was_cut_off_is_tried_again) {
+  const std::size_t head = partial("bytes 0-99/1000", kHundred).find("\r\n\r\n") + 4;
+  for (std::size_t size = 1; size < head; size++) {
+    ScriptedServer server([&](const HttpRequest& request) {
+      const std::string whole = range_of(kObject, request);
+      return request.number == 0 ? HttpReply{whole.substr(0, size), {}, true}
+                                 : HttpReply{whole, {}, false};
+    });
+    HttpClient client(quick(20000));
+    const Outcome outcome = outcome_of(client, some_of(server.url()));
+    BOOST_TEST(outcome.error == 0, "after " << size << " bytes of the head");
+    BOOST_TEST(outcome.answer.body.size() == 100U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(statuses_have_their_errors) {
   const auto error_of = [](const std::string& status) {
     return outcome_of_bytes(reply_of(status, "", "text"), 500).error;

@@ -25,7 +25,6 @@ class FailingGateway {
 
  private:
   HttpReply answer(const HttpRequest& request);
-  std::string forward(const HttpRequest& request) const;
 
   const int server_port_;
   ScriptedServer server_;

@@ -15,13 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/header/sframe_format.hpp"
 #include "frame/sframe/leftovers.hpp"
-#include "frame/sframe/shared_frames.hpp"
 #include "tests/remote/failing_gateway.hpp"
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/object_mount.hpp"
 #include "tests/remote/rgw.hpp"
+#include "tests/remote/store_chunks.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
@@ -46,43 +45,9 @@ std::vector<std::string> conflicts_in(const fs_std::path& directory) {
   return found;
 }
 
-int gateway_port() {
-  const std::string endpoint = shared_rgw().endpoint();
-  return std::stoi(endpoint.substr(endpoint.rfind(':') + 1));
-}
-
-/// Chunks of a place that are there and those that indexes name.
-struct Chunks {
-  std::set<std::string> present, named;
-};
-
-Chunks chunks_of(const StorePlace& place) {
-  Chunks chunks;
-  const auto frames = std::make_shared<frame::ObjectFrames>(
-      std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}),
-      frame::kSframeIndexName, [](const std::string&) {});
-  for (const auto& [path, state] : place.objects()) {
-    if (path.ends_with(".chunk")) chunks.present.insert(path);
-    if (!path.ends_with("/chunks.b2frame") || state.size == 0) continue;
-    for (const std::string& chunk :
-         frame::chunks_of_shared_frame(*frames, path.substr(0, path.rfind('/'))))
-      chunks.named.insert(chunk);
-  }
-  return chunks;
-}
-
 frame::Leftovers sweep(const StorePlace& place, std::chrono::seconds age) {
   return frame::remove_leftovers(
       std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}), age);
-}
-
-ProcessResult collect(const StorePlace& place, const Arguments& options = {}) {
-  Arguments arguments{b2frame_program(), "gc", "--endpoint", shared_rgw().endpoint()};
-  arguments.insert(arguments.end(), options.begin(), options.end());
-  arguments.push_back(place.source());
-  ProcessSettings settings;
-  settings.environment = place.environment();
-  return run(arguments, settings);
 }
 
 }  // namespace
@@ -275,7 +240,7 @@ BOOST_AUTO_TEST_CASE(a_host_that_is_killed_leaves_no_more_than_chunks_that_nobod
 
 BOOST_AUTO_TEST_CASE(a_commit_whose_answer_is_lost_counts_once) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {}, gateway.endpoint());
   for (int round = 0; round < 4; round++) {
     gateway.lost_answers = 1 + round % 2;
@@ -300,7 +265,7 @@ BOOST_AUTO_TEST_CASE(a_commit_whose_answer_is_lost_counts_once) {
 
 BOOST_AUTO_TEST_CASE(a_slow_and_busy_store_is_waited_for) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {}, gateway.endpoint());
   gateway.delay_ms = 50;
   for (int round = 0; round < 3; round++) {
@@ -315,7 +280,7 @@ BOOST_AUTO_TEST_CASE(a_slow_and_busy_store_is_waited_for) {
 
 BOOST_AUTO_TEST_CASE(what_was_written_while_the_store_was_down_is_committed_when_it_is_back) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
   const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   gateway.is_down = true;
@@ -337,7 +302,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_while_the_store_was_down_is_committed_when
 BOOST_AUTO_TEST_CASE(what_cannot_be_sent_in_the_end_is_kept_as_a_frame) {
   const StorePlace place;
   const TempDir cache;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (cache / "kept").string()},
                     gateway.endpoint());
   BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", 0, false) == 0);
@@ -355,7 +320,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_sent_in_the_end_is_kept_as_a_frame) {
 
 BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_what_is_lost) {
   const StorePlace place;
-  FailingGateway gateway(gateway_port());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
   BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", 0, false) == 0);
   gateway.is_down = true;

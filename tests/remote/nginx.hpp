@@ -26,6 +26,8 @@ class Nginx {
   void serve(const std::string& name, const ByteVector& bytes) { write_file(www() / name, bytes); }
   std::string url(const std::string& name) const;
   std::string secure_url(const std::string& name) const;
+  /// Of http.
+  int port() const { return port_; }
   /// The certificate of the authority that signed the server's.
   std::string cafile() const { return (root_ / "ca.pem").string(); }
 

@@ -23,6 +23,7 @@ class Rgw {
   Rgw();
 
   std::string endpoint() const;
+  int port() const { return port_; }
   /// A client that signs with these keys.
   std::shared_ptr<frame::HttpClient> client() const;
   void make_bucket(const std::string& name) const;

@@ -14,17 +14,28 @@
 namespace bloscfs::test {
 namespace {
 
-/// Bound to a free port of the loopback.
-Fd bound_socket(int& port) {
+/// Bound to a free port of an address.
+Fd bound_socket(const std::string& host, int& port) {
   Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = ::inet_addr(host.c_str());
   socklen_t size = sizeof address;
   auto* any = reinterpret_cast<sockaddr*>(&address);
   if (!fd || ::bind(fd.get(), any, size) != 0 || ::getsockname(fd.get(), any, &size) != 0)
     throw_errno("bind");
   port = ntohs(address.sin_port);
+  return fd;
+}
+
+Fd connected(int port) {
+  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  if (!fd || ::connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0)
+    return {};
   return fd;
 }
 
@@ -57,8 +68,9 @@ std::string HttpRequest::value(const std::string& name) const {
   return head.substr(begin, head.find("\r\n", begin) - begin);
 }
 
-ScriptedServer::ScriptedServer(Answer answer) : answer_(std::move(answer)) {
-  listener_ = bound_socket(port_);
+ScriptedServer::ScriptedServer(Answer answer, bool remembers, const std::string& host)
+    : answer_(std::move(answer)), remembers_(remembers), host_(host) {
+  listener_ = bound_socket(host_, port_);
   if (::listen(listener_.get(), 64) != 0) throw_errno("listen");
   acceptor_ = std::thread([this] { accept_all(); });
 }
@@ -68,14 +80,13 @@ ScriptedServer::~ScriptedServer() {
   acceptor_.join();
   {
     const std::lock_guard guard(mutex_);
-    for (const int connection : connections_) ::shutdown(connection, SHUT_RDWR);
+    for (const Connection& one : connections_) ::shutdown(one.fd.get(), SHUT_RDWR);
   }
-  for (std::thread& thread : threads_) thread.join();
-  for (const int connection : connections_) ::close(connection);
+  for (Connection& one : connections_) one.thread.join();
 }
 
 std::string ScriptedServer::address(const std::string& path) const {
-  return "http://127.0.0.1:" + std::to_string(port_) + path;
+  return "http://" + host_ + ":" + std::to_string(port_) + path;
 }
 
 std::vector<HttpRequest> ScriptedServer::seen() const {
@@ -87,12 +98,27 @@ void ScriptedServer::accept_all() {
   while (!ending_) {
     pollfd waiting{listener_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, 20) != 1) continue;
-    const int connection = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
-    if (connection < 0) continue;
+    Fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!fd) continue;
+    drop_ended();
     const std::lock_guard guard(mutex_);
-    connections_.push_back(connection);
-    threads_.emplace_back([this, connection] { serve(connection); });
+    Connection& one = connections_.emplace_back();
+    one.fd = std::move(fd);
+    one.thread = std::thread([this, &one] {
+      serve(one.fd.get());
+      ::shutdown(one.fd.get(), SHUT_RDWR);
+      one.is_over = true;
+    });
   }
+}
+
+void ScriptedServer::drop_ended() {
+  const std::lock_guard guard(mutex_);
+  connections_.remove_if([](Connection& one) {
+    if (!one.is_over) return false;
+    one.thread.join();
+    return true;
+  });
 }
 
 void ScriptedServer::serve(int connection) {
@@ -100,16 +126,13 @@ void ScriptedServer::serve(int connection) {
   while (read_head(connection, request.head) && read_body(connection, request)) {
     request.number = requests_++;
     std::sscanf(request.value("Range").c_str(), "bytes=%lu-%lu", &request.first, &request.last);
-    {
+    if (remembers_) {
       const std::lock_guard guard(mutex_);
       seen_.push_back(request);
     }
     const HttpReply reply = answer_(request);
     send(connection, reply);
-    if (reply.close) {
-      ::shutdown(connection, SHUT_RDWR);
-      return;
-    }
+    if (reply.close) return;
   }
 }
 
@@ -140,9 +163,27 @@ std::string range_of(const std::string& object, const HttpRequest& request,
                   object.substr(request.first, last + 1 - request.first));
 }
 
+/// One connection for each request, so that the answer's end is that of the connection.
+std::string answer_from(int port, const HttpRequest& request) {
+  std::string bytes = request.head;
+  bytes.insert(bytes.find("\r\n") + 2, "Connection: close\r\n");
+  bytes += request.body;
+  const Fd fd = connected(port);
+  for (std::size_t done = 0; fd && done < bytes.size();) {
+    const ssize_t sent = ::send(fd.get(), bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
+    if (sent <= 0) return {};
+    done += static_cast<std::size_t>(sent);
+  }
+  std::string answer;
+  char piece[65536];
+  for (ssize_t got = 0; fd && (got = ::recv(fd.get(), piece, sizeof piece, 0)) > 0;)
+    answer.append(piece, static_cast<std::size_t>(got));
+  return answer;
+}
+
 int free_port() {
   int port = 0;
-  bound_socket(port);
+  bound_socket("127.0.0.1", port);
   return port;
 }
 

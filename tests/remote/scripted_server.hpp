@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -35,7 +36,9 @@ class ScriptedServer {
  public:
   using Answer = std::function<HttpReply(const HttpRequest&)>;
 
-  explicit ScriptedServer(Answer answer);
+  /// `remembers`: for seen(), with their bodies. `host`: an address of this machine.
+  explicit ScriptedServer(Answer answer, bool remembers = true,
+                          const std::string& host = "127.0.0.1");
   ~ScriptedServer();
   ScriptedServer(const ScriptedServer&) = delete;
   ScriptedServer& operator=(const ScriptedServer&) = delete;
@@ -47,19 +50,27 @@ class ScriptedServer {
   std::vector<HttpRequest> seen() const;
 
  private:
+  struct Connection {
+    Fd fd;
+    std::atomic<bool> is_over{false};
+    std::thread thread;
+  };
+
   void accept_all();
+  void drop_ended();
   void serve(int connection);
   void send(int connection, const HttpReply& reply) const;
 
   const Answer answer_;
+  const bool remembers_;
+  const std::string host_;
   Fd listener_;
   int port_ = 0;
   std::atomic<bool> ending_{false};
   std::atomic<int> requests_{0};
   mutable std::mutex mutex_;
   std::vector<HttpRequest> seen_;
-  std::vector<int> connections_;
-  std::vector<std::thread> threads_;
+  std::list<Connection> connections_;
   std::thread acceptor_;
 };
 
@@ -70,6 +81,9 @@ std::string reply_of(const std::string& status, const std::string& headers,
 /// The right answer to a request for a range of `object`.
 std::string range_of(const std::string& object, const HttpRequest& request,
                      const std::string& headers = "ETag: \"1\"\r\n");
+
+/// What the server on a port of the loopback answers, in full; empty where it cannot be reached.
+std::string answer_from(int port, const HttpRequest& request);
 
 /// A port of the loopback that nobody listens on.
 int free_port();

@@ -1,0 +1,127 @@
+#include "tests/remote/torture.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bloscfs::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// Until a reader that was killed must be gone.
+constexpr Seconds kAfterKill{1};
+constexpr std::size_t kMostWrong = 40;
+
+milliseconds since(Clock::time_point begin) {
+  return std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+}
+
+std::uint64_t number_of(const char* variable, std::uint64_t otherwise) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
+}
+
+}  // namespace
+
+TortureSize torture_size(int operations) {
+  return {static_cast<int>(
+              number_of("BLOSCFS_TORTURE_OPERATIONS", static_cast<std::uint64_t>(operations))),
+          number_of("BLOSCFS_TORTURE_SEED", 1)};
+}
+
+void Verdicts::add_error(const std::string& what, int error, const std::set<int>& allowed) {
+  if (error == 0) {
+    succeeded_++;
+    return;
+  }
+  failed_++;
+  {
+    const std::lock_guard guard(mutex_);
+    counts_[what.substr(0, what.find(' ')) + " " + strerrorname_np(error)]++;
+  }
+  if (!allowed.contains(error)) add_wrong(what + ": " + strerrorname_np(error));
+}
+
+void Verdicts::add_wrong(const std::string& what) {
+  const std::lock_guard guard(mutex_);
+  if (wrong_.size() < kMostWrong) wrong_.push_back(what);
+}
+
+void Verdicts::add_time(const std::string& what, milliseconds time) {
+  const std::lock_guard guard(mutex_);
+  if (time <= longest_) return;
+  longest_ = time;
+  slowest_ = what;
+}
+
+std::vector<std::string> Verdicts::wrong() const {
+  const std::lock_guard guard(mutex_);
+  return wrong_;
+}
+
+std::string Verdicts::summary() const {
+  const std::lock_guard guard(mutex_);
+  std::string text = fmt::format("{} succeeded, {} failed, longest {} ms ({});", succeeded_.load(),
+                                 failed_.load(), longest_.count(), slowest_);
+  for (const auto& [what, count] : counts_) text += fmt::format(" {} {}", what, count);
+  return text;
+}
+
+void run_operations(const TortureSize& size, unsigned threads, Verdicts& verdicts,
+                    milliseconds limit, const Operation& operation) {
+  std::atomic<int> next{0};
+  const auto work = [&](unsigned thread) {
+    for (int number = next++; number < size.operations; number = next++) {
+      Random random(size.seed * 1'000'003 + static_cast<std::uint64_t>(number));
+      const auto begin = Clock::now();
+      const std::string what = operation(thread, random);
+      const milliseconds time = since(begin);
+      verdicts.add_time(what, time);
+      if (time > limit) verdicts.add_wrong(fmt::format("{} took {} ms", what, time.count()));
+    }
+  };
+  std::vector<std::thread> workers;
+  for (unsigned i = 0; i < threads; i++) workers.emplace_back(work, i);
+  for (std::thread& worker : workers) worker.join();
+}
+
+void kill_a_reader(const fs_std::path& path, Random& random, Verdicts& verdicts) {
+  Child reader({"cat", path.string()}, "/dev/null");
+  std::this_thread::sleep_for(milliseconds(between(random, 0, 50)));
+  if (!reader.running()) return;
+  reader.signal(SIGKILL);
+  const auto begin = Clock::now();
+  if (!reader.wait(kAfterKill))
+    verdicts.add_wrong(fmt::format("a reader of {} was still there {} ms after kill -9",
+                                   path.string(), since(begin).count()));
+}
+
+bool read_fully(int file, std::size_t offset, std::size_t size, std::string& text) {
+  text.assign(size, 0);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t got =
+        ::pread(file, text.data() + done, size - done, static_cast<off_t>(offset + done));
+    if (got < 0) return false;
+    if (got == 0) {
+      text.resize(done);
+      return true;
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return true;
+}
+
+bool read_whole(int file, std::string& text) {
+  struct stat st {};
+  return ::fstat(file, &st) == 0 && read_fully(file, 0, static_cast<std::size_t>(st.st_size), text);
+}
+
+}  // namespace bloscfs::test

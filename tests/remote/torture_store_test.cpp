@@ -1,0 +1,331 @@
+// The same on a store that is written to: what was acknowledged is there, and what was refused is
+// beside it. See torture_test.cpp.
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <optional>
+#include <shared_mutex>
+#include <thread>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/remote/bad_proxy.hpp"
+#include "tests/remote/mounted.hpp"
+#include "tests/remote/object_mount.hpp"
+#include "tests/remote/rgw.hpp"
+#include "tests/remote/torture.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/xattr.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+using std::chrono::milliseconds;
+
+constexpr int kStoreRetryTime = 3;
+constexpr milliseconds kStoreLimit{20'000 * kStoreRetryTime};
+const std::set<int> kPassingReads{EIO, ETIMEDOUT};
+const std::set<int> kPassingWrites{EIO, ETIMEDOUT, ESTALE};
+constexpr unsigned kWriters = 3, kReaders = 4;
+constexpr int kNamesOfOne = 5;
+
+/// What a name may have: contents, or none where it is absent. There are several after an error.
+using MayBe = std::set<std::optional<std::string>>;
+
+std::string random_contents(Random& random, std::size_t most) {
+  const ByteVector bytes =
+      make_contents(pick<std::string>(random, {"noise", "text", "islands"}), random(),
+                    static_cast<std::size_t>(between(random, 1, static_cast<int>(most))), 1);
+  return {bytes.begin(), bytes.end()};
+}
+
+/// The names that one thread changes, and the others read.
+struct Owned {
+  std::shared_mutex mutex;
+  std::map<std::string, MayBe> names;
+};
+
+class StoreTorture {
+ public:
+  StoreTorture(const Mount& mount, Verdicts& verdicts) : mount_(mount), verdicts_(verdicts) {
+    for (unsigned owner = 0; owner < kWriters; owner++)
+      for (int i = 0; i < kNamesOfOne; i++)
+        owned_[owner].names[fmt::format("of-{}-{}", owner, i)] = {std::nullopt};
+  }
+
+  std::string operation(unsigned thread, Random& random) {
+    return thread < kWriters ? change(owned_[thread], random)
+                             : look_at(owned_[random() % kWriters], random);
+  }
+
+  /// What the store has in the end, seen by another mount.
+  void check_all(const Mount& other) const {
+    for (const Owned& owned : owned_)
+      for (const auto& [name, may_be] : owned.names) {
+        const auto found = contents_in(other, name);
+        BOOST_TEST(
+            may_be.contains(found),
+            name << (found ? fmt::format(" has {} other bytes", found->size()) : " is absent"));
+      }
+    std::set<std::string> beside;
+    for (const std::string& name : names_in(other.path()))
+      if (name.find(".conflict-") != std::string::npos) beside.insert(*contents_in(other, name));
+    for (const auto& [name, candidates] : refused_)
+      BOOST_TEST(std::any_of(candidates.begin(), candidates.end(),
+                             [&](const auto& text) { return text && beside.contains(*text); }),
+                 name << ": what was refused is not beside it");
+    BOOST_TEST_MESSAGE(refused_.size() << " refused, " << beside.size() << " beside");
+  }
+
+ private:
+  static std::optional<std::string> contents_in(const Mount& mount, const std::string& name) {
+    if (!fs_std::exists(mount / name)) return std::nullopt;
+    return file_text(mount / name);
+  }
+
+  std::string change(Owned& owned, Random& random) {
+    const std::unique_lock lock(owned.mutex);
+    const auto draw = [&] {
+      return std::next(owned.names.begin(), between(random, 0, kNamesOfOne - 1));
+    };
+    auto& [name, may_be] = *draw();
+    switch (between(random, 0, 9)) {
+      case 0:
+        return remove(name, may_be);
+      case 1: {
+        auto& [other, other_may_be] = *draw();
+        return other == name ? look(name, may_be) : rename(name, may_be, other, other_may_be);
+      }
+      default:
+        return write(name, may_be, random);
+    }
+  }
+
+  std::string remove(const std::string& name, MayBe& may_be) {
+    const int error = ::unlink((mount_ / name).c_str()) == 0 ? 0 : errno;
+    std::set<int> allowed = kPassingWrites;
+    if (may_be.contains(std::nullopt)) allowed.insert(ENOENT);
+    verdicts_.add_error("unlink " + name, error, allowed);
+    if (error == 0) may_be.clear();
+    may_be.insert(std::nullopt);
+    return "unlink " + name;
+  }
+
+  std::string rename(const std::string& name, MayBe& may_be, const std::string& other,
+                     MayBe& other_may_be) {
+    const std::string what = "rename " + name + " " + other;
+    const int error = ::rename((mount_ / name).c_str(), (mount_ / other).c_str()) == 0 ? 0 : errno;
+    std::set<int> allowed = kPassingWrites;
+    allowed.insert(EXDEV);
+    if (may_be.contains(std::nullopt)) allowed.insert(ENOENT);
+    verdicts_.add_error(what, error, allowed);
+    if (error == ENOENT || error == EXDEV) return what;
+    if (error == 0) other_may_be.clear();
+    for (const auto& contents : may_be)
+      if (contents) other_may_be.insert(contents);
+    if (error == 0) may_be.clear();
+    may_be.insert(std::nullopt);
+    return what;
+  }
+
+  struct Patch {
+    bool is_all = false;
+    std::size_t at = 0;
+    std::string bytes;
+
+    std::string applied_to(std::string contents) const {
+      if (is_all) return bytes;
+      contents.resize(std::max(contents.size(), at + bytes.size()));
+      contents.replace(at, bytes.size(), bytes);
+      return contents;
+    }
+  };
+
+  static Patch draw_patch(const std::string& before, bool is_all, Random& random) {
+    Patch patch;
+    patch.is_all = is_all || before.empty() || one_in(random, 3);
+    patch.bytes = random_contents(random, patch.is_all ? 150'000 : 30'000);
+    if (!patch.is_all) patch.at = static_cast<std::size_t>(between(random, 0, std::ssize(before)));
+    return patch;
+  }
+
+  /// 0 or errno.
+  static int write_patch(int file, const Patch& patch) {
+    if (patch.is_all && ::ftruncate(file, 0) != 0) return errno;
+    for (std::size_t done = 0; done < patch.bytes.size();) {
+      const ssize_t written = ::pwrite(file, patch.bytes.data() + done, patch.bytes.size() - done,
+                                       static_cast<off_t>(patch.at + done));
+      if (written <= 0) return errno;
+      done += static_cast<std::size_t>(written);
+    }
+    return 0;
+  }
+
+  std::string write(const std::string& name, MayBe& may_be, Random& random) {
+    const std::string what = "write " + name;
+    const Fd file(::open((mount_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    if (!file) {
+      verdicts_.add_error("create " + name, errno, kPassingWrites);
+      if (may_be.contains(std::nullopt)) may_be.insert("");
+      return what;
+    }
+    if (may_be.contains(std::nullopt)) may_be.insert("");
+    std::string before;
+    const int read_error = read_whole(file.get(), before) ? 0 : errno;
+    verdicts_.add_error("read " + name, read_error, kPassingReads);
+    if (read_error != 0) return what;
+    if (!may_be.contains(before))
+      verdicts_.add_wrong(fmt::format("read {}: {} other bytes", name, before.size()));
+    // Patches of many possible contents would be many more.
+    const Patch patch = draw_patch(before, may_be.size() > 6, random);
+    MayBe then;
+    for (const auto& contents : may_be) then.insert(patch.applied_to(contents.value_or("")));
+    int error = write_patch(file.get(), patch);
+    verdicts_.add_error("pwrite " + name, error, kPassingWrites);
+    if (error == 0 && ::fsync(file.get()) != 0) error = errno;
+    verdicts_.add_error("fsync " + name, error, kPassingWrites);
+    if (error == 0) {
+      may_be = {patch.applied_to(before)};
+      return what;
+    }
+    if (patch.is_all) then.insert("");
+    then.insert(may_be.begin(), may_be.end());
+    may_be = then;
+    if (error != ESTALE) return what;
+    const std::lock_guard guard(refused_mutex_);
+    refused_.emplace_back(name, std::move(then));
+    return what;
+  }
+
+  std::string look_at(Owned& owned, Random& random) {
+    const std::shared_lock lock(owned.mutex);
+    const auto& [name, may_be] =
+        *std::next(owned.names.begin(), between(random, 0, kNamesOfOne - 1));
+    switch (between(random, 0, 9)) {
+      case 0:
+        return look(name, may_be);
+      case 1:
+        return list(owned);
+      case 2:
+        return describe(name, may_be);
+      case 3:
+        kill_a_reader(mount_ / name, random, verdicts_);
+        return "kill " + name;
+      default:
+        return read(name, may_be, random);
+    }
+  }
+
+  static std::set<int> errors_of(const MayBe& may_be, int absent = ENOENT) {
+    std::set<int> allowed = kPassingReads;
+    if (may_be.contains(std::nullopt)) allowed.insert(absent);
+    return allowed;
+  }
+
+  std::string look(const std::string& name, const MayBe& may_be) {
+    struct stat st {};
+    const int error = ::stat((mount_ / name).c_str(), &st) == 0 ? 0 : errno;
+    verdicts_.add_error("stat " + name, error, errors_of(may_be));
+    const auto fits = [&](const auto& contents) {
+      return contents && contents->size() == static_cast<std::size_t>(st.st_size);
+    };
+    if (error == 0 && std::none_of(may_be.begin(), may_be.end(), fits))
+      verdicts_.add_wrong(fmt::format("stat {}: {} bytes", name, st.st_size));
+    return "stat " + name;
+  }
+
+  std::string describe(const std::string& name, const MayBe& may_be) {
+    const int error = errno_of_get_xattr(mount_ / name, "user.blosc2.nbytes");
+    verdicts_.add_error("getxattr " + name, error, errors_of(may_be));
+    return "getxattr " + name;
+  }
+
+  std::string list(const Owned& owned) {
+    int error = 0;
+    std::set<std::string> names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> listing(::opendir(mount_.path().c_str()), ::closedir);
+    errno = listing ? 0 : errno;
+    while (listing) {
+      errno = 0;
+      const dirent* const entry = ::readdir(listing.get());
+      if (entry == nullptr) break;
+      names.insert(entry->d_name);
+    }
+    error = errno;
+    verdicts_.add_error("list", error, kPassingReads);
+    if (error != 0) return "list";
+    for (const auto& [name, may_be] : owned.names) {
+      if (names.contains(name) && may_be == MayBe{std::nullopt})
+        verdicts_.add_wrong("list: " + name + " was removed");
+      if (!names.contains(name) && !may_be.contains(std::nullopt))
+        verdicts_.add_wrong("list: " + name + " is missing");
+    }
+    return "list";
+  }
+
+  std::string read(const std::string& name, const MayBe& may_be, Random& random) {
+    const Fd file(::open((mount_ / name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file) {
+      verdicts_.add_error("open " + name, errno, errors_of(may_be));
+      return "open " + name;
+    }
+    for (int i = between(random, 1, 3); i > 0; i--) {
+      const auto at = static_cast<std::size_t>(between(random, 0, 120'000));
+      const auto size = static_cast<std::size_t>(between(random, 1, 50'000));
+      std::string text;
+      const int error = read_fully(file.get(), at, size, text) ? 0 : errno;
+      verdicts_.add_error("pread " + name, error, kPassingReads);
+      const auto fits = [&](const auto& contents) {
+        return contents && (at < contents->size() ? contents->substr(at, size) : "") == text;
+      };
+      if (error == 0 && std::none_of(may_be.begin(), may_be.end(), fits))
+        verdicts_.add_wrong(fmt::format("pread {} at {}: {} other bytes", name, at, text.size()));
+    }
+    return "pread " + name;
+  }
+
+  const Mount& mount_;
+  Verdicts& verdicts_;
+  Owned owned_[kWriters];
+  std::mutex refused_mutex_;
+  std::vector<std::pair<std::string, MayBe>> refused_;  ///< what of it one copy beside has
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(torture_store, *utf::precondition(needs_ceph) * utf::precondition(needs_fuse))
+
+BOOST_AUTO_TEST_CASE(of_a_store_that_fails_and_lies_nothing_is_lost) {
+  const TortureSize size = torture_size(250);
+  const StorePlace place;
+  BadProxy proxy(shared_rgw().port(), size.seed);
+  ObjectMount mount(place,
+                    {fmt::format("retry_time={}", kStoreRetryTime), "revalidate=0",
+                     "chunk_size=64K", "cache_size=8M"},
+                    proxy.address(""));
+  Verdicts verdicts;
+  StoreTorture torture(mount, verdicts);
+  BOOST_TEST(names_in(mount.path()).empty());  // the probe is over
+  proxy.be_bad(25);
+  run_operations(
+      size, kWriters + kReaders, verdicts, kStoreLimit,
+      [&](unsigned thread, Random& random) { return torture.operation(thread, random); });
+  proxy.be_good();
+  BOOST_TEST_MESSAGE("seed " << size.seed << ": " << verdicts.summary() << "\n"
+                             << proxy.requests() << " requests:" << proxy.counts());
+  for (const std::string& what : verdicts.wrong()) BOOST_ERROR(what);
+  BOOST_TEST(verdicts.succeeded() > verdicts.failed());
+  BOOST_TEST(mount.running());
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const ObjectMount other(place);
+  torture.check_all(other);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
