@@ -32,8 +32,9 @@ struct NumberedChunk {
 ///   beyond the first 512 bytes of its header, where hard links forbid to replace the file;
 /// - ESTALE when somebody else has changed the container since its snapshot was taken: nothing is
 ///   written over.
-/// After an error in a change or in write() the same call may be tried again; after one in flush()
-/// or publish() the transaction can only be destroyed.
+/// After an error in a change or in write() the same call may be tried again, but for chunks that a
+/// store takes its time for: their errors are those of later calls. After one of these, and after
+/// one in flush() or publish(), the transaction can only be destroyed.
 ///
 /// Memory: about 100 bytes for each chunk that is put. Long streams are committed in parts.
 class Transaction {

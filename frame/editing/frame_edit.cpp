@@ -119,6 +119,13 @@ std::optional<PutChunk> FrameEdit::put(std::int64_t number, const PutChunk& chun
   return std::exchange(place->second, chunk);
 }
 
+void FrameEdit::move_chunks(const std::map<std::int64_t, std::int64_t>& entries) {
+  if (entries.empty()) return;
+  for (auto& [number, chunk] : chunks_)
+    if (const auto moved = entries.find(chunk.entry); moved != entries.end())
+      chunk.entry = moved->second;
+}
+
 void FrameEdit::check_resizable() const {
   if (info_.variable_chunks) throw_errno(EOPNOTSUPP, "resizing a frame of variable-size chunks");
   if (info_.vl_blocks) throw_errno(EOPNOTSUPP, "resizing a frame of VL blocks");

@@ -46,6 +46,8 @@ class FrameEdit {
   /// Throws unless chunks may be put, and `number` exists.
   void check_chunk(std::int64_t number) const;
   std::optional<PutChunk> put(std::int64_t number, const PutChunk& chunk);
+  /// Chunks that were put have other entries than it was told, by these.
+  void move_chunks(const std::map<std::int64_t, std::int64_t>& entries);
   std::vector<PutChunk> resize(std::int64_t nbytes);
   void set_chunksize(std::int32_t chunksize, std::int32_t blocksize);
   std::vector<PutChunk> set_shape(const std::vector<std::int64_t>& shape);

@@ -1,6 +1,7 @@
 #pragma once
 // A transaction on a frame of either kind: keeps the rules, and lets a commit target store things.
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -18,6 +19,10 @@ class CommitTarget {
   virtual ~CommitTarget() = default;
   /// Stores chunks where no state reaches; returns their index entries.
   virtual std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) = 0;
+  /// Waits until all of them are there that are stored behind the caller's back. Returns, by the
+  /// entries that store_chunks() has told, those of chunks that are elsewhere. After an error the
+  /// transaction can only be destroyed.
+  virtual std::map<std::int64_t, std::int64_t> settle_chunks() { return {}; }
   /// The chunk is not needed after all.
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.

@@ -130,6 +130,7 @@ void Sweep::sweep_frame(const std::string& directory, const Entries& entries) {
   std::vector<std::string> named;
   if (!names_of(directory, named)) return;
   std::size_t kept = 0;
+  std::vector<std::string> unnamed;
   for (const ObjectEntry& entry : entries) {
     const std::string path = below(directory, entry.name);
     const bool may_go =
@@ -138,10 +139,11 @@ void Sweep::sweep_frame(const std::string& directory, const Entries& entries) {
       kept += entry.name != kSframeIndexName;
       continue;
     }
-    tree_.remove(path, {});
+    unnamed.push_back(path);
     result_.chunks++;
     result_.chunk_bytes += entry.state->size;
   }
+  frames_->calls().for_each(unnamed.size(), [&](std::size_t i) { tree_.remove(unnamed[i], {}); });
   take_tombstone(directory, entries, kept);
 }
 

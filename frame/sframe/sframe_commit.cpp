@@ -16,6 +16,8 @@ namespace {
 
 /// Chunk files that are kept open until they are synced together.
 constexpr std::size_t kMaxUnsynced = 64;
+/// Those that are being stored at once by a directory that takes long: more than it has room for.
+constexpr std::size_t kMaxBegun = 32;
 
 }  // namespace
 
@@ -78,19 +80,7 @@ std::vector<std::int64_t> SframeCommit::store_chunks(std::span<const NumberedChu
   return numbers;
 }
 
-/// Where writers share the directory what has the number shows when the file is written.
-std::int64_t SframeCommit::store_chunk(codec::Bytes stored) {
-  constexpr int kTries = 16;
-  for (int tries = 1;; tries++) {
-    try {
-      return try_store_chunk(stored);
-    } catch (const std::system_error& error) {
-      if (error.code().value() != EEXIST || tries == kTries) throw;
-    }
-  }
-}
-
-std::int64_t SframeCommit::try_store_chunk(codec::Bytes stored) {
+std::uint32_t SframeCommit::store_chunk(codec::Bytes stored) {
   std::uint32_t number = 0;
   const auto file = create_chunk_file(number);
   try {
@@ -107,7 +97,7 @@ std::int64_t SframeCommit::try_store_chunk(codec::Bytes stored) {
     remove_chunk_file(number);
     throw;
   }
-  unsynced_[number] = file;
+  unsynced_.emplace_back(number, file);
   bound_unsynced();
   return number;
 }
@@ -115,6 +105,10 @@ std::int64_t SframeCommit::try_store_chunk(codec::Bytes stored) {
 // So many files can be open at once. They go together: a flush for each would take longer than all
 // else where chunks are small.
 void SframeCommit::bound_unsynced() {
+  if (state_.settings.shared) {
+    while (unsynced_.size() > kMaxBegun) settle_first();
+    return;
+  }
   if (unsynced_.size() <= kMaxUnsynced) return;
   try {
     sync_chunk_files();
@@ -124,6 +118,48 @@ void SframeCommit::bound_unsynced() {
   }
 }
 
+/// Where writers share the directory what has the number shows when the file has been stored.
+void SframeCommit::settle_first() {
+  const auto [number, file] = std::move(unsynced_.front());
+  unsynced_.pop_front();
+  try {
+    try {
+      file->sync();
+    } catch (const std::system_error& error) {
+      if (error.code().value() != EEXIST) throw;
+      moved_[number] = store_elsewhere(*file);
+      remove_chunk_file(number);
+    }
+  } catch (const std::system_error&) {
+    // Of an earlier call, as above.
+    lost_chunks_ = true;
+    throw;
+  }
+}
+
+std::uint32_t SframeCommit::store_elsewhere(const StoreFile& chunk) {
+  std::vector<std::uint8_t> stored(static_cast<std::size_t>(chunk.stamp().size));
+  chunk.read_exactly_at(0, stored, "chunk");
+  constexpr int kTries = 16;
+  for (int tries = 1;; tries++) {
+    std::uint32_t number = 0;
+    const auto file = create_chunk_file(number);
+    try {
+      file->write_at(0, stored);
+      file->sync();
+      return number;
+    } catch (const std::system_error& error) {
+      remove_chunk_file(number);
+      if (error.code().value() != EEXIST || tries == kTries) throw;
+    }
+  }
+}
+
+std::map<std::int64_t, std::int64_t> SframeCommit::settle_chunks() {
+  while (state_.settings.shared && !unsynced_.empty()) settle_first();
+  return std::exchange(moved_, {});
+}
+
 void SframeCommit::sync_chunk_files() {
   std::vector<std::shared_ptr<StoreFile>> files;
   for (auto& [number, file] : std::exchange(unsynced_, {})) files.push_back(std::move(file));
@@ -131,7 +167,7 @@ void SframeCommit::sync_chunk_files() {
 }
 
 void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
-  unsynced_.erase(number);
+  std::erase_if(unsynced_, [&](const auto& file) { return file.first == number; });
   files_.erase(number);
   try {
     state_.directory->unlink(chunk_file_name(number));
@@ -141,7 +177,9 @@ void SframeCommit::remove_chunk_file(std::uint32_t number) noexcept {
 }
 
 void SframeCommit::discard_chunk(const PutChunk& chunk) {
-  remove_chunk_file(static_cast<std::uint32_t>(chunk.entry));
+  const auto moved = moved_.find(chunk.entry);
+  const std::int64_t entry = moved == moved_.end() ? chunk.entry : moved->second;
+  remove_chunk_file(static_cast<std::uint32_t>(entry));
 }
 
 std::int64_t SframeCommit::collect_superseded(const FrameEdit& edit) {

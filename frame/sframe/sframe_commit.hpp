@@ -2,10 +2,12 @@
 // Commits to a sparse frame: chunks in new files, then a new chunks.b2frame takes the old one's
 // name (frame/formats/sframe.md, "Commit").
 
+#include <deque>
 #include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/editing/frame_tail.hpp"
@@ -23,6 +25,7 @@ class SframeCommit final : public CommitTarget {
 
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
   void discard_chunk(const PutChunk& chunk) override;
+  std::map<std::int64_t, std::int64_t> settle_chunks() override;
   void write(const FrameEdit& edit, const std::optional<FileTimes>& times) override;
   void flush() override;
   FileStamp publish(const std::optional<FileTimes>& times) override;
@@ -31,8 +34,9 @@ class SframeCommit final : public CommitTarget {
  private:
   std::shared_ptr<StoreFile> create_chunk_file(std::uint32_t& number);
   /// Returns the file's number.
-  std::int64_t store_chunk(codec::Bytes stored);
-  std::int64_t try_store_chunk(codec::Bytes stored);
+  std::uint32_t store_chunk(codec::Bytes stored);
+  void settle_first();
+  std::uint32_t store_elsewhere(const StoreFile& chunk);
   void write_index_file(const FrameEdit& edit);
   std::int64_t collect_superseded(const FrameEdit& edit);
   void bound_unsynced();
@@ -47,7 +51,9 @@ class SframeCommit final : public CommitTarget {
   codec::BlockDecoder decoder_;
   std::set<std::uint32_t> files_;  ///< that this transaction has made
   /// Those of them that may not be on disk.
-  std::map<std::uint32_t, std::shared_ptr<StoreFile>> unsynced_;
+  std::deque<std::pair<std::uint32_t, std::shared_ptr<StoreFile>>> unsynced_;
+  /// Numbers that others have drawn, too, and what their chunks have got instead.
+  std::map<std::int64_t, std::int64_t> moved_;
   bool lost_chunks_ = false;
   std::string index_name_;
   std::shared_ptr<StoreFile> index_;  ///< the new chunks.b2frame; null before write()

@@ -62,19 +62,23 @@ void require_free(ObjectTree& tree, const std::string& path,
   }
 }
 
-void copy_chunks(ObjectTree& tree, const std::string& from, std::vector<std::string> names,
-                 const std::string& to) {
+void copy_chunks(const ObjectFrames& frames, const std::string& from,
+                 std::vector<std::string> names, const std::string& to) {
+  ObjectTree& tree = frames.tree();
   std::sort(names.begin(), names.end());
   names.erase(std::unique(names.begin(), names.end()), names.end());
   require_free(tree, to, names);
-  std::size_t copied = 0;
-  for (const ObjectEntry& entry : tree.list(from)) {
+  std::vector<ObjectEntry> chunks;
+  for (ObjectEntry& entry : tree.list(from)) {
     const auto wanted = std::lower_bound(names.begin(), names.end(), entry.name);
     if (wanted == names.end() || *wanted != entry.name || !entry.state) continue;
-    tree.copy(from + "/" + entry.name, *entry.state, to + "/" + entry.name);
-    copied++;
+    chunks.push_back(std::move(entry));
   }
-  if (copied < names.size()) throw_errno(ESTALE, from);
+  if (chunks.size() < names.size()) throw_errno(ESTALE, from);
+  frames.calls().for_each(chunks.size(), [&](std::size_t i) {
+    const ObjectEntry& chunk = chunks[i];
+    tree.copy(from + "/" + chunk.name, *chunk.state, to + "/" + chunk.name);
+  });
 }
 
 }  // namespace
@@ -110,7 +114,7 @@ std::vector<std::string> rename_shared_frame(ObjectFrames& frames, const std::st
   // In use until the end: what somebody commits there meanwhile is not what is removed.
   const auto source = frames.frame(from, index);
   const auto names = names_in(source);
-  copy_chunks(tree, from, names, to);
+  copy_chunks(frames, from, names, to);
   std::vector<std::uint8_t> bytes = bytes_of(*index);
   const std::vector<std::uint8_t> before =
       replaced ? bytes_of(*replaced) : std::vector<std::uint8_t>();

@@ -25,45 +25,16 @@ constexpr std::string_view kChunkSuffix = ".chunk";
 
 bool is_error(const std::system_error& error, std::errc code) { return error.code() == code; }
 
-/// A chunk that is being made: it is in the store as soon as it is written, once.
-class ObjectChunk final : public StoreFile {
- public:
-  ObjectChunk(ObjectTree& tree, std::string path) : tree_(tree), path_(std::move(path)) {}
-
-  void write_at(std::uint64_t offset, Bytes bytes) override {
-    if (offset != 0) throw_errno(EINVAL, path_);
-    try {
-      tree_.put(path_, bytes, {ObjectCondition::Kind::absent, {}}, {});
-    } catch (const std::system_error& error) {
-      // Another host has drawn the same number.
-      if (is_error(error, std::errc(ESTALE))) throw_errno(EEXIST, path_);
-      throw;
-    }
-  }
-  std::size_t read_at(std::uint64_t, MutableBytes) const override { return 0; }
-  FileStamp stamp() const override { return {}; }
-  void truncate(std::uint64_t) override { throw_errno(EOPNOTSUPP, path_); }
-  void punch(std::uint64_t, std::uint64_t) override { throw_errno(EOPNOTSUPP, path_); }
-  void sync() override {}
-  std::uint64_t link_count() const override { return 1; }
-  FileAttributes attributes() const override { return {}; }
-  void set_attributes(const FileAttributes&) override {}
-  void set_times(const timespec&, const timespec&) override {}
-  bool is_sole_user() const override { return false; }
-
- private:
-  ObjectTree& tree_;
-  const std::string path_;
-};
-
 }  // namespace
 
 std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t mode) {
   const std::lock_guard guard(mutex_);
   if (name.ends_with(kChunkSuffix)) {
     if (unnamed_.empty()) oldest_unnamed_ = std::chrono::system_clock::now();
-    unnamed_.insert(name);
-    return std::make_shared<ObjectChunk>(services_->tree(), inside(name));
+    if (unnamed_.contains(name)) throw_errno(EEXIST, inside(name));
+    auto chunk = std::make_shared<ObjectChunk>(services_, inside(name));
+    unnamed_[name] = chunk;
+    return chunk;
   }
   auto made = std::make_shared<ObjectIndex>(mode);
   if (name != services_->index_name) {
@@ -90,6 +61,7 @@ void ObjectFrame::rename(const std::string& from, const std::string& to, RenameM
 }
 
 void ObjectFrame::unlink(const std::string& name) {
+  std::shared_ptr<ObjectChunk> given_up;  // destroyed behind the lock
   {
     const std::lock_guard guard(mutex_);
     if (temporaries_.erase(name) > 0) return;
@@ -100,7 +72,11 @@ void ObjectFrame::unlink(const std::string& name) {
     }
     // The store may have an index that names it.
     if (outcome_is_unknown_) return;
-    unnamed_.erase(name);
+    if (const auto made = unnamed_.find(name); made != unnamed_.end()) {
+      given_up = std::move(made->second);
+      unnamed_.erase(made);
+    }
+    if (given_up && given_up->is_taken()) return;
   }
   services_->remove_later(inside(name));
 }
@@ -128,7 +104,7 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   return services_->tree().put(path, bytes, condition(left->state()), metadata);
 }
 
-void ObjectFrame::require_stored(const std::set<std::string>& chunks) const {
+void ObjectFrame::require_stored(const Chunks& chunks) const {
   {
     const std::lock_guard guard(mutex_);
     const auto age = std::chrono::system_clock::now() - oldest_unnamed_;
@@ -144,7 +120,7 @@ void ObjectFrame::sync() {
   const std::lock_guard one_at_a_time(putting_);
   resolve_locked();
   std::shared_ptr<ObjectIndex> index;
-  std::set<std::string> named;
+  Chunks named;
   {
     const std::lock_guard guard(mutex_);
     if (overtaken_) throw_errno(ESTALE, path_);
@@ -161,7 +137,7 @@ void ObjectFrame::sync() {
     services_->forget_owner(path_, *index);
     committed_.reset();
     is_pending_ = false;
-    for (const std::string& name : named) unnamed_.erase(name);
+    for (const auto& [name, chunk] : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
     if (is_error(error, std::errc(ESTALE))) services_->note_taken(path_);
     const std::lock_guard guard(mutex_);
@@ -284,7 +260,8 @@ ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::str
 
 ObjectFrame::~ObjectFrame() {
   if (outcome_is_unknown_) return;
-  for (const std::string& name : unnamed_) services_->remove_later(inside(name));
+  for (const auto& [name, chunk] : unnamed_)
+    if (!chunk->is_taken()) services_->remove_later(inside(name));
 }
 
 FileAttributes ObjectFrame::attributes() const {

@@ -7,11 +7,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "frame/store/object_chunk.hpp"
 #include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_index.hpp"
 
@@ -66,11 +66,12 @@ class ObjectFrame final : public StoreDirectory {
   std::string inside(const std::string& name) const { return path_ + "/" + name; }
   std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
   using Chunk = std::pair<std::string, std::shared_ptr<const ObjectSource>>;
+  using Chunks = std::map<std::string, std::shared_ptr<ObjectChunk>>;
   std::shared_ptr<const ObjectSource> known_chunk(const std::string& name) const;
   void keep_chunk(const std::string& name, const std::shared_ptr<const ObjectSource>& source) const;
   void resolve_locked();
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
-  void require_stored(const std::set<std::string>& chunks) const;
+  void require_stored(const Chunks& chunks) const;
   ObjectState put(const ObjectIndex& index, const std::string& commit);
   std::optional<ObjectState> known() const {
     const std::lock_guard guard(mutex_);
@@ -90,7 +91,7 @@ class ObjectFrame final : public StoreDirectory {
   std::string commit_;               ///< the last one that was tried
   mutable std::list<Chunk> chunks_;  ///< opened, the one used last in front: no chunk ever changes
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
-  std::set<std::string> unnamed_;                         ///< chunks that no stored index names yet
+  Chunks unnamed_;                                        ///< that no stored index names yet
   std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those
 };
 

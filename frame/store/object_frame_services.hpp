@@ -11,6 +11,7 @@
 
 #include "frame/store/byte_store.hpp"
 #include "frame/store/object_tree.hpp"
+#include "frame/store/object_uploads.hpp"
 
 namespace bloscfs::frame {
 
@@ -22,11 +23,12 @@ class ObjectFrameServices {
   using RemoveLater = std::function<void(const std::string& path)>;
 
   ObjectFrameServices(std::shared_ptr<ObjectTree> tree, std::string index, RemoveLater remove,
-                      std::chrono::seconds age)
+                      std::chrono::seconds age, UploadSettings uploads)
       : index_name(std::move(index)),
         remove_later(std::move(remove)),
         safe_age(age),
-        tree_(std::move(tree)) {}
+        tree_(std::move(tree)),
+        uploads_(*tree_, std::move(uploads)) {}
 
   const std::string index_name;
   const RemoveLater remove_later;
@@ -34,6 +36,7 @@ class ObjectFrameServices {
   const std::chrono::seconds safe_age;
 
   ObjectTree& tree() const { return *tree_; }
+  ObjectUploads& uploads() { return uploads_; }
   /// Null where there is none.
   std::shared_ptr<const ObjectSource> open_index(const std::string& path) const;
 
@@ -56,6 +59,7 @@ class ObjectFrameServices {
   };
 
   const std::shared_ptr<ObjectTree> tree_;
+  ObjectUploads uploads_;
   mutable std::mutex mutex_;
   std::map<std::string, Planned> planned_;
 };

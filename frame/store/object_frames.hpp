@@ -25,13 +25,17 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   /// For so long nobody sweeps away what no index names, by a good margin.
   static constexpr std::chrono::hours kSafeAge{12};
 
-  /// A commit with chunks of `safe_age` makes sure that they are there.
+  /// A commit with chunks of `safe_age` makes sure that they are there. What `uploads` refers to
+  /// outlives this object, and all frames and directories that it has given.
   ObjectFrames(std::shared_ptr<ObjectTree> tree, std::string index_name, RemoveLater remove_later,
-               std::chrono::seconds safe_age = kSafeAge)
+               std::chrono::seconds safe_age = kSafeAge, UploadSettings uploads = {})
       : services_(std::make_shared<ObjectFrameServices>(std::move(tree), std::move(index_name),
-                                                        std::move(remove_later), safe_age)) {}
+                                                        std::move(remove_later), safe_age,
+                                                        std::move(uploads))) {}
 
   ObjectTree& tree() const { return services_->tree(); }
+  /// For other calls to the tree.
+  StoreCalls& calls() const { return services_->uploads().calls(); }
   /// The frame at `path`, in the state that its `index` shows, which is an object that was opened
   /// there. Who has another state open finds it changed by another program. ESTALE where `index` is
   /// an older state than a commit of this process.

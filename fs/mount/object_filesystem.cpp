@@ -29,6 +29,20 @@ constexpr std::chrono::minutes kReadersHave{10};
 /// Each chunk is an object.
 constexpr std::int32_t kChunkSize = std::int32_t{4} << 20;
 
+/// Bytes of chunks that may be on their way to the store, as a part of the budget, and of the
+/// connections: readers need the rest.
+constexpr std::size_t kUploadPart = 8, kMostUploads = std::size_t{32} << 20;
+
+frame::UploadSettings uploads_of(const MountOptions& options, MemoryBudget& budget) {
+  frame::UploadSettings uploads;
+  uploads.at_once = std::max(1U, options.remote.connections * 3 / 4);
+  uploads.bytes = std::min(options.cache_size / kUploadPart, kMostUploads);
+  uploads.take_memory = [&budget](std::size_t bytes) {
+    return std::make_shared<MemoryBudget::Part>(budget, bytes);
+  };
+  return uploads;
+}
+
 WriteOptions written_as(WriteOptions options) {
   if (options.chunk_size == 0) options.chunk_size = kChunkSize;
   return options;
@@ -42,8 +56,10 @@ ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tre
     : writable_(tree->is_writable() && !options.read_only),
       cache_(options.cache_size, pages, stats_),
       later_(tree, kReadersHave),
-      objects_(tree, {options.raw, options.stores, options.remote.revalidate}, options.owner,
-               cache_.budget(), [this](const std::string& path) { later_.add(path); }),
+      objects_(
+          tree, {options.raw, options.stores, options.remote.revalidate}, options.owner,
+          cache_.budget(), [this](const std::string& path) { later_.add(path); },
+          uploads_of(options, cache_.budget())),
       directories_(cache_.budget(),
                    [this](NodeId node, const std::function<void()>& if_many) {
                      return objects_.list(node, if_many);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <vector>
 
 #include "frame/store/interruption.hpp"
 #include "fs/support/request_limits.hpp"
@@ -34,7 +35,7 @@ void LaterRemoval::work() {
     if (stopping_) throw RequestEnded(std::make_error_code(std::errc::interrupted), "unmounting");
   });
   for (;;) {
-    std::string path;
+    std::vector<std::string> paths;
     {
       const MutexLock lock(mutex_);
       while (!stopping_ && (due_.empty() || due_.front().first > Clock::now())) {
@@ -44,14 +45,22 @@ void LaterRemoval::work() {
           wake_.wait_for(mutex_, due_.front().first - Clock::now());
       }
       if (stopping_) return;
-      path = std::move(due_.front().second);
-      due_.pop_front();
+      for (; !due_.empty() && due_.front().first <= Clock::now(); due_.pop_front())
+        paths.push_back(std::move(due_.front().second));
     }
     try {
-      tree_->remove(path, {});
+      calls_.for_each(paths.size(), [&](std::size_t i) { remove(paths[i]); });
     } catch (const std::exception&) {
-      // It is found as left over.
+      return;  // stopping
     }
+  }
+}
+
+void LaterRemoval::remove(const std::string& path) {
+  try {
+    tree_->remove(path, {});
+  } catch (const std::exception&) {
+    // It is found as left over.
   }
 }
 

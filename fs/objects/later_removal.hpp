@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "frame/store/object_tree.hpp"
+#include "frame/store/store_calls.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -27,11 +28,15 @@ class LaterRemoval {
 
  private:
   using Clock = std::chrono::steady_clock;
+  /// Readers have the other connections.
+  static constexpr unsigned kAtOnce = 4;
 
   void work() EXCLUDES(mutex_);
+  void remove(const std::string& path);
 
   const std::shared_ptr<frame::ObjectTree> tree_;
   const std::chrono::milliseconds delay_;
+  frame::StoreCalls calls_{kAtOnce};
   Mutex mutex_;
   CondVar wake_;
   std::deque<std::pair<Clock::time_point, std::string>> due_ GUARDED_BY(mutex_);

@@ -39,10 +39,12 @@ ShownAs promised(const frame::ObjectEntry& entry, const ObjectLooks::Settings& s
 
 Objects::Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
                  const OwnerOverride& owner, MemoryBudget& budget,
-                 frame::ObjectFrames::RemoveLater remove_later)
+                 frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads)
     : tree_(tree),
       remove_later_(std::move(remove_later)),
-      frames_(std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName, remove_later_)),
+      frames_(std::make_shared<frame::ObjectFrames>(tree, frame::kSframeIndexName, remove_later_,
+                                                    frame::ObjectFrames::kSafeAge,
+                                                    std::move(uploads))),
       budget_(budget),
       owner_(owner),
       began_(now()),

@@ -30,10 +30,10 @@ namespace bloscfs::fs {
 /// objects that have another state; codec::Error. NoTurn where something must be asked for.
 class Objects {
  public:
-  /// `budget` outlives this object. `remove_later` as of ObjectFrames.
+  /// `budget` outlives this object. `remove_later` and `uploads` as of ObjectFrames.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
           const OwnerOverride& owner, MemoryBudget& budget,
-          frame::ObjectFrames::RemoveLater remove_later);
+          frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads);
 
   /// Looks at SOURCE itself: throws where it cannot be shown.
   void require_shown();

@@ -1,6 +1,9 @@
 #include "tests/remote/fake_store.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <sstream>
+#include <thread>
 
 #include <fmt/core.h>
 #include <xxhash.h>
@@ -12,6 +15,7 @@ std::string store_error(const std::string& status, const std::string& code) {
   return reply_of(status, "", "<Error><Code>" + code + "</Code></Error>");
 }
 
+const char* const kOther = "another host's chunk";
 const char* const kRefused = "412 Precondition Failed";
 
 std::string metadata_in(const std::string& head) {
@@ -46,21 +50,66 @@ std::size_t FakeStore::objects() const {
   return objects_.size();
 }
 
+std::size_t FakeStore::objects_of_others() const {
+  const std::lock_guard guard(mutex_);
+  return static_cast<std::size_t>(
+      std::count_if(objects_.begin(), objects_.end(),
+                    [](const auto& each) { return each.second.body == kOther; }));
+}
+
+int FakeStore::most_chunks_together() const {
+  const std::lock_guard guard(mutex_);
+  return most_chunks_together_;
+}
+
+bool FakeStore::put_chunk_behind_index() const {
+  const std::lock_guard guard(mutex_);
+  return chunk_behind_index_;
+}
+
+void FakeStore::wait_for_others() {
+  std::unique_lock lock(mutex_);
+  most_chunks_together_ = std::max(most_chunks_together_, ++chunks_together_);
+  chunk_behind_index_ |= has_index_;
+  changed_.notify_all();
+  changed_.wait_for(lock, std::chrono::seconds(2),
+                    [this] { return most_chunks_together_ >= faults_.chunks_together; });
+  lock.unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(faults_.chunks_together > 0 ? 5 : 0));
+  lock.lock();
+  chunks_together_--;
+}
+
 std::string FakeStore::etag_of(const std::string& body) const {
   const auto hash = faults_.one_etag ? 0 : XXH3_64bits(body.data(), body.size());
   return fmt::format("\"{:016x}\"", hash);
 }
 
 HttpReply FakeStore::answer(const HttpRequest& request) {
-  const std::lock_guard guard(mutex_);
   std::istringstream line(request.head);
   std::string method, key;
   line >> method >> key;
+  if (method == "PUT" && key.ends_with(".chunk")) wait_for_others();
+  const std::lock_guard guard(mutex_);
   if (key.find('?') != std::string::npos)
     return {reply_of("200 OK", "", "<ListBucketResult></ListBucketResult>"), {}, false};
   if (method == "GET") return {get(request, key), {}, false};
   if (method == "DELETE") return {remove(request, key), {}, false};
   if (!request.value("x-amz-copy-source").empty()) return {copy(request, key), {}, false};
+  return answer_put(request, key);
+}
+
+HttpReply FakeStore::answer_put(const HttpRequest& request, const std::string& key) {
+  const bool is_chunk = key.ends_with(".chunk");
+  if (is_chunk && faults_.refused_chunks > 0) {
+    faults_.refused_chunks--;
+    return {store_error("403 Forbidden", "AccessDenied"), {}, false};
+  }
+  if (is_chunk && faults_.taken_chunks > 0) {
+    faults_.taken_chunks--;
+    objects_[key] = {kOther, etag_of(kOther), ""};
+  }
+  has_index_ |= key.ends_with("chunks.b2frame");
   if (faults_.conflicts > 0) {
     faults_.conflicts--;
     return {store_error("409 Conflict", "ConditionalRequestConflict"), {}, false};

@@ -1,6 +1,7 @@
 #pragma once
 // An object store in memory that keeps conditions as Amazon's does, unless it is told to lie.
 
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -19,6 +20,9 @@ struct StoreFaults {
   bool one_etag = false, forgets_metadata = false, tells_no_etag = false, knows_nothing = false;
   int lost_answers = 0, conflicts = 0;  ///< of so many puts: done without an answer; not done
   int failing_copies = 0;               ///< with status 200
+  int chunks_together = 0;  ///< chunks are put once so many are, or nothing comes for a while
+  int taken_chunks = 0;     ///< so many find that another host's has their name
+  int refused_chunks = 0;   ///< with status 403
 };
 
 /// Knows one bucket, "bucket", whatever is in the signature.
@@ -30,6 +34,9 @@ class FakeStore {
   std::shared_ptr<frame::S3Tree> tree(bool writable);
   void set_faults(const StoreFaults& faults);
   std::size_t objects() const;
+  std::size_t objects_of_others() const;
+  int most_chunks_together() const;
+  bool put_chunk_behind_index() const;
   int requests() const { return server_.requests(); }
 
  private:
@@ -38,7 +45,9 @@ class FakeStore {
   };
 
   HttpReply answer(const HttpRequest& request);
+  HttpReply answer_put(const HttpRequest& request, const std::string& key);
   std::string put(const HttpRequest& request, const std::string& key);
+  void wait_for_others();
   std::string copy(const HttpRequest& request, const std::string& key);
   std::string get(const HttpRequest& request, const std::string& key) const;
   std::string remove(const HttpRequest& request, const std::string& key);
@@ -46,6 +55,9 @@ class FakeStore {
   std::string etag_of(const std::string& body) const;
 
   mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  int chunks_together_ = 0, most_chunks_together_ = 0;
+  bool has_index_ = false, chunk_behind_index_ = false;
   StoreFaults faults_;
   std::map<std::string, Object> objects_;
   ScriptedServer server_;

@@ -90,7 +90,9 @@ BOOST_AUTO_TEST_CASE(an_old_commit_makes_sure_of_its_chunks) {
   for (const bool is_swept : {false, true}) {
     const std::string name = is_swept ? "swept.b2frame" : "whole.b2frame";
     const auto frame = frames->directory("")->open_directory(name);
-    frame->create("00000001.chunk", 0644)->write_at(0, bytes);
+    const auto chunk = frame->create("00000001.chunk", 0644);
+    chunk->write_at(0, bytes);
+    chunk->sync();
     frame->create("chunks.b2frame", 0644)->write_at(0, bytes);
     if (is_swept) place.tree().remove(name + "/00000001.chunk", {});
     if (is_swept)

@@ -106,13 +106,14 @@ void SlowLink::accept_all() {
   }
 }
 
-SlowLink::Clock::time_point SlowLink::take_turn(std::size_t size) {
+SlowLink::Clock::time_point SlowLink::take_turn(std::size_t size, bool is_answer) {
   const std::lock_guard guard(mutex_);
-  free_at_ = std::max(free_at_, Clock::now() - kLateness);
+  Clock::time_point& free_at = is_answer ? answers_free_at_ : requests_free_at_;
+  free_at = std::max(free_at, Clock::now() - kLateness);
   if (bytes_per_second_ > 0)
-    free_at_ += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+    free_at += std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
         static_cast<double>(size) / static_cast<double>(bytes_per_second_)));
-  return free_at_;
+  return free_at;
 }
 
 void SlowLink::carry(int from, int to, bool is_answer) {
@@ -123,7 +124,7 @@ void SlowLink::carry(int from, int to, bool is_answer) {
     const ssize_t got = ::recv(from, bytes.data(), bytes.size(), 0);
     if (got <= 0) break;
     bytes.resize(static_cast<std::size_t>(got));
-    const auto through = is_answer ? take_turn(bytes.size()) : Clock::now();
+    const auto through = take_turn(bytes.size(), is_answer);
     // What is sent faster than the link takes it waits at its sender.
     std::this_thread::sleep_until(through);
     std::unique_lock lock(way.mutex);

@@ -13,7 +13,8 @@
 namespace bloscfs::test {
 
 /// Takes connections on a port of its own, and makes each one to the server's. What comes from
-/// either side arrives a half of `delay` later; answers of all connections share the width.
+/// either side arrives a half of `delay` later; all connections share the width, which requests and
+/// answers have each for themselves.
 class SlowLink {
  public:
   /// `bytes_per_second` 0: any number.
@@ -30,7 +31,7 @@ class SlowLink {
   void accept_all();
   void carry(int from, int to, bool is_answer);
   /// When the link has taken so many bytes more.
-  Clock::time_point take_turn(std::size_t size);
+  Clock::time_point take_turn(std::size_t size, bool is_answer);
 
   const int server_port_;
   const Clock::duration delay_;
@@ -39,7 +40,7 @@ class SlowLink {
   int port_ = 0;
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
-  Clock::time_point free_at_;
+  Clock::time_point answers_free_at_, requests_free_at_;
   std::list<Fd> sockets_;
   std::list<std::thread> threads_;
   std::thread acceptor_;

@@ -1,0 +1,40 @@
+#pragma once
+// A chunk of a sparse frame that is made, as an object of its own.
+
+#include <memory>
+#include <string>
+
+#include "frame/store/object_frame_services.hpp"
+
+namespace bloscfs::frame {
+
+/// Written once, from the start. write_at() begins to put it; sync() waits until the store has it,
+/// and throws EEXIST where another host has drawn the same number: then its bytes can be read.
+class ObjectChunk final : public StoreFile {
+ public:
+  ObjectChunk(std::shared_ptr<ObjectFrameServices> services, std::string path)
+      : services_(std::move(services)), path_(std::move(path)) {}
+
+  /// What has the name in the store is another host's.
+  bool is_taken() const { return upload_ && upload_->is_taken(); }
+
+  void write_at(std::uint64_t offset, Bytes bytes) override;
+  void sync() override;
+  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  FileStamp stamp() const override;
+
+  void truncate(std::uint64_t size) override;
+  void punch(std::uint64_t offset, std::uint64_t size) override;
+  std::uint64_t link_count() const override { return 1; }
+  FileAttributes attributes() const override { return {}; }
+  void set_attributes(const FileAttributes&) override {}
+  void set_times(const timespec&, const timespec&) override {}
+  bool is_sole_user() const override { return false; }
+
+ private:
+  const std::shared_ptr<ObjectFrameServices> services_;
+  const std::string path_;
+  std::unique_ptr<ObjectUploads::Upload> upload_;  ///< null before it is written
+};
+
+}  // namespace bloscfs::frame

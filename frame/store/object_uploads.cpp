@@ -1,0 +1,91 @@
+#include "frame/store/object_uploads.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <utility>
+
+#include "frame/store/interruption.hpp"
+#include "frame/store/throw_errno.hpp"
+
+namespace bloscfs::frame {
+
+class ObjectUploads::Room {
+ public:
+  explicit Room(std::size_t most) : most_(most) {}
+
+  void take(std::size_t bytes) {
+    std::unique_lock lock(mutex_);
+    const auto is_free = [&] { return taken_ == 0 || taken_ + bytes <= most_; };
+    while (!changed_.wait_for(lock, Interruption::kBetweenChecks, is_free)) {
+      lock.unlock();
+      Interruption::check();
+      lock.lock();
+    }
+    taken_ += bytes;
+  }
+  void give_back(std::size_t bytes) {
+    const std::lock_guard guard(mutex_);
+    taken_ -= bytes;
+    changed_.notify_all();
+  }
+
+ private:
+  const std::size_t most_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t taken_ = 0;
+};
+
+struct ObjectUploads::Upload::Sent {
+  std::string path;
+  std::vector<std::uint8_t> bytes;  ///< changed by the call alone, before it is over
+  std::shared_ptr<void> memory;
+  std::atomic<bool> taken{false};
+
+  void put(ObjectTree& tree) {
+    try {
+      tree.put(path, bytes, {ObjectCondition::Kind::absent, {}}, {});
+    } catch (const std::system_error& error) {
+      if (error.code() == std::errc(ESTALE)) {
+        taken = true;
+        throw_errno(EEXIST, path);
+      }
+      drop();
+      throw;
+    }
+    drop();
+  }
+  void drop() {
+    bytes = {};
+    memory.reset();
+  }
+};
+
+bool ObjectUploads::Upload::is_taken() const { return sent_->taken; }
+
+Bytes ObjectUploads::Upload::bytes() const { return is_taken() ? Bytes(sent_->bytes) : Bytes(); }
+
+ObjectUploads::ObjectUploads(ObjectTree& tree, UploadSettings settings)
+    : tree_(tree),
+      settings_(std::move(settings)),
+      room_(std::make_shared<Room>(settings_.bytes)),
+      calls_(settings_.at_once) {}
+
+std::unique_ptr<ObjectUploads::Upload> ObjectUploads::begin(const std::string& path, Bytes bytes) {
+  room_->take(bytes.size());
+  const std::shared_ptr<void> room(
+      nullptr, [room = room_, size = bytes.size()](void*) { room->give_back(size); });
+  auto sent = std::make_shared<Upload::Sent>();
+  sent->path = path;
+  if (settings_.take_memory) sent->memory = settings_.take_memory(bytes.size());
+  sent->bytes.assign(bytes.begin(), bytes.end());
+  auto upload = std::make_unique<Upload>();
+  upload->sent_ = sent;
+  upload->call_ = calls_.begin([&tree = tree_, sent, room] { sent->put(tree); });
+  return upload;
+}
+
+}  // namespace bloscfs::frame
