@@ -15,7 +15,9 @@
 #include "fs/options/options.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/printable.hpp"
+#include "tools/help_layout.hpp"
 #include "tools/mounted_objects.hpp"
+#include "tools/unknown_word.hpp"
 
 namespace {
 
@@ -40,24 +42,32 @@ int main(int argc, char** argv) {
   bloscfs::fs::SessionSettings settings;
   std::vector<std::string> option_lists;
   CLI::App app(
-      "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows the\n"
-      "decompressed contents as ordinary files.",
+      "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows\n"
+      "the decompressed contents as ordinary files.",
       "bloscfs");
+  app.formatter(bloscfs::tools::help_layout());
+  app.set_help_flag("-h,--help", "print this help");
   app.add_option("SOURCE", settings.source,
-                 "frame file, sparse frame directory, or directory; or a URL: http, https, s3")
+                 "frame, sparse frame, or directory; or a URL: http, https, s3")
       ->required();
   app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory")->required();
   app.add_option("-o", option_lists, "mount options, separated by commas (see below)")
+      ->option_text("OPTION,...")
       ->allow_extra_args(false);
   app.add_flag("-f", settings.foreground, "stay in the foreground");
   app.add_flag("-d", settings.debug, "show every request (libfuse's debugging); implies -f");
-  app.set_version_flag("-V,--version", "bloscfs " BLOSCFS_VERSION);
-  app.footer("Mount options:\n" + bloscfs::fs::options_help());
+  app.set_version_flag("-V,--version", "bloscfs " BLOSCFS_VERSION, "print the version");
+  app.footer("Mount options:\n" + bloscfs::fs::options_help() +
+             "Examples:\n"
+             "  bloscfs -o ro,cache_size=512M /data /mnt\n"
+             "  bloscfs -o allow_other,idle_timeout=600 run.b2nd /mnt\n"
+             "  fusermount3 -u /mnt");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "bloscfs: %s\n", error.what());
+    const std::string what = bloscfs::fs::printable(bloscfs::tools::explanation(error, app));
+    std::fprintf(stderr, "bloscfs: %s\nTry 'bloscfs --help'.\n", what.c_str());
     return 2;
   }
   try {
