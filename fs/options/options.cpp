@@ -324,7 +324,7 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
   if (option.is_remote) options.remote.one_given = option.name;
 }
 
-void apply(MountOptions& options, std::string_view item) {
+void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   const std::size_t equals = item.find('=');
   const std::string_view name = item.substr(0, equals);
   const std::string_view value =
@@ -335,8 +335,10 @@ void apply(MountOptions& options, std::string_view item) {
       return apply_own(options, option, item, value);
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   if (options.remount && is_among(name, kMountTable)) return;
-  if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
+  if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords)) {
+    if (unknown == Unknown::passed_over) return;
     refuse_unknown(item);
+  }
   if (name == "allow_other") options.allow_other = true;
   if (name == "ro") options.read_only = true;
   if (name == "rw") options.read_only = false;
@@ -364,7 +366,7 @@ std::size_t end_of_item(std::string_view list) {
 
 }  // namespace
 
-MountOptions parse_options(const std::vector<std::string>& lists) {
+MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknown) {
   std::vector<std::string_view> items;
   for (std::string_view rest : lists) {
     while (!rest.empty()) {
@@ -375,7 +377,7 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
   }
   MountOptions options;
   options.remount = is_among("remount", items);
-  for (const std::string_view item : items) apply(options, item);
+  for (const std::string_view item : items) apply(options, item, unknown);
   if (options.write.dirty_limit > options.cache_size)
     throw std::invalid_argument(
         fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",

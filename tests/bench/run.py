@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures bloscfs beside its peers and its limits; tests/bench/run.sh builds and calls this.
 
-usage: run.py BUILD_DIR [--size BYTES] [--rounds N] [--group NAME ...] [--library LIBBLOSC2]
+usage: run.py BUILD_DIR [--size SIZE] [--rounds N] [--group NAME ...] [--library LIBBLOSC2]
 
 Writes results.md, results.json and a chart for each group to BUILD_DIR/results, and prints the
 medians, with minimum and maximum, and the ratios beside what they are to be. Contents and images

@@ -5,6 +5,7 @@
 
 #include "tests/support/mount.hpp"
 #include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -68,10 +69,19 @@ HelpText help_of(Arguments command) {
 HelpText help_of_b2frame(const std::string& subcommand) {
   Arguments command{b2frame_program()};
   if (!subcommand.empty()) command.push_back(subcommand);
-  return help_of(command);
+  HelpText help = help_of(command);
+  help.subcommand = subcommand;
+  return help;
 }
 
 HelpText help_of_bloscfs() { return help_of({bloscfs_program()}); }
+
+HelpText help_of_mount_helper() {
+  const TempDir home;
+  const fs_std::path helper = home / "mount.bloscfs";
+  create_symlink(bloscfs_program(), helper);
+  return help_of({helper.string()});
+}
 
 std::vector<HelpText> help_of_subcommands() {
   std::vector<HelpText> all;
