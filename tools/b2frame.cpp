@@ -4,8 +4,6 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <limits>
-#include <stdexcept>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -13,88 +11,17 @@
 
 #include "codec/names.hpp"
 #include "frame/remote/open_remote.hpp"
-#include "fs/options/option_values.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
+#include "tools/command_values.hpp"
+#include "tools/help_layout.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/metalayer_file.hpp"
+#include "tools/unknown_word.hpp"
 
 namespace {
 
 using namespace bloscfs::tools;
-
-[[noreturn]] void refuse(const std::string& text, const std::string& what) {
-  throw CLI::ValidationError("'" + text + "' is not " + what);
-}
-
-/// Reads a byte count; nothing but decimal digits will do.
-std::int64_t parse_bytes(const std::string& text) {
-  const auto value = bloscfs::fs::parse_number(text);
-  if (!value) refuse(text, "a number of bytes");
-  return *value;
-}
-
-std::int32_t parse_size(const std::string& text) {
-  const auto size = bloscfs::fs::parse_size(text);
-  if (!size || *size < 1 || *size > bloscfs::codec::kMaxChunkNbytes)
-    refuse(text, "a size below 2G, such as 512K or 4M");
-  return static_cast<std::int32_t>(*size);
-}
-
-bloscfs::fs::CodecChoice parse_codec(const std::string& text) {
-  const auto codec = bloscfs::fs::parse_codec(text);
-  if (!codec) refuse(text, "one of " + bloscfs::codec::list_written_codecs("and"));
-  return *codec;
-}
-
-bloscfs::fs::FilterSteps parse_filters(const std::string& text) {
-  const auto filters = bloscfs::fs::parse_filters(text, ',');
-  if (!filters)
-    refuse(text, "none, nor up to six of " + bloscfs::codec::list_written_filters("and"));
-  return *filters;
-}
-
-std::vector<std::int32_t> parse_shape(const std::string& text) {
-  std::vector<std::int32_t> shape;
-  for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(',', at), text.size());
-    const auto extent = bloscfs::fs::parse_number(text.substr(at, end - at));
-    if (!extent || *extent < 1 || *extent > std::numeric_limits<std::int32_t>::max())
-      refuse(text, "a shape, such as 100,200");
-    shape.push_back(static_cast<std::int32_t>(*extent));
-    at = end + 1;
-  }
-  return shape;
-}
-
-std::vector<std::uint8_t> parse_json(const std::string& text) {
-  try {
-    return msgpack_of(text);
-  } catch (const std::runtime_error&) {
-    refuse(text, "JSON that a metalayer can hold");
-  }
-}
-
-/// Reads NAME=FILE or NAME:=JSON for a list that has no layer of that name yet.
-NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& known) {
-  constexpr std::size_t kMaxName = 31;
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) refuse(text, "of the form NAME=FILE or NAME:=JSON");
-  const bool is_json = equals > 0 && text[equals - 1] == ':';
-  NamedLayer layer{text.substr(0, equals - (is_json ? 1 : 0)), {}, std::nullopt};
-  if (is_json)
-    layer.content = parse_json(text.substr(equals + 1));
-  else
-    layer.file = text.substr(equals + 1);
-  if (layer.name.empty() || layer.name.size() > kMaxName)
-    refuse(layer.name, "a name of 1 to 31 bytes");
-  if (layer.name == "b2nd" || layer.name == "caterva" || layer.name == "bloscfs.xxh3")
-    refuse(layer.name, "a name to choose: its content is fixed");
-  for (const NamedLayer& other : known)
-    if (other.name == layer.name) refuse(layer.name, "a name to be given twice");
-  return layer;
-}
 
 /// Refuses URLs where only local files will do.
 CLI::Validator local() {
@@ -110,8 +37,16 @@ CLI::Validator local() {
 class CommandLine {
  public:
   CommandLine() {
-    app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION);
-    app_.set_help_flag("-h,--help", "Print this help message and exit");
+    app_.formatter(help_layout());
+    app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION,
+                          "Print the version");
+    app_.set_help_flag("-h,--help", "Print this help, of a subcommand that one's");
+    app_.footer(
+        "Each subcommand has a page: man b2frame-create\n"
+        "Examples:\n"
+        "  b2frame create measured.npy -o measured.b2nd\n"
+        "  b2frame info measured.b2nd\n"
+        "  b2frame verify -r /data");
     app_.require_subcommand(0, 1);
     add_info();
     add_list();
@@ -131,150 +66,175 @@ class CommandLine {
   int run(int argc, const char* const* argv) {
     try {
       app_.parse(argc, argv);
-      if (const auto words = app_.remaining(); !words.empty())
-        throw UsageError("unknown subcommand or option: " + words.front());
+      if (!app_.remaining().empty()) throw CLI::ExtrasError(app_.remaining());
       if (!work_) throw UsageError("a subcommand is required");
       return work_();
     } catch (const CLI::Success& request) {
       return app_.exit(request);
     } catch (const CLI::ParseError& error) {
-      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n",
-                 bloscfs::fs::printable(error.what()));
+      complain(explanation(error, app_));
     } catch (const UsageError& error) {
-      fmt::print(stderr, "b2frame: {}\nTry 'b2frame --help'.\n",
-                 bloscfs::fs::printable(error.what()));
+      complain(error.what());
     }
     return kExitBadUsage;
   }
 
  private:
+  /// Names the help that there is for what was asked for.
+  void complain(const std::string& what) const {
+    const auto chosen = app_.get_subcommands();
+    fmt::print(stderr, "b2frame: {}\nTry 'b2frame{} --help'.\n", bloscfs::fs::printable(what),
+               chosen.empty() ? "" : " " + chosen.front()->get_name());
+  }
+
+  /// A subcommand, whose --help ends with `examples`: command lines without the program's name.
+  CLI::App* add_command(const char* name, const char* help,
+                        std::initializer_list<const char*> examples,
+                        const std::string& above_examples = "") {
+    CLI::App* command = app_.add_subcommand(name, help);
+    command->get_help_ptr()->description("Print this help");
+    std::string footer = above_examples + "Examples:";
+    for (const char* example : examples) footer += fmt::format("\n  b2frame {} {}", name, example);
+    command->footer(footer);
+    return command;
+  }
+
   void add_info() {
-    CLI::App* command = app_.add_subcommand("info", "Show header, chunks and metalayers of frames");
+    CLI::App* command = add_command(
+        "info", "Show header, chunks and metalayers of frames",
+        {"run.b2nd", "--json -r /data", "https://example.org/run.b2z:/temperature/day"});
     command->add_flag("--json", info_.json, "One JSON object per file");
     add_recursive(*command, info_.recursive);
     command->add_flag("--chunk", info_.chunk, "The files are bare chunks");
-    command
-        ->add_option("FILE", info_.files,
-                     "Frames, sparse frames, Bloscpack files, URLs, stores or STORE:/KEY")
+    command->add_option("FILE", info_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
         ->required();
     add_remote(*command, info_.remote);
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
   }
 
   static void add_remote(CLI::App& command, RemoteOptions& options) {
-    command.add_option("--cafile", options.cafile,
-                       "Whose certificates are trusted for https (the system's authorities)");
+    command
+        .add_option("--cafile", options.cafile, "Certificates to trust (the system's authorities)")
+        ->option_text("FILE")
+        ->group(kUrlOptions);
     command
         .add_option("--retry-time", options.retry_time,
-                    "Seconds in which a server's failures are tried again (60)")
-        ->check(CLI::Range(0, 86400));
-    command.add_option("--netrc", options.netrc,
-                       "File with users and passwords of web servers, as curl reads it");
-    command.add_option("--endpoint", options.endpoint,
-                       "URL of the store of s3:// (Amazon's, by the region)");
-    command.add_option("--region", options.region, "Of s3:// (as AWS_REGION says)");
-    command.add_flag("--virtual-host", options.virtual_host,
-                     "The bucket of s3:// stands in the host's name");
-    command.add_flag("--anonymous", options.anonymous, "Requests to s3:// are not signed");
+                    "For how long what fails is tried again (60)")
+        ->check(CLI::Range(0, 86400))
+        ->option_text("SECONDS")
+        ->group(kUrlOptions);
+    command.add_option("--netrc", options.netrc, "Users and passwords of web servers, as curl has")
+        ->option_text("FILE")
+        ->group(kUrlOptions);
+    command.add_option("--endpoint", options.endpoint, "Store of s3:// (Amazon's, by the region)")
+        ->option_text("URL")
+        ->group(kUrlOptions);
+    command.add_option("--region", options.region, "Of s3:// (as AWS_REGION says)")
+        ->option_text("REGION")
+        ->group(kUrlOptions);
+    command
+        .add_flag("--virtual-host", options.virtual_host,
+                  "The bucket of s3:// stands in the host's name")
+        ->group(kUrlOptions);
+    command.add_flag("--anonymous", options.anonymous, "Requests to s3:// are not signed")
+        ->group(kUrlOptions);
   }
 
   static void add_recursive(CLI::App& command, bool& recursive) {
-    command.add_flag("-r,--recursive", recursive,
-                     "Of a directory, all frames below it; symlinks are not followed");
+    command.add_flag("-r,--recursive", recursive, "Of a directory, all frames below it");
   }
 
   void add_list() {
     CLI::App* command =
-        app_.add_subcommand("list", "Show the names that a mount would have, or a store's keys");
-    command->add_flag(
-        "--json", list_.json,
-        "One JSON object per name: name, stored, type, frame, status, nbytes, reason");
+        add_command("list", "Show the names that a mount would have, or a store's keys",
+                    {"/data", "--json run.b2z", "https://example.org/data/"});
+    command->add_flag("--json", list_.json, "One JSON object per name");
     command->add_flag("-r,--recursive")->description("As it is: list always goes down");
     command
         ->add_option("DIR", list_.directory,
-                     "Directory that would be mounted, .b2z or .b2e file, STORE:/KEY, or URL")
+                     "Directory that would be mounted, .b2z, .b2e, STORE:/KEY, or URL")
         ->required();
     add_remote(*command, list_.remote);
     command->callback([this] { work_ = [this] { return run_list(list_); }; });
   }
 
   void add_extract() {
-    CLI::App* command = app_.add_subcommand("extract", "Write decompressed contents");
+    CLI::App* command = add_command("extract", "Write decompressed contents to a file",
+                                    {"run.b2nd -o run.npy", "run.b2z:/table -o table.csv",
+                                     "--offset 1G --length 64K log.b2frame -o -"});
     command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
     command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
-    command->add_option_function<std::string>(
-        "--offset", [this](const std::string& text) { extract_.offset = parse_bytes(text); },
-        "First byte to write, counted in what would be written whole");
-    command->add_option_function<std::string>(
-        "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
-        "Bytes to write, at most");
+    command
+        ->add_option_function<std::string>(
+            "--offset", [this](const std::string& text) { extract_.offset = parse_bytes(text); },
+            "First byte to write (0)")
+        ->option_text("SIZE");
+    command
+        ->add_option_function<std::string>(
+            "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
+            "Bytes to write, at most (all that follow)")
+        ->option_text("SIZE");
     add_json(*command, extract_);
     add_remote(*command, extract_.remote);
-    command
-        ->add_option("FILE", extract_.file,
-                     "Frame, sparse frame, Bloscpack file, URL, or STORE:/KEY")
+    command->add_option("FILE", extract_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")
         ->required();
-    command->add_option("-o", extract_.output, "File to write; - is stdout; .npy implies --npy")
+    command->add_option("-o", extract_.output, "File to write, or - for stdout; .npy implies --npy")
+        ->option_text("OUT")
         ->required()
         ->check(local());
     command->callback([this] { work_ = [this] { return run_extract(extract_); }; });
   }
 
   void add_cat() {
-    CLI::App* command = app_.add_subcommand("cat", "Write decompressed contents to stdout");
+    CLI::App* command =
+        add_command("cat", "Write decompressed contents to stdout",
+                    {"station.b2frame | head", "--json run.b2z:/events | jq .name"});
     add_json(*command, cat_);
     add_remote(*command, cat_.remote);
-    command
-        ->add_option("FILE", cat_.file, "Frame, sparse frame, Bloscpack file, URL, or STORE:/KEY")
-        ->required();
+    command->add_option("FILE", cat_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
     cat_.output = "-";
     command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
   }
 
   static void add_json(CLI::App& command, ExtractOptions& options) {
-    command.add_flag("--json", options.json,
-                     "Write a list of Python's objects as JSON, an object a line: bytes as "
-                     "{\"$binary\": base64}, tuples as arrays, NaN as null");
+    command.add_flag("--json", options.json, "Of a list of Python's objects, one a line as JSON");
   }
 
   void add_verify() {
-    CLI::App* command = app_.add_subcommand("verify", "Decode everything and name each bad chunk");
+    CLI::App* command = add_command(
+        "verify", "Decode everything and name each bad chunk",
+        {"run.b2nd", "-r /data || mail -s 'bad frames' root </dev/null"},
+        fmt::format("Exit status: 0 good, {} damaged or without contents, else {} could not be\n"
+                    "read, else {} not supported here.\n",
+                    kExitBadData, kExitUnreadable, kExitUnsupported));
     command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
-    command->add_flag("--json", verify_.json,
-                      "One JSON object per frame: file, status, problems, problem_count");
+    command->add_flag("--json", verify_.json, "One JSON object per frame");
     add_recursive(*command, verify_.recursive);
     add_remote(*command, verify_.remote);
     command
-        ->add_option("FILE", verify_.files,
-                     "Frames, sparse frames, Bloscpack files, URLs, stores or STORE:/KEY")
+        ->add_option("FILE", verify_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
         ->required();
-    command->footer(fmt::format(
-        "Exit status: 0 all good, {} damaged, or without contents, {} a codec, a filter or a "
-        "version is missing here, {} could not be read; of several the one that stands first in: "
-        "{} {} {}.",
-        kExitBadData, kExitUnsupported, kExitUnreadable, kExitBadData, kExitUnreadable,
-        kExitUnsupported));
     command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
   }
 
   void add_create() {
     CLI::App* command =
-        app_.add_subcommand("create", "Compress a file to a frame, or a NPY file to an array");
-    command
-        ->add_option("INPUT", create_.input,
-                     "File to compress, - is stdin; one that has the bytes of a NPY file gives "
-                     "a B2ND array")
+        add_command("create", "Compress a file to a frame, or a NPY file to an array",
+                    {"measured.npy -o measured.b2nd",
+                     "--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
+                     "--checksum --vlmeta note=note.json - -o log.b2frame <log"});
+    command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
         ->required()
         ->check(local());
     command->add_option("-o", create_.output, "Frame to write; one that is there is replaced")
+        ->option_text("OUT")
         ->required()
         ->check(local());
     add_compression(*command);
     add_layout(*command);
     add_layers(*command, "--meta", create_.metalayers,
-               "Fixed metalayer with the bytes of FILE, or with the msgpack of a FILE that ends in "
-               ".json; may be repeated");
-    add_layers(*command, "--vlmeta", create_.vlmetalayers, "The same that can be changed later");
+               "Fixed metalayer of FILE's bytes; msgpack of a .json");
+    add_layers(*command, "--vlmeta", create_.vlmetalayers, "One that can be changed later");
     command->callback([this] { work_ = [this] { return run_create(create_); }; });
   }
 
@@ -282,26 +242,28 @@ class CommandLine {
     add_parsed(command, "--codec", create_.codec, parse_codec, "NAME[:META]",
                bloscfs::codec::list_written_codecs("or") + " (zstd)");
     command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
-        ->check(CLI::Range(0, 9));
-    add_parsed(command, "--filters", create_.filters, parse_filters, "NAME[:META],...",
-               "Up to six filters, or none (shuffle, where items have several bytes)");
-    add_parsed(command, "--typesize", create_.typesize, parse_size, "N",
-               "Bytes of an item (the array's, or guessed from the data)");
-    command.add_flag(
-        "--dict", create_.dictionary,
-        "Compress with dictionaries (" + bloscfs::codec::list_dictionary_codecs("or") + ")");
+        ->check(CLI::Range(0, 9))
+        ->option_text("LEVEL");
+    add_parsed(command, "--filters", create_.filters, parse_filters, "LIST",
+               "none, or up to six of " + bloscfs::codec::list_written_filters("and") +
+                   ", joined by + (shuffle, where items have several bytes)");
+    add_parsed(command, "--typesize", create_.typesize, parse_size, "SIZE",
+               "Bytes of an item (the array's, or guessed)");
+    command.add_flag("--dict", create_.dictionary,
+                     "Dictionaries (" + bloscfs::codec::list_dictionary_codecs("or") + ")");
     create_.threads = std::max(1U, std::thread::hardware_concurrency());
     command.add_option("--threads", create_.threads, "Threads that compress (all processors)")
-        ->check(CLI::Range(1, 256));
+        ->check(CLI::Range(1, 256))
+        ->option_text("N");
   }
 
   void add_layout(CLI::App& command) {
     add_parsed(command, "--chunk-size", create_.chunk_size, parse_size, "SIZE",
-               "Bytes of a chunk, with K, M or G (about 4M)");
+               "Bytes of a chunk, with K or M (about 4M)");
     add_parsed(command, "--block-size", create_.block_size, parse_size, "SIZE",
                "Bytes of a block (by codec and level)");
     add_parsed(command, "--chunk-shape", create_.chunk_shape, parse_shape, "N,...",
-               "Shape of an array's chunks (whole rows, as --chunk-size allows)");
+               "Shape of an array's chunks (of whole rows)");
     add_parsed(command, "--block-shape", create_.block_shape, parse_shape, "N,...",
                "Shape of an array's blocks");
     command.add_flag("--flat", create_.flat, "Store a NPY file as it is");
@@ -310,7 +272,8 @@ class CommandLine {
   }
 
   void add_compact() {
-    CLI::App* command = app_.add_subcommand("compact", "Rewrite frames without their unused space");
+    CLI::App* command = add_command("compact", "Rewrite frames without their unused space",
+                                    {"log.b2frame", "/data/*.b2frame"});
     command->add_option("FILE", compact_.files, "Frames or sparse frames")
         ->required()
         ->check(local());
@@ -318,22 +281,28 @@ class CommandLine {
   }
 
   void add_pack() {
-    CLI::App* pack = app_.add_subcommand("pack", "Pack the directory of a store into a .b2z file");
+    CLI::App* pack = add_command("pack", "Pack the directory of a store into a .b2z file",
+                                 {"run.b2d -o run.b2z"});
     pack->add_option("DIR", pack_.input, "Directory with an embed.b2e")->required()->check(local());
     pack->add_option("-o", pack_.output, "File to write; one that is there is replaced")
+        ->option_text("OUT")
         ->required()
         ->check(local());
     pack->callback([this] { work_ = [this] { return run_pack(pack_); }; });
-    CLI::App* unpack = app_.add_subcommand("unpack", "Unpack a .b2z file into a directory");
+    CLI::App* unpack =
+        add_command("unpack", "Unpack a .b2z file into a directory", {"run.b2z -o run.b2d"});
     unpack->add_option("FILE", pack_.input, "ZIP file of a store")->required()->check(local());
     unpack->add_option("-o", pack_.output, "Directory to make, which is not there yet")
+        ->option_text("OUT")
         ->required()
         ->check(local());
     unpack->callback([this] { work_ = [this] { return run_unpack(pack_); }; });
   }
 
   void add_set_meta() {
-    CLI::App* command = app_.add_subcommand("set-meta", "Change the vlmetalayers of a frame");
+    CLI::App* command = add_command(
+        "set-meta", "Change the vlmetalayers of a frame",
+        {"run.b2nd 'unit:=\"kelvin\"' scale:=0.25", "run.b2nd note=note.json", "run.b2nd note="});
     command->add_option("FILE", set_meta_.file, "Frame or sparse frame")
         ->required()
         ->check(local());
@@ -344,9 +313,8 @@ class CommandLine {
               for (const std::string& text : texts)
                 set_meta_.vlmetalayers.push_back(parse_layer(text, set_meta_.vlmetalayers));
             },
-            "Sets NAME to the msgpack of JSON, to the bytes of FILE, or to the msgpack of a FILE "
-            "that "
-            "ends in .json; NAME= removes it")
+            "What NAME is to hold: JSON as msgpack, the bytes of FILE, or those of a .json as "
+            "msgpack; NAME= removes it")
         ->required();
     command->callback([this] { work_ = [this] { return run_set_meta(set_meta_); }; });
   }
@@ -375,27 +343,22 @@ class CommandLine {
   }
 
   void add_recover() {
-    CLI::App* command =
-        app_.add_subcommand("recover", "Give names to what a mount could not commit");
+    CLI::App* command = add_command("recover", "Give names to what a mount could not commit",
+                                    {"/data", "/data/log.b2frame"});
     command->add_option("SOURCE", recover_.source, "What was mounted")->required()->check(local());
     command->callback([this] { work_ = [this] { return run_recover(recover_); }; });
   }
 
   void add_gc() {
     CLI::App* command =
-        app_.add_subcommand("gc", "Remove what hosts that ended left behind in an object store");
-    command->add_flag(
-        "--force", gc_.force,
-        "Also what is younger than a day; only while nothing writes there: of what is "
-        "being committed the chunks would go");
-    command
-        ->add_option("SOURCE", gc_.source,
-                     "s3://BUCKET/PREFIX: chunks that no index names, what is left of removed "
-                     "files, and probes go, all directories below included")
+        add_command("gc", "Remove what hosts that ended left behind in an object store",
+                    {"s3://bucket/data", "--endpoint https://example.org s3://bucket/"},
+                    "Exit status: 0, or 1 if something failed or a damaged frame was left.\n");
+    command->add_flag("--force", gc_.force,
+                      "Also what is younger than a day; only while nothing writes there");
+    command->add_option("SOURCE", gc_.source, "s3://BUCKET/PREFIX, with all that is below it")
         ->required();
     add_remote(*command, gc_.remote);
-    command->footer(
-        "Exit status: 0, or 1 if something failed, or a damaged frame was left as it is.");
     command->callback([this] { work_ = [this] { return run_gc(gc_); }; });
   }
 

@@ -1,20 +1,20 @@
-// bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files.
+// bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files. As mount.bloscfs it is
+// called by mount(8).
 
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <vector>
+#include <variant>
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "frame/remote/url.hpp"
 #include "fs/fuse/remount.hpp"
 #include "fs/fuse/session.hpp"
-#include "fs/options/options.hpp"
 #include "fs/support/file_error.hpp"
 #include "fs/support/printable.hpp"
+#include "tools/mount_command.hpp"
 #include "tools/mounted_objects.hpp"
 
 namespace {
@@ -37,35 +37,11 @@ int report(const std::string& file, const std::exception& error) {
 
 int main(int argc, char** argv) {
   occupy_standard_descriptors();
-  bloscfs::fs::SessionSettings settings;
-  std::vector<std::string> option_lists;
-  CLI::App app(
-      "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows the\n"
-      "decompressed contents as ordinary files.",
-      "bloscfs");
-  app.add_option("SOURCE", settings.source,
-                 "frame file, sparse frame directory, or directory; or a URL: http, https, s3")
-      ->required();
-  app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory")->required();
-  app.add_option("-o", option_lists, "mount options, separated by commas (see below)")
-      ->allow_extra_args(false);
-  app.add_flag("-f", settings.foreground, "stay in the foreground");
-  app.add_flag("-d", settings.debug, "show every request (libfuse's debugging); implies -f");
-  app.set_version_flag("-V,--version", "bloscfs " BLOSCFS_VERSION);
-  app.footer("Mount options:\n" + bloscfs::fs::options_help());
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) return app.exit(error);
-    std::fprintf(stderr, "bloscfs: %s\n", error.what());
-    return 2;
-  }
-  try {
-    settings.options = bloscfs::fs::parse_options(option_lists);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bloscfs: %s\n", error.what());
-    return 2;
-  }
+  auto parsed = bloscfs::tools::parse_mount_command(argc, argv);
+  if (const int* const status = std::get_if<int>(&parsed)) return *status;
+  auto& command = std::get<bloscfs::tools::MountCommand>(parsed);
+  if (command.only_checks) return 0;
+  bloscfs::fs::SessionSettings& settings = command.settings;
   const bool is_remount = settings.options.remount;
   try {
     if (!is_remount) bloscfs::tools::choose_objects(settings);

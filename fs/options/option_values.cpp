@@ -55,7 +55,7 @@ std::optional<std::int64_t> parse_number(std::string_view text) {
 
 std::optional<std::int64_t> parse_size(std::string_view text) {
   if (text.empty()) return std::nullopt;
-  const std::size_t unit = std::string_view("KMG").find(text.back());
+  const std::size_t unit = std::string_view("KMGT").find(text.back());
   const bool has_unit = unit != std::string_view::npos;
   const auto number = parse_number(has_unit ? text.substr(0, text.size() - 1) : text);
   const std::size_t shift = has_unit ? 10 * (unit + 1) : 0;
@@ -74,12 +74,12 @@ std::optional<CodecChoice> parse_codec(std::string_view text) {
   return std::nullopt;
 }
 
-std::optional<FilterSteps> parse_filters(std::string_view text, char separator) {
+std::optional<FilterSteps> parse_filters(std::string_view text) {
   FilterSteps filters{};
   if (text == "none") return filters;
   std::vector<codec::FilterStep> steps;
   for (std::size_t at = 0; at <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, at), text.size());
+    const std::size_t end = std::min(text.find_first_of("+,", at), text.size());
     const auto step = parse_filter(text.substr(at, end - at));
     if (!step || steps.size() == filters.size()) return std::nullopt;
     steps.push_back(*step);

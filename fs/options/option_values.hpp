@@ -15,7 +15,7 @@ using FilterSteps = std::array<codec::FilterStep, codec::kFilterSlots>;
 /// A number of nothing but decimal digits, below 2^63.
 std::optional<std::int64_t> parse_number(std::string_view text);
 
-/// The same in bytes, or with K, M or G behind it in KiB, MiB or GiB.
+/// The same in bytes, or with K, M, G or T behind it in KiB, MiB, GiB or TiB.
 std::optional<std::int64_t> parse_size(std::string_view text);
 
 /// A codec that we write, and what it is to be used with.
@@ -30,8 +30,8 @@ struct CodecChoice {
 std::optional<CodecChoice> parse_codec(std::string_view text);
 
 /// Up to six filters that we write, in the order in which they are applied: names, each with :META,
-/// -128 to 255, or without, with `separator` between them; or "none". They end up in the last
+/// -128 to 255, or without, with + or commas between them; or "none". They end up in the last
 /// slots, as C-Blosc2 puts them.
-std::optional<FilterSteps> parse_filters(std::string_view text, char separator);
+std::optional<FilterSteps> parse_filters(std::string_view text);
 
 }  // namespace bloscfs::fs

@@ -11,6 +11,8 @@
 #include "codec/loss.hpp"
 #include "codec/names.hpp"
 #include "fs/options/container_suffixes.hpp"
+#include "fs/options/help_rows.hpp"
+#include "fs/options/nearest_name.hpp"
 #include "fs/options/option_values.hpp"
 
 namespace bloscfs::fs {
@@ -41,9 +43,19 @@ std::size_t size_option(std::string_view option, std::string_view value, std::si
   const auto size = parse_size(value);
   if (!size || static_cast<std::size_t>(*size) < min || static_cast<std::size_t>(*size) > max)
     refuse(option, value,
-           fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M and G are known)", min,
-                       max));
+           fmt::format("wanted a size of {} to {} bytes, such as 64M (K, M, G and T are known)",
+                       min, max));
   return static_cast<std::size_t>(*size);
+}
+
+/// A value without the backslashes that keep its commas, and themselves, in the option.
+std::string without_backslashes(std::string_view value) {
+  std::string text;
+  for (std::size_t at = 0; at < value.size(); at++) {
+    if (value[at] == '\\' && at + 1 < value.size()) at++;
+    text += value[at];
+  }
+  return text;
 }
 
 /// What is written is to be read again, and chunks are encoded as often as something in them
@@ -58,7 +70,7 @@ CodecChoice codec_option(std::string_view value) {
 }
 
 FilterSteps filters_option(std::string_view value) {
-  const auto filters = parse_filters(value, '+');
+  const auto filters = parse_filters(without_backslashes(value));
   if (!filters || codec::loss_of({}, *filters) > kMostLoss)
     refuse("filters", value,
            fmt::format("wanted up to six names among {}, or none",
@@ -73,15 +85,9 @@ std::string suffix_option(std::string_view value) {
          fmt::format("wanted {} or {}", fmt::join(kContainerSuffixes.begin(), last, ", "), *last));
 }
 
-/// A path without the backslashes that keep its commas, and themselves, in the option.
 std::string path_option(std::string_view option, std::string_view value) {
   if (value.empty()) refuse(option, value, "wanted the name of a file");
-  std::string path;
-  for (std::size_t at = 0; at < value.size(); at++) {
-    if (value[at] == '\\' && at + 1 < value.size()) at++;
-    path += value[at];
-  }
-  return path;
+  return without_backslashes(value);
 }
 
 SandboxPolicy sandbox_option(std::string_view value) {
@@ -122,21 +128,21 @@ const std::array kOwnOptions = {
               [](MountOptions& o, std::string_view v) {
                 o.cache_size = size_option("cache_size", v, kMinCacheSize);
               },
-              "memory for decoded data, with K, M or G (256M)"},
+              "memory for decoded data, with K, M, G or T (256M)"},
     OwnOption{"threads", true,
               [](MountOptions& o, std::string_view v) {
                 o.threads = static_cast<unsigned>(number_option("threads", v, 1, kMaxThreads));
               },
-              "threads for requests and decoding (by the processors, at most 8)"},
+              "for requests and decoding (by the processors, at most 8)"},
     OwnOption{"raw", false, [](MountOptions& o, std::string_view) { o.raw = true; },
               "show the elements of arrays alone, without a NPY header"},
     OwnOption{"unsupported", true,
               [](MountOptions& o, std::string_view v) { o.unsupported = unsupported_option(v); },
-              "frames of codecs and filters that are missing: hide, raw or error (error)"},
+              "frames of missing codecs, filters: error, hide or raw (error)"},
     OwnOption{"frames", false, [](MountOptions& o, std::string_view) { o.frames = true; },
-              "a frame's own bytes, not listed, under the name that it has in SOURCE"},
+              "a frame's own bytes, not listed, by its name in SOURCE"},
     OwnOption{"nostores", false, [](MountOptions& o, std::string_view) { o.stores = false; },
-              "show stores of python-blosc2 (.b2z, .b2e) as the files that they are"},
+              "show stores of python-blosc2 as the files that they are"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },
               "check the checksums that a frame keeps (bloscfs.xxh3)"},
     OwnOption{"cross_mounts", false,
@@ -146,7 +152,7 @@ const std::array kOwnOptions = {
               [](MountOptions& o, std::string_view v) {
                 o.write.dirty_limit = size_option("dirty_limit", v, kMinDirtyLimit);
               },
-              "the part of cache_size that uncommitted writes may take (a quarter)"},
+              "of cache_size, what uncommitted writes may take (a quarter)"},
     OwnOption{"codec", true,
               [](MountOptions& o, std::string_view v) {
                 const CodecChoice choice = codec_option(v);
@@ -161,7 +167,7 @@ const std::array kOwnOptions = {
               "compression level of new files, 0 to 9 (1)"},
     OwnOption{"filters", true,
               [](MountOptions& o, std::string_view v) { o.write.filters = filters_option(v); },
-              "of new files, up to six names separated by +, each with :META or without"},
+              "of new files: up to six names joined by +, also with :META"},
     OwnOption{"chunk_size", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.chunk_size = static_cast<std::int32_t>(
@@ -201,9 +207,9 @@ const std::array kOwnOptions = {
               "append messages to this file (syslog, with -f stderr)"},
     OwnOption{"sandbox", true,
               [](MountOptions& o, std::string_view v) { o.sandbox = sandbox_option(v); },
-              "auto, off, or require: no mount unless all of it can be had (auto)"},
+              "auto, off, or require: no mount without all of it (auto)"},
     OwnOption{"libfuse_io", false, [](MountOptions& o, std::string_view) { o.libfuse_io = true; },
-              "read and reply by libfuse's own means, to tell whose a fault is"},
+              "read and reply by libfuse's own means, to find faults"},
     OwnOption{"uid", true,
               [](MountOptions& o,
                  std::string_view
@@ -279,13 +285,33 @@ constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noa
                                                        "_netdev",  "user",  "nouser", "users",
                                                        "owner",    "group", "comment"};
 
-[[noreturn]] void refuse_unknown(std::string_view name) {
-  std::string known;
+/// As they are given: with a `=` where a value follows.
+std::vector<std::string> known_options() {
+  std::vector<std::string> known;
   for (const OwnOption& option : kOwnOptions)
-    known += fmt::format(" {}{}", option.name, option.takes_value ? "=" : "");
-  for (const std::string_view option : kPassedOnValues) known += fmt::format(" {}=", option);
-  for (const std::string_view option : kPassedOnWords) known += fmt::format(" {}", option);
-  throw std::invalid_argument(fmt::format("unknown option {}; known are:{}", name, known));
+    known.push_back(fmt::format("{}{}", option.name, option.takes_value ? "=" : ""));
+  for (const std::string_view option : kPassedOnValues) known.push_back(fmt::format("{}=", option));
+  known.insert(known.end(), kPassedOnWords.begin(), kPassedOnWords.end());
+  return known;
+}
+
+/// What may be meant by an option that is not known.
+std::string suggestion(std::string_view item) {
+  const std::string name(item.substr(0, item.find('=')));
+  if (item == name && parse_filters(name))
+    return ", which is a filter: write filters=A+B, or a backslash before the comma";
+  const std::vector<std::string> known = known_options();
+  std::vector<std::string> names;
+  for (const std::string& option : known) names.push_back(option.substr(0, option.find('=')));
+  const auto nearest = nearest_name(name, names);
+  if (!nearest) return "";
+  const auto at = std::find(names.begin(), names.end(), *nearest) - names.begin();
+  return fmt::format(" (did you mean {}?)", known[static_cast<std::size_t>(at)]);
+}
+
+[[noreturn]] void refuse_unknown(std::string_view item) {
+  throw std::invalid_argument(fmt::format("unknown option {}{}; known are: {}", item,
+                                          suggestion(item), fmt::join(known_options(), " ")));
 }
 
 void apply_own(MountOptions& options, const OwnOption& option, std::string_view item,
@@ -298,7 +324,7 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
   if (option.is_remote) options.remote.one_given = option.name;
 }
 
-void apply(MountOptions& options, std::string_view item) {
+void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   const std::size_t equals = item.find('=');
   const std::string_view name = item.substr(0, equals);
   const std::string_view value =
@@ -309,8 +335,10 @@ void apply(MountOptions& options, std::string_view item) {
       return apply_own(options, option, item, value);
   if (is_among(name, kIgnored) || name.starts_with("x-")) return;
   if (options.remount && is_among(name, kMountTable)) return;
-  if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords))
+  if (has_value ? !is_among(name, kPassedOnValues) : !is_among(name, kPassedOnWords)) {
+    if (unknown == Unknown::passed_over) return;
     refuse_unknown(item);
+  }
   if (name == "allow_other") options.allow_other = true;
   if (name == "ro") options.read_only = true;
   if (name == "rw") options.read_only = false;
@@ -338,7 +366,7 @@ std::size_t end_of_item(std::string_view list) {
 
 }  // namespace
 
-MountOptions parse_options(const std::vector<std::string>& lists) {
+MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknown) {
   std::vector<std::string_view> items;
   for (std::string_view rest : lists) {
     while (!rest.empty()) {
@@ -349,7 +377,7 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
   }
   MountOptions options;
   options.remount = is_among("remount", items);
-  for (const std::string_view item : items) apply(options, item);
+  for (const std::string_view item : items) apply(options, item, unknown);
   if (options.write.dirty_limit > options.cache_size)
     throw std::invalid_argument(
         fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",
@@ -359,16 +387,15 @@ MountOptions parse_options(const std::vector<std::string>& lists) {
 }
 
 std::string options_help() {
+  constexpr std::size_t kColumn = 19;
   std::string text;
   for (const OwnOption& option : kOwnOptions)
-    text +=
-        fmt::format("  {:<16}{}\n", fmt::format("{}{}", option.name, option.takes_value ? "=" : ""),
-                    option.help);
-  text += "  as in mount(8) and mount.fuse(8):";
-  for (const std::string_view option : kPassedOnValues) text += fmt::format(" {}=", option);
-  for (const std::string_view option : kPassedOnWords) text += fmt::format(" {}", option);
-  text += '\n';
-  return text;
+    text += help_row(fmt::format("{}{}", option.name, option.takes_value ? "=" : ""), option.help,
+                     kColumn);
+  std::string others;
+  for (const std::string_view option : kPassedOnValues) others += fmt::format("{}= ", option);
+  others += fmt::format("{}", fmt::join(kPassedOnWords, " "));
+  return text + "As in mount(8) and mount.fuse(8):\n" + help_row("", others, 2);
 }
 
 }  // namespace bloscfs::fs

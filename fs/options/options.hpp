@@ -57,9 +57,13 @@ struct MountOptions {
   std::vector<std::string> passed_on;
 };
 
+/// What becomes of options that are not known.
+enum class Unknown { refused, passed_over };
+
 /// Parses the comma-separated lists of -o. Throws std::invalid_argument with a one-line message;
 /// for an unknown option it lists those that exist.
-MountOptions parse_options(const std::vector<std::string>& lists);
+MountOptions parse_options(const std::vector<std::string>& lists,
+                           Unknown unknown = Unknown::refused);
 
 /// What --help prints about the options.
 std::string options_help();

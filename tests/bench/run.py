@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures bloscfs beside its peers and its limits; tests/bench/run.sh builds and calls this.
 
-usage: run.py BUILD_DIR [--size BYTES] [--rounds N] [--group NAME ...] [--library LIBBLOSC2]
+usage: run.py BUILD_DIR [--size SIZE] [--rounds N] [--group NAME ...] [--library LIBBLOSC2]
 
 Writes results.md, results.json and a chart for each group to BUILD_DIR/results, and prints the
 medians, with minimum and maximum, and the ratios beside what they are to be. Contents and images
@@ -25,10 +25,19 @@ MODULES = ["reading", "random_reading", "warm_reading", "parallel_reading", "arr
 CACHE_SIZE, MEMORY_BESIDE_CACHE = 256 << 20, 48 << 20
 
 
+def number_of_bytes(text):
+    """Bytes, or with K, M, G or T behind them KiB, MiB, GiB or TiB."""
+    unit = "KMGT".find(text[-1:]) + 1 if text else 0
+    digits = text[:-1] if unit else text
+    if not (digits.isascii() and digits.isdigit()):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a size, such as 256M")
+    return int(digits) << 10 * unit
+
+
 def arguments():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1].removeprefix("usage: "))
     parser.add_argument("build", type=lambda text: Path(text).absolute())
-    parser.add_argument("--size", type=int, default=1 << 30)
+    parser.add_argument("--size", type=number_of_bytes, default=1 << 30)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--group", dest="groups", nargs="+", action="extend", default=[])
     parser.add_argument("--library", dest="peer_library")

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds, and measures bloscfs beside its peers and its limits in one run.
-# usage: tests/bench/run.sh [--size BYTES] [--rounds N] [--group NAME ...]
+# usage: tests/bench/run.sh [--size SIZE] [--rounds N] [--group NAME ...]
 # The results are in build-bench/results; what they were measured on stays in build-bench/bench-data.
 set -euo pipefail
 

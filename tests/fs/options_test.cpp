@@ -84,6 +84,23 @@ BOOST_AUTO_TEST_CASE(lists_the_options_when_one_is_unknown) {
   BOOST_TEST(message.find("allow_other") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(suggests_what_an_unknown_option_may_mean) {
+  const auto says = [](const char* list, const char* words) {
+    BOOST_TEST(message_of(list).find(words) != std::string::npos, message_of(list));
+  };
+  says("cach_size=3M", "unknown option cach_size=3M (did you mean cache_size=?)");
+  says("chekcsum", "(did you mean checksum?)");
+  says("alow_other", "(did you mean allow_other?)");
+  says("filters=delta,shuffle", "unknown option shuffle, which is a filter: write filters=A+B");
+  BOOST_TEST(message_of("xyzzy").find("did you mean") == std::string::npos);
+  BOOST_TEST(message_of(std::string(100'000, 'c')).find("did you mean") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(takes_both_separators_of_filters) {
+  const auto plus = parse_options({"filters=delta+shuffle"}).write.filters;
+  BOOST_CHECK(plus && parse_options({R"(filters=delta\,shuffle)"}).write.filters == plus);
+}
+
 BOOST_AUTO_TEST_CASE(takes_several_lists_and_passes_kernel_options_on) {
   const MountOptions options = parse_options({"ro,raw,", "allow_other,nosuid", "uid=7,gid=8"});
   BOOST_TEST(options.raw);

@@ -175,11 +175,16 @@ Precondition needs_fuse_unsanitized(boost::unit_test::test_unit_id id) {
   return kSanitized ? needs_plain_build(id) : needs_fuse(id);
 }
 
-Precondition needs_programs::operator()(boost::unit_test::test_unit_id id) const {
+Precondition has_programs::operator()(boost::unit_test::test_unit_id) const {
   std::istringstream words(names_);
   for (std::string name; words >> name;)
     if (!have_program(name)) return skip(name + " is not installed");
-  return needs_fuse(id);
+  return true;
+}
+
+Precondition needs_programs::operator()(boost::unit_test::test_unit_id id) const {
+  const Precondition present = has_programs(names_)(id);
+  return present ? needs_fuse(id) : present;
 }
 
 Precondition needs_numpy(boost::unit_test::test_unit_id id) {

@@ -27,6 +27,16 @@ Precondition needs_root(boost::unit_test::test_unit_id);
 /// Neither ASan nor TSan.
 Precondition needs_plain_build(boost::unit_test::test_unit_id);
 
+/// All these programs in PATH: precondition(has_programs("zsh")).
+class has_programs {
+ public:
+  explicit has_programs(std::string names) : names_(std::move(names)) {}
+  Precondition operator()(boost::unit_test::test_unit_id id) const;
+
+ private:
+  std::string names_;
+};
+
 /// needs_fuse, and all these programs in PATH: precondition(needs_programs("rsync tar")).
 class needs_programs {
  public:

@@ -1,0 +1,45 @@
+#include "fs/options/nearest_name.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+namespace bloscfs::fs {
+namespace {
+
+constexpr std::size_t kLongestWord = 64;
+
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> before_last(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  std::iota(last.begin(), last.end(), std::size_t{0});
+  for (std::size_t i = 1; i <= a.size(); i++) {
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); j++) {
+      const std::size_t changed = a[i - 1] == b[j - 1] ? 0 : 1;
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + changed});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before_last[j - 2] + 1);
+    }
+    std::swap(before_last, last);
+    std::swap(last, row);
+  }
+  return last.back();
+}
+
+}  // namespace
+
+std::optional<std::string> nearest_name(std::string_view word,
+                                        const std::vector<std::string>& names) {
+  if (word.size() > kLongestWord) return std::nullopt;
+  std::optional<std::string> nearest;
+  std::size_t least = std::max<std::size_t>(1, word.size() / 3) + 1;
+  for (const std::string& name : names) {
+    const std::size_t changes = distance(word, name);
+    if (changes >= least || changes >= name.size()) continue;
+    least = changes;
+    nearest = name;
+  }
+  return nearest;
+}
+
+}  // namespace bloscfs::fs

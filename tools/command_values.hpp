@@ -1,0 +1,24 @@
+#pragma once
+// Values of b2frame's options, from their texts. All throw CLI::ValidationError with what was
+// wanted.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fs/options/option_values.hpp"
+#include "tools/b2frame_commands.hpp"
+
+namespace bloscfs::tools {
+
+/// A number of bytes, with K, M, G or T or without.
+std::int64_t parse_bytes(const std::string& text);
+/// The same for chunks, blocks and items: 1 to what a chunk can hold.
+std::int32_t parse_size(const std::string& text);
+fs::CodecChoice parse_codec(const std::string& text);
+fs::FilterSteps parse_filters(const std::string& text);
+std::vector<std::int32_t> parse_shape(const std::string& text);
+/// NAME=FILE or NAME:=JSON, for a list that has no layer of that name yet.
+NamedLayer parse_layer(const std::string& text, const std::vector<NamedLayer>& known);
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,135 @@
+#include "tools/mount_command.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "fs/options/options.hpp"
+#include "fs/support/printable.hpp"
+#include "tools/help_layout.hpp"
+#include "tools/unknown_word.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+constexpr int kBadUsage = 2;
+constexpr const char* kHelper = "mount.bloscfs";
+
+/// What was given before it is understood.
+struct Words {
+  std::vector<std::string> option_lists;
+  std::string type, other_namespace;
+  bool is_sloppy = false;
+  bool ignored = false;
+};
+
+void add_common(CLI::App& app, Words& words, fs::SessionSettings& settings) {
+  app.formatter(help_layout());
+  app.set_help_flag("-h,--help", "print this help");
+  app.set_version_flag("-V,--version", app.get_name() + " " + BLOSCFS_VERSION, "print the version");
+  app.add_option("SOURCE", settings.source,
+                 "frame, sparse frame, or directory; or a URL: http, https, s3")
+      ->required();
+  app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory")->required();
+  app.add_option("-o", words.option_lists, "mount options, separated by commas")
+      ->option_text("OPTION,...")
+      ->allow_extra_args(false);
+}
+
+void describe_program(CLI::App& app, fs::SessionSettings& settings) {
+  app.description(
+      "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows\n"
+      "the decompressed contents as ordinary files.");
+  app.add_flag("-f", settings.foreground, "stay in the foreground");
+  app.add_flag("-d", settings.debug, "show every request (libfuse's debugging); implies -f");
+  app.footer("Mount options:\n" + fs::options_help() +
+             "Examples:\n"
+             "  bloscfs -o ro,cache_size=512M /data /mnt\n"
+             "  bloscfs -o allow_other,idle_timeout=600 run.b2nd /mnt\n"
+             "  fusermount3 -u /mnt");
+}
+
+void describe_helper(CLI::App& app, Words& words, bool& only_checks) {
+  app.description("What mount(8) calls for the type bloscfs.");
+  app.add_flag("-f", only_checks, "check the options, and mount nothing");
+  app.add_flag("-s", words.is_sloppy, "pass over options that are not known");
+  app.add_flag("-n", words.ignored, "changes nothing");
+  app.add_flag("-v", words.ignored, "changes nothing");
+  app.add_option("-t", words.type, "bloscfs, or bloscfs.SUBTYPE")->option_text("TYPE");
+  app.add_option("-N", words.other_namespace, "refused: see nsenter(1)")->option_text("NAMESPACE");
+  app.footer(
+      "'bloscfs --help' lists the mount options.\n"
+      "Examples:\n"
+      "  mount -t bloscfs -o ro,cache_size=512M /data /mnt\n"
+      "  mount -o remount,ro /mnt");
+}
+
+/// In the order that CLI11 takes: the last one first. -ro and -rw, as users of mount(8) type them,
+/// are options for -o.
+std::vector<std::string> reversed_words(int argc, const char* const* argv) {
+  std::vector<std::string> words;
+  for (int at = 1; at < argc; at++) {
+    const std::string_view word = argv[at];
+    const bool is_value = at > 1 && argv[at - 1] == std::string_view("-o");
+    if (!is_value && (word == "-ro" || word == "-rw")) {
+      words.emplace_back("-o");
+      words.emplace_back(word.substr(1));
+    } else {
+      words.emplace_back(word);
+    }
+  }
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+/// mount(8) writes rw where nobody has asked for ro: that is not the user's word.
+void understand_for_helper(const Words& words, fs::MountOptions& options) {
+  if (!words.other_namespace.empty())
+    throw std::invalid_argument("-N is not supported: enter the namespace first, with nsenter(1)");
+  if (options.unwritable == fs::Unwritable::refused) options.unwritable = fs::Unwritable::told_of;
+  if (const std::size_t dot = words.type.rfind('.'); dot != std::string::npos)
+    options.passed_on.push_back("subtype=" + words.type.substr(dot + 1));
+}
+
+void complain(const std::string& program, const std::string& what, bool has_help) {
+  std::fprintf(stderr, "%s: %s\n", program.c_str(), fs::printable(what).c_str());
+  if (has_help) std::fprintf(stderr, "Try '%s --help'.\n", program.c_str());
+}
+
+}  // namespace
+
+std::variant<MountCommand, int> parse_mount_command(int argc, const char* const* argv) {
+  const std::string_view called = argc > 0 ? argv[0] : "";
+  const bool is_helper = called.substr(called.rfind('/') + 1) == kHelper;
+  MountCommand command;
+  command.program = is_helper ? kHelper : "bloscfs";
+  Words words;
+  CLI::App app("", command.program);
+  add_common(app, words, command.settings);
+  if (is_helper)
+    describe_helper(app, words, command.only_checks);
+  else
+    describe_program(app, command.settings);
+  try {
+    auto given = reversed_words(argc, argv);
+    app.parse(given);
+    command.settings.options = fs::parse_options(
+        words.option_lists, words.is_sloppy ? fs::Unknown::passed_over : fs::Unknown::refused);
+    if (is_helper) understand_for_helper(words, command.settings.options);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    complain(command.program, explanation(error, app), true);
+    return kBadUsage;
+  } catch (const std::exception& error) {
+    complain(command.program, error.what(), false);
+    return kBadUsage;
+  }
+  return command;
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,21 @@
+#pragma once
+// The command line of bloscfs, and that by which mount(8) calls it as mount.bloscfs.
+
+#include <string>
+#include <variant>
+
+#include "fs/fuse/session_settings.hpp"
+
+namespace bloscfs::tools {
+
+struct MountCommand {
+  std::string program;  ///< for messages
+  fs::SessionSettings settings;
+  bool only_checks = false;  ///< mount(8) was told to mount nothing
+};
+
+/// The command, or the exit status where there is nothing to be done: of --help, which has been
+/// printed, or of what makes no sense, which has been told on stderr.
+std::variant<MountCommand, int> parse_mount_command(int argc, const char* const* argv);
+
+}  // namespace bloscfs::tools

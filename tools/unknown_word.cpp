@@ -1,0 +1,45 @@
+#include "tools/unknown_word.hpp"
+
+#include <optional>
+#include <vector>
+
+#include "fs/options/nearest_name.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// With their dashes; or of subcommands, where one could stand.
+std::vector<std::string> known_words(const CLI::App& app, bool of_options) {
+  std::vector<std::string> words;
+  if (of_options) {
+    for (const CLI::Option* option : app.get_options())
+      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
+  } else {
+    for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+      words.push_back(command->get_name());
+  }
+  return words;
+}
+
+std::string about(const std::string& word, const CLI::App& app) {
+  const bool is_option = word.starts_with('-');
+  const auto known = known_words(app, is_option);
+  const auto nearest = fs::nearest_name(word.substr(0, word.find('=')), known);
+  const std::string what = is_option       ? "unknown option "
+                           : known.empty() ? "one argument too many: "
+                                           : "unknown subcommand ";
+  return what + word + (nearest ? " (did you mean " + *nearest + "?)" : "");
+}
+
+}  // namespace
+
+std::string explanation(const CLI::ParseError& error, const CLI::App& app) {
+  const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  if (!is_extra && dynamic_cast<const CLI::RequiredError*>(&error) == nullptr) return error.what();
+  const auto chosen = app.get_subcommands();
+  const CLI::App& at = chosen.empty() ? app : *chosen.front();
+  const std::vector<std::string> words = at.remaining();
+  return words.empty() ? error.what() : about(words.front(), at);
+}
+
+}  // namespace bloscfs::tools

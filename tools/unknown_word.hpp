@@ -1,0 +1,14 @@
+#pragma once
+// What is said about a command line with a word that no program knows.
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+namespace bloscfs::tools {
+
+/// Why the command line of `app` cannot be used. Where that is, or comes with, a word that neither
+/// it nor the subcommand that was chosen knows, it names that and what may be meant by it.
+std::string explanation(const CLI::ParseError& error, const CLI::App& app);
+
+}  // namespace bloscfs::tools
