@@ -124,6 +124,7 @@ class CommandLine {
     add_pack();
     add_recover();
     add_gc();
+    add_repair();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -242,6 +243,8 @@ class CommandLine {
     command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
     command->add_flag("--json", verify_.json,
                       "One JSON object per frame: file, status, problems, problem_count");
+    command->add_flag("--repairable", verify_.repairable,
+                      "Say what repair would bring back, as repair does and with its exit status");
     add_recursive(*command, verify_.recursive);
     add_remote(*command, verify_.remote);
     command
@@ -399,6 +402,37 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_gc(gc_); }; });
   }
 
+  void add_repair() {
+    CLI::App* command =
+        app_.add_subcommand("repair", "Write what is left of a damaged frame to a new one");
+    command
+        ->add_option("FILE", repair_.input, "Frame, sparse frame or Bloscpack file; stays as it is")
+        ->required()
+        ->check(local());
+    command
+        ->add_option("-o", repair_.output,
+                     "File to write: a frame, of a Bloscpack file one of its kind")
+        ->required()
+        ->check(local());
+    command
+        ->add_option_function<std::string>(
+            "--missing",
+            [this](const std::string& what) { repair_.leave_out = what == "leave-out"; },
+            "What becomes of chunks that are lost: zeros (default), or leave-out, which moves "
+            "what is behind them; not of arrays")
+        ->check(CLI::IsMember({"zeros", "leave-out"}));
+    command->add_flag("--force", repair_.force, "Replace the file of -o where there is one");
+    command->add_flag("--json", repair_.json,
+                      "The report as one JSON object: status, order, ranges, ... of the contents");
+    command->footer(fmt::format(
+        "Every range that is not as it was is told: lost, doubtful (of a damaged chunk, or of one "
+        "whose checksum differs) or guessed (where the index is lost, the order of chunks is a "
+        "guess). Exit status: 0 all is there and in its place, {} OUT is written, but something is "
+        "lost, doubtful or guessed, {} nothing was found, {} OUT or FILE failed.",
+        kExitIncomplete, kExitNothingFound, kExitBadData));
+    command->callback([this] { work_ = [this] { return run_repair(repair_); }; });
+  }
+
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
@@ -410,6 +444,7 @@ class CommandLine {
   SetMetaOptions set_meta_;
   RecoverOptions recover_;
   GcOptions gc_;
+  RepairOptions repair_;
   std::function<int()> work_;
 };
 
