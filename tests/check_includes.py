@@ -28,7 +28,7 @@ ROOMS = {
     "frame": """
         pystore
         open
-        cframe sframe
+        cframe sframe repair
         editing
         reading
         header array bloscpack

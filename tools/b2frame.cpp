@@ -59,6 +59,7 @@ class CommandLine {
     add_pack();
     add_recover();
     add_gc();
+    add_repair();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -209,6 +210,8 @@ class CommandLine {
                     kExitBadData, kExitUnreadable, kExitUnsupported));
     command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
     command->add_flag("--json", verify_.json, "One JSON object per frame");
+    command->add_flag("--repairable", verify_.repairable,
+                      "Say what repair would bring back, with its exit status");
     add_recursive(*command, verify_.recursive);
     add_remote(*command, verify_.remote);
     command
@@ -362,6 +365,31 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_gc(gc_); }; });
   }
 
+  void add_repair() {
+    CLI::App* command = add_command(
+        "repair", "Write what is left of a damaged frame to a new one",
+        {"damaged.b2nd -o mended.b2nd",
+         "--json --missing leave-out damaged.b2frame -o rest.b2frame"},
+        fmt::format("Exit status: 0 all is there and in its place, {} OUT is written, but parts\n"
+                    "are lost, doubtful or guessed, {} nothing was found, {} FILE or OUT failed.\n",
+                    kExitIncomplete, kExitNothingFound, kExitBadData));
+    command->add_option("FILE", repair_.input, "Frame or Bloscpack file; stays as it is")
+        ->required()
+        ->check(local());
+    command->add_option("-o", repair_.output, "File to write, of the same kind")
+        ->required()
+        ->check(local());
+    command
+        ->add_option_function<std::string>(
+            "--missing",
+            [this](const std::string& what) { repair_.leave_out = what == "leave-out"; },
+            "For lost chunks, not of arrays")
+        ->check(CLI::IsMember({"zeros", "leave-out"}));
+    command->add_flag("--force", repair_.force, "Replace the file of -o where there is one");
+    command->add_flag("--json", repair_.json, "The report as one JSON object");
+    command->callback([this] { work_ = [this] { return run_repair(repair_); }; });
+  }
+
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
@@ -373,6 +401,7 @@ class CommandLine {
   SetMetaOptions set_meta_;
   RecoverOptions recover_;
   GcOptions gc_;
+  RepairOptions repair_;
   std::function<int()> work_;
 };
 

@@ -19,6 +19,9 @@ inline constexpr int kExitBadUsage = 2;
 /// missing here, or could not be read.
 inline constexpr int kExitUnsupported = 3;
 inline constexpr int kExitUnreadable = 4;
+/// Of repair: something is not as it was, or not for certain; nothing was found, nor written.
+inline constexpr int kExitIncomplete = 5;
+inline constexpr int kExitNothingFound = 6;
 
 class UsageError : public std::runtime_error {
  public:
@@ -67,8 +70,9 @@ struct VerifyOptions {
   RemoteOptions remote;
   std::vector<std::string> files;
   bool chunk = false;
-  bool recursive = false;  ///< directories mean the frames below them
-  bool json = false;       ///< one JSON object per frame and line
+  bool recursive = false;   ///< directories mean the frames below them
+  bool json = false;        ///< one JSON object per frame and line
+  bool repairable = false;  ///< say what a repair would bring back
 };
 int run_verify(const VerifyOptions& options);
 
@@ -113,6 +117,17 @@ struct RecoverOptions {
   std::string source;
 };
 int run_recover(const RecoverOptions& options);
+
+struct RepairOptions {
+  std::string input;
+  std::string output;
+  bool leave_out = false;  ///< what is lost; else it is zeros
+  bool force = false;      ///< a file that is there is replaced
+  bool json = false;       ///< the report
+};
+int run_repair(const RepairOptions& options);
+/// What repairs of these files would bring back: the report alone.
+int run_repairable(const VerifyOptions& options);
 
 struct GcOptions {
   RemoteOptions remote;

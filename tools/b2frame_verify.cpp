@@ -326,6 +326,11 @@ class Verification {
 
 int run_verify(const VerifyOptions& options) {
   if (options.recursive && options.chunk) throw UsageError("--chunk goes with files, not with -r");
+  if (options.repairable) {
+    if (options.recursive || options.chunk)
+      throw UsageError("--repairable goes with frames that are named, one by one");
+    return run_repairable(options);
+  }
   return Verification(options).run();
 }
 

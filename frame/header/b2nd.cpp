@@ -98,7 +98,6 @@ void check_against_frame(const ArrayInfo& array, const FrameInfo& frame) {
       throw_malformed(fmt::format("b2nd metalayer: shapes imply a {} of {}, the frame has {}",
                                   field, implied, found));
   };
-  check_extents(array);
   if (is_empty(array)) return compare("uncompressed_size", 0, frame.nbytes);
   const ArraySizes implied = array_sizes(array, frame.typesize);
   compare("chunksize", implied.chunksize, frame.chunksize);
@@ -153,7 +152,7 @@ std::vector<std::uint8_t> serialize_b2nd(const ArrayInfo& array) {
   return out;
 }
 
-ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame) {
+ArrayInfo parse_b2nd_shapes(codec::Bytes metalayer) {
   MetalayerCursor cursor(metalayer);
   cursor.take(2, "array marker and version");
   const int dimensions = cursor.take(1, "number of dimensions")[0];
@@ -165,6 +164,12 @@ ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame) {
   array.chunkshape = cursor.take_extents<std::int32_t>(dimensions, "chunkshape");
   array.blockshape = cursor.take_extents<std::int32_t>(dimensions, "blockshape");
   if (!cursor.at_end()) array.dtype = take_dtype(cursor);
+  check_extents(array);
+  return array;
+}
+
+ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame) {
+  ArrayInfo array = parse_b2nd_shapes(metalayer);
   check_against_frame(array, frame);
   return array;
 }

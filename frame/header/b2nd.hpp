@@ -18,6 +18,9 @@ inline constexpr std::size_t kMaxB2ndDimensions = 16;
 /// Throws Error naming the field.
 ArrayInfo parse_b2nd(codec::Bytes metalayer, const FrameInfo& frame);
 
+/// The same, compared with no frame. Throws Error for what is no such metalayer.
+ArrayInfo parse_b2nd_shapes(codec::Bytes metalayer);
+
 /// What the shapes of an array imply for the frame that holds it.
 struct ArraySizes {
   std::int64_t chunksize = 0;  ///< bytes of a chunk, its padding included

@@ -1,0 +1,190 @@
+#include "frame/repair/chunk_probe.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include <boost/endian/conversion.hpp>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Of one block with all that decoding it takes: the largest that the format allows fits.
+constexpr std::int64_t kMaxDecodeMemory = std::int64_t{3} << 30;
+/// Of block starts.
+constexpr std::int64_t kMaxPrefix = std::int64_t{512} << 20;
+
+bool is_unsupported(const codec::Error& error) {
+  return error.code() == codec::FormatErrc::unsupported ||
+         error.code() == codec::FormatErrc::too_large;
+}
+
+std::size_t clamp_size(std::uint64_t size, std::uint64_t limit) {
+  return static_cast<std::size_t>(std::min(size, limit));
+}
+
+/// Points wrong starts at the first byte behind the starts, and returns their blocks.
+std::vector<std::int32_t> mend_starts(const codec::ChunkHeader& header, MutableBytes prefix,
+                                      std::int64_t first) {
+  std::vector<std::int32_t> wrong;
+  for (std::int32_t block = 0; block < header.block_count; ++block) {
+    std::uint8_t* const field = prefix.data() + header.header_size + std::ptrdiff_t{4} * block;
+    const std::int32_t start = boost::endian::load_little_s32(field);
+    if (start >= first && start < header.cbytes) continue;
+    wrong.push_back(block);
+    boost::endian::store_little_s32(field, static_cast<std::int32_t>(first));
+  }
+  return wrong;
+}
+
+void add_lost(std::vector<ByteRange>& lost, const ByteRange& range) {
+  if (!lost.empty() && lost.back().offset + lost.back().size == range.offset)
+    lost.back().size += range.size;
+  else
+    lost.push_back(range);
+}
+
+std::vector<std::int32_t> read_vl_sizes(const ByteSource& source, std::uint64_t position,
+                                        const codec::ChunkHeader& header, Bytes prefix) {
+  std::vector<std::int32_t> sizes;
+  for (const std::int32_t start : codec::parse_block_starts(header, prefix)) {
+    std::uint8_t size[4];
+    source.read_exactly_at(position + static_cast<std::uint64_t>(start), size, "VL block");
+    sizes.push_back(boost::endian::load_little_s32(size));
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::optional<TolerantChunk> ChunkProbe::open(const ByteSource& source, std::uint64_t position,
+                                              std::uint64_t limit) {
+  unsupported_ = false;
+  try {
+    std::vector<std::uint8_t> prefix(clamp_size(codec::kChunkHeaderBytes, limit));
+    prefix.resize(source.read_at(position, prefix));
+    // What is cut off is a chunk too.
+    const codec::ChunkHeader header = codec::parse_chunk_header(
+        prefix, std::numeric_limits<std::int32_t>::max(), full_typesize_, block_shape_);
+    const std::int64_t size = codec::Chunk::prefix_size(header);
+    if (size > kMaxPrefix || size > header.cbytes || static_cast<std::uint64_t>(size) > limit)
+      return std::nullopt;
+    prefix.resize(static_cast<std::size_t>(size));
+    source.read_exactly_at(position, prefix, "block starts");
+    const ByteRange range = codec::Chunk::dictionary_range(header, prefix);
+    std::vector<std::uint8_t> dictionary(static_cast<std::size_t>(range.size));
+    source.read_exactly_at(position + static_cast<std::uint64_t>(range.offset), dictionary,
+                           "dictionary");
+    std::vector<std::int32_t> wrong, vl_sizes;
+    if (header.vl_blocks)
+      vl_sizes = read_vl_sizes(source, position, header, prefix);
+    else if (header.has_block_starts())
+      wrong = mend_starts(header, prefix, size + range.size);
+    if (size + range.size >= header.cbytes && header.has_block_starts()) return std::nullopt;
+    return TolerantChunk{codec::Chunk(header, prefix, dictionary, vl_sizes), std::move(wrong)};
+  } catch (const codec::Error& error) {
+    unsupported_ = is_unsupported(error);
+    return std::nullopt;
+  }
+}
+
+bool ChunkProbe::decode(const ByteSource& source, std::uint64_t position, const codec::Chunk& chunk,
+                        std::int32_t block, std::vector<std::uint8_t>& out) {
+  unsupported_ = false;
+  out.resize(static_cast<std::size_t>(chunk.block_content(block).size));
+  if (chunk.header().is_special()) {
+    chunk.fill_special(chunk.block_content(block).offset, out);
+    return true;
+  }
+  const auto read = [&](std::int32_t which) -> Bytes {
+    const ByteRange range = chunk.block_stored(which);
+    stored_.resize(static_cast<std::size_t>(range.size));
+    source.read_exactly_at(position + static_cast<std::uint64_t>(range.offset), stored_, "block");
+    return stored_;
+  };
+  try {
+    if (block == 0 || !chunk.needs_reference(block)) reference_.clear();
+    if (chunk.needs_reference(block) && reference_.empty()) {
+      reference_.resize(static_cast<std::size_t>(chunk.block_content(0).size));
+      try {
+        decoder_.decode(chunk, 0, read(0), {}, reference_);
+      } catch (const codec::Error&) {
+        reference_.clear();
+        throw;
+      }
+    }
+    decoder_.decode(chunk, block, read(block), reference_, out);
+    return true;
+  } catch (const codec::Error& error) {
+    unsupported_ = is_unsupported(error);
+    return false;
+  }
+}
+
+void ChunkProbe::decode_all(const ByteSource& source, std::uint64_t position,
+                            const TolerantChunk& opened, bool only_whole, ChunkFacts& facts) {
+  const codec::Chunk& chunk = opened.chunk;
+  auto wrong = opened.without_start.begin();
+  std::uint64_t spent = 0;
+  std::int32_t sound = 0;
+  bool unsupported = false;
+  const bool no_reference = wrong != opened.without_start.end() && *wrong == 0;
+  for (std::int32_t block = 0; block < chunk.block_count(); ++block) {
+    bool no_start = wrong != opened.without_start.end() && *wrong == block;
+    if (no_start) ++wrong;
+    no_start = no_start || (no_reference && chunk.needs_reference(block));
+    const ByteRange content = chunk.block_content(block);
+    spent += static_cast<std::uint64_t>(content.size + chunk.block_stored(block).size) + 64;
+    if (!no_start && decode(source, position, chunk, block, contents_)) {
+      ++sound;
+      continue;
+    }
+    unsupported = unsupported || (!no_start && unsupported_);
+    add_lost(facts.lost, content);
+    if (only_whole) break;
+  }
+  facts.soundness = Soundness::whole;
+  if (!facts.lost.empty())
+    facts.soundness = unsupported && sound == 0 ? Soundness::undecodable : Soundness::damaged;
+  if (facts.soundness == Soundness::damaged)
+    effort_.spend_in_vain(spent);
+  else
+    effort_.spend_on_chunk(spent);
+}
+
+ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, std::uint64_t limit,
+                            bool only_whole) {
+  reference_.clear();
+  ChunkFacts facts;
+  const auto opened = open(source, position, limit);
+  if (!opened) {
+    effort_.spend_in_vain(0);
+    return facts;
+  }
+  const codec::Chunk& chunk = opened->chunk;
+  const codec::ChunkHeader& header = chunk.header();
+  facts.special = header.special;
+  facts.vl_blocks = header.vl_blocks;
+  facts.typesize = header.typesize;
+  facts.blocksize = header.blocksize;
+  facts.nbytes = header.nbytes;
+  facts.cbytes = header.cbytes;
+  facts.is_cut = static_cast<std::uint64_t>(header.cbytes) > limit;
+  if (only_whole && (facts.is_cut || !opened->without_start.empty())) {
+    effort_.spend_in_vain(static_cast<std::uint64_t>(codec::Chunk::prefix_size(header)));
+    facts.soundness = Soundness::damaged;
+    return facts;
+  }
+  if (header.is_special() || (header.memcpyed && !facts.is_cut)) {
+    facts.soundness = Soundness::whole;
+  } else if (chunk.decode_memory() > kMaxDecodeMemory) {
+    facts.soundness = Soundness::undecodable;
+  } else {
+    decode_all(source, position, *opened, only_whole, facts);
+  }
+  return facts;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,69 @@
+#pragma once
+// Looks at what may be a chunk, and tells which of its blocks decode.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "codec/block_decoder.hpp"
+#include "codec/chunk.hpp"
+#include "frame/repair/effort.hpp"
+#include "frame/store/byte_source.hpp"
+
+namespace bloscfs::frame {
+
+enum class Soundness : std::uint8_t {
+  none,         ///< no chunk
+  damaged,      ///< some blocks don't decode
+  undecodable,  ///< needs a codec or a filter that is missing here, or too much memory
+  whole,        ///< all blocks decode
+};
+
+/// A chunk that was opened though some of its block starts may be wrong.
+struct TolerantChunk {
+  codec::Chunk chunk;
+  std::vector<std::int32_t> without_start;  ///< blocks, in order
+};
+
+struct ChunkFacts {
+  Soundness soundness = Soundness::none;
+  codec::SpecialValue special = codec::SpecialValue::none;
+  bool vl_blocks = false;
+  std::int32_t typesize = 0, blocksize = 0;
+  std::int32_t nbytes = 0, cbytes = 0;
+  bool is_cut = false;          ///< the file ends before the chunk does
+  std::vector<ByteRange> lost;  ///< of the contents, in order, where it is damaged
+};
+
+/// One thread's.
+class ChunkProbe {
+ public:
+  /// `full_typesize` and `block_shape` are the container's, as far as they are known.
+  ChunkProbe(Effort& effort, std::int32_t full_typesize, const codec::BlockShape& block_shape)
+      : effort_(effort), full_typesize_(full_typesize), block_shape_(block_shape) {}
+
+  /// What starts at `position`, in a place of at most `limit` bytes. Stops at the first block that
+  /// does not decode if only what is `whole` is wanted. Throws std::system_error of the source.
+  ChunkFacts look(const ByteSource& source, std::uint64_t position, std::uint64_t limit,
+                  bool only_whole);
+
+  /// Opens it; nothing where that is impossible.
+  std::optional<TolerantChunk> open(const ByteSource& source, std::uint64_t position,
+                                    std::uint64_t limit);
+  /// Contents of a block; nothing where it does not decode.
+  bool decode(const ByteSource& source, std::uint64_t position, const codec::Chunk& chunk,
+              std::int32_t block, std::vector<std::uint8_t>& out);
+
+ private:
+  void decode_all(const ByteSource& source, std::uint64_t position, const TolerantChunk& opened,
+                  bool only_whole, ChunkFacts& facts);
+
+  Effort& effort_;
+  std::int32_t full_typesize_;
+  codec::BlockShape block_shape_;
+  codec::BlockDecoder decoder_;
+  std::vector<std::uint8_t> stored_, contents_, reference_;
+  bool unsupported_ = false;  ///< why the last decode() failed
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,105 @@
+#pragma once
+// The steps that plan a frame's repair. Inside this room.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+#include "frame/repair/chunk_probe.hpp"
+#include "frame/repair/chunk_search.hpp"
+#include "frame/repair/frame_remains.hpp"
+#include "frame/repair/frame_sizes.hpp"
+#include "frame/repair/index_remains.hpp"
+#include "frame/repair/repair_plan.hpp"
+#include "frame/stored/paged_table.hpp"
+
+namespace bloscfs::frame {
+
+/// The chunk files of a sparse frame.
+struct ChunkNumbers {
+  std::vector<std::uint32_t> numbers;  ///< in order
+  std::uint64_t stored = 0;            ///< bytes of all of them
+};
+
+/// Checksums by chunk numbers, of which neighbours are asked for together.
+class ChecksumTable {
+ public:
+  ChecksumTable(std::shared_ptr<const ByteSource> source, const StoredAt& at)
+      : table_(std::move(source), at, 8) {}
+  std::int64_t count() const { return table_.entry_count(); }
+  /// 0: none is recorded, or it cannot be read.
+  std::uint64_t sum_of(std::int64_t number);
+
+ private:
+  PagedTable table_;
+  codec::BlockDecoder decoder_;
+  std::optional<TablePage> page_;
+  std::int64_t bad_page_ = -1;
+};
+
+class FramePlanner {
+ public:
+  /// `source` is the frame's file, or the index file of a sparse frame, and then perhaps null.
+  FramePlanner(std::shared_ptr<const ByteSource> source, std::shared_ptr<const StoredChunks> chunks,
+               std::optional<ChunkNumbers> numbers);
+  RepairPlan make();
+
+ private:
+  bool has_trailer_behind_header() const;
+  bool is_empty_frame() const;
+  void take_told_index();
+  void look_at_entries();
+  std::optional<FoundChunk> look_at(std::uint64_t at);
+  bool is_all_clear() const;
+  void search();
+  void take_named(std::vector<FoundChunk> named);
+  void search_file(const SearchRules& rules);
+  void search_files();
+  void search_index();
+  static bool has_places(const IndexRemains& index);
+  std::optional<IndexRemains> read_index(const FoundChunk& chunk);
+  void leave_out_tables();
+  bool is_named(std::uint64_t at) const;
+
+  std::unique_ptr<ChecksumTable> open_checksums();
+  std::uint64_t stored_sum(std::uint64_t at, std::int32_t cbytes) const;
+  void order_chunks();
+  void order_without_index();
+  std::vector<Slot> order_found(const std::vector<FoundChunk>& chunks, std::int64_t count) const;
+  std::int64_t known_count() const;
+  void distrust_index();
+  void set_sizes();
+  void set_variable_sizes();
+  void judge(Slot& slot);
+  void compare_checksum(Slot& slot, std::int64_t number);
+  void take_layers();
+  /// A note after which nobody knows that all is there.
+  void doubt(std::string note);
+  void finish();
+
+  std::shared_ptr<const ByteSource> source_;
+  std::shared_ptr<const StoredChunks> chunks_;
+  std::optional<ChunkNumbers> numbers_;  ///< absent: a contiguous frame
+  std::uint64_t file_size_;
+  Effort effort_;
+  std::optional<ChunkProbe> probe_;
+  HeaderRemains header_;
+  TrailerRemains trailer_;
+  std::optional<IndexRemains> index_;
+  std::optional<std::int64_t> base_;  ///< of its entries
+  bool index_is_guess_ = false;
+  bool repeats_ = false;  ///< entries name the same chunk
+  std::int64_t entries_without_chunk_ = 0;
+  std::vector<FoundChunk> found_, unlisted_;
+  std::map<std::uint64_t, std::vector<ByteRange>> lost_;  ///< contents, by the chunk's place
+  mutable std::unordered_set<std::uint64_t> named_;
+  FrameSizes sizes_;
+  std::unique_ptr<ChecksumTable> checksums_;
+  RepairPlan plan_;
+  std::int64_t number_ = 0;  ///< of the slot that is judged
+};
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,155 @@
+#include "frame/repair/index_remains.hpp"
+
+#include <algorithm>
+
+#include <boost/endian/conversion.hpp>
+
+#include "codec/error.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "frame/reading/chunk_index.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Runs of special entries that an index may have beside those of stored chunks.
+constexpr std::uint64_t kSpecialRuns = std::uint64_t{1} << 20;
+/// Entries, and chunks, that are tried for the base, and entries that it is judged by.
+constexpr std::size_t kTried = 16, kJudged = 256;
+
+bool is_special_entry(std::int64_t value) {
+  try {
+    return special_of_entry(value) != codec::SpecialValue::none;
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
+std::int64_t load_entry(const std::uint8_t* bytes, int width) {
+  if (width == 2) return boost::endian::load_little_u16(bytes);
+  if (width == 4) return boost::endian::load_little_u32(bytes);
+  return boost::endian::load_little_s64(bytes);
+}
+
+class RunCollector {
+ public:
+  RunCollector(IndexRemains& index, std::uint64_t most) : index_(index), most_(most) {}
+
+  void add(std::int64_t value, std::int64_t count) {
+    // No place, and no special value: the entry is damaged.
+    const bool is_known = value >= 0 || is_special_entry(value);
+    append({is_known ? value : 0, count, is_known});
+  }
+  void add_unknown(std::int64_t count) { append({0, count, false}); }
+  bool is_full() const { return index_.runs.size() > most_; }
+
+ private:
+  void append(const EntryRun& run) {
+    index_.count += run.count;
+    if (!run.is_known) index_.unknown += run.count;
+    auto& runs = index_.runs;
+    const bool repeats = !runs.empty() && runs.back().is_known == run.is_known &&
+                         runs.back().value == run.value && (run.value < 0 || !run.is_known);
+    if (repeats)
+      runs.back().count += run.count;
+    else
+      runs.push_back(run);
+  }
+
+  IndexRemains& index_;
+  std::uint64_t most_;
+};
+
+/// Entries that name places, evenly chosen, and in ascending order.
+std::vector<std::int64_t> sample_places(const IndexRemains& index) {
+  std::vector<std::int64_t> places;
+  const std::size_t step = std::max<std::size_t>(1, index.runs.size() / kJudged);
+  for (std::size_t i = 0; i < index.runs.size(); i += step)
+    if (index.runs[i].is_known && index.runs[i].value >= 0) places.push_back(index.runs[i].value);
+  std::sort(places.begin(), places.end());
+  return places;
+}
+
+std::size_t count_met(const std::vector<std::int64_t>& places, std::int64_t base,
+                      const std::vector<FoundChunk>& found) {
+  return static_cast<std::size_t>(
+      std::count_if(places.begin(), places.end(), [&](std::int64_t place) {
+        std::int64_t at = 0;
+        return !__builtin_add_overflow(place, base, &at) && at >= 0 &&
+               find_chunk(found, static_cast<std::uint64_t>(at)) != nullptr;
+      }));
+}
+
+}  // namespace
+
+std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::uint64_t position,
+                                               std::uint64_t file_size, int width,
+                                               ChunkProbe& probe) {
+  if (position >= file_size) return std::nullopt;
+  const auto opened = probe.open(source, position, file_size - position);
+  if (!opened) return std::nullopt;
+  const codec::ChunkHeader& header = opened->chunk.header();
+  if (header.typesize != width || header.nbytes == 0 || header.nbytes % width != 0 ||
+      header.vl_blocks || header.cbytes < kMinStoredChunk)
+    return std::nullopt;
+  IndexRemains index;
+  index.at = position;
+  index.end = position + static_cast<std::uint64_t>(header.cbytes);
+  RunCollector runs(index, file_size / static_cast<std::uint64_t>(kMinStoredChunk) + kSpecialRuns);
+  if (header.is_special() &&
+      (header.special != codec::SpecialValue::value || width % header.value_size == 0)) {
+    std::uint8_t bytes[8] = {};
+    opened->chunk.fill_special(0, MutableBytes(bytes, static_cast<std::size_t>(width)));
+    const std::int64_t value = load_entry(bytes, width);
+    if (value >= 0 && header.nbytes > width) return std::nullopt;
+    runs.add(value, header.nbytes / width);
+    return index;
+  }
+  std::vector<std::uint8_t> contents;
+  auto wrong = opened->without_start.begin();
+  for (std::int32_t block = 0; block < opened->chunk.block_count(); ++block) {
+    const std::int64_t size = opened->chunk.block_content(block).size;
+    if (size % width != 0) return std::nullopt;
+    const bool no_start = wrong != opened->without_start.end() && *wrong == block;
+    if (no_start) ++wrong;
+    if (no_start || !probe.decode(source, position, opened->chunk, block, contents)) {
+      runs.add_unknown(size / width);
+    } else {
+      for (std::size_t at = 0; at < contents.size(); at += static_cast<std::size_t>(width))
+        runs.add(load_entry(contents.data() + at, width), 1);
+    }
+    if (runs.is_full()) return std::nullopt;
+  }
+  return index;
+}
+
+const FoundChunk* find_chunk(const std::vector<FoundChunk>& found, std::uint64_t at) {
+  const auto chunk = std::lower_bound(
+      found.begin(), found.end(), at,
+      [](const FoundChunk& each, std::uint64_t position) { return each.at < position; });
+  return chunk != found.end() && chunk->at == at ? &*chunk : nullptr;
+}
+
+bool meets_chunks(const IndexRemains& index, std::int64_t base,
+                  const std::vector<FoundChunk>& found) {
+  const std::vector<std::int64_t> places = sample_places(index);
+  return !places.empty() && 2 * count_met(places, base, found) >= places.size();
+}
+
+std::optional<std::int64_t> find_base(const IndexRemains& index,
+                                      const std::vector<FoundChunk>& found) {
+  const std::vector<std::int64_t> places = sample_places(index);
+  std::optional<std::int64_t> best;
+  std::size_t most = 0;
+  for (std::size_t i = 0; i < std::min(found.size(), kTried); ++i) {
+    for (std::size_t j = 0; j < std::min(places.size(), kTried); ++j) {
+      const std::int64_t base = static_cast<std::int64_t>(found[i].at) - places[j];
+      const std::size_t met = count_met(places, base, found);
+      if (met <= most) continue;
+      most = met;
+      best = base;
+    }
+  }
+  return 2 * most >= places.size() ? best : std::nullopt;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,241 @@
+#include "frame/repair/losses.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace bloscfs::frame {
+namespace {
+
+using Extents = std::vector<std::int64_t>;
+
+/// Position of item `number` in C order along each dimension.
+Extents unravel(std::int64_t number, const Extents& counts) {
+  Extents at(counts.size());
+  for (std::size_t i = counts.size(); i-- > 0;) {
+    at[i] = number % counts[i];
+    number /= counts[i];
+  }
+  return at;
+}
+
+/// Where chunks and blocks of an array lie in it.
+class ArrayBoxes {
+ public:
+  explicit ArrayBoxes(const ArrayInfo& array) : array_(array) {
+    for (std::size_t i = 0; i < array.shape.size(); ++i) {
+      chunks_.push_back(codec::ceil_div<std::int64_t>(array.shape[i], array.chunkshape[i]));
+      blocks_.push_back(codec::ceil_div(array.chunkshape[i], array.blockshape[i]));
+    }
+  }
+
+  /// Of a chunk.
+  ArrayBox chunk(std::int64_t number) const {
+    ArrayBox box;
+    const Extents at = unravel(number, chunks_);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      box.start.push_back(at[i] * array_.chunkshape[i]);
+      box.stop.push_back(std::min(box.start[i] + array_.chunkshape[i], array_.shape[i]));
+    }
+    return box;
+  }
+
+  /// Of as many chunks from `number` on, `most` at most, as are a box together; and how many.
+  std::pair<ArrayBox, std::int64_t> chunks(std::int64_t number, std::int64_t most) const {
+    ArrayBox box = chunk(number);
+    const Extents at = unravel(number, chunks_);
+    std::int64_t stride = 1, count = 1;
+    for (std::size_t i = at.size(); i-- > 0;) {
+      const std::int64_t along = std::min(chunks_[i] - at[i], most / stride);
+      if (along == 0) break;
+      count = along * stride;
+      box.stop[i] = std::min((at[i] + along) * array_.chunkshape[i], array_.shape[i]);
+      if (at[i] != 0 || along != chunks_[i]) break;
+      stride *= chunks_[i];
+    }
+    return {std::move(box), count};
+  }
+
+  /// Of a block; nothing where it is padding.
+  std::optional<ArrayBox> block(std::int64_t chunk_number, std::int64_t number) const {
+    ArrayBox box = chunk(chunk_number);
+    const Extents at = unravel(number, blocks_);
+    for (std::size_t i = 0; i < at.size(); ++i) {
+      box.start[i] += at[i] * array_.blockshape[i];
+      box.stop[i] = std::min(box.start[i] + array_.blockshape[i], box.stop[i]);
+      if (box.start[i] >= box.stop[i]) return std::nullopt;
+    }
+    return box;
+  }
+
+ private:
+  const ArrayInfo& array_;
+  Extents chunks_, blocks_;
+};
+
+std::int64_t array_bytes(const ArrayInfo& array, std::int32_t typesize) {
+  std::int64_t bytes = typesize;
+  for (const std::int64_t extent : array.shape) bytes *= extent;
+  return bytes;
+}
+
+/// What is known of a slot as a whole; nothing where all is well.
+std::optional<LossKind> kind_of(const Slot& slot) {
+  if (slot.kind == SlotKind::missing) return LossKind::lost;
+  if (slot.kind == SlotKind::stored && !slot.is_proven &&
+      (slot.is_doubtful || slot.soundness != Soundness::whole))
+    return LossKind::doubtful;
+  if (slot.is_guess) return LossKind::guessed;
+  return std::nullopt;
+}
+
+class LossWalk {
+ public:
+  LossWalk(const RepairPlan& plan, const std::function<void(const Loss&)>& visit)
+      : plan_(plan), visit_(visit) {
+    // An empty array has no chunks, and perhaps no extents to divide by.
+    if (plan.info.array && !plan.slots.empty()) boxes_.emplace(*plan.info.array);
+  }
+
+  void run() {
+    for (const Slot& slot : plan_.slots) {
+      const std::int64_t size = slot.count * slot.nbytes;
+      const auto blocks = plan_.lost_blocks.find(number_);
+      if (blocks != plan_.lost_blocks.end())
+        add_damaged(slot, blocks->second);
+      else if (const auto kind = kind_of(slot))
+        add(*kind, slot.count, {offset_, size});
+      number_ += slot.count;
+      offset_ += size;
+    }
+    flush();
+  }
+
+ private:
+  /// A chunk of which some blocks are lost; of the rest nobody knows.
+  void add_damaged(const Slot& slot, const std::vector<ByteRange>& lost) {
+    std::int64_t at = 0;
+    for (const ByteRange& range : lost) {
+      add(LossKind::doubtful, 1, {offset_ + at, range.offset - at});
+      add(LossKind::lost, 1, {offset_ + range.offset, range.size});
+      at = range.offset + range.size;
+    }
+    add(LossKind::doubtful, 1, {offset_ + at, slot.nbytes - at});
+  }
+
+  void add(LossKind kind, std::int64_t chunks, const ByteRange& content) {
+    if (content.size <= 0) return;
+    if (boxes_) return add_boxes(kind, chunks, content);
+    const bool joins = is_pending_ && pending_.kind == kind &&
+                       pending_.content.offset + pending_.content.size == content.offset;
+    if (joins) {
+      pending_.content.size += content.size;
+      pending_.chunk_count = number_ + chunks - pending_.first_chunk;
+      return;
+    }
+    flush();
+    pending_.kind = kind;
+    pending_.first_chunk = number_;
+    pending_.chunk_count = chunks;
+    pending_.content = content;
+    is_pending_ = true;
+  }
+
+  void add_boxes(LossKind kind, std::int64_t chunks, const ByteRange& content) {
+    const std::int64_t chunksize = plan_.info.chunksize, blocksize = plan_.info.blocksize;
+    if (content.size == chunks * chunksize) {
+      for (std::int64_t i = 0; i < chunks; ++i)
+        visit_({kind,
+                number_ + i,
+                1,
+                {content.offset + i * chunksize, chunksize},
+                boxes_->chunk(number_ + i)});
+      return;
+    }
+    const std::int64_t first = (content.offset - offset_) / blocksize;
+    for (std::int64_t i = 0; i * blocksize < content.size; ++i) {
+      auto box = boxes_->block(number_, first + i);
+      if (box)
+        visit_({kind, number_, 1, {content.offset + i * blocksize, blocksize}, std::move(box)});
+    }
+  }
+
+  void flush() {
+    if (is_pending_) visit_(pending_);
+    is_pending_ = false;
+  }
+
+  const RepairPlan& plan_;
+  const std::function<void(const Loss&)>& visit_;
+  std::optional<ArrayBoxes> boxes_;
+  Loss pending_;
+  bool is_pending_ = false;
+  std::int64_t number_ = 0, offset_ = 0;
+};
+
+}  // namespace
+
+const char* loss_name(LossKind kind) {
+  switch (kind) {
+    case LossKind::lost:
+      return "lost";
+    case LossKind::doubtful:
+      return "doubtful";
+    case LossKind::guessed:
+      break;
+  }
+  return "guessed";
+}
+
+void for_each_loss(const RepairPlan& plan, const std::function<void(const Loss&)>& visit) {
+  LossWalk(plan, visit).run();
+}
+
+void for_each_range(const RepairPlan& plan, const Loss& loss,
+                    const std::function<void(const ByteRange&)>& visit) {
+  if (!loss.box) return visit(loss.content);
+  const Extents& shape = plan.info.array->shape;
+  const ArrayBox& box = *loss.box;
+  // Trailing dimensions that the box has wholly make one run.
+  std::size_t split = shape.size();
+  std::int64_t run = plan.info.typesize, item = plan.info.typesize;
+  while (split > 0) {
+    --split;
+    run = (box.stop[split] - box.start[split]) * item;
+    if (box.start[split] != 0 || box.stop[split] != shape[split]) break;
+    item *= shape[split];
+  }
+  Extents at = box.start;
+  for (;;) {
+    std::int64_t offset = 0;
+    for (std::size_t i = 0; i < shape.size(); ++i) offset = offset * shape[i] + at[i];
+    visit({offset * plan.info.typesize, run});
+    std::size_t i = split;
+    while (i > 0 && ++at[i - 1] == box.stop[i - 1]) {
+      at[i - 1] = box.start[i - 1];
+      --i;
+    }
+    if (i == 0) return;
+  }
+}
+
+LossSummary sum_losses(const RepairPlan& plan) {
+  LossSummary sum;
+  sum.contents =
+      plan.info.array ? array_bytes(*plan.info.array, plan.info.typesize) : plan.info.nbytes;
+  for_each_loss(plan, [&](const Loss& loss) {
+    std::int64_t bytes = loss.content.size;
+    if (loss.box) {
+      bytes = plan.info.typesize;
+      for (std::size_t i = 0; i < loss.box->start.size(); ++i)
+        bytes *= loss.box->stop[i] - loss.box->start[i];
+    }
+    std::int64_t& kind = loss.kind == LossKind::lost       ? sum.lost
+                         : loss.kind == LossKind::doubtful ? sum.doubtful
+                                                           : sum.guessed;
+    kind += bytes;
+  });
+  sum.intact = sum.contents - sum.lost - sum.doubtful - sum.guessed;
+  return sum;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,14 @@
+#pragma once
+// The way into this room: what kind of damaged file something is, and how it is repaired.
+
+#include <string>
+
+#include "frame/repair/repair_plan.hpp"
+
+namespace bloscfs::frame {
+
+/// Plans the repair of a frame's file, or of a sparse frame's directory. Throws std::system_error
+/// when it cannot be read, and std::runtime_error for what is neither a file nor a directory.
+RepairPlan plan_repair(const std::string& path);
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,293 @@
+#include "frame/repair/repair_plan.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "frame/container/checksum.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_header.hpp"
+#include "frame/repair/chunk_order.hpp"
+#include "frame/repair/chunk_search.hpp"
+#include "frame/repair/frame_planner.hpp"
+#include "frame/repair/index_remains.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// Found chunks that are looked at for the index, from the end of the file.
+constexpr int kIndexTries = 64;
+/// Between an index and the trailer behind it.
+constexpr std::uint64_t kMaxSlack = 4096;
+
+std::uint64_t bytes_of(const ByteSource& source) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, source.stamp().size));
+}
+
+codec::BlockShape block_shape_of(const HeaderRemains& header) {
+  const auto array = find_array(header);
+  return array ? codec::BlockShape(array->blockshape) : codec::BlockShape();
+}
+
+class OneFile final : public StoredChunks {
+ public:
+  explicit OneFile(std::shared_ptr<const ByteSource> source)
+      : source_(std::move(source)), size_(bytes_of(*source_)) {}
+  std::optional<Place> locate(std::uint64_t at) const override {
+    if (at >= size_) return std::nullopt;
+    return Place{source_, at, size_ - at};
+  }
+
+ private:
+  std::shared_ptr<const ByteSource> source_;
+  std::uint64_t size_;
+};
+
+}  // namespace
+
+FramePlanner::FramePlanner(std::shared_ptr<const ByteSource> source,
+                           std::shared_ptr<const StoredChunks> chunks,
+                           std::optional<ChunkNumbers> numbers)
+    : source_(std::move(source)),
+      chunks_(std::move(chunks)),
+      numbers_(std::move(numbers)),
+      file_size_(source_ ? bytes_of(*source_) : 0),
+      effort_(file_size_ + (numbers_ ? numbers_->stored : 0), 0) {
+  if (source_) {
+    header_ = read_header_remains(*source_, file_size_);
+    if (header_.nbytes && *header_.nbytes == 0 && !has_trailer_behind_header()) {
+      header_.nbytes.reset();
+      header_.is_sound = false;
+    }
+    trailer_ = read_trailer_remains(*source_, file_size_, header_);
+  }
+  effort_ = Effort(file_size_ + (numbers_ ? numbers_->stored : 0), header_.nbytes.value_or(0));
+  probe_.emplace(effort_, header_.typesize.value_or(0), block_shape_of(header_));
+}
+
+RepairPlan FramePlanner::make() {
+  take_told_index();
+  if (index_) look_at_entries();
+  if (!is_all_clear()) search();
+  const bool is_counted = index_ && !index_is_guess_;
+  sizes_ = decide_sizes(header_, found_, is_counted ? std::optional(index_->count) : std::nullopt);
+  checksums_ = open_checksums();
+  order_chunks();
+  set_sizes();
+  for (Slot& slot : plan_.slots) judge(slot);
+  finish();
+  return std::move(plan_);
+}
+
+/// As it is in a frame without contents.
+bool FramePlanner::has_trailer_behind_header() const {
+  std::array<std::uint8_t, 2> start{};
+  const auto at = static_cast<std::uint64_t>(header_.header_len.value_or(0));
+  return header_.is_early || (source_->read_at(at, start) == start.size() &&
+                              start[0] == kMsgpackArray4 && start[1] == 1);
+}
+
+bool FramePlanner::is_empty_frame() const {
+  return header_.is_sound && header_.nbytes == 0 && found_.empty();
+}
+
+/// The index where the header says that it is.
+void FramePlanner::take_told_index() {
+  if (!source_ || !header_.header_len || (header_.nbytes && *header_.nbytes == 0)) return;
+  std::int64_t at = *header_.header_len;
+  if (!numbers_) {
+    if (!header_.cbytes || __builtin_add_overflow(at, *header_.cbytes, &at)) return;
+  }
+  index_ = read_index_remains(*source_, static_cast<std::uint64_t>(at), file_size_,
+                              header_.offset_width, *probe_);
+  base_ = numbers_ ? 0 : *header_.header_len;
+}
+
+/// Finds the chunks that the index names.
+void FramePlanner::look_at_entries() {
+  std::vector<std::uint64_t> places;
+  for (const EntryRun& run : index_->runs)
+    if (run.is_known && run.value >= 0 && run.value <= INT64_MAX - base_.value_or(0) &&
+        run.value + base_.value_or(0) >= 0)
+      places.push_back(static_cast<std::uint64_t>(run.value + base_.value_or(0)));
+  std::sort(places.begin(), places.end());
+  repeats_ = std::adjacent_find(places.begin(), places.end()) != places.end();
+  places.erase(std::unique(places.begin(), places.end()), places.end());
+  entries_without_chunk_ = 0;
+  std::vector<FoundChunk> named;
+  for (const std::uint64_t at : places) {
+    if (find_chunk(found_, at) != nullptr) continue;
+    const auto chunk = effort_.is_exhausted() ? std::nullopt : look_at(at);
+    if (chunk)
+      named.push_back(*chunk);
+    else
+      ++entries_without_chunk_;
+  }
+  found_.insert(found_.end(), named.begin(), named.end());
+  std::sort(found_.begin(), found_.end(),
+            [](const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; });
+}
+
+std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
+  const auto place = chunks_->locate(at);
+  if (!place) return std::nullopt;
+  const ChunkFacts facts = probe_->look(*place->source, place->position, place->limit, false);
+  if (facts.soundness == Soundness::none || facts.cbytes < kMinStoredChunk) return std::nullopt;
+  if (!facts.lost.empty()) lost_[at] = facts.lost;
+  return found_chunk(at, facts);
+}
+
+/// True if nothing is to be searched for: header and index agree, and chunks are where they say.
+bool FramePlanner::is_all_clear() const {
+  if (is_empty_frame()) return true;
+  if (!header_.is_sound || !index_ || !index_->is_whole() || repeats_) return false;
+  if (entries_without_chunk_ > 0) return false;
+  if (*header_.chunksize <= 0) return true;
+  try {
+    return count_chunks(*header_.nbytes, *header_.chunksize) == index_->count;
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
+void FramePlanner::search() {
+  std::vector<FoundChunk> named = std::move(found_);
+  found_.clear();
+  if (numbers_) {
+    search_files();
+  } else {
+    SearchRules rules;
+    rules.chunksize = std::max(0, header_.chunksize.value_or(0));
+    search_file(rules);
+    const FrameSizes sizes = decide_sizes(header_, found_, std::nullopt);
+    if (sizes.chunksize > 0 && sizes.chunksize != rules.chunksize) {
+      rules.chunksize = sizes.chunksize;
+      search_file(rules);
+    }
+  }
+  if (effort_.is_exhausted())
+    doubt("the search for chunks was given up: too much looks like chunks");
+  if (index_ && index_->unknown < index_->count) {
+    take_named(std::move(named));
+    if (2 * entries_without_chunk_ > index_->count) index_.reset();
+  } else {
+    index_.reset();
+  }
+  if (!index_) search_index();
+  leave_out_tables();
+}
+
+/// Chunks that the index names are what they are, whatever else seems to lie over them.
+void FramePlanner::take_named(std::vector<FoundChunk> named) {
+  for (FoundChunk& chunk : named) {
+    const FoundChunk* const known = find_chunk(found_, chunk.at);
+    if (known == nullptr) unlisted_.push_back(chunk);
+  }
+  found_.insert(found_.end(), unlisted_.begin(), unlisted_.end());
+  std::sort(found_.begin(), found_.end(),
+            [](const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; });
+}
+
+void FramePlanner::search_file(const SearchRules& rules) {
+  const std::int64_t begin = header_.is_sound ? *header_.header_len : 0;
+  if (!source_) return;
+  found_ = search_chunks(*source_, std::min(file_size_, static_cast<std::uint64_t>(begin)),
+                         file_size_, rules, *probe_, effort_);
+  for (FoundChunk& chunk : found_) {
+    if (chunk.soundness != Soundness::damaged) continue;
+    const auto again = look_at(chunk.at);
+    if (again) chunk.soundness = again->soundness;
+  }
+  std::erase_if(found_, [](const FoundChunk& chunk) { return chunk.nbytes == 0; });
+}
+
+void FramePlanner::search_files() {
+  for (const std::uint32_t number : numbers_->numbers) {
+    if (effort_.is_exhausted()) return;
+    if (const auto chunk = look_at(number)) found_.push_back(*chunk);
+  }
+}
+
+/// The last chunk of the file that reads like an index of others.
+void FramePlanner::search_index() {
+  if (!source_) return;
+  std::vector<FoundChunk> candidates = found_;
+  if (numbers_) candidates = search_chunks(*source_, 0, file_size_, {}, *probe_, effort_);
+  int tries = 0;
+  for (auto chunk = candidates.rbegin(); chunk != candidates.rend() && tries < kIndexTries;
+       ++chunk) {
+    if (chunk->typesize != header_.offset_width || chunk->is_layer) continue;
+    ++tries;
+    auto index = read_index(*chunk);
+    if (!index) continue;
+    const bool by_base = base_ && meets_chunks(*index, *base_, found_);
+    if (numbers_) base_ = 0;
+    if (!by_base && !numbers_) base_ = find_base(*index, found_);
+    if (!base_ && has_places(*index)) continue;
+    index_ = std::move(index);
+    const bool is_last = trailer_.is_sound && trailer_.at >= index_->end &&
+                         trailer_.at - index_->end <= kMaxSlack && trailer_.end == file_size_;
+    if (!is_last) {
+      index_is_guess_ = true;
+      doubt("the index that was found may be an older one: where chunks belong is a guess");
+    }
+    look_at_entries();
+    return;
+  }
+}
+
+bool FramePlanner::has_places(const IndexRemains& index) {
+  return std::any_of(index.runs.begin(), index.runs.end(),
+                     [](const EntryRun& run) { return run.is_known && run.value >= 0; });
+}
+
+/// The index that a found chunk is; nothing for other chunks.
+std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
+  auto index = read_index_remains(*source_, chunk.at, file_size_, header_.offset_width, *probe_);
+  if (!index || !index->is_whole()) return std::nullopt;
+  std::vector<std::int64_t> places;
+  for (const EntryRun& run : index->runs)
+    if (run.value >= 0) places.push_back(run.value);
+  std::sort(places.begin(), places.end());
+  const bool repeats = std::adjacent_find(places.begin(), places.end()) != places.end();
+  const std::uint64_t most = numbers_ ? UINT32_MAX : chunk.at;
+  if (repeats || (!places.empty() && static_cast<std::uint64_t>(places.back()) > most))
+    return std::nullopt;
+  return index;
+}
+
+/// Indexes, present and past ones, and metalayers are chunks, too, but none of the contents.
+void FramePlanner::leave_out_tables() {
+  const auto is_other = [&](const FoundChunk& chunk) {
+    if (numbers_) return false;
+    if (chunk.is_layer || (index_ && chunk.at == index_->at)) return true;
+    if (trailer_.at > 0 && chunk.at >= trailer_.at && chunk.at < trailer_.end) return true;
+    const bool may_be_index = chunk.typesize == header_.offset_width && chunk.nbytes % 8 == 0 &&
+                              chunk.soundness == Soundness::whole;
+    if (!may_be_index || !base_ || is_named(chunk.at)) return false;
+    const auto index = read_index(chunk);
+    return index && has_places(*index) && meets_chunks(*index, *base_, found_);
+  };
+  std::vector<FoundChunk> kept;
+  for (const FoundChunk& chunk : found_)
+    if (!is_other(chunk)) kept.push_back(chunk);
+  found_ = std::move(kept);
+}
+
+bool FramePlanner::is_named(std::uint64_t at) const {
+  if (!index_ || !base_) return false;
+  if (named_.empty())
+    for (const EntryRun& run : index_->runs)
+      if (run.is_known && run.value >= 0)
+        named_.insert(static_cast<std::uint64_t>(run.value + *base_));
+  return named_.count(at) > 0;
+}
+
+RepairPlan plan_cframe_repair(std::shared_ptr<const ByteSource> source) {
+  auto chunks = std::make_shared<OneFile>(source);
+  return FramePlanner(std::move(source), std::move(chunks), std::nullopt).make();
+}
+
+}  // namespace bloscfs::frame

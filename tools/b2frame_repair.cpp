@@ -1,0 +1,150 @@
+// b2frame repair: writes what is left of a damaged frame to a new file, and tells what is lost.
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "frame/repair/frame_rebuild.hpp"
+#include "frame/repair/open_damaged.hpp"
+#include "frame/store/local_store.hpp"
+#include "frame/store/temporary_name.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/wait_notice.hpp"
+#include "fs/source/mount_lock.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/output_file.hpp"
+#include "tools/progress.hpp"
+#include "tools/repair_report.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// The new file, which gets its name when it is complete.
+class RepairOutput {
+ public:
+  /// Throws UsageError where OUT is FILE or in it, or is there and may not be replaced; FileError.
+  explicit RepairOutput(const RepairOptions& options) : options_(options) {
+    const std::string followed = follow_symlink(options.output);
+    const std::size_t start = followed.rfind('/') + 1;
+    name_ = followed.substr(start);
+    directory_path_ = start == 0 ? "./" : followed.substr(0, start);
+    if (name_.empty() || options.output == "-")
+      throw UsageError("-o needs the name of a file to be written to");
+    refuse_input();
+    try {
+      directory_ = frame::make_local_store(open_directory(directory_path_), nullptr);
+      look_at_target();
+      const std::string temporary = frame::temporary_name();
+      file_ = directory_->create(temporary, 0666);
+      temporary_ = temporary;
+    } catch (const std::exception& error) {
+      throw FileError(options.output, reason(error));
+    }
+  }
+  ~RepairOutput() {
+    if (!temporary_.empty()) ::unlinkat(directory_->descriptor(), temporary_.c_str(), 0);
+  }
+  RepairOutput(const RepairOutput&) = delete;
+  RepairOutput& operator=(const RepairOutput&) = delete;
+
+  frame::StoreFile& file() { return *file_; }
+
+  void publish() {
+    try {
+      file_->sync();
+      directory_->rename(
+          temporary_, name_,
+          options_.force ? frame::RenameMode::replace : frame::RenameMode::no_replace);
+      temporary_.clear();
+      directory_->sync();
+    } catch (const std::exception& error) {
+      throw FileError(options_.output, reason(error));
+    }
+  }
+
+ private:
+  void refuse_input() const {
+    struct stat input {
+    }, output{}, directory{};
+    if (::stat(options_.input.c_str(), &input) != 0) frame::throw_errno();
+    const auto same = [](const struct stat& a, const struct stat& b) {
+      return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+    };
+    const bool exists = ::stat((directory_path_ + name_).c_str(), &output) == 0;
+    const bool inside = ::stat(directory_path_.c_str(), &directory) == 0 && same(input, directory);
+    if ((exists && same(input, output)) || inside)
+      throw UsageError("a frame is not repaired in place: -o has to be another file");
+  }
+
+  void look_at_target() {
+    struct stat st {};
+    if (::fstatat(directory_->descriptor(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
+      if (errno != ENOENT) frame::throw_errno();
+      return;
+    }
+    if (!options_.force) frame::throw_errno(EEXIST);
+    if (!S_ISREG(st.st_mode)) throw std::runtime_error("is no regular file");
+    lock_.emplace(directory_->descriptor(), name_, fs::kMountLockPatience,
+                  fs::WaitNotice(options_.output));
+  }
+
+  const RepairOptions& options_;
+  std::string directory_path_, name_, temporary_;
+  std::shared_ptr<frame::StoreDirectory> directory_;
+  std::optional<fs::MountLock> lock_;  ///< on what is replaced
+  std::shared_ptr<frame::StoreFile> file_;
+};
+
+int exit_status(const frame::RepairPlan& plan) {
+  if (!plan.found_anything) return kExitNothingFound;
+  return is_complete(plan) ? 0 : kExitIncomplete;
+}
+
+int repair(const RepairOptions& options) {
+  fs::wait_for_ended_mounts(options.input);
+  RepairOutput out(options);
+  const frame::RepairPlan plan = frame::plan_repair(options.input);
+  if (options.leave_out && plan.info.array)
+    throw UsageError("--missing leave-out: an array keeps its shape, what is lost of it is zeros");
+  if (plan.found_anything) {
+    Progress bar("repair", plan.info.nchunks);
+    frame::RebuildSettings settings;
+    settings.leave_out = options.leave_out;
+    settings.progress = [&](std::int64_t done) {
+      throw_if_interrupted();
+      bar.update(done);
+    };
+    frame::write_repaired(plan, out.file(), settings);
+    out.publish();
+  }
+  print_repair_report(options.input, plan, {options.json, options.leave_out});
+  return exit_status(plan);
+}
+
+}  // namespace
+
+int run_repair(const RepairOptions& options) {
+  note_interrupts();
+  return guarded(options.input, [&] { return repair(options); });
+}
+
+int run_repairable(const VerifyOptions& options) {
+  int status = 0;
+  for (const std::string& file : options.files)
+    status = std::max(status, guarded(file, [&] {
+                        fs::wait_for_ended_mounts(file);
+                        const frame::RepairPlan plan = frame::plan_repair(file);
+                        print_repair_report(file, plan, {options.json, false});
+                        return exit_status(plan);
+                      }));
+  return status;
+}
+
+}  // namespace bloscfs::tools
