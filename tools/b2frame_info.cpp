@@ -13,6 +13,7 @@
 #include "codec/names.hpp"
 #include "frame/container/missing_decoder.hpp"
 #include "frame/header/msgpack_json.hpp"
+#include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
 #include "fs/view/stored_contents.hpp"
 #include "fs/view/thread_decoder.hpp"
@@ -221,7 +222,7 @@ int show_named(const std::string& file, const InfoOptions& options, RemoteFiles&
   return 0;
 }
 
-int show_found(const FrameTree& tree, const TreeFile& file, const InfoOptions& options) {
+int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& options) {
   if (auto snapshot = tree.open(file)) {
     Input input(std::move(snapshot));
     show_info(file.shown, input, options);
@@ -231,13 +232,22 @@ int show_found(const FrameTree& tree, const TreeFile& file, const InfoOptions& o
   return 0;
 }
 
-int show_tree(const std::string& directory, const InfoOptions& options) {
-  FrameTree tree(directory);
+int show_tree(FileTree& tree, const InfoOptions& options) {
   int status = 0;
   while (const auto file = tree.next())
     status =
         std::max(status, guarded(file->shown, [&] { return show_found(tree, *file, options); }));
   return status;
+}
+
+int show_argument(const std::string& file, const InfoOptions& options, RemoteFiles& remote) {
+  if (options.recursive && frame::is_remote(file)) {
+    if (const auto tree = remote.files(file)) return show_tree(*tree, options);
+  } else if (options.recursive && is_tree(file)) {
+    FrameTree tree(file);
+    return show_tree(tree, options);
+  }
+  return show_named(file, options, remote);
 }
 
 }  // namespace
@@ -246,11 +256,7 @@ int run_info(const InfoOptions& options) {
   RemoteFiles remote(options.remote);
   int status = 0;
   for (const std::string& file : options.files)
-    status = std::max(status, guarded(file, [&] {
-                        return options.recursive && is_tree(file)
-                                   ? show_tree(file, options)
-                                   : show_named(file, options, remote);
-                      }));
+    status = std::max(status, guarded(file, [&] { return show_argument(file, options, remote); }));
   return status;
 }
 

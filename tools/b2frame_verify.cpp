@@ -52,14 +52,15 @@ int exit_status(Health health) {
 struct Piece {
   std::uint64_t number = 0;
   std::string shown;
-  std::shared_ptr<const FrameTree> tree;  ///< null: named
-  std::optional<TreeFile> file;           ///< of the tree
+  std::shared_ptr<const FileTree> tree;  ///< null: named
+  std::optional<TreeFile> file;          ///< of the tree
 };
 
 /// Gives out the files that the command line means, in order. Thread-safe.
 class Pieces {
  public:
-  explicit Pieces(const VerifyOptions& options) : options_(options) {}
+  Pieces(const VerifyOptions& options, const RemoteFiles& remote)
+      : options_(options), remote_(remote) {}
 
   std::optional<Piece> next() {
     const fs::MutexLock lock(mutex_);
@@ -70,10 +71,9 @@ class Pieces {
       }
       if (named_ == options_.files.size()) return std::nullopt;
       const std::string& name = options_.files[named_++];
-      if (!options_.recursive || !is_tree(name))
-        return Piece{given_++, name, nullptr, std::nullopt};
       try {
-        tree_ = std::make_shared<FrameTree>(name);
+        tree_ = tree_of(name);
+        if (!tree_) return Piece{given_++, name, nullptr, std::nullopt};
       } catch (const std::exception&) {
         return Piece{given_++, name, nullptr,
                      TreeFile{name, {}, nullptr, false, 0, std::current_exception()}};
@@ -82,11 +82,19 @@ class Pieces {
   }
 
  private:
+  /// Null where only the file itself is meant.
+  std::shared_ptr<FileTree> tree_of(const std::string& name) const {
+    if (!options_.recursive) return nullptr;
+    if (frame::is_remote(name)) return remote_.files(name);
+    return is_tree(name) ? std::make_shared<FrameTree>(name) : nullptr;
+  }
+
   const VerifyOptions& options_;
+  const RemoteFiles& remote_;
   fs::Mutex mutex_;
   std::size_t named_ GUARDED_BY(mutex_) = 0;
   std::uint64_t given_ GUARDED_BY(mutex_) = 0;
-  std::shared_ptr<FrameTree> tree_ GUARDED_BY(mutex_);
+  std::shared_ptr<FileTree> tree_ GUARDED_BY(mutex_);
 };
 
 /// A piece of work, from its begin to its end.
@@ -159,6 +167,11 @@ class Share {
   Share(const Share&) = delete;
   Share& operator=(const Share&) = delete;
 
+  /// Of what had no size before it was opened.
+  void note_size(std::int64_t size) {
+    if (size_ == 0) size_ = size;
+  }
+
   void reach(double part) {
     const auto at = static_cast<std::int64_t>(part * static_cast<double>(size_));
     output_.advance(at - done_);
@@ -166,10 +179,12 @@ class Share {
   }
 
  private:
-  const std::int64_t size_;
+  std::int64_t size_;
   OrderedOutput& output_;
   std::int64_t done_ = 0;
 };
+
+bool is_far_away(const Piece& piece) { return frame::is_remote(piece.shown); }
 
 std::int64_t size_of(const std::string& path) {
   struct stat st {};
@@ -178,9 +193,10 @@ std::int64_t size_of(const std::string& path) {
 }
 
 /// Bytes of all that is to be verified; costs a look at each file, and so is asked for the bar
-/// alone.
+/// alone. 0 where nobody knows.
 std::int64_t size_of_all(const VerifyOptions& options) {
   std::int64_t sum = 0;
+  if (std::any_of(options.files.begin(), options.files.end(), frame::is_remote)) return 0;
   for (const std::string& name : options.files) {
     try {
       sum += size_of(name);
@@ -194,7 +210,9 @@ std::int64_t size_of_all(const VerifyOptions& options) {
 std::size_t processors() { return std::max(1U, std::thread::hardware_concurrency()); }
 
 bool has_one_file(const VerifyOptions& options) {
-  return options.files.size() == 1 && !(options.recursive && is_tree(options.files.front()));
+  const std::string& first = options.files.front();
+  const bool may_be_many = options.recursive && (frame::is_remote(first) || is_tree(first));
+  return options.files.size() == 1 && !may_be_many;
 }
 
 class Verification {
@@ -204,7 +222,7 @@ class Verification {
         file_threads_(has_one_file(options) ? 1 : processors()),
         chunk_threads_(has_one_file(options) ? processors() : 1),
         remote_(options.remote),
-        pieces_(options),
+        pieces_(options, remote_),
         output_("verify", Progress::is_shown() ? size_of_all(options) : 0) {}
 
   int run() {
@@ -303,6 +321,7 @@ class Verification {
     try {
       const auto input = open();
       if (!input) return Health::ok;
+      if (is_far_away(piece)) share.note_size(input->info().cbytes);
       Verifier(
           *input, chunk_threads_, [&](const Finding& finding) { report.add(finding); },
           [&](double part) { share.reach(part); })

@@ -16,33 +16,44 @@ namespace bloscfs::tools {
 
 /// A regular file, or a directory that has what a sparse frame has.
 struct TreeFile {
-  std::string shown;  ///< as the command line names it: DIR/a/b
-  std::string path;   ///< below DIR
-  std::shared_ptr<const fs::SourceObject> object;
+  std::string shown;                               ///< as the command line names it: DIR/a/b
+  std::string path;                                ///< below DIR
+  std::shared_ptr<const fs::SourceObject> object;  ///< null: not a local one
   bool is_sparse = false;
-  std::int64_t size = 0;       ///< bytes of the file; of a sparse frame those of all its files
+  std::int64_t size =
+      0;  ///< bytes of the file, of a sparse frame those of all its files; 0: not told
   std::exception_ptr problem;  ///< why what is below a directory, or this, cannot be looked at
 };
 
-/// Goes through a directory depth first, in the order of names. Symlinks are not followed, and
-/// temporaries and lock files of mounts are left out. Memory: the names of the directories that
-/// lead to the present file. What vanishes meanwhile is passed over. One thread at a time; open()
-/// any number.
-class FrameTree {
+/// Goes through a directory depth first, in the order of names; temporaries and lock files of
+/// mounts are left out. What vanishes meanwhile is passed over. next(): one thread at a time; the
+/// others: any number.
+class FileTree {
+ public:
+  virtual ~FileTree() = default;
+
+  /// nullopt behind the last one.
+  virtual std::optional<TreeFile> next() = 0;
+  /// The container in a file; null where its bytes announce none, or it has vanished. Throws Error
+  /// and std::system_error.
+  virtual std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const = 0;
+  /// The store in a file called *.b2z; null where it is none, or has vanished. Errors: the same.
+  virtual std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const = 0;
+  /// False once the file has lost its name, or a sparse frame its index.
+  virtual bool is_there(const TreeFile& file) const = 0;
+};
+
+/// A local directory. Symlinks are not followed. Memory: the names of the directories that lead to
+/// the present file.
+class FrameTree final : public FileTree {
  public:
   /// Throws std::system_error where `directory`, which may be a symlink, is none.
   explicit FrameTree(const std::string& directory);
 
-  /// nullopt behind the last one.
-  std::optional<TreeFile> next();
-
-  /// The container in a file; null where its bytes announce none, or it has vanished. Throws Error
-  /// and std::system_error.
-  std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const;
-  /// The store in a file called *.b2z; null where it is none, or has vanished. Errors: the same.
-  std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const;
-  /// True if the file is still under its name, and a sparse frame has an index.
-  bool is_there(const TreeFile& file) const;
+  std::optional<TreeFile> next() override;
+  std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
+  std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const override;
+  bool is_there(const TreeFile& file) const override;
 
  private:
   struct Level {

@@ -24,7 +24,7 @@ class ObjectWriter {
 
   void run() {
     const std::int64_t chunks = input_.info().nchunks;
-    Progress progress("extract", chunks);
+    Progress progress("extract", chunks, Progress::Unit::items);
     for (std::int64_t chunk = 0; chunk < chunks; chunk++) {
       try {
         write_chunk(chunk);

@@ -10,15 +10,30 @@
 #include "frame/store/object_frames.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
+#include "tools/remote_tree.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-/// An empty index is what a frame leaves that was removed.
+bool is_missing(const std::system_error& error) {
+  return error.code() == std::errc::no_such_file_or_directory;
+}
+
+/// Null where there is none. An empty index is what a frame leaves that was removed.
+std::shared_ptr<const frame::ObjectSource> open_index(frame::ObjectTree& objects,
+                                                      const std::string& name) {
+  try {
+    auto index = objects.open(name + "/" + frame::kSframeIndexName, nullptr);
+    return index->state().size > 0 ? index : nullptr;
+  } catch (const std::system_error& error) {
+    if (!is_missing(error)) throw;
+    return nullptr;
+  }
+}
+
 std::shared_ptr<const frame::Snapshot> open_sparse(
-    const std::shared_ptr<frame::ObjectTree>& objects, const std::string& name) {
-  const auto index = objects->open(name + "/" + frame::kSframeIndexName, nullptr);
-  if (index->state().size == 0) frame::throw_errno(ENOENT, name);
+    const std::shared_ptr<frame::ObjectTree>& objects, const std::string& name,
+    const std::shared_ptr<const frame::ObjectSource>& index) {
   const auto frames = std::make_shared<frame::ObjectFrames>(objects, frame::kSframeIndexName,
                                                             [](const std::string&) {});
   return frame::open_directory(frames->frame(name, index));
@@ -42,6 +57,12 @@ std::shared_ptr<frame::ObjectTree> RemoteFiles::tree(const std::string& url) con
   return frame::open_remote(url, settings_);
 }
 
+std::shared_ptr<FileTree> RemoteFiles::files(const std::string& url) const {
+  auto objects = tree(url);
+  if (objects->single()) return nullptr;
+  return std::make_shared<RemoteTree>(std::move(objects), url);
+}
+
 std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) const {
   const auto objects = tree(url);
   const auto& name = objects->single();
@@ -49,10 +70,11 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
   try {
     return frame::open_file(objects->open(*name, nullptr), {});
   } catch (const std::system_error& error) {
-    // A web server has no object below one.
-    if (error.code() != std::errc::no_such_file_or_directory || !objects->has_tombstones()) throw;
+    if (!is_missing(error)) throw;
+    const auto index = open_index(*objects, *name);
+    if (!index) throw;
+    return open_sparse(objects, *name, index);
   }
-  return open_sparse(objects, *name);
 }
 
 bool is_far(const frame::Snapshot& snapshot) {

@@ -110,7 +110,7 @@ Bytes item_of(const TableRows& part, std::size_t column, std::size_t itemsize, s
 void for_each_row(Table& table,
                   const std::function<void(const TableRows& part, std::int64_t row)>& visit,
                   const std::function<void()>& done) {
-  Progress progress("extract", table.rows());
+  Progress progress("extract", table.rows(), Progress::Unit::items);
   for (std::int64_t at = 0; at < table.rows();) {
     const TableRows part = table.read(at);
     for (std::int64_t row = 0; row < part.count; ++row)

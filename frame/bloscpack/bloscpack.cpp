@@ -20,6 +20,11 @@
 namespace bloscfs::frame {
 namespace {
 
+/// What a chunk may take beside its contents, roughly.
+constexpr std::uint64_t kLargestExtra = std::uint64_t{64} << 10;
+/// Of a chunk: what is behind that comes as it is read.
+constexpr std::uint64_t kMostExpected = std::uint64_t{8} << 20;
+
 using codec::throw_malformed;
 
 constexpr std::int64_t kPageEntries = 2048;
@@ -61,6 +66,13 @@ class BloscpackSnapshot final : public Snapshot {
                    MutableBytes out) const override {
     source_->read_exactly_at(chunk.place.stored_offset + static_cast<std::uint64_t>(range.offset),
                              out, "Bloscpack chunk");
+  }
+  std::vector<StoredRange> likely_stored(const ChunkPlace& place, const ChunkPlace* next,
+                                         const ByteRange& content) const override;
+  std::optional<StoredRange> stored_at(const OpenedChunk& chunk,
+                                       const codec::ByteRange& range) const override {
+    const auto begin = static_cast<std::int64_t>(chunk.place.stored_offset);
+    return StoredRange{{begin + range.offset, range.size}, {}};
   }
 
  private:
@@ -243,6 +255,17 @@ std::unique_ptr<const IndexPage> BloscpackSnapshot::read_page(std::int64_t page,
   auto result = std::make_unique<BloscpackPage>(geometry_, first, count, std::move(failure));
   result->set_positions(std::move(offsets));
   return result;
+}
+
+/// A chunk as a whole: all of it is read for its digest.
+std::vector<StoredRange> BloscpackSnapshot::likely_stored(const ChunkPlace& place,
+                                                          const ChunkPlace* next,
+                                                          const ByteRange&) const {
+  std::uint64_t size = static_cast<std::uint64_t>(place.nbytes) + kLargestExtra;
+  if (next != nullptr && next->stored_offset > place.stored_offset)
+    size = std::min(size, next->stored_offset - place.stored_offset);
+  size = std::min({size, place.stored_limit, kMostExpected});
+  return {{{static_cast<std::int64_t>(place.stored_offset), static_cast<std::int64_t>(size)}, {}}};
 }
 
 OpenedChunk BloscpackSnapshot::open_chunk(const ChunkPlace& place, std::size_t max_memory) const {

@@ -21,6 +21,12 @@ void check_size(const MetalayerEntry& entry, std::int64_t size, std::size_t max_
                        fmt::format("metalayer {}: {} bytes > {}", entry.name, size, max_size));
 }
 
+std::vector<ByteRange> ranges_of(std::span<const StoredRange> stored) {
+  std::vector<ByteRange> ranges;
+  for (const StoredRange& some : stored) ranges.push_back(some.range);
+  return ranges;
+}
+
 }  // namespace
 
 std::vector<std::uint8_t> Snapshot::read_metalayer(const MetalayerEntry& entry) const {
@@ -81,6 +87,14 @@ std::size_t Snapshot::memory() const {
   bytes += info_.array->shape.size() * (sizeof(std::int64_t) + 2 * sizeof(std::int32_t));
   if (info_.array->dtype) bytes += info_.array->dtype->capacity();
   return bytes;
+}
+
+void Snapshot::expect(std::span<const StoredRange> ranges) const {
+  source_->expect(ranges_of(ranges));
+}
+
+bool Snapshot::is_at_hand(std::span<const StoredRange> ranges) const {
+  return source_->is_at_hand(ranges_of(ranges));
 }
 
 }  // namespace bloscfs::frame

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,6 +61,12 @@ struct OpenedChunk {
   ChunkPlace place;
   FileStamp stamp;  ///< of the chunk's own file (sframe only)
   std::size_t memory() const { return sizeof(*this) + chunk.memory(); }
+};
+
+/// Stored bytes: of a chunk's own file, or of source().
+struct StoredRange {
+  ByteRange range;
+  std::optional<std::uint64_t> file = {};  ///< number of a sparse frame's chunk file
 };
 
 struct MetalayerEntry {
@@ -137,18 +144,27 @@ class Snapshot {
 
   // --- for sources that are far away, which are told before what will be read of them
 
-  /// Ranges of source() that reading `content` of a chunk that was not opened yet needs, probably.
-  /// `next` is the place of the next chunk, or null. Empty where nobody knows.
-  virtual std::vector<ByteRange> likely_stored(const ChunkPlace& /*place*/,
-                                               const ChunkPlace* /*next*/,
-                                               const ByteRange& /*content*/) const {
+  /// Reading contents costs round trips.
+  virtual bool is_far() const { return source_->is_far(); }
+  /// Stored bytes that are to be under way for one who reads in order; 0 where source() finds out
+  /// by itself who does.
+  virtual std::int64_t most_ahead() const { return 0; }
+  /// As of ByteSource.
+  virtual void expect(std::span<const StoredRange> ranges) const;
+  virtual bool is_at_hand(std::span<const StoredRange> ranges) const;
+  /// What reading `content` of a chunk that was not opened yet needs, probably. `next` is the place
+  /// of the next chunk, or null. Empty where nobody knows.
+  virtual std::vector<StoredRange> likely_stored(const ChunkPlace& /*place*/,
+                                                 const ChunkPlace* /*next*/,
+                                                 const ByteRange& /*content*/) const {
     return {};
   }
-  /// The same for the page of the index that tells of a content offset, with what goes before it.
+  /// Ranges of source() that the page of the index needs which tells of a content offset, with what
+  /// goes before it.
   virtual std::vector<ByteRange> likely_index(std::int64_t /*content_offset*/) const { return {}; }
-  /// Where stored bytes of an opened chunk are in source(); nothing if they are elsewhere.
-  virtual std::optional<ByteRange> stored_in_source(const OpenedChunk& /*chunk*/,
-                                                    const ByteRange& /*range*/) const {
+  /// Where stored bytes of an opened chunk are; nothing where nobody knows.
+  virtual std::optional<StoredRange> stored_at(const OpenedChunk& /*chunk*/,
+                                               const ByteRange& /*range*/) const {
     return std::nullopt;
   }
 

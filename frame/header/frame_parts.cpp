@@ -62,11 +62,18 @@ std::vector<MetalayerEntry> read_layers(WindowReader& reader, const FrameInfo& i
                                      kMaxVlmetalayers, "frame trailer"});
 }
 
+std::uint64_t size_of_file(std::int64_t size) {
+  return static_cast<std::uint64_t>(std::max<std::int64_t>(0, size));
+}
+
 class PartsReader {
  public:
   PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type)
       : reader_(source, file_size) {
     read_header(frame_type);
+  }
+
+  void read_rest(const ByteSource& source) {
     expect_end(source);
     read_trailer();
     locate_index();
@@ -177,8 +184,14 @@ std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, const Fr
 
 FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
                             std::uint8_t frame_type) {
-  const auto size = static_cast<std::uint64_t>(std::max<std::int64_t>(0, file_size));
-  return PartsReader(source, size, frame_type).take();
+  PartsReader reader(source, size_of_file(file_size), frame_type);
+  reader.read_rest(source);
+  return reader.take();
+}
+
+FrameInfo read_frame_info(const ByteSource& source, std::int64_t file_size,
+                          std::uint8_t frame_type) {
+  return PartsReader(source, size_of_file(file_size), frame_type).take().header.info;
 }
 
 }  // namespace bloscfs::frame

@@ -1,5 +1,6 @@
 #include "frame/open/open.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -8,6 +9,7 @@
 #include "frame/bloscpack/bloscpack.hpp"
 #include "frame/cframe/cframe.hpp"
 #include "frame/header/frame_header.hpp"
+#include "frame/header/frame_parts.hpp"
 #include "frame/sframe/sframe.hpp"
 #include "frame/store/local_store.hpp"
 #include "frame/store/open_regular.hpp"
@@ -40,6 +42,18 @@ std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
   if (!kind) return nullptr;
   if (*kind == ContainerKind::bloscpack) return open_bloscpack(std::move(source), settings);
   return open_cframe(std::move(source), settings);
+}
+
+std::optional<FrameInfo> peek_far_frame(const ByteSource& source, std::uint8_t frame_type) {
+  if (!source.is_far()) return std::nullopt;
+  const std::int64_t size = source.stamp().size;
+  const ByteRange end{std::max<std::int64_t>(0, size - std::int64_t{kHeaderBytesKept}),
+                      std::min(size, std::int64_t{kHeaderBytesKept})};
+  if (source.is_at_hand({&end, 1})) return std::nullopt;
+  std::array<std::uint8_t, kMagicBytes> first{};
+  const std::size_t got = source.read_at(0, first);
+  if (recognise(Bytes(first).first(got)) != ContainerKind::cframe) return std::nullopt;
+  return read_frame_info(source, size, frame_type);
 }
 
 std::unique_ptr<Snapshot> open_directory(UniqueFd directory, const OpenSettings& settings) {

@@ -1,6 +1,7 @@
 #pragma once
 // Recognises the kind of a container by its bytes and opens it; alone in knowing all kinds.
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@ std::unique_ptr<Snapshot> open_file(UniqueFd fd, const OpenSettings& settings);
 /// The same of what is no local file. Of `settings` only a name is used, and there should be none.
 std::unique_ptr<Snapshot> open_file(std::shared_ptr<const ByteSource> source,
                                     const OpenSettings& settings);
+
+/// What the header says of a frame that is far away, where reading its end would cost a round trip;
+/// else nothing. `frame_type` is 1 for the index of a sparse frame, else 0. That the frame can be
+/// opened is not said by that. Throws Error.
+std::optional<FrameInfo> peek_far_frame(const ByteSource& source, std::uint8_t frame_type);
 
 /// Opens a sparse frame. `directory` is an open directory. Returns null if it holds no
 /// chunks.b2frame with a frame header of type 1; throws Error if that frame cannot be trusted.

@@ -30,6 +30,8 @@ constexpr std::int64_t kMaxMappedChunks = std::int64_t{4} << 20;
 constexpr std::int64_t kMaxMappedFiles = std::int64_t{256} << 10;
 /// What a chunk may take beside contents and block starts, roughly.
 constexpr std::int64_t kLargestExtra = std::int64_t{64} << 10;
+/// The same for what is asked for of a chunk file whose size nobody knows.
+constexpr std::int64_t kFileMargin = std::int64_t{16} << 10;
 /// Chunks without stored bytes of their own that a map is made for.
 constexpr std::int64_t kMapSlack = 65536;
 
@@ -285,34 +287,43 @@ void FrameSnapshot::read_stored(const OpenedChunk& chunk, const codec::ByteRange
                                "chunk");
 }
 
-std::vector<ByteRange> FrameSnapshot::likely_stored(const ChunkPlace& place, const ChunkPlace* next,
-                                                    const ByteRange& content) const {
-  if (info_.kind != ContainerKind::cframe) return {};
+std::vector<StoredRange> FrameSnapshot::likely_stored(const ChunkPlace& place,
+                                                      const ChunkPlace* next,
+                                                      const ByteRange& content) const {
+  const auto file = file_of(place);
   const auto limit = static_cast<std::int64_t>(
       std::min<std::uint64_t>(place.stored_limit, std::numeric_limits<std::int32_t>::max()));
   // Chunks mostly stand in their order; else they are of the usual size.
   std::int64_t size = info_.nchunks > 0 ? info_.cbytes / info_.nchunks : 0;
-  const bool is_followed = next != nullptr && next->special == codec::SpecialValue::none &&
+  // In files of their own all may differ.
+  if (file) size += size / 4 + kFileMargin;
+  const bool is_followed = !file && next != nullptr && next->special == codec::SpecialValue::none &&
                            next->stored_offset > place.stored_offset;
   if (is_followed && next->stored_offset - place.stored_offset <= place.stored_limit)
     size = static_cast<std::int64_t>(next->stored_offset - place.stored_offset);
   // No chunk is stored in more than its contents and its block starts take.
   size = std::min(
       size, std::int64_t{place.nbytes} + static_cast<std::int64_t>(first_read_) + kLargestExtra);
-  return frame::likely_stored({place, std::min(size, limit), info_.blocksize, first_read_},
-                              content);
+  ChunkPlace in_file = place;
+  if (file) in_file.stored_offset = 0;
+  std::vector<StoredRange> stored;
+  for (const ByteRange& range : frame::likely_stored(
+           {in_file, std::min(size, limit), info_.blocksize, first_read_}, content))
+    stored.push_back({range, file});
+  return stored;
 }
 
 std::vector<ByteRange> FrameSnapshot::likely_index(std::int64_t content_offset) const {
-  if (index_limit_ == 0 || info_.kind != ContainerKind::cframe) return {};
+  if (index_limit_ == 0) return {};
   return likely_page(index_at_, static_cast<std::int64_t>(index_limit_), content_offset,
                      info_.nbytes);
 }
 
-std::optional<ByteRange> FrameSnapshot::stored_in_source(const OpenedChunk& chunk,
-                                                         const ByteRange& range) const {
-  if (info_.kind != ContainerKind::cframe) return std::nullopt;
-  return ByteRange{static_cast<std::int64_t>(chunk.place.stored_offset) + range.offset, range.size};
+std::optional<StoredRange> FrameSnapshot::stored_at(const OpenedChunk& chunk,
+                                                    const ByteRange& range) const {
+  if (const auto file = file_of(chunk.place)) return StoredRange{range, file};
+  const auto begin = static_cast<std::int64_t>(chunk.place.stored_offset);
+  return StoredRange{{begin + range.offset, range.size}, {}};
 }
 
 std::shared_ptr<const PagedTable> FrameSnapshot::checksums() const {

@@ -39,11 +39,11 @@ class FrameSnapshot : public Snapshot {
   OpenedChunk open_chunk(const ChunkPlace& place, std::size_t max_memory) const override;
   void read_stored(const OpenedChunk& chunk, const codec::ByteRange& range,
                    MutableBytes out) const override;
-  std::vector<ByteRange> likely_stored(const ChunkPlace& place, const ChunkPlace* next,
-                                       const ByteRange& content) const override;
+  std::vector<StoredRange> likely_stored(const ChunkPlace& place, const ChunkPlace* next,
+                                         const ByteRange& content) const override;
   std::vector<ByteRange> likely_index(std::int64_t content_offset) const override;
-  std::optional<ByteRange> stored_in_source(const OpenedChunk& chunk,
-                                            const ByteRange& range) const override;
+  std::optional<StoredRange> stored_at(const OpenedChunk& chunk,
+                                       const ByteRange& range) const override;
   std::vector<std::uint64_t> recorded_checksums(std::int64_t first, std::int64_t count,
                                                 codec::BlockDecoder& decoder) const override;
   std::size_t memory() const override;
@@ -87,6 +87,10 @@ class FrameSnapshot : public Snapshot {
   PeerLock::Shared lock_shared() const { return PeerLock::Shared(peer_lock_); }
 
   virtual ChunkFile chunk_file(const ChunkPlace& place) const = 0;
+  /// The number of a chunk's own file; nothing where it is in source().
+  virtual std::optional<std::uint64_t> file_of(const ChunkPlace& /*place*/) const {
+    return std::nullopt;
+  }
 
  private:
   IndexRules rules() const;

@@ -25,9 +25,14 @@ HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
 Url HttpTree::url_of(const std::string& path) const {
   if (path.empty() || path == single_) return root_;
   Url url = root_;
-  url.path += percent_encoded(path);
+  url.path += percent_encoded(single_ ? path.substr(single_->size()) : path);
   url.query.clear();
   return url;
+}
+
+/// The single one may turn out to be a directory with the files of a sparse frame.
+bool HttpTree::is_below_root(const std::string& path) const {
+  return !single_ || path == *single_ || path.starts_with(*single_ + "/");
 }
 
 std::vector<ObjectEntry> HttpTree::list(const std::string& directory) {
@@ -45,11 +50,20 @@ std::vector<ObjectEntry> HttpTree::list(const std::string& directory) {
 
 std::shared_ptr<const ObjectSource> HttpTree::open(
     const std::string& path, const std::shared_ptr<const ObjectSource>& known) {
-  if (path.empty() || (single_ && path != *single_)) throw RemoteError(ENOENT, "no such object");
+  if (path.empty() || !is_below_root(path)) throw RemoteError(ENOENT, "no such object");
   HttpPlace place;
   place.url = url_of(path);
   return RemoteObject::open(client_, std::move(place),
                             std::dynamic_pointer_cast<const RemoteObject>(known), traffic_, cache_);
+}
+
+std::shared_ptr<ObjectOpening> HttpTree::begin(const std::string& path,
+                                               std::span<const ByteRange> ranges,
+                                               const void* group) {
+  HttpPlace place;
+  place.url = url_of(path);
+  return std::make_shared<RemoteOpening>(client_, std::move(place), traffic_, cache_, ranges,
+                                         group);
 }
 
 }  // namespace bloscfs::frame

@@ -8,6 +8,7 @@
 
 #include "frame/remote/disk_cache.hpp"
 #include "frame/remote/http_client.hpp"
+#include "frame/remote/remote_opening.hpp"
 #include "frame/remote/traffic.hpp"
 #include "frame/store/object_tree.hpp"
 
@@ -29,9 +30,13 @@ class HttpTree final : public ObjectTree {
   std::vector<ObjectEntry> list(const std::string& directory) override;
   std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
+  std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,
+                                       const void* group) override;
+  std::int64_t most_under_way() const override { return RemoteOpening::most_ahead(*traffic_); }
 
  private:
   Url url_of(const std::string& path) const;
+  bool is_below_root(const std::string& path) const;
 
   const std::shared_ptr<HttpClient> client_;
   const std::shared_ptr<DiskCache> cache_;

@@ -304,6 +304,20 @@ void ObjectWindows::expect(std::span<const ByteRange> ranges) {
   ask_for(fresh, size_);
 }
 
+void ObjectWindows::insert(std::uint64_t offset, std::vector<std::uint8_t> bytes) {
+  if (bytes.empty()) return;
+  auto fetch = std::make_shared<RangeFetch>(source_, offset, std::move(bytes));
+  bool is_new = false;
+  {
+    const std::lock_guard guard(mutex_);
+    const auto there = find(offset);
+    if (there != windows_.end() && there->first < fetch->end()) return;
+    windows_.emplace(offset, Window{std::move(fetch), 0, Clock::now()});
+    is_new = !std::exchange(is_watched_, true);
+  }
+  if (is_new) source_->traffic->sweep().watch(weak_from_this());
+}
+
 bool ObjectWindows::drop_idle() noexcept {
   Fetches dropped;
   bool is_left = false;

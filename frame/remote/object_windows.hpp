@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "frame/remote/range_fetch.hpp"
-#include "frame/remote/read_streams.hpp"
+#include "frame/store/read_streams.hpp"
 
 namespace bloscfs::frame {
 
@@ -24,6 +24,8 @@ class ObjectWindows final : public IdleSweep::Keeper,
 
   /// Bytes that the object has, behind `begin`. Throws as RangeFetch::wait() does.
   void read(std::uint64_t offset, MutableBytes out);
+  /// Bytes that came before the object was opened, where there is no window.
+  void insert(std::uint64_t offset, std::vector<std::uint8_t> bytes);
   /// See ByteSource::expect().
   void expect(std::span<const ByteRange> ranges);
   bool is_at_hand(std::span<const ByteRange> ranges);

@@ -20,6 +20,17 @@ bool is_refusal(const RemoteError& error) {
 RangeFetch::RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin, std::uint64_t end)
     : source_(std::move(source)), begin_(begin), end_(end) {}
 
+RangeFetch::RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin,
+                       std::vector<std::uint8_t> bytes)
+    : source_(std::move(source)),
+      begin_(begin),
+      end_(begin + bytes.size()),
+      state_(State::here),
+      is_booked_(true),
+      bytes_(std::move(bytes)) {
+  source_->traffic->hold(size());
+}
+
 RangeFetch::~RangeFetch() {
   if (state_ == State::under_way) end_as(State::given_up, 0);
   if (is_booked_) source_->traffic->gone(size());
@@ -100,6 +111,7 @@ void RangeFetch::end_as(State state, std::size_t received) {
 
 Bytes RangeFetch::wait() {
   std::unique_lock lock(mutex_);
+  if (!is_over()) Interruption::before_wait();
   ++readers_;
   try {
     wait_until_over(lock);

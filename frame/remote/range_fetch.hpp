@@ -30,6 +30,9 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
  public:
   /// Bytes [begin, end), which the object has.
   RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin, std::uint64_t end);
+  /// Bytes from `begin` on that are here already.
+  RangeFetch(std::shared_ptr<FetchSource> source, std::uint64_t begin,
+             std::vector<std::uint8_t> bytes);
   ~RangeFetch() override;
   RangeFetch(const RangeFetch&) = delete;
   RangeFetch& operator=(const RangeFetch&) = delete;

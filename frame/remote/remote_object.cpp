@@ -7,11 +7,12 @@
 #include <xxhash.h>
 
 #include "frame/remote/remote_error.hpp"
+#include "frame/store/interruption.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
-constexpr std::uint32_t kFirstBytes = 64 << 10, kLargestWhole = 8 << 20;
+constexpr std::uint32_t kLargestWhole = 8 << 20;
 
 FileStamp make_stamp(const ObjectState& state) {
   FileStamp stamp;
@@ -19,17 +20,6 @@ FileStamp make_stamp(const ObjectState& state) {
   stamp.size = static_cast<std::int64_t>(state.size);
   stamp.mtime_s = state.modified;
   return stamp;
-}
-
-RangeRequest first_request(HttpPlace place, const AnswerHeaders* known) {
-  RangeRequest request;
-  request.place = std::move(place);
-  request.size = kFirstBytes;
-  request.whole_size = kLargestWhole;
-  if (known == nullptr) return request;
-  request.if_none_match = known->etag;
-  if (request.if_none_match.empty()) request.if_modified_since = known->last_modified;
-  return request;
 }
 
 /// An empty object has no first byte, and the answer that says so need not tell its state.
@@ -68,33 +58,85 @@ std::shared_ptr<const CachedObject> keep_answer(const std::shared_ptr<DiskCache>
   return cached;
 }
 
+/// What is kept of the object's beginning as long as it is open; all of one that came as a whole.
+std::vector<std::uint8_t> beginning_of(const HttpAnswer& first) {
+  const std::vector<std::uint8_t>& body = first.body;
+  if (first.headers.status != kHttpPartial || body.size() <= kFirstBytes) return body;
+  return {body.begin(), body.begin() + kFirstBytes};
+}
+
 }  // namespace
+
+RangeRequest first_request(HttpPlace place, std::uint32_t size, const AnswerHeaders* known) {
+  RangeRequest request;
+  request.place = std::move(place);
+  request.size = size;
+  request.whole_size = kLargestWhole;
+  if (known == nullptr) return request;
+  request.if_none_match = known->etag;
+  if (request.if_none_match.empty()) request.if_modified_since = known->last_modified;
+  return request;
+}
 
 std::shared_ptr<const RemoteObject> RemoteObject::open(
     std::shared_ptr<HttpClient> client, HttpPlace place,
     const std::shared_ptr<const RemoteObject>& known, std::shared_ptr<Traffic> traffic,
     const std::shared_ptr<DiskCache>& cache) {
+  Interruption::before_wait();
   if (!traffic) traffic = std::make_shared<Traffic>();
   std::optional<CachedFirst> earlier;
   if (cache && !known) earlier = find_first(cache, place.url);
   const AnswerHeaders* of_known = earlier ? &earlier->headers : nullptr;
   if (known) of_known = &known->source_->requests->headers();
-  HttpAnswer first = first_answer(*client, first_request(place, of_known));
+  HttpAnswer first = first_answer(*client, first_request(place, kFirstBytes, of_known));
   traffic->note_request(first.body.size());
+  if (known) {
+    if (first.headers.status == kHttpNotModified) return known;
+    // Servers may ignore conditions. A state that nobody can name is never the same.
+    if (state_of(first).same_bytes(known->state())) return known;
+  }
+  return make(std::move(client), std::move(place), std::move(first), {}, std::move(earlier),
+              std::move(traffic), cache);
+}
+
+std::shared_ptr<const RemoteObject> RemoteObject::make(std::shared_ptr<HttpClient> client,
+                                                       HttpPlace place, HttpAnswer first,
+                                                       std::vector<HttpAnswer> more,
+                                                       std::optional<CachedFirst> earlier,
+                                                       std::shared_ptr<Traffic> traffic,
+                                                       const std::shared_ptr<DiskCache>& cache) {
   std::shared_ptr<const CachedObject> cached;
-  if (first.headers.status == kHttpNotModified) {
-    if (known) return known;
+  if (first.headers.status == kHttpNotModified && earlier) {
     first.headers = std::move(earlier->headers);
     first.body = std::move(earlier->body);
     cached = std::move(earlier->object);
   } else {
-    // Servers may ignore conditions. A state that nobody can name is never the same.
-    if (known && state_of(first).same_bytes(known->state())) return known;
     cached = keep_answer(cache, place.url, first);
   }
-  return std::shared_ptr<const RemoteObject>(new RemoteObject(std::move(client), std::move(place),
+  if (first.headers.status == kHttpPartial && first.body.size() > kFirstBytes) {
+    more.insert(more.begin(), first);
+  }
+  const std::shared_ptr<RemoteObject> object(new RemoteObject(std::move(client), std::move(place),
                                                               std::move(first), std::move(traffic),
                                                               std::move(cached)));
+  object->add(std::move(more));
+  return object;
+}
+
+void RemoteObject::add(std::vector<HttpAnswer> more) {
+  for (HttpAnswer& answer : more) {
+    try {
+      source_->requests->accept(answer);
+    } catch (const RemoteError&) {
+      continue;
+    }
+    const std::uint64_t begin = answer.headers.range->first;
+    const std::size_t known = begin < first_.size() ? first_.size() - begin : 0;
+    if (known >= answer.body.size()) continue;
+    answer.body.erase(answer.body.begin(),
+                      answer.body.begin() + static_cast<std::ptrdiff_t>(known));
+    windows_->insert(begin + known, std::move(answer.body));
+  }
 }
 
 RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
@@ -104,7 +146,7 @@ RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, 
       source_(make_fetch_source(*client_, std::move(place), first, std::move(traffic),
                                 std::move(cached))),
       stamp_(make_stamp(state())),
-      first_(std::move(first.body)),
+      first_(beginning_of(first)),
       windows_(std::make_shared<ObjectWindows>(source_, first_.size())) {}
 
 RemoteObject::~RemoteObject() {

@@ -3,12 +3,19 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "frame/remote/object_windows.hpp"
 
 namespace bloscfs::frame {
+
+/// What is asked for at first: less of an object is not worth a request.
+inline constexpr std::uint32_t kFirstBytes = 64 << 10;
+/// A request for the first `size` bytes of an object, or all of one that the server sends as a
+/// whole, unless it is in the state that `known`, which may be null, tells of.
+RangeRequest first_request(HttpPlace place, std::uint32_t size, const AnswerHeaders* known);
 
 /// Small reads get windows of 64 KiB, of which the last few are kept; who reads in order gets
 /// more and more ahead of him. Errors are RemoteError: EIO as soon as the object is not the one
@@ -25,6 +32,15 @@ class RemoteObject final : public ObjectSource {
       const std::shared_ptr<const RemoteObject>& known = nullptr,
       std::shared_ptr<Traffic> traffic = nullptr,
       const std::shared_ptr<DiskCache>& cache = nullptr);
+  /// The object that `first` is the answer of, for its beginning, and others in `more` for ranges
+  /// behind that: what is not of the same state is left out. `earlier` is what `first` may say is
+  /// so still.
+  static std::shared_ptr<const RemoteObject> make(std::shared_ptr<HttpClient> client,
+                                                  HttpPlace place, HttpAnswer first,
+                                                  std::vector<HttpAnswer> more,
+                                                  std::optional<CachedFirst> earlier,
+                                                  std::shared_ptr<Traffic> traffic,
+                                                  const std::shared_ptr<DiskCache>& cache);
   ~RemoteObject() override;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
@@ -41,6 +57,7 @@ class RemoteObject final : public ObjectSource {
  private:
   RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
                std::shared_ptr<Traffic> traffic, std::shared_ptr<const CachedObject> cached);
+  void add(std::vector<HttpAnswer> more);
 
   const std::shared_ptr<HttpClient> client_;
   const std::shared_ptr<FetchSource> source_;

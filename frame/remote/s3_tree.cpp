@@ -179,6 +179,14 @@ std::shared_ptr<const ObjectSource> S3Tree::open(const std::string& path,
                             std::dynamic_pointer_cast<const RemoteObject>(known), traffic_, cache_);
 }
 
+std::shared_ptr<ObjectOpening> S3Tree::begin(const std::string& path,
+                                             std::span<const ByteRange> ranges, const void* group) {
+  HttpPlace place;
+  place.url = bucket_->address().object(key_of(path));
+  return std::make_shared<RemoteOpening>(bucket_->client(), std::move(place), traffic_, cache_,
+                                         ranges, group);
+}
+
 void S3Tree::must_be_writable(const std::string& path) const {
   if (!writable_) throw_errno(EROFS, path);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frame/remote/disk_cache.hpp"
+#include "frame/remote/remote_opening.hpp"
 #include "frame/remote/remote_settings.hpp"
 #include "frame/remote/s3_bucket.hpp"
 #include "frame/remote/traffic.hpp"
@@ -36,6 +37,9 @@ class S3Tree final : public ObjectTree {
   std::vector<ObjectEntry> list(const std::string& directory) override;
   std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) override;
+  std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,
+                                       const void* group) override;
+  std::int64_t most_under_way() const override { return RemoteOpening::most_ahead(*traffic_); }
 
   bool has_tombstones() const override { return true; }
   bool is_writable() const override { return writable_; }

@@ -91,6 +91,11 @@ void Traffic::gone(std::size_t size) {
   numbers_.bytes_held -= size;
 }
 
+void Traffic::hold(std::size_t size) {
+  const std::lock_guard guard(mutex_);
+  numbers_.bytes_held += size;
+}
+
 void Traffic::note_request(std::size_t received) {
   const std::lock_guard guard(mutex_);
   ++numbers_.requests;

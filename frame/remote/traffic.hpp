@@ -53,6 +53,8 @@ class Traffic {
   /// A load came to its end, with so many bytes; all of it stays booked as held.
   void ended(std::size_t size, std::size_t received);
   void gone(std::size_t size);
+  /// Bytes that came without a load of their own: gone() is called for them.
+  void hold(std::size_t size);
   /// Counts what was asked for without a load.
   void note_request(std::size_t received);
 

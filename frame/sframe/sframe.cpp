@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <span>
 #include <system_error>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -48,6 +50,14 @@ class StoredFiles final : public SframeFiles {
   }
 
   bool are_lasting() const override { return directory_->is_lasting(); }
+  bool are_far() const override { return directory_->is_far(); }
+  std::int64_t most_under_way() const override { return directory_->most_under_way(); }
+  void expect(std::uint32_t number, std::span<const ByteRange> ranges) const override {
+    directory_->expect(chunk_file_name(number), ranges);
+  }
+  bool is_at_hand(std::uint32_t number, std::span<const ByteRange> ranges) const override {
+    return directory_->is_at_hand(chunk_file_name(number), ranges);
+  }
 
   std::shared_ptr<PeerLock> lock() const override {
     return PeerLock::open(directory_->descriptor(), kSframeLockName);
@@ -58,6 +68,20 @@ class StoredFiles final : public SframeFiles {
   std::shared_ptr<const ByteSource> index_;
 };
 
+/// Calls `use(number, ranges)` for neighbours that are of one chunk file, until that gives false.
+template <typename Use>
+bool for_each_file(std::span<const StoredRange> ranges, Use use) {
+  std::vector<ByteRange> parts;
+  for (std::size_t i = 0; i < ranges.size(); i++) {
+    parts.push_back(ranges[i].range);
+    const bool is_last = i + 1 == ranges.size() || ranges[i + 1].file != ranges[i].file;
+    if (!is_last) continue;
+    if (ranges[i].file && !use(static_cast<std::uint32_t>(*ranges[i].file), parts)) return false;
+    parts.clear();
+  }
+  return true;
+}
+
 class SframeSnapshot final : public FrameSnapshot {
  public:
   SframeSnapshot(FrameParts parts, std::shared_ptr<const SframeFiles> files, FileStamp stamp,
@@ -67,6 +91,19 @@ class SframeSnapshot final : public FrameSnapshot {
         files_(std::move(files)) {}
 
   bool is_lasting() const override { return files_->are_lasting(); }
+  bool is_far() const override { return files_->are_far(); }
+  std::int64_t most_ahead() const override { return files_->most_under_way(); }
+  void expect(std::span<const StoredRange> ranges) const override {
+    for_each_file(ranges, [&](std::uint32_t number, std::span<const ByteRange> parts) {
+      files_->expect(number, parts);
+      return true;
+    });
+  }
+  bool is_at_hand(std::span<const StoredRange> ranges) const override {
+    return for_each_file(ranges, [&](std::uint32_t number, std::span<const ByteRange> parts) {
+      return files_->is_at_hand(number, parts);
+    });
+  }
 
   /// The name of the index counts, and not only the file that is open: numbers of chunk files are
   /// used again, so that an index which somebody has replaced makes what this one says doubtful.
@@ -79,6 +116,9 @@ class SframeSnapshot final : public FrameSnapshot {
   }
 
  protected:
+  std::optional<std::uint64_t> file_of(const ChunkPlace& place) const override {
+    return place.stored_offset;
+  }
   ChunkFile chunk_file(const ChunkPlace& place) const override {
     auto source = files_->open_chunk(static_cast<std::uint32_t>(place.stored_offset));
     const FileStamp stamp = source->stamp();

@@ -1,7 +1,10 @@
 #pragma once
 // Sparse frames: a directory with one file per chunk (frame/formats/sframe.md).
 
+#include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 
 #include "frame/container/open_settings.hpp"
 #include "frame/container/snapshot.hpp"
@@ -18,6 +21,13 @@ class SframeFiles {
   virtual std::shared_ptr<const ByteSource> index() const = 0;
   /// Opens a chunk file. Throws Error(malformed) when there is no such regular file.
   virtual std::shared_ptr<const ByteSource> open_chunk(std::uint32_t number) const = 0;
+  /// As of StoreDirectory, of chunk files.
+  virtual bool are_far() const { return false; }
+  virtual std::int64_t most_under_way() const { return 0; }
+  virtual void expect(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {}
+  virtual bool is_at_hand(std::uint32_t /*number*/, std::span<const ByteRange> /*ranges*/) const {
+    return true;
+  }
   /// Stamp of the file that has the index's name now; nothing when there is none.
   virtual std::optional<FileStamp> index_stamp() const = 0;
   /// As of StoreDirectory.

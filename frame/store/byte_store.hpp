@@ -94,6 +94,19 @@ class StoreDirectory {
   /// Stamp of what has that name; nothing if there is none.
   virtual std::optional<FileStamp> stamp(const std::string& name) const = 0;
   virtual std::vector<std::string> names() const = 0;
+
+  // Where opening and reading a file costs round trips; otherwise nothing happens.
+
+  virtual bool is_far() const { return false; }
+  /// Bytes that are worth being under way for one who reads its files one after the other.
+  virtual std::int64_t most_under_way() const { return 0; }
+  /// As of ByteSource, of a file that may not be open yet.
+  virtual void expect(const std::string& /*name*/, std::span<const ByteRange> /*ranges*/) const {}
+  virtual bool is_at_hand(const std::string& /*name*/,
+                          std::span<const ByteRange> /*ranges*/) const {
+    return true;
+  }
+
   /// Makes creations, renames and removals durable.
   virtual void sync() = 0;
   /// Makes some of its files durable, as their own sync() does.

@@ -6,25 +6,28 @@
 
 namespace bloscfs::frame {
 
-/// While one lives, long waits of its thread ask `check` now and then, which ends them by throwing.
+/// While one lives, long waits of its thread ask `check` now and then, which ends them by throwing;
+/// or do not begin, where `refuse` is not empty, which throws.
 /// One at a time in a thread counts, the innermost.
 class Interruption {
  public:
   /// How often: a user who interrupts does not feel it.
   static constexpr std::chrono::milliseconds kBetweenChecks{100};
 
-  explicit Interruption(std::function<void()> check);
+  explicit Interruption(std::function<void()> check, std::function<void()> refuse = {});
   ~Interruption();
   Interruption(const Interruption&) = delete;
   Interruption& operator=(const Interruption&) = delete;
 
   /// Throws what the thread's check throws. Without one nothing happens.
   static void check();
+  /// Called before a wait for what is far away.
+  static void before_wait();
   /// True where check() may do something.
   static bool is_possible();
 
  private:
-  const std::function<void()> check_;
+  const std::function<void()> check_, refuse_;
   const Interruption* const outer_;
 };
 

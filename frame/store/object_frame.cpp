@@ -19,8 +19,6 @@ std::string commit_of(const ObjectState& state) {
   return found == state.metadata.end() ? std::string() : found->second;
 }
 
-/// Chunks that stay open for who reads on: each has its first 64 KiB.
-constexpr std::size_t kMostChunks = 16;
 constexpr std::string_view kChunkSuffix = ".chunk";
 
 bool is_error(const std::system_error& error, std::errc code) { return error.code() == code; }
@@ -252,7 +250,7 @@ void ObjectFrame::put_tombstone() {
 
 ObjectFrame::ObjectFrame(std::shared_ptr<ObjectFrameServices> services, std::string path,
                          const std::shared_ptr<const ObjectSource>& index)
-    : services_(std::move(services)), path_(std::move(path)) {
+    : services_(std::move(services)), path_(std::move(path)), chunks_(services_->tree(), path_) {
   if (!index) return;
   known_ = index->state();
   if (known_->size > 0) index_ = std::make_shared<ObjectIndex>(index);
@@ -281,34 +279,13 @@ std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& na
     const std::lock_guard guard(mutex_);
     return is_pending_ && committed_ ? committed_ : index_;
   }
-  if (auto known = known_chunk(name)) return known;
   try {
-    auto source = services_->tree().open(inside(name), nullptr);
-    if (name.ends_with(kChunkSuffix)) keep_chunk(name, source);
-    return source;
+    return name.ends_with(kChunkSuffix) ? chunks_.open(name)
+                                        : services_->tree().open(inside(name), nullptr);
   } catch (const std::system_error& error) {
     if (is_error(error, std::errc::no_such_file_or_directory)) return nullptr;
     throw;
   }
-}
-
-std::shared_ptr<const ObjectSource> ObjectFrame::known_chunk(const std::string& name) const {
-  const std::lock_guard guard(mutex_);
-  for (auto at = chunks_.begin(); at != chunks_.end(); ++at)
-    if (at->first == name) {
-      chunks_.splice(chunks_.begin(), chunks_, at);
-      return at->second;
-    }
-  return nullptr;
-}
-
-void ObjectFrame::keep_chunk(const std::string& name,
-                             const std::shared_ptr<const ObjectSource>& source) const {
-  std::list<Chunk> dropped;  // destroyed behind the lock
-  const std::lock_guard guard(mutex_);
-  chunks_.emplace_front(name, source);
-  if (chunks_.size() > kMostChunks)
-    dropped.splice(dropped.begin(), chunks_, std::prev(chunks_.end()));
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }

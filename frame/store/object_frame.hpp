@@ -2,16 +2,16 @@
 // A sparse frame whose files are objects, as ObjectFrames has it in use.
 
 #include <chrono>
-#include <list>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "frame/store/object_chunk.hpp"
+#include "frame/store/object_chunks.hpp"
 #include "frame/store/object_frame_services.hpp"
 #include "frame/store/object_index.hpp"
 
@@ -61,14 +61,19 @@ class ObjectFrame final : public StoreDirectory {
   void sync() override;
   int descriptor() const override { return -1; }
   bool is_lasting() const override { return true; }
+  bool is_far() const override { return true; }
+  std::int64_t most_under_way() const override { return services_->tree().most_under_way(); }
+  void expect(const std::string& name, std::span<const ByteRange> ranges) const override {
+    chunks_.expect(name, ranges);
+  }
+  bool is_at_hand(const std::string& name, std::span<const ByteRange> ranges) const override {
+    return chunks_.is_at_hand(name, ranges);
+  }
 
  private:
   std::string inside(const std::string& name) const { return path_ + "/" + name; }
   std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
-  using Chunk = std::pair<std::string, std::shared_ptr<const ObjectSource>>;
   using Chunks = std::map<std::string, std::shared_ptr<ObjectChunk>>;
-  std::shared_ptr<const ObjectSource> known_chunk(const std::string& name) const;
-  void keep_chunk(const std::string& name, const std::shared_ptr<const ObjectSource>& source) const;
   void resolve_locked();
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
   void require_stored(const Chunks& chunks) const;
@@ -81,6 +86,7 @@ class ObjectFrame final : public StoreDirectory {
   const std::shared_ptr<ObjectFrameServices> services_;
   const std::string path_;
   std::mutex putting_;  ///< one at a time talks to the store; taken before mutex_
+  mutable ObjectChunks chunks_;
   mutable std::mutex mutex_;
   std::optional<ObjectState> known_;        ///< of the index in the store; nothing: there is none
   std::shared_ptr<ObjectIndex> index_;      ///< null: there is none, or one of a removed frame
@@ -88,8 +94,7 @@ class ObjectFrame final : public StoreDirectory {
   bool is_pending_ = false;                 ///< index_ is not in the store yet
   bool overtaken_ = false;
   bool outcome_is_unknown_ = false;
-  std::string commit_;               ///< the last one that was tried
-  mutable std::list<Chunk> chunks_;  ///< opened, the one used last in front: no chunk ever changes
+  std::string commit_;  ///< the last one that was tried
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;
   Chunks unnamed_;                                        ///< that no stored index names yet
   std::chrono::system_clock::time_point oldest_unnamed_;  ///< not younger than any of those

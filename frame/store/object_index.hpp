@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,13 @@ class ObjectIndex final : public StoreFile {
   std::vector<std::uint8_t> bytes() const;
 
   std::size_t read_at(std::uint64_t offset, MutableBytes out) const override;
+  bool is_far() const override { return source_ && source_->is_far(); }
+  void expect(std::span<const ByteRange> ranges) const override {
+    if (source_) source_->expect(ranges);
+  }
+  bool is_at_hand(std::span<const ByteRange> ranges) const override {
+    return !source_ || source_->is_at_hand(ranges);
+  }
   /// Of its own, and the same whatever attributes it gets.
   FileStamp stamp() const override;
   void write_at(std::uint64_t offset, Bytes bytes) override;

@@ -6,6 +6,11 @@
 
 namespace bloscfs::frame {
 
+std::shared_ptr<ObjectOpening> ObjectTree::begin(const std::string&, std::span<const ByteRange>,
+                                                 const void*) {
+  return nullptr;
+}
+
 ObjectState ObjectTree::put(const std::string& path, Bytes, const ObjectCondition&,
                             const std::map<std::string, std::string>&) {
   throw_errno(EROFS, path);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,20 @@ class ObjectSource : public ByteSource {
   virtual const ObjectState& state() const = 0;
   /// No read needs the network any more.
   virtual bool is_in_memory() const = 0;
+};
+
+/// An object that is being opened, with what will be read of it. Thread-safe; its destructor gives
+/// up.
+class ObjectOpening {
+ public:
+  virtual ~ObjectOpening() = default;
+  /// As ObjectTree::open().
+  virtual std::shared_ptr<const ObjectSource> wait() = 0;
+  /// Opening it has failed, or nobody came for it: wait() would begin anew.
+  virtual bool is_lost() const = 0;
+  /// As of ByteSource.
+  virtual void expect(std::span<const ByteRange> ranges) = 0;
+  virtual bool is_at_hand(std::span<const ByteRange> ranges) const = 0;
 };
 
 /// What is one level below a directory.
@@ -62,6 +77,15 @@ class ObjectTree {
   /// The object as it is now; `known`, which may be null, where it is still in that state.
   virtual std::shared_ptr<const ObjectSource> open(
       const std::string& path, const std::shared_ptr<const ObjectSource>& known) = 0;
+
+  /// Asks for an object that will be opened soon, and for these ranges of it, without a wait; null
+  /// where open() takes no time worth it. `group` tells whose turn it is among all that are asked
+  /// for.
+  virtual std::shared_ptr<ObjectOpening> begin(const std::string& path,
+                                               std::span<const ByteRange> ranges,
+                                               const void* group);
+  /// How many bytes are to be under way for one reader at most.
+  virtual std::int64_t most_under_way() const { return 0; }
 
   /// True where an empty index stands for a frame that was removed (ObjectFrames::remove()).
   virtual bool has_tombstones() const { return false; }

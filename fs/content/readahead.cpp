@@ -82,7 +82,9 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
     // goes.
     if (budget.is_suspended(user) || !budget.take(part)) return;
     pool.post_unawaited([file, at, part, user, &budget, reached = reached_] {
-      const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart);
+      // No thread that decodes waits for a network: what is not here was asked for by now.
+      const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart,
+                                 RequestLimits::Far::ends_it);
       try {
         if (!budget.is_suspended(user)) file->content->prefetch(at, part, *reached);
       } catch (const RequestEnded& ended) {

@@ -57,6 +57,7 @@ struct MountState {
   Turns* turns = nullptr;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
+  bool is_far = false;     ///< what is read may be long in coming
 };
 
 inline MountState& mount_state(fuse_req_t request) {

@@ -67,6 +67,10 @@ void op_init(void* state, fuse_conn_info* connection) {
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_READDIRPLUS_AUTO);
   // op_write_buf takes the bytes from memory.
   connection->want &= ~static_cast<unsigned>(FUSE_CAP_SPLICE_READ);
+  // The same; and its pages would stay locked when who wants them is killed, so that others wait
+  // for the answer. What is ahead of a reader is on its way all the same.
+  if (static_cast<const MountState*>(state)->is_far)
+    connection->want &= ~static_cast<unsigned>(FUSE_CAP_ASYNC_READ);
   if (static_cast<const MountState*>(state)->writeback)
     connection->want |= connection->capable & static_cast<unsigned>(FUSE_CAP_WRITEBACK_CACHE);
 }
@@ -286,6 +290,7 @@ void run_session(SessionSettings settings) {
   source->open(sandbox, settings);
 
   MountState state;
+  state.is_far = settings.objects != nullptr;
   state.writeback = settings.options.write.writeback && !settings.options.read_only;
   PagePool pages;
   Session session(settings, source->name(settings), state, sandbox.janitor(), pages);

@@ -146,15 +146,15 @@ ObjectLook ObjectLooks::plain(const frame::ObjectSource& source) const {
   return look;
 }
 
-ObjectLook ObjectLooks::look_of(const frame::Snapshot& snapshot,
+ObjectLook ObjectLooks::look_of(const frame::FrameInfo& info,
                                 const frame::ObjectState& state) const {
-  const ViewShape shape = view_shape(snapshot.info(), settings_.raw);
+  const ViewShape shape = view_shape(info, settings_.raw);
   ObjectLook look;
   look.kind = Kind::container;
   look.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
   look.state = state;
   look.size = shape.file_size();
-  look.stored_size = snapshot.info().cbytes;
+  look.stored_size = info.cbytes;
   return look;
 }
 
@@ -167,10 +167,12 @@ LookPointer ObjectLooks::judge_object(const std::string& path) {
   try {
     if (settings_.stores && path.ends_with(frame::kZipStoreSuffix)) {
       if (frame::zip_store_kind(source, {})) look.kind = Kind::store;
-    } else if (const auto snapshot = frame::open_file(source, {})) {
-      look = look_of(*snapshot, source->state());
-      if (settings_.stores && path.ends_with(frame::kEmbedStoreSuffix) &&
-          frame::store_kind(*snapshot) == frame::StoreKind::embed)
+    } else {
+      const bool may_be_store = settings_.stores && path.ends_with(frame::kEmbedStoreSuffix);
+      const auto told = may_be_store ? std::nullopt : frame::peek_far_frame(*source, 0);
+      const auto snapshot = told ? nullptr : frame::open_file(source, {});
+      if (told || snapshot) look = look_of(told ? *told : snapshot->info(), source->state());
+      if (snapshot && may_be_store && frame::store_kind(*snapshot) == frame::StoreKind::embed)
         look.kind = Kind::store;
     }
   } catch (const codec::Error& error) {
@@ -239,9 +241,10 @@ LookPointer ObjectLooks::try_judge_sframe(const std::string& path) {
       before && before->kind == Kind::sframe && before->state.same_bytes(index->state()))
     return before;
   try {
-    const auto snapshot = open_sframe(path, index);
-    if (!snapshot) return nullptr;
-    ObjectLook look = look_of(*snapshot, index->state());
+    const auto told = frame::peek_far_frame(*index, 1);
+    const auto snapshot = told ? nullptr : open_sframe(path, index);
+    if (!told && !snapshot) return nullptr;
+    ObjectLook look = look_of(told ? *told : snapshot->info(), index->state());
     look.kind = Kind::sframe;
     look.stored_size += static_cast<std::int64_t>(index->state().size);
     return std::make_shared<const ObjectLook>(std::move(look));
@@ -286,12 +289,17 @@ ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const Ob
 
 std::shared_ptr<const frame::Snapshot> ObjectLooks::open(const std::string& path,
                                                          const ObjectLook& look) {
-  SourcePointer object = source(path, look);
+  const SourcePointer object = source(path, look);
   std::shared_ptr<const frame::Snapshot> snapshot;
-  if (look.kind == Kind::sframe)
-    snapshot = open_sframe(path, object);
-  else
-    snapshot = frame::open_file(std::move(object), {});
+  try {
+    snapshot = look.kind == Kind::sframe ? open_sframe(path, object) : frame::open_file(object, {});
+  } catch (const codec::Error& error) {
+    // Its header alone was looked at until now.
+    log_.error(fmt::format("{}: {}", tree_->url(path), error.what()));
+    if (look.kind != Kind::container) throw;
+    remember(path, std::make_shared<const ObjectLook>(plain(*object)), Clock::now());
+    frame::throw_errno(ESTALE, path);
+  }
   if (!snapshot) frame::throw_errno(EIO, path + ": no frame");
   return snapshot;
 }

@@ -121,7 +121,7 @@ class ObjectLooks {
   LookPointer judge_sframe(const std::string& path);
   LookPointer try_judge_sframe(const std::string& path);
   LookPointer judge_store_directory(const std::string& path);
-  ObjectLook look_of(const frame::Snapshot& snapshot, const frame::ObjectState& state) const;
+  ObjectLook look_of(const frame::FrameInfo& info, const frame::ObjectState& state) const;
   ObjectLook plain(const frame::ObjectSource& source) const;
   std::unique_ptr<frame::Snapshot> open_sframe(const std::string& path,
                                                const SourcePointer& index) const;

@@ -212,6 +212,18 @@ ListingPointer Objects::single_listing() {
                                                ObjectListing::Clock::duration::zero(), budget_);
 }
 
+/// Null where there is none: a web server shows no directory where a single object was named.
+LookPointer Objects::look_at_directory(const std::string& name) {
+  try {
+    return looks_.look(name, {true, std::nullopt, {}});
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory &&
+        error.code() != std::errc::not_a_directory)
+      throw;
+    return nullptr;
+  }
+}
+
 /// Of a single object nobody has told what it is.
 void Objects::require_shown() {
   if (!tree_->single()) {
@@ -224,8 +236,8 @@ void Objects::require_shown() {
     look = looks_.look(name, {false, std::nullopt, {}});
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::no_such_file_or_directory) throw;
-    look = looks_.look(name, {true, std::nullopt, {}});
-    if (!look->is_container() && !look->is_store()) throw;
+    look = look_at_directory(name);
+    if (!look || (!look->is_container() && !look->is_store())) throw;
   }
   if (look->kind == Kind::plain)
     throw std::invalid_argument("no Blosc2 frame, Bloscpack file or store");

@@ -152,6 +152,7 @@ class Objects {
   std::optional<Node> look_at(NodeId parent, const Node& directory, const frame::ObjectEntry& entry,
                               const ObjectListing& listing);
   ListingPointer single_listing();
+  LookPointer look_at_directory(const std::string& name);
   std::optional<Tree::Found> lookup_in_store(NodeId parent, const Node& in,
                                              const std::string& name);
   std::shared_ptr<const MountedStore> store_of(const Node& node) EXCLUDES(mutex_);

@@ -20,6 +20,10 @@ std::chrono::nanoseconds processor_time() {
   return std::chrono::nanoseconds(nanoseconds(time));
 }
 
+void refuse_wait() {
+  throw RequestEnded(frame::errno_code(EINTR), "what is far away would be waited for");
+}
+
 }  // namespace
 
 bool is_interruption(const std::exception& error) {
@@ -27,8 +31,11 @@ bool is_interruption(const std::exception& error) {
   return ended != nullptr && ended->code() == std::errc::interrupted;
 }
 
-RequestLimits::RequestLimits(std::function<bool()> is_interrupted, std::chrono::milliseconds most)
-    : is_interrupted_(std::move(is_interrupted)), most_(most), interruption_(check) {
+RequestLimits::RequestLimits(std::function<bool()> is_interrupted, std::chrono::milliseconds most,
+                             Far far)
+    : is_interrupted_(std::move(is_interrupted)),
+      most_(most),
+      interruption_(check, far == Far::ends_it ? refuse_wait : nullptr) {
   current_limits = this;
 }
 

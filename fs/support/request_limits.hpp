@@ -3,6 +3,7 @@
 // decides what a byte of it costs, and nobody else may have to wait for that.
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <system_error>
@@ -29,9 +30,12 @@ class RequestLimits {
   /// How often who waits for others calls check(): a user who interrupts does not feel it.
   static constexpr std::chrono::milliseconds kBetweenChecks = frame::Interruption::kBetweenChecks;
 
+  /// What is far away: whoever decodes ahead of others is to go on with what is at hand.
+  enum class Far : std::uint8_t { is_waited_for, ends_it };
+
   /// `is_interrupted` is asked now and then.
   explicit RequestLimits(std::function<bool()> is_interrupted,
-                         std::chrono::milliseconds most = kMost);
+                         std::chrono::milliseconds most = kMost, Far far = Far::is_waited_for);
   ~RequestLimits();
   RequestLimits(const RequestLimits&) = delete;
   RequestLimits& operator=(const RequestLimits&) = delete;

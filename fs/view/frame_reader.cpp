@@ -1,6 +1,7 @@
 #include "fs/view/frame_reader.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 #include "codec/error.hpp"
@@ -13,6 +14,10 @@ namespace {
 constexpr std::int64_t kLargestPinned = std::int64_t{1} << 20;
 /// A read of no more than this that finds nothing read ahead may well be the only one of its block.
 constexpr std::int64_t kLargestSmallRead = 64 << 10;
+/// What is compressed better than that is not asked for further ahead.
+constexpr double kLeastPacked = 1.0 / 64;
+/// Chunks of the index that are gone through for that.
+constexpr int kMostAhead = 4096;
 
 /// Adds a span's bytes to a reply: shares, copies, or just counts them.
 void add_span(const BlockReader::Span& span, ReplyData& out) {
@@ -35,7 +40,9 @@ FrameReader::FrameReader(std::shared_ptr<const frame::Snapshot> snapshot, std::u
                                                      cache, stats, settings)),
       index_(source_),
       chunks_(source_),
-      blocks_(source_) {}
+      blocks_(source_),
+      far_readers_(source_->snapshot().most_ahead() > 0 ? std::make_shared<FarReaders>()
+                                                        : nullptr) {}
 
 template <typename Use>
 void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, Request& request,
@@ -53,14 +60,43 @@ void FrameReader::for_each_chunk(std::int64_t offset, std::int64_t size, Request
   }
 }
 
-bool FrameReader::expect(std::int64_t offset, std::int64_t size, Request& request) const {
-  if (!snapshot().source()->is_far()) return true;
+bool FrameReader::expect(std::int64_t offset, std::int64_t size, Request& request,
+                         Purpose purpose) const {
+  if (!snapshot().is_far()) return true;
   ReadHints hints(source_, index_);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    hints.add(place, chunk_offset, part, request);
                  });
+  if (purpose != Purpose::readahead) add_ahead(offset, size, hints);
   return hints.send();
+}
+
+void FrameReader::add_ahead(std::int64_t offset, std::int64_t size, ReadHints& hints) const {
+  const frame::FrameInfo& info = snapshot().info();
+  const std::int64_t most = snapshot().most_ahead();
+  if (!far_readers_ || size <= 0 || info.nbytes <= 0) return;
+  const double packed = static_cast<double>(info.cbytes) / static_cast<double>(info.nbytes);
+  const double most_contents = static_cast<double>(most) / std::clamp(packed, kLeastPacked, 1.0);
+  const auto ahead = far_readers_->on_read(
+      {static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(offset + size)},
+      static_cast<std::size_t>(most_contents));
+  const auto begin = static_cast<std::int64_t>(ahead.begin);
+  const auto end =
+      static_cast<std::int64_t>(std::min(ahead.end, static_cast<std::uint64_t>(info.nbytes)));
+  if (begin >= end) return;
+  try {
+    // Of its own: what the reader has at hand of the index stays.
+    Request request = begin_request();
+    frame::ChunkPlace place = index_.place_at(begin, request);
+    for (int chunks = 0; chunks < kMostAhead; chunks++) {
+      if (place.content_offset >= begin) hints.add_later(place);
+      if (place.content_offset + place.nbytes >= end) return;
+      place = index_.place_after(place, request);
+    }
+  } catch (const std::system_error&) {
+    // Whoever comes there hears of it.
+  }
 }
 
 std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t chunk,
@@ -68,7 +104,7 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t ch
                                                                  std::int64_t size,
                                                                  Request& request) const {
   const frame::ChunkPlace place = index_.place_of_chunk(chunk, request);
-  if (snapshot().source()->is_far()) {
+  if (snapshot().is_far()) {
     ReadHints hints(source_, index_);
     hints.add(place, chunk_offset, size, request);
     hints.send();
@@ -79,7 +115,7 @@ std::shared_ptr<const frame::OpenedChunk> FrameReader::open_part(std::int64_t ch
 void FrameReader::read(std::int64_t offset, std::int64_t size, ReplyData& out) const {
   const Purpose purpose = size <= kLargestSmallRead ? Purpose::small_read : Purpose::read;
   Request request = begin_request();
-  expect(offset, size, request);
+  expect(offset, size, request, purpose);
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    read_chunk(place, chunk_offset, part, purpose, out, request);
@@ -102,7 +138,7 @@ void FrameReader::read_chunk(const frame::ChunkPlace& place, std::int64_t chunk_
 void FrameReader::prefetch(std::int64_t offset, std::int64_t size,
                            const std::function<bool(std::int64_t end)>& reached) const {
   Request request = begin_request();
-  if (!expect(offset, size, request)) return;
+  if (!expect(offset, size, request, Purpose::readahead)) return;
   for_each_chunk(offset, size, request,
                  [&](const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t part) {
                    const std::int64_t end = chunk_offset + part;

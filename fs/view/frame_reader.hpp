@@ -9,11 +9,14 @@
 #include "fs/view/block_reader.hpp"
 #include "fs/view/cached_snapshot.hpp"
 #include "fs/view/chunk_opener.hpp"
+#include "fs/view/far_readers.hpp"
 #include "fs/view/index_reader.hpp"
 #include "fs/view/reply_data.hpp"
 #include "fs/view/request.hpp"
 
 namespace bloscfs::fs {
+
+class ReadHints;
 
 /// Thread-safe. Errors: codec::Error for damaged data (too_large also for a request beyond the
 /// limit), std::system_error for I/O (EIO once the source was changed under the snapshot).
@@ -67,7 +70,9 @@ class FrameReader {
 
  private:
   /// Tells a source that is far away what reading that range needs; false where that is not here.
-  bool expect(std::int64_t offset, std::int64_t size, Request& request) const;
+  bool expect(std::int64_t offset, std::int64_t size, Request& request, Purpose purpose) const;
+  /// Chunks that are ahead of one who reads in order, where each is far away on its own.
+  void add_ahead(std::int64_t offset, std::int64_t size, ReadHints& hints) const;
   /// open_chunk() for who reads that part of the chunk's contents.
   std::shared_ptr<const frame::OpenedChunk> open_part(std::int64_t chunk, std::int64_t chunk_offset,
                                                       std::int64_t size, Request& request) const;
@@ -82,6 +87,7 @@ class FrameReader {
   IndexReader index_;
   ChunkOpener chunks_;
   BlockReader blocks_;
+  std::shared_ptr<FarReaders> far_readers_;  ///< null: nothing is to be asked for ahead of any
 };
 
 }  // namespace bloscfs::fs

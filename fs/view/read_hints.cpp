@@ -11,6 +11,8 @@ namespace {
 
 /// More is not under way for one request: it would be long in coming.
 constexpr std::size_t kMostRanges = 256;
+/// The same for chunks that somebody comes to later.
+constexpr std::size_t kMostLater = 448;
 
 }  // namespace
 
@@ -36,17 +38,27 @@ void ReadHints::add_blocks(const frame::OpenedChunk& opened, std::int64_t chunk_
     chunk_offset = end_of(run.content);
     if (!source_->cache().lacks(source_->key(CacheKind::block, opened.place.number, run.first)))
       continue;
-    if (const auto stored = source_->snapshot().stored_in_source(opened, run.stored))
+    if (const auto stored = source_->snapshot().stored_at(opened, run.stored))
       ranges_.push_back(*stored);
   }
 }
 
+void ReadHints::add_later(const frame::ChunkPlace& place) {
+  if (place.special != codec::SpecialValue::none || later_.size() >= kMostLater) return;
+  if (!source_->is_tiny(place) &&
+      !source_->cache().lacks(source_->key(CacheKind::opened_chunk, place.number)))
+    return;
+  for (const frame::StoredRange& part :
+       source_->snapshot().likely_stored(place, nullptr, {0, place.nbytes}))
+    later_.push_back(part);
+}
+
 bool ReadHints::send() {
-  const auto ranges = std::exchange(ranges_, {});
-  if (ranges.empty()) return true;
-  const auto& source = source_->snapshot().source();
-  source->expect(ranges);
-  return source->is_at_hand(ranges);
+  const auto ranges = std::exchange(ranges_, {}), later = std::exchange(later_, {});
+  const frame::Snapshot& snapshot = source_->snapshot();
+  if (!ranges.empty()) snapshot.expect(ranges);
+  if (!later.empty()) snapshot.expect(later);
+  return ranges.empty() || snapshot.is_at_hand(ranges);
 }
 
 }  // namespace bloscfs::fs

@@ -22,6 +22,8 @@ class ReadHints {
   /// request is made.
   void add(const frame::ChunkPlace& place, std::int64_t chunk_offset, std::int64_t size,
            Request& request);
+  /// The same for all of a chunk that a reader comes to later; what is large begins with that.
+  void add_later(const frame::ChunkPlace& place);
   /// Tells of all that was added; false where reading it now would wait.
   bool send();
 
@@ -30,7 +32,8 @@ class ReadHints {
 
   std::shared_ptr<const CachedSnapshot> source_;
   const IndexReader& index_;
-  std::vector<codec::ByteRange> ranges_;  ///< of the snapshot's source
+  std::vector<frame::StoredRange> ranges_;
+  std::vector<frame::StoredRange> later_;
 };
 
 }  // namespace bloscfs::fs

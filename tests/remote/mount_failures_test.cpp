@@ -236,9 +236,46 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
   for (auto& reader : readers) reader->child().signal(SIGKILL);
   for (auto& reader : readers) BOOST_TEST(reader->child().wait(Seconds(5)));
   BOOST_TEST(since(begin).count() < kSoon);
-  // The kernel waits for its pages until an attempt has stalled, and not longer.
   server.mode = Mode::good;
   BOOST_TEST(read_far(mount / "bad") == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(the_page_of_a_reader_that_is_killed_is_asked_for_anew) {
+  MoodyServer server;
+  Mount mount(server.url(), patient({"revalidate=60"}));
+  BOOST_TEST(output_of({"stat", "-c%s", (mount / "bad").string()}) == "3145728\n");
+  const int asked = server.bad_requests;
+  server.mode = Mode::silent;
+  Reader first(mount / "bad");
+  BOOST_TEST(comes_true([&] { return server.bad_requests > asked; }));
+  Reader second(mount / "bad");
+  usleep(300'000);
+  server.mode = Mode::good;
+  const auto begin = Clock::now();
+  first.child().signal(SIGKILL);
+  // Much sooner than an attempt stalls.
+  BOOST_TEST(second.child().wait(Seconds(15)));
+  BOOST_TEST(second.child().result().ok(), second.log());
+  BOOST_TEST_MESSAGE(fmt::format("{:.2f} s", since(begin).count()));
+  BOOST_TEST(since(begin).count() < kSoon);
+}
+
+BOOST_AUTO_TEST_CASE(an_object_without_tag_and_date_is_read_with_revalidate_0) {
+  const std::string frame = MoodyServer::text_in(large_object(3 << 20));
+  const ByteVector contents = large_contents(3 << 20);
+  const ScriptedServer server([&](const HttpRequest& request) {
+    if (request.head.starts_with("GET /d/ "))
+      return HttpReply{
+          reply_of("200 OK", "Content-Type: text/html\r\n", "<a href=\"x.b2frame\">1</a>"),
+          {},
+          false};
+    return HttpReply{range_of(frame, request, ""), {}, false};
+  });
+  Mount mount(server.address("/d/"), impatient({"revalidate=0"}));
+  for (int i = 0; i < 3; i++)
+    BOOST_CHECK(cat(mount / "x") == std::string(contents.begin(), contents.end()));
+  BOOST_TEST(read_far(mount / "x") == "ok");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_mount) {

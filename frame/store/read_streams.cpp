@@ -1,4 +1,4 @@
-#include "frame/remote/read_streams.hpp"
+#include "frame/store/read_streams.hpp"
 
 #include <algorithm>
 
@@ -52,9 +52,20 @@ ReadStreams::Stream& ReadStreams::stream_for(const Extent& read) {
   return streams_.back();
 }
 
-ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most,
-                                        Clock::time_point now) {
+/// A small one at the least.
+std::uint64_t ReadStreams::reached_in(const Stream& stream, std::chrono::milliseconds time) {
+  constexpr std::chrono::duration<double> kLeastTime = std::chrono::milliseconds(1);
+  const std::chrono::duration<double> taken =
+      std::max<std::chrono::duration<double>>(stream.time - stream.since, kLeastTime);
+  const double bytes = static_cast<double>(stream.in_order) * (time / taken);
+  constexpr double kMost = 1e12;
+  return std::max(static_cast<std::uint64_t>(std::min(bytes, kMost)), kUsualRange);
+}
+
+ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most, Clock::time_point now,
+                                        std::chrono::milliseconds most_time) {
   Stream& stream = stream_for(read);
+  if (stream.steps == 0) stream.since = now;
   stream.number = ++reads_;
   stream.time = now;
   if (read.end > stream.next) {
@@ -66,7 +77,8 @@ ReadStreams::Ahead ReadStreams::on_read(const Extent& read, std::size_t most,
   if (!stream.is_in_order()) return {};
   // As much as was read, so that one who stops has cost no more than he took; then twice.
   const std::uint64_t grown = stream.in_order < kLongRun ? stream.in_order : 2 * stream.in_order;
-  const std::uint64_t target = std::min<std::uint64_t>(grown, most);
+  std::uint64_t target = std::min<std::uint64_t>(grown, most);
+  if (most_time.count() > 0) target = std::min(target, reached_in(stream, most_time));
   // Two at least, and eight where that makes them no small ones.
   const std::size_t range =
       std::clamp(static_cast<std::size_t>(std::max(target / 8, std::min(target / 2, kUsualRange))),

@@ -23,8 +23,10 @@ class ReadStreams {
     std::size_t range = 0;
   };
 
-  /// Tells of a read. `most` bytes are to be ahead, if it goes on for long.
-  Ahead on_read(const Extent& read, std::size_t most, Clock::time_point now);
+  /// Tells of a read. `most` bytes are to be ahead, if it goes on for long; where `most_time` is
+  /// not 0 no more than its reader comes to in that, as fast as he has been.
+  Ahead on_read(const Extent& read, std::size_t most, Clock::time_point now,
+                std::chrono::milliseconds most_time = {});
   /// What nobody comes for any more.
   std::vector<Extent> take_left(Clock::time_point now);
 
@@ -36,10 +38,12 @@ class ReadStreams {
     int steps = 0;
     std::uint64_t number = 0;  ///< of its last read
     Clock::time_point time;    ///< the same
+    Clock::time_point since;   ///< of its first read
 
     bool is_in_order() const;
   };
 
+  static std::uint64_t reached_in(const Stream& stream, std::chrono::milliseconds time);
   static bool belongs(const Extent& read, const Stream& stream);
   Stream& stream_for(const Extent& read);
   bool is_left(const Stream& stream, Clock::time_point now) const;

@@ -1,0 +1,176 @@
+#include "frame/remote/first_fetch.hpp"
+
+#include <new>
+#include <utility>
+
+#include "frame/store/interruption.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+/// What nobody comes for is dropped after that.
+constexpr std::chrono::milliseconds kUnclaimed{5000};
+
+std::size_t size_of(const std::vector<RangeRequest>& requests) {
+  std::size_t size = 0;
+  for (const RangeRequest& request : requests) size += request.size;
+  return size;
+}
+
+}  // namespace
+
+FirstFetch::FirstFetch(HttpClient& client, std::shared_ptr<Traffic> traffic,
+                       std::vector<RangeRequest> requests)
+    : traffic_(std::move(traffic)),
+      size_(size_of(requests)),
+      client_(&client),
+      requests_(std::move(requests)) {}
+
+FirstFetch::~FirstFetch() {
+  if (state_ == State::under_way) end_as(State::lost, 0);
+  if (is_booked_) traffic_->gone(size_);
+}
+
+void FirstFetch::start() noexcept {
+  const std::lock_guard guard(mutex_);
+  is_booked_ = true;
+  if (state_ != State::waiting || client_ == nullptr) {
+    state_ = State::lost;
+    traffic_->ended(size_, 0);
+    return;
+  }
+  state_ = State::under_way;
+  for (std::size_t part = 1; part < requests_.size(); part++) traffic_->note_request(0);
+  try {
+    begin();
+  } catch (const std::exception&) {
+    lose();
+  }
+}
+
+/// With mutex_ held, so that answers are found where they belong.
+void FirstFetch::begin() {
+  answers_.resize(requests_.size());
+  pending_.resize(requests_.size());
+  left_ = requests_.size();
+  for (std::size_t part = 0; part < requests_.size(); part++)
+    pending_[part] = client_->get(std::move(requests_[part]), [weak = weak_from_this(), part] {
+      if (const auto self = weak.lock()) self->on_answer(part);
+    });
+}
+
+/// In the client's thread.
+void FirstFetch::on_answer(std::size_t part) noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (state_ != State::under_way) return;
+    try {
+      answers_[part] = pending_[part].wait();
+    } catch (const std::exception&) {
+      // Who comes for it asks again, and hears of it.
+    }
+    if (--left_ > 0) return;
+    if (!answers_.front()) {
+      lose();
+    } else {
+      std::size_t received = 0;
+      for (const auto& answer : answers_) received += answer ? answer->body.size() : 0;
+      end_as(State::here, received);
+    }
+  }
+  traffic_->pump();
+}
+
+/// Of transfers that are under way.
+void FirstFetch::end_as(State state, std::size_t received) {
+  state_ = state;
+  used_ = Clock::now();
+  traffic_->ended(size_, received);
+  changed_.notify_all();
+}
+
+/// With mutex_ held; what it has goes.
+void FirstFetch::lose() {
+  if (state_ == State::under_way) {
+    for (PendingAnswer& pending : pending_) pending.cancel();
+    end_as(State::lost, 0);
+  }
+  state_ = State::lost;
+  answers_.clear();
+  changed_.notify_all();
+  if (std::exchange(is_booked_, false)) traffic_->gone(size_);
+}
+
+void FirstFetch::wait() {
+  std::unique_lock lock(mutex_);
+  const auto over = [&] { return state_ >= State::here; };
+  if (!over()) Interruption::before_wait();
+  ++readers_;
+  try {
+    if (!Interruption::is_possible()) changed_.wait(lock, over);
+    while (!changed_.wait_for(lock, Interruption::kBetweenChecks, over)) {
+      lock.unlock();
+      Interruption::check();
+      lock.lock();
+    }
+  } catch (...) {
+    leave();
+    throw;
+  }
+  --readers_;
+  used_ = Clock::now();
+}
+
+/// Of a reader that was interrupted, without the mutex.
+void FirstFetch::leave() noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (--readers_ > 0 || state_ >= State::here) return;
+    lose();
+  }
+  traffic_->pump();
+}
+
+FirstFetch::Answers FirstFetch::take() {
+  Answers answers;
+  {
+    const std::lock_guard guard(mutex_);
+    if (state_ != State::here) return {};
+    answers = std::exchange(answers_, {});
+    lose();
+  }
+  traffic_->pump();
+  return answers;
+}
+
+bool FirstFetch::is_here() const {
+  const std::lock_guard guard(mutex_);
+  return state_ == State::here;
+}
+
+bool FirstFetch::is_lost() const {
+  const std::lock_guard guard(mutex_);
+  return state_ == State::lost;
+}
+
+void FirstFetch::detach() {
+  {
+    const std::lock_guard guard(mutex_);
+    client_ = nullptr;
+    lose();
+  }
+  traffic_->pump();
+}
+
+bool FirstFetch::drop_idle() noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (state_ == State::lost) return false;
+    if (readers_ > 0 || Clock::now() - used_ < kUnclaimed) return true;
+    lose();
+  }
+  traffic_->pump();
+  return false;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,39 @@
+#pragma once
+// Objects below a URL, one after the other, that may be frames.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "frame/store/object_frames.hpp"
+#include "tools/frame_tree.hpp"
+
+namespace bloscfs::tools {
+
+/// Each directory is listed when it is come to, and each object opened when it is asked for.
+class RemoteTree final : public FileTree {
+ public:
+  /// `url` is what the directory is called. Throws as ObjectTree::list().
+  RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url);
+
+  std::optional<TreeFile> next() override;
+  std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
+  std::unique_ptr<frame::PythonStore> open_zip_store(const TreeFile& file) const override;
+  bool is_there(const TreeFile&) const override { return true; }
+
+ private:
+  struct Level {
+    std::string path, shown;
+    std::vector<frame::ObjectEntry> entries;  ///< the next one last
+  };
+
+  void enter(std::string path, std::string shown, std::vector<frame::ObjectEntry> entries);
+  std::optional<TreeFile> visit(const frame::ObjectEntry& entry, std::string path,
+                                std::string shown);
+
+  const std::shared_ptr<frame::ObjectTree> objects_;
+  const std::shared_ptr<frame::ObjectFrames> frames_;
+  std::vector<Level> levels_;
+};
+
+}  // namespace bloscfs::tools
