@@ -3,6 +3,7 @@
 #include "frame/remote/index_page.hpp"
 
 #include <chrono>
+#include <ctime>
 
 #include <boost/test/unit_test.hpp>
 #include <fmt/core.h>
@@ -191,13 +192,11 @@ BOOST_AUTO_TEST_CASE(many_links_take_little_time) {
   std::string quoted;
   for (int i = 0; i < kLinks; i++)
     quoted += fmt::format("<a title='to > {0}' href='{0}'>{0}</a>\n", i);
-  const auto began = std::chrono::steady_clock::now();
+  const std::clock_t began = std::clock();
   BOOST_TEST(names_in(quoted).size() == std::size_t{kLinks});
   BOOST_TEST(names_in(html).size() == std::size_t{kLinks});
   BOOST_TEST(json_names(json + "]").size() == std::size_t{kLinks});
-  const auto time = std::chrono::steady_clock::now() - began;
-  BOOST_TEST_MESSAGE(std::chrono::duration_cast<std::chrono::milliseconds>(time).count() << " ms");
-  BOOST_TEST((time < std::chrono::seconds(10)));
+  BOOST_TEST(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC < 10);
 }
 
 BOOST_AUTO_TEST_CASE(more_than_a_page_may_have_is_refused) {

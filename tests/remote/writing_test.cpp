@@ -173,19 +173,22 @@ BOOST_AUTO_TEST_CASE(arrays_become_arrays_and_text_again_text) {
   BOOST_TEST(place.objects().count("a.b2nd/chunks.b2frame") == 1U);
   {
     const ObjectMount other(place);
-    BOOST_TEST((names_in(other.path()) == std::vector<std::string>{"a.npy"}));
+    BOOST_TEST(names_in(other.path()) == std::vector<std::string>{"a.npy"},
+               boost::test_tools::per_element());
     BOOST_TEST((file_text(other / "a.npy") == array));
   }
   BOOST_TEST(errno_of_writing(mount / "a.npy", 0, "plain text", O_TRUNC) == 0);
   BOOST_TEST(file_text(mount / "a.npy") == "plain text");
   {
     const ObjectMount other(place);
-    BOOST_TEST((names_in(other.path()) == std::vector<std::string>{"a.npy"}));
+    BOOST_TEST(names_in(other.path()) == std::vector<std::string>{"a.npy"},
+               boost::test_tools::per_element());
     BOOST_TEST(file_text(other / "a.npy") == "plain text");
   }
   BOOST_TEST(errno_of_writing(mount / "a.npy", 0, array, O_TRUNC) == 0);
   const ObjectMount other(place);
-  BOOST_TEST((names_in(other.path()) == std::vector<std::string>{"a.npy"}));
+  BOOST_TEST(names_in(other.path()) == std::vector<std::string>{"a.npy"},
+             boost::test_tools::per_element());
   BOOST_TEST((file_text(other / "a.npy") == array));
 }
 
