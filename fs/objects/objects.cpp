@@ -15,6 +15,7 @@
 #include "fs/stores/store_attributes.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
+#include "fs/view/attributes.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -226,10 +227,7 @@ LookPointer Objects::look_at_directory(const std::string& name) {
 
 /// Of a single object nobody has told what it is.
 void Objects::require_shown() {
-  if (!tree_->single()) {
-    listing("");
-    return;
-  }
+  if (!tree_->single()) return static_cast<void>(listing(""));
   const std::string& name = *tree_->single();
   LookPointer look;
   try {
@@ -494,6 +492,8 @@ std::optional<std::string> Objects::attribute(NodeId id, const std::string& name
   TurnAtNeed::need();
   if (const auto group = store_group(id))
     return group_attribute(group->store->store(), group->group, name);
+  // Listings ask for access lists, for which no frame is to be opened.
+  if (!layer_of(name) && !is_computed(name)) return std::nullopt;
   const auto frame = frame_of(id);
   return frame ? attribute_of_frame(*frame, name) : std::nullopt;
 }
