@@ -77,9 +77,6 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
   }
 }
 
-bool is_far(const frame::Snapshot& snapshot) {
-  const auto* object = dynamic_cast<const frame::ObjectSource*>(snapshot.source().get());
-  return object != nullptr && !object->is_in_memory();
-}
+bool is_far(const frame::Snapshot& snapshot) { return snapshot.is_far(); }
 
 }  // namespace bloscfs::tools

@@ -243,7 +243,8 @@ BOOST_AUTO_TEST_CASE(who_waits_can_be_killed_and_others_go_on) {
 BOOST_AUTO_TEST_CASE(the_page_of_a_reader_that_is_killed_is_asked_for_anew) {
   MoodyServer server;
   Mount mount(server.url(), patient({"revalidate=60"}));
-  BOOST_TEST(output_of({"stat", "-c%s", (mount / "bad").string()}) == "3145728\n");
+  // What opening it takes is known, so that both wait for the bytes.
+  BOOST_TEST(output_of({"head", "-c1", (mount / "bad").string()}).size() == 1U);
   const int asked = server.bad_requests;
   server.mode = Mode::silent;
   Reader first(mount / "bad");
@@ -258,24 +259,6 @@ BOOST_AUTO_TEST_CASE(the_page_of_a_reader_that_is_killed_is_asked_for_anew) {
   BOOST_TEST(second.child().result().ok(), second.log());
   BOOST_TEST_MESSAGE(fmt::format("{:.2f} s", since(begin).count()));
   BOOST_TEST(since(begin).count() < kSoon);
-}
-
-BOOST_AUTO_TEST_CASE(an_object_without_tag_and_date_is_read_with_revalidate_0) {
-  const std::string frame = MoodyServer::text_in(large_object(3 << 20));
-  const ByteVector contents = large_contents(3 << 20);
-  const ScriptedServer server([&](const HttpRequest& request) {
-    if (request.head.starts_with("GET /d/ "))
-      return HttpReply{
-          reply_of("200 OK", "Content-Type: text/html\r\n", "<a href=\"x.b2frame\">1</a>"),
-          {},
-          false};
-    return HttpReply{range_of(frame, request, ""), {}, false};
-  });
-  Mount mount(server.address("/d/"), impatient({"revalidate=0"}));
-  for (int i = 0; i < 3; i++)
-    BOOST_CHECK(cat(mount / "x") == std::string(contents.begin(), contents.end()));
-  BOOST_TEST(read_far(mount / "x") == "ok");
-  BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_server_does_not_keep_the_mount) {

@@ -27,7 +27,8 @@ struct ToolsServer {
     write_file(folder / "below" / "good.b2frame", flat_frame(contents));
     write_file(folder / "note.txt", std::string_view("no frame"));
     ByteVector bad = flat_frame(contents);
-    for (std::size_t at = bad.size() / 2; at < bad.size() / 2 + 100; at++) bad[at] ^= 0x55;
+    // The headers of chunks as well.
+    for (std::size_t at = bad.size() / 2; at < bad.size() / 2 + 70000; at++) bad[at] = 0xff;
     write_file(folder / "zbad.b2frame", bad);
     open_below(folder);
   }
