@@ -116,9 +116,8 @@ std::shared_ptr<const RemoteObject> RemoteObject::make(std::shared_ptr<HttpClien
   if (first.headers.status == kHttpPartial && first.body.size() > kFirstBytes) {
     more.insert(more.begin(), first);
   }
-  const std::shared_ptr<RemoteObject> object(new RemoteObject(std::move(client), std::move(place),
-                                                              std::move(first), std::move(traffic),
-                                                              std::move(cached)));
+  const std::shared_ptr<RemoteObject> object(new RemoteObject(
+      std::move(client), std::move(place), first, std::move(traffic), std::move(cached)));
   object->add(std::move(more));
   return object;
 }
@@ -139,8 +138,8 @@ void RemoteObject::add(std::vector<HttpAnswer> more) {
   }
 }
 
-RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
-                           std::shared_ptr<Traffic> traffic,
+RemoteObject::RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place,
+                           const HttpAnswer& first, std::shared_ptr<Traffic> traffic,
                            std::shared_ptr<const CachedObject> cached)
     : client_(std::move(client)),
       source_(make_fetch_source(*client_, std::move(place), first, std::move(traffic),

@@ -55,7 +55,7 @@ class RemoteObject final : public ObjectSource {
   std::uint64_t size() const { return state().size; }
 
  private:
-  RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, HttpAnswer first,
+  RemoteObject(std::shared_ptr<HttpClient> client, HttpPlace place, const HttpAnswer& first,
                std::shared_ptr<Traffic> traffic, std::shared_ptr<const CachedObject> cached);
   void add(std::vector<HttpAnswer> more);
 

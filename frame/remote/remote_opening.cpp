@@ -45,11 +45,12 @@ std::vector<RangeRequest> RemoteOpening::requests_for(std::span<const ByteRange>
             [](const ByteRange& a, const ByteRange& b) { return a.offset < b.offset; });
   std::uint64_t end = kFirstBytes, far_begin = 0, far_end = 0;
   for (const ByteRange& range : wanted) {
-    if (begin_of(range) <= end + kNearby)
+    if (begin_of(range) <= end + kNearby) {
       end = std::max(end, end_of(range));
-    else if (far_end == 0 || begin_of(range) <= far_end + kNearby)
-      far_end = std::max(far_end, end_of(range)),
-      far_begin = far_begin ? far_begin : begin_of(range);
+    } else if (far_end == 0 || begin_of(range) <= far_end + kNearby) {
+      if (far_end == 0) far_begin = begin_of(range);
+      far_end = std::max(far_end, end_of(range));
+    }
   }
   end = std::min(end, kLargestFirst);
   far_end = std::min(far_end, far_begin + kLargestFirst);

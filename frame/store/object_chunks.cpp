@@ -61,7 +61,7 @@ std::shared_ptr<const ObjectSource> ObjectChunks::open(const std::string& name) 
     throw;
   }
   chunk.opening.reset();
-  const auto source = chunk.source;
+  auto source = chunk.source;
   keep(std::move(chunk));
   return source;
 }
