@@ -135,7 +135,7 @@ void FrameTransaction::set_times(const FileTimes& times) {
 void FrameTransaction::write() {
   expect(Step::changing);
   store_partial_zeros();
-  edit_.move_chunks(target_->settle_chunks());
+  edit_.move_chunks(target_->await_chunks());
   edit_.check_sizes(decoder_);
   target_->write(edit_, times_);
   step_ = Step::written;

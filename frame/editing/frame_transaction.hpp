@@ -22,7 +22,7 @@ class CommitTarget {
   /// Waits until all of them are there that are stored behind the caller's back. Returns, by the
   /// entries that store_chunks() has told, those of chunks that are elsewhere. After an error the
   /// transaction can only be destroyed.
-  virtual std::map<std::int64_t, std::int64_t> settle_chunks() { return {}; }
+  virtual std::map<std::int64_t, std::int64_t> await_chunks() { return {}; }
   /// The chunk is not needed after all.
   virtual void discard_chunk(const PutChunk& chunk) = 0;
   // The steps of Transaction.

@@ -106,7 +106,7 @@ std::uint32_t SframeCommit::store_chunk(codec::Bytes stored) {
 // else where chunks are small.
 void SframeCommit::bound_unsynced() {
   if (state_.settings.shared) {
-    while (unsynced_.size() > kMaxBegun) settle_first();
+    while (unsynced_.size() > kMaxBegun) await_first();
     return;
   }
   if (unsynced_.size() <= kMaxUnsynced) return;
@@ -119,7 +119,7 @@ void SframeCommit::bound_unsynced() {
 }
 
 /// Where writers share the directory what has the number shows when the file has been stored.
-void SframeCommit::settle_first() {
+void SframeCommit::await_first() {
   const auto [number, file] = std::move(unsynced_.front());
   unsynced_.pop_front();
   try {
@@ -155,8 +155,8 @@ std::uint32_t SframeCommit::store_elsewhere(const StoreFile& chunk) {
   }
 }
 
-std::map<std::int64_t, std::int64_t> SframeCommit::settle_chunks() {
-  while (state_.settings.shared && !unsynced_.empty()) settle_first();
+std::map<std::int64_t, std::int64_t> SframeCommit::await_chunks() {
+  while (state_.settings.shared && !unsynced_.empty()) await_first();
   return std::exchange(moved_, {});
 }
 

@@ -25,7 +25,7 @@ class SframeCommit final : public CommitTarget {
 
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
   void discard_chunk(const PutChunk& chunk) override;
-  std::map<std::int64_t, std::int64_t> settle_chunks() override;
+  std::map<std::int64_t, std::int64_t> await_chunks() override;
   void write(const FrameEdit& edit, const std::optional<FileTimes>& times) override;
   void flush() override;
   FileStamp publish(const std::optional<FileTimes>& times) override;
@@ -35,7 +35,7 @@ class SframeCommit final : public CommitTarget {
   std::shared_ptr<StoreFile> create_chunk_file(std::uint32_t& number);
   /// Returns the file's number.
   std::uint32_t store_chunk(codec::Bytes stored);
-  void settle_first();
+  void await_first();
   std::uint32_t store_elsewhere(const StoreFile& chunk);
   void write_index_file(const FrameEdit& edit);
   std::int64_t collect_superseded(const FrameEdit& edit);

@@ -265,6 +265,15 @@ bool Content::needs_commit() const {
   return has_uncommitted() || (!representation_is_current_ && writers_ == 0);
 }
 
+std::int64_t Content::uncommitted_bytes() const {
+  const ReadLock lock(mutex_);
+  std::int64_t written = 0;
+  live_.bytes.for_each(0, size_, [&](const ByteOverlay::Part& part) {
+    if (part.bytes != nullptr) written += part.size;
+  });
+  return written;
+}
+
 bool Content::has_uncommitted() const {
   return is_new_ || stored_state_is_unknown_ || frozen_ || !live_.empty() ||
          size_ != committed_size();

@@ -176,6 +176,8 @@ class Content {
   void set_metalayer(const LayerName& name, LayerChange value);
   /// What was done to metalayers and is not committed yet.
   LayerChanges uncommitted_metalayers() const;
+  /// How much was written that is not committed yet, while no commit is under way.
+  std::int64_t uncommitted_bytes() const;
   /// Times as utimensat sets them, UTIME_NOW too; they are the file's now and after every later
   /// commit. False for what was not made writable: then only the source file has times. EPERM, and
   /// all stays as it was, where only the owner of SOURCE's file may set them.

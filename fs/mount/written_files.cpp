@@ -15,7 +15,8 @@ std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
       const auto kept = content->keep_for_recovery();
       fate = kept ? "kept as " + *kept : "attributes lost";
     } catch (const std::exception& error) {
-      fate = fmt::format("contents lost ({})", error.what());
+      fate =
+          fmt::format("contents lost, {} bytes ({})", content->uncommitted_bytes(), error.what());
     }
     if (!told.empty()) told += "; ";
     told += fmt::format("{}: not committed ({}): {}", name, failure.message(), fate);

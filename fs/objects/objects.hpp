@@ -1,15 +1,13 @@
 #pragma once
-// The nodes of a tree of objects: which the kernel knows, what they are, and what is read of them.
+// The nodes of a tree of objects: which the kernel knows, what they are, and
+// what is read of them.
 
 #include <cstdint>
 #include <functional>
 #include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "fs/content/open_file.hpp"
 #include "fs/objects/object_listings.hpp"
 #include "fs/objects/object_looks.hpp"
+#include "fs/objects/object_nodes.hpp"
 #include "fs/options/owner_override.hpp"
 #include "fs/stores/mounted_store.hpp"
 #include "fs/support/sync.hpp"
@@ -26,11 +25,13 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Errors: as ObjectTree's, ESTALE for nodes that are not known (any more), and for
-/// objects that have another state; codec::Error. NoTurn where something must be asked for.
+/// Thread-safe. Errors: as ObjectTree's, ESTALE for nodes that are not known
+/// (any more), and for objects that have another state; codec::Error. NoTurn
+/// where something must be asked for.
 class Objects {
  public:
-  /// `budget` outlives this object. `remove_later` and `uploads` as of ObjectFrames.
+  /// `budget` outlives this object. `remove_later` and `uploads` as of
+  /// ObjectFrames.
   Objects(std::shared_ptr<frame::ObjectTree> tree, const ObjectLooks::Settings& settings,
           const OwnerOverride& owner, MemoryBudget& budget,
           frame::ObjectFrames::RemoveLater remove_later, frame::UploadSettings uploads);
@@ -42,8 +43,8 @@ class Objects {
   std::optional<Tree::Found> lookup(NodeId id, const std::string& name);
   std::vector<Tree::DirectoryEntry> list(NodeId id, const std::function<void()>& if_many);
   Tree::Found reference(NodeId id);
-  NodeId parent(NodeId id);
-  void forget(NodeId id, std::uint64_t references);
+  NodeId parent(NodeId id) { return nodes_.get(id).parent; }
+  void forget(NodeId id, std::uint64_t references) { nodes_.forget(id, references); }
   struct stat attributes(NodeId id);
   std::string read_link(NodeId id);
   /// EIO where damage has left unknown what a store's directory holds.
@@ -57,22 +58,25 @@ class Objects {
     std::shared_ptr<const frame::ObjectSource> object;  ///< without a container
     struct stat attributes {};
   };
-  /// In the state that the node stands for: ESTALE if that is not the present one. EISDIR, ELOOP.
+  /// In the state that the node stands for: ESTALE if that is not the present
+  /// one. EISDIR, ELOOP.
   Opened open(NodeId id, const ContentServices& services);
 
   // --- changes; EROFS of what cannot be changed
 
-  /// A new file, with one reference, that is in the store once its content is committed.
-  /// EEXIST, ENOTDIR, EINVAL for names that no frame can have.
+  /// A new file, with one reference, that is in the store once its content is
+  /// committed. EEXIST, ENOTDIR, EINVAL for names that no frame can have.
   Tree::Found create(NodeId directory, const std::string& name, const frame::FileAttributes& owner,
                      const std::string& suffix);
   /// What its handles share; it is leading from then on.
-  void set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file);
-  std::shared_ptr<const OpenContainer> opened(NodeId id);
+  void set_opened(NodeId id, const std::shared_ptr<const OpenContainer>& file) {
+    nodes_.set_opened(id, file);
+  }
+  std::shared_ptr<const OpenContainer> opened(NodeId id) { return nodes_.get(id).open_file.lock(); }
   /// EROFS of what is no sparse frame.
   void require_changeable(NodeId id);
-  /// ESTALE unless the node stands for what is there now: the fewer commits are made of an older
-  /// state, the fewer conflicts there are.
+  /// ESTALE unless the node stands for what is there now: the fewer commits are
+  /// made of an older state, the fewer conflicts there are.
   void require_present(NodeId id);
   Tree::Found make_directory(NodeId directory, const std::string& name);
   /// Returns what is open of it, if anything is.
@@ -114,35 +118,16 @@ class Objects {
   std::optional<std::string> attribute(NodeId id, const std::string& name);
 
  private:
-  /// The store that the node is, or is in, and the group that it is, if it is one.
+  /// The store that the node is, or is in, and the group that it is, if it is
+  /// one.
   struct StoreGroup {
     std::shared_ptr<const MountedStore> store;
     std::string group;
   };
   std::optional<StoreGroup> store_group(NodeId id);
 
-  struct Node {
-    NodeId parent = kRootId;
-    std::string path;  ///< in the tree, of a store's part that of the store
-    LookPointer look;  ///< of an object; of a store's part that of the store
-    std::shared_ptr<const MountedStore> store = nullptr;  ///< of a store's part
-    std::optional<MountedStore::Child> child = std::nullopt;
-    std::int64_t size = -1;  ///< of a store's leaf, once it is known
-    std::int64_t stored_size = 0;
-    std::uint64_t references = 0;
-    std::weak_ptr<const OpenContainer> open_file = {};
-    std::string shown_name = {};  ///< of what was made here
-    bool is_new = false;          ///< never committed
-    bool is_removed = false;
-    frame::FileAttributes owner = {};  ///< of a new one
-    bool look_is_due = false;          ///< a commit has stored another state
-    std::optional<frame::ObjectState> outcome = std::nullopt;  ///< which, once nobody has it open
-  };
-  /// What two nodes differ in: state, and the key in a store.
-  using Key = std::tuple<const void*, std::string, bool>;
+  using Node = ObjectNode;
 
-  static Key key_of(const Node& node);
-  Node node(NodeId id) const EXCLUDES(mutex_);
   Node directory(NodeId id) const;
   Tree::Found enter(Node node);
   ObjectListing::Judge judge_in(const std::string& directory);
@@ -165,20 +150,12 @@ class Objects {
   mode_t guessed_type(const std::string& path, const frame::ObjectEntry& entry);
   std::string told(const Node& node) const;
 
-  // fs/objects/object_changes.cpp
+  // fs/objects/object_changes.cpp, object_states.cpp
 
   std::optional<Tree::Found> find_new(const std::string& directory, const std::string& name);
-  void add_new(const std::string& directory, std::vector<Tree::DirectoryEntry>& entries) const
-      EXCLUDES(mutex_);
+  void add_new(const std::string& directory, std::vector<Tree::DirectoryEntry>& entries) const;
   /// What is open for writing, or waits for a commit, at that path.
-  std::optional<Node> find_leading(const std::string& path) const EXCLUDES(mutex_);
-  /// The node that the same path had before a commit of this mount, if `look` is what that has
-  /// stored; 0 if there is none. `stored`: what ObjectFrames tells of the path.
-  NodeId same_as(const Node& node, const std::optional<frame::ObjectState>& stored)
-      REQUIRES(mutex_);
-  void unmap(NodeId id, const Node& node) REQUIRES(mutex_);
-  void rekey(NodeId id, LookPointer look) REQUIRES(mutex_);
-  void leave_names(NodeId id, Node& node) REQUIRES(mutex_);
+  std::optional<Node> find_leading(const std::string& path) const;
   void look_if_due(NodeId id);
   bool has_gone(const std::string& path, bool is_directory);
   bool may_have_gone(const Node& node);
@@ -197,15 +174,8 @@ class Objects {
   const timespec began_;
   ObjectLooks looks_;
   ObjectListings listings_;
-  mutable Mutex mutex_;
-  NodeId next_id_ GUARDED_BY(mutex_) = kRootId + 1;
-  std::unordered_map<NodeId, Node> nodes_ GUARDED_BY(mutex_);
-  std::map<Key, NodeId> ids_ GUARDED_BY(mutex_);
-  /// New files by directory and shown name.
-  std::map<std::pair<std::string, std::string>, NodeId> new_files_ GUARDED_BY(mutex_);
-  /// Frames that are open for writing, or were, by their paths: those of another state of the store
-  /// are other nodes.
-  std::map<std::string, NodeId> leading_ GUARDED_BY(mutex_);
+  ObjectNodes nodes_;
+  Mutex mutex_;
   /// The stores that were used last, by their states.
   std::list<std::pair<LookPointer, std::shared_ptr<const MountedStore>>> stores_ GUARDED_BY(mutex_);
 };

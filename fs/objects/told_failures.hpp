@@ -13,8 +13,13 @@
 
 namespace bloscfs::fs {
 
-/// What `ask` gives. Its failures are logged with the URL of `path`, each once; but not that
-/// nothing is there, nor that who asked has given up.
+/// Nothing is there.
+inline bool is_absent(const std::system_error& error) {
+  return error.code() == std::errc::no_such_file_or_directory;
+}
+
+/// What `ask` gives. Its failures are logged with the URL of `path`, each once;
+/// but not that nothing is there, nor that who asked has given up.
 template <typename Ask>
 auto telling_failures(OnceLog& log, const frame::ObjectTree& tree, const std::string& path,
                       const Ask& ask) {
@@ -23,7 +28,7 @@ auto telling_failures(OnceLog& log, const frame::ObjectTree& tree, const std::st
   } catch (const RequestEnded&) {
     throw;
   } catch (const std::system_error& error) {
-    if (frame::Interruption::is_possible() && error.code() != std::errc::no_such_file_or_directory)
+    if (frame::Interruption::is_possible() && !is_absent(error))
       log.error(fmt::format("{}: {}", tree.url(path), error.what()));
     throw;
   }

@@ -17,6 +17,13 @@ void must_have_run(const Arguments& arguments) {
   if (!result.ok()) throw std::runtime_error(arguments.front() + ": " + result.description());
 }
 
+/// Daemons that nobody asks any more would stay for ever.
+ProcessSettings with_this_program() {
+  ProcessSettings settings;
+  settings.ends_with_us = true;
+  return settings;
+}
+
 std::string new_id() {
   std::string id;
   std::getline(std::ifstream("/proc/sys/kernel/random/uuid"), id);
@@ -88,19 +95,21 @@ void Rgw::start_monitor(int port) {
                  "--fsid", id_, path("monmap")});
   must_have_run({"ceph-mon", "-c", path("ceph.conf"), "-i", "a", "--mkfs", "--monmap",
                  path("monmap"), "--keyring", path("keyring")});
-  monitor_ = Child({"ceph-mon", "-c", path("ceph.conf"), "-i", "a", "-f"}, path("run/mon.out"));
+  monitor_ = Child({"ceph-mon", "-c", path("ceph.conf"), "-i", "a", "-f"}, path("run/mon.out"),
+                   with_this_program());
 }
 
 void Rgw::start_osd() {
   const std::string id = new_id();
   ceph({"osd", "new", id});
   must_have_run({"ceph-osd", "-c", path("ceph.conf"), "-i", "0", "--mkfs", "--osd-uuid", id});
-  osd_ = Child({"ceph-osd", "-c", path("ceph.conf"), "-i", "0", "-f"}, path("run/osd.out"));
+  osd_ = Child({"ceph-osd", "-c", path("ceph.conf"), "-i", "0", "-f"}, path("run/osd.out"),
+               with_this_program());
 }
 
 void Rgw::start_gateway() {
   gateway_ = Child({"radosgw", "-c", path("ceph.conf"), "-n", "client.gateway", "-f"},
-                   path("run/gateway.out"));
+                   path("run/gateway.out"), with_this_program());
   const std::string probe = fmt::format("exec 3<>/dev/tcp/127.0.0.1/{}", port_);
   const auto answers = [&] { return run({"bash", "-c", probe}).ok() || !gateway_.running(); };
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(90);

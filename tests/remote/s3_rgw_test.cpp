@@ -1,16 +1,20 @@
 // Trees of objects in a real store.
 
+#include <csignal>
 #include <cstdlib>
 #include <future>
 #include <set>
 
 #include <fmt/core.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/s3_probe.hpp"
 #include "frame/remote/s3_tree.hpp"
 #include "tests/remote/rgw.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 
@@ -309,6 +313,33 @@ BOOST_AUTO_TEST_CASE(of_two_who_change_one_object_one_wins) {
                (left_error == 0 ? "left" : "right") + std::to_string(round));
     state = now->state();
   }
+}
+
+BOOST_AUTO_TEST_CASE(daemons_end_with_a_program_that_is_killed) {
+  const TempDir work;
+  int ends[2];
+  BOOST_TEST_REQUIRE(::pipe(ends) == 0);
+  const pid_t program = ::fork();
+  if (program == 0) {
+    ProcessSettings settings;
+    settings.ends_with_us = true;
+    const Child daemon({"sleep", "600"}, (work / "log").string(), settings);
+    const pid_t pid = daemon.pid();
+    if (::write(ends[1], &pid, sizeof pid) != sizeof pid) ::_exit(1);
+    for (;;) ::pause();
+  }
+  pid_t daemon = -1;
+  BOOST_TEST(::read(ends[0], &daemon, sizeof daemon) == static_cast<ssize_t>(sizeof daemon));
+  for (const int end : ends) ::close(end);
+  // One that nobody has reaped runs no program.
+  const auto runs = [&] {
+    std::error_code error;
+    return !fs_std::read_symlink("/proc/" + std::to_string(daemon) + "/exe", error).empty();
+  };
+  BOOST_TEST(runs());
+  ::kill(program, SIGKILL);
+  BOOST_TEST(::waitpid(program, nullptr, 0) == program);
+  BOOST_TEST(comes_true([&] { return !runs(); }));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

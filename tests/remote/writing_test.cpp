@@ -300,6 +300,23 @@ BOOST_AUTO_TEST_CASE(what_is_removed_is_gone_for_all_and_can_be_made_again) {
   BOOST_TEST((names_in(mount.path()) == std::vector<std::string>{"one"}));
 }
 
+BOOST_AUTO_TEST_CASE(what_was_removed_without_a_marker_is_listed_until_it_is_looked_at) {
+  const StorePlace place;
+  ObjectMount mount(place);
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "first") == 0);
+  BOOST_TEST(::unlink((mount / "one").c_str()) == 0);
+  place.tree().remove(".bloscfs-removed-one.b2frame", {});
+  ObjectMount other(place, {"revalidate=1"});
+  BOOST_TEST(errno_of_status(other / "one") == ENOENT);
+  BOOST_TEST(names_in(other.path()).empty());
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  BOOST_TEST(names_in(other.path()).empty());
+  // It is not left out for good.
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "second") == 0);
+  BOOST_TEST(comes_true([&] { return names_in(other.path()) == std::vector<std::string>{"one"}; }));
+  BOOST_TEST(file_text(other / "one") == "second");
+}
+
 BOOST_AUTO_TEST_CASE(an_open_file_that_is_removed_is_read_and_written_on) {
   const StorePlace place;
   ObjectMount mount(place);

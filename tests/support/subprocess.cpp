@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,7 +30,7 @@ struct Streams {
 };
 
 [[noreturn]] void become(const Arguments& arguments, const Streams& streams,
-                         const ProcessSettings& settings) {
+                         const ProcessSettings& settings, pid_t parent) {
   if (settings.own_group) setpgid(0, 0);
   // Tests that run in the background of a shell were told to ignore some.
   for (const int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM}) signal(number, SIG_DFL);
@@ -41,6 +42,11 @@ struct Streams {
     if (setgroups(0, nullptr) != 0 || setgid(gid) != 0 || setuid(*settings.uid) != 0)
       _exit(kNotStarted);
   }
+  if (settings.ends_with_us) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // Whom it would have told may have ended before.
+    if (getppid() != parent) _exit(kNotStarted);
+  }
   std::vector<char*> argv;
   for (const auto& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -51,9 +57,10 @@ struct Streams {
 }
 
 pid_t start(const Arguments& arguments, const Streams& streams, const ProcessSettings& settings) {
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) throw_errno("fork");
-  if (pid == 0) become(arguments, streams, settings);
+  if (pid == 0) become(arguments, streams, settings, parent);
   if (settings.own_group) setpgid(pid, pid);  // whoever of the two comes first
   return pid;
 }

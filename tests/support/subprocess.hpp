@@ -33,6 +33,8 @@ struct ProcessSettings {
   std::optional<uid_t> uid;              ///< run as this user, group of the same number
   std::vector<std::string> environment;  ///< NAME=value, added to ours
   bool own_group = true;                 ///< the limit ends all of its process group
+  /// It is killed when the thread that started it ends, however that comes about.
+  bool ends_with_us = false;
 };
 
 /// Runs a program (found through PATH) to its end or the limit, and reaps it.

@@ -1,0 +1,119 @@
+// What was written stays somewhere, or is told to be lost, when the store does not answer any more.
+
+#include <chrono>
+#include <map>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "tests/remote/failing_gateway.hpp"
+#include "tests/remote/mounted.hpp"
+#include "tests/remote/object_mount.hpp"
+#include "tests/remote/rgw.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+
+namespace {
+
+using namespace bloscfs;
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+using Clock = std::chrono::steady_clock;
+
+std::string noisy(std::uint64_t seed, std::size_t size) {
+  const ByteVector bytes = make_contents("noise", seed, size, 1);
+  return {bytes.begin(), bytes.end()};
+}
+
+int port_of_store() { return frame::parse_url(shared_rgw().endpoint()).port; }
+
+/// A filesystem of 1 MiB that has no room left.
+struct FullDisk {
+  FullDisk() {
+    if (::mount("none", point.path().c_str(), "tmpfs", 0, "size=1m,mode=700") != 0)
+      test::throw_errno("mount tmpfs");
+    fs_std::create_directory(point / "cache");
+    fs_std::permissions(point / "cache", fs_std::perms(0700));
+    const Fd fd(::open((point / "filler").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    const ByteVector bytes(4096);
+    while (::write(fd.get(), bytes.data(), bytes.size()) > 0) {
+    }
+  }
+  ~FullDisk() { ::umount2(point.path().c_str(), MNT_DETACH); }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+  TempDir point;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(store_down, *utf::precondition(needs_ceph) * utf::precondition(needs_fuse))
+
+BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
+  const StorePlace place;
+  const TempDir work;
+  FailingGateway gateway(port_of_store());
+  ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (work / "kept").string()},
+                    gateway.endpoint());
+  const std::map<std::string, std::string> files{
+      {"small", "some text"}, {"large", noisy(1, 6'000'000)}, {"empty", ""}};
+  for (const auto& [name, contents] : files)
+    BOOST_TEST(errno_of_writing(mount / name, 0, contents, 0, false) == 0, name);
+  gateway.is_down = true;
+  const auto begun = Clock::now();
+  mount.unmount();
+  BOOST_TEST((Clock::now() - begun < std::chrono::seconds(60)));
+  std::map<std::string, std::string> kept;
+  for (const std::string& name : names_in(work / "kept"))
+    if (const auto end = name.find(".unsent-"); end != std::string::npos)
+      kept[name.substr(0, end)] =
+          run({b2frame_program(), "cat", (work / "kept" / name).string()}).out;
+  for (const auto& [name, contents] : kept)
+    BOOST_TEST((files.contains(name) && files.at(name) == contents), name);
+  // What was sent before is in the store.
+  const ObjectMount other(place);
+  for (const auto& [name, contents] : files)
+    if (!kept.contains(name)) BOOST_TEST((file_text(other / name) == contents), name);
+  BOOST_TEST(!kept.empty());
+}
+
+BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_how_much_is_lost) {
+  const StorePlace place;
+  FailingGateway gateway(port_of_store());
+  ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
+  const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  gateway.is_down = true;
+  BOOST_TEST(::pwrite(fd.get(), "some text", 9, 0) == 9);
+  BOOST_TEST(::fsync(fd.get()) == -1);
+  ::umount2(mount.path().c_str(), MNT_DETACH);
+  BOOST_TEST(::close(fd.get()) <= 0);
+  BOOST_TEST(mount.wait(Seconds(60)));
+  BOOST_TEST(mount.result().status != 0);
+  BOOST_TEST(mount.log().find("contents lost, 9 bytes") != std::string::npos, mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(a_disk_cache_without_room_keeps_nothing_and_says_so,
+                     *utf::precondition(needs_root)) {
+  const StorePlace place;
+  const FullDisk disk;
+  FailingGateway gateway(port_of_store());
+  ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (disk.point / "cache").string()},
+                    gateway.endpoint());
+  const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  gateway.is_down = true;
+  const std::string contents = noisy(2, 100'000);
+  BOOST_TEST(::pwrite(fd.get(), contents.data(), contents.size(), 0) == 100'000);
+  BOOST_TEST(::fsync(fd.get()) == -1);
+  ::umount2(mount.path().c_str(), MNT_DETACH);
+  BOOST_TEST(::close(fd.get()) <= 0);
+  BOOST_TEST(mount.wait(Seconds(60)));
+  BOOST_TEST(mount.result().status != 0);
+  BOOST_TEST(mount.log().find("contents lost, 100000 bytes") != std::string::npos, mount.log());
+  for (const std::string& name : names_in(disk.point / "cache"))
+    BOOST_TEST(name.find(".unsent-") == std::string::npos, name);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
