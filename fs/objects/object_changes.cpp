@@ -263,6 +263,9 @@ bool Objects::is_taken(const std::string& directory, const std::string& full_nam
 void Objects::stored_as(NodeId id, const std::string& full_name) {
   std::string before, path;
   bool was_new = false;
+  // Before it is no new file any more: it would be neither new nor listed for a moment.
+  rewritten(id);
+  forget_listing_of(node(id).path);
   {
     const MutexLock lock(mutex_);
     const auto found = nodes_.find(id);
