@@ -109,6 +109,7 @@ ListingPointer ObjectListings::known(const std::string& directory) {
 void ObjectListings::forget(const std::string& directory) {
   ListingPointer dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
+  if (const auto making = making_.find(directory); making != making_.end()) making->second = true;
   const auto found = known_.find(directory);
   if (found == known_.end()) return;
   dropped = std::move(found->second.listing);
@@ -119,6 +120,8 @@ void ObjectListings::forget(const std::string& directory) {
 void ObjectListings::remember(const std::string& directory, ListingPointer listing) {
   std::vector<ListingPointer> dropped;  // destroyed behind the lock
   const MutexLock lock(mutex_);
+  // A change came in the midst of it, which it may not have.
+  if (making_.at(directory)) return;
   if (const auto found = known_.find(directory); found != known_.end()) {
     dropped.push_back(std::exchange(found->second.listing, std::move(listing)));
     order_.splice(order_.begin(), order_, found->second.order);
@@ -141,7 +144,7 @@ ListingPointer ObjectListings::get(const std::string& directory, const ObjectLis
 
 void ObjectListings::begin_making(const std::string& directory) {
   const MutexLock lock(mutex_);
-  while (!making_.insert(directory).second) {
+  while (!making_.try_emplace(directory, false).second) {
     made_.wait_for(mutex_, RequestLimits::kBetweenChecks);
     RequestLimits::check();
   }

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -75,6 +76,8 @@ class ObjectListings {
                      const ObjectListing::HasGone& has_gone);
   /// The last one, however old; null if there is none.
   ListingPointer known(const std::string& directory);
+  /// Once the store has answered a change of names: what was listed before, and what is being
+  /// listed, is not remembered.
   void forget(const std::string& directory);
 
  private:
@@ -94,7 +97,8 @@ class ObjectListings {
   OnceLog log_;
   Mutex mutex_;
   CondVar made_;
-  std::set<std::string> making_ GUARDED_BY(mutex_);
+  /// What is being listed, and whether it was forgotten meanwhile.
+  std::map<std::string, bool> making_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, Known> known_ GUARDED_BY(mutex_);
   std::list<std::string> order_ GUARDED_BY(mutex_);  ///< the one used last in front
 };

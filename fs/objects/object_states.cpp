@@ -109,6 +109,9 @@ bool Objects::is_taken(const std::string& directory, const std::string& full_nam
 }
 
 void Objects::stored_as(NodeId id, const std::string& full_name) {
+  // Before it is no new file any more: it would be neither new nor listed for a moment.
+  rewritten(id);
+  forget_listing_of(nodes_.get(id).path);
   const auto [before, path, was_new] = nodes_.stored_as(id, full_name);
   rewritten(id);
   forget_listing_of(path);

@@ -1,0 +1,62 @@
+// What is remembered of directories of objects.
+
+#include "fs/objects/object_listings.hpp"
+
+#include <functional>
+
+#include <boost/test/unit_test.hpp>
+
+#include "fs/support/turns.hpp"
+
+namespace {
+
+using namespace bloscfs;
+using namespace bloscfs::fs;
+
+/// One directory, to which something is done while it is listed.
+class ChangingTree final : public frame::ObjectTree {
+ public:
+  const std::optional<std::string>& single() const override { return single_; }
+  std::string url(const std::string& path) const override { return path; }
+  std::vector<frame::ObjectEntry> list(const std::string&) override {
+    const std::vector<frame::ObjectEntry> before = entries;
+    lists++;
+    if (meanwhile) std::exchange(meanwhile, {})();
+    return before;
+  }
+  std::shared_ptr<const frame::ObjectSource> open(
+      const std::string&, const std::shared_ptr<const frame::ObjectSource>&) override {
+    return nullptr;
+  }
+
+  std::vector<frame::ObjectEntry> entries;
+  std::function<void()> meanwhile;
+  int lists = 0;
+
+ private:
+  const std::optional<std::string> single_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(object_listings)
+
+BOOST_AUTO_TEST_CASE(a_listing_in_the_midst_of_which_a_name_was_made_is_not_remembered) {
+  const auto tree = std::make_shared<ChangingTree>();
+  MemoryBudget budget(1 << 20, [] { return false; });
+  ObjectListings listings(tree, budget, std::chrono::minutes(10));
+  const auto get = [&] {
+    return listings.get(
+        "", [](const frame::ObjectEntry&) { return ShownAs::itself; }, nullptr);
+  };
+  tree->meanwhile = [&] {
+    tree->entries = {{"one", false, std::nullopt}};
+    listings.forget("");
+  };
+  get();
+  BOOST_TEST(get()->find("one") != nullptr);
+  get();
+  BOOST_TEST(tree->lists == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
