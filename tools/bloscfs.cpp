@@ -16,6 +16,7 @@
 #include "fs/support/printable.hpp"
 #include "tools/mount_command.hpp"
 #include "tools/mounted_objects.hpp"
+#include "tools/service_manager.hpp"
 
 namespace {
 
@@ -33,6 +34,15 @@ int report(const std::string& file, const std::exception& error) {
   return 1;
 }
 
+void tell(const bloscfs::tools::ServiceManager& manager,
+          const bloscfs::fs::SessionSettings& settings, bloscfs::fs::MountPhase phase) {
+  const std::string shown = bloscfs::fs::printable(bloscfs::frame::shown_url(settings.source) +
+                                                   " on " + settings.mountpoint);
+  manager.tell(phase == bloscfs::fs::MountPhase::works
+                   ? "READY=1\nSTATUS=Mounted " + shown
+                   : "STOPPING=1\nSTATUS=Committing what was written to " + shown);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -42,6 +52,8 @@ int main(int argc, char** argv) {
   auto& command = std::get<bloscfs::tools::MountCommand>(parsed);
   if (command.only_checks) return 0;
   bloscfs::fs::SessionSettings& settings = command.settings;
+  const bloscfs::tools::ServiceManager manager;
+  settings.tell = [&](bloscfs::fs::MountPhase phase) { tell(manager, settings, phase); };
   const bool is_remount = settings.options.remount;
   try {
     if (!is_remount) bloscfs::tools::choose_objects(settings);

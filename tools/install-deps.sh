@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Installs the packages that building bloscfs needs, on Debian 12; with --tests also those that
-# tests/run.sh and .ci/run need, with --bench those that tests/bench/run.sh needs. Run as root or as a
-# user who may use sudo.
+# tests/run.sh and .ci/run need, with --bench those that tests/bench/run.sh needs, with --package those
+# that tools/package.sh needs. Run as root or as a user who may use sudo.
 set -euo pipefail
 
-usage="usage: tools/install-deps.sh [--tests | --bench]"
+usage="usage: tools/install-deps.sh [--tests | --bench | --package]"
 
 build_packages=(
   g++ meson ninja-build pkg-config
@@ -24,6 +24,7 @@ bench_packages=(
   python3-numpy attr
   squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone
 )
+package_packages=(dpkg-dev debhelper fakeroot lintian)
 # A package of its own in later releases; its programs are left out of the benchmark elsewhere.
 if apt-cache show erofsfuse >/dev/null 2>&1; then bench_packages+=(erofsfuse); fi
 
@@ -32,6 +33,7 @@ case "${1-}" in
   "") ;;
   --tests) packages+=("${test_packages[@]}") ;;
   --bench) packages+=("${bench_packages[@]}") ;;
+  --package) packages+=("${package_packages[@]}") ;;
   -h | --help) echo "$usage"; exit 0 ;;
   *) echo "$usage" >&2; exit 2 ;;
 esac

@@ -22,6 +22,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/background.hpp"
+#include "fs/fuse/dead_mount.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
@@ -273,16 +274,17 @@ class Session {
 
 void run_session(SessionSettings settings) {
   settings.foreground |= settings.debug;
+  // libfuse cancels its threads, also one that is telling of an error. With the lock of standard
+  // error that one would keep the mount from ending, before what waits is committed.
+  ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
+  log::use(log::Target::terminal);
+  remove_dead_mount(settings.mountpoint);
   settings.mountpoint = real_path(settings.mountpoint);
   require_directory(settings.mountpoint);
   frame::UniqueFd log_file;
   if (!settings.options.log_file.empty()) log_file = log::open_file(settings.options.log_file);
   bound_allocator();
   raise_descriptor_limit();
-  // libfuse cancels its threads, also one that is telling of an error. With the lock of standard
-  // error that one would keep the mount from ending, before what waits is committed.
-  ::__fsetlocking(stderr, FSETLOCKING_BYCALLER);
-  log::use(log::Target::terminal);
   std::optional<Background> background;
   if (!settings.foreground) background.emplace();
   Sandbox sandbox(settings.options.sandbox, settings.mountpoint);
@@ -317,8 +319,10 @@ void run_session(SessionSettings settings) {
   else if (background)
     log::use(log::Target::system_log);
   if (background) background->leave_caller();
+  if (settings.tell) settings.tell(MountPhase::works);
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
+    if (settings.tell) settings.tell(MountPhase::ends);
     filesystem->commit_all();
     if (error != 0) frame::throw_errno(error, "session");
   } catch (const std::exception& failure) {

@@ -24,6 +24,11 @@ struct ObjectSetting {
   std::function<std::shared_ptr<frame::ObjectTree>()> open;
 };
 
+enum class MountPhase {
+  works,
+  ends,  ///< it serves no requests any more; what was written is being committed
+};
+
 struct SessionSettings {
   std::string source;
   std::string mountpoint;
@@ -31,6 +36,8 @@ struct SessionSettings {
   bool debug = false;  ///< libfuse's debugging output; implies foreground
   MountOptions options;
   std::shared_ptr<const ObjectSetting> objects;  ///< null: SOURCE is a path
+  /// Who is to know; called inside the sandbox. Null: nobody.
+  std::function<void(MountPhase)> tell;
 };
 
 }  // namespace bloscfs::fs

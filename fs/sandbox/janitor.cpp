@@ -1,21 +1,18 @@
 #include "fs/sandbox/janitor.hpp"
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdint>
 #include <optional>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/sandbox/lazy_unmount.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -64,26 +61,7 @@ bool is_done_by(int socket, const JanitorMessage& message) {
          receive(socket, is_done) && is_done;
 }
 
-int wait_for_end(pid_t process) {
-  int status = 0;
-  pid_t ended = -1;
-  do {
-    ended = ::waitpid(process, &status, 0);
-  } while (ended < 0 && errno == EINTR);
-  return ended == process ? status : -1;
-}
-
 // --- in the process
-
-/// The way for ordinary users.
-bool unmount_by_helper(const std::string& point) {
-  std::string words[] = {"fusermount3", "-u", "-z", "-q", "--", point};
-  std::array<char*, std::size(words) + 1> arguments{};
-  for (std::size_t i = 0; i < std::size(words); i++) arguments[i] = words[i].data();
-  pid_t helper = -1;
-  return ::posix_spawnp(&helper, arguments[0], nullptr, nullptr, arguments.data(), environ) == 0 &&
-         wait_for_end(helper) == 0;
-}
 
 class JanitorWork {
  public:
@@ -108,8 +86,7 @@ class JanitorWork {
  private:
   bool unmount() const {
     if (mounted_at(mountpoint_) != own_ || own_ == before_) return true;
-    return ::umount2(mountpoint_.c_str(), MNT_DETACH | UMOUNT_NOFOLLOW) == 0 ||
-           unmount_by_helper(mountpoint_);
+    return unmount_lazily(mountpoint_);
   }
 
   /// The daemon may have ended before it could say what it had mounted.
@@ -169,7 +146,7 @@ Janitor::Janitor(const std::string& mountpoint) : mountpoint_(mountpoint) {
 
 Janitor::~Janitor() {
   socket_.reset();
-  wait_for_end(process_);
+  wait_for_end_of(process_);
 }
 
 void Janitor::take_charge() {

@@ -1,0 +1,160 @@
+// bloscfs as a service: what it tells who has started it, and how it comes back.
+
+#include <csignal>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include "frame/store/byte_source.hpp"
+#include "fs/options/options.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+using bloscfs::frame::UniqueFd;
+
+/// Where a service manager would listen.
+class Listener {
+ public:
+  /// An abstract address where it begins with an @.
+  explicit Listener(const std::string& name) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    name.copy(address.sun_path, sizeof address.sun_path - 1);
+    const bool is_abstract = name.starts_with('@');
+    if (is_abstract) address.sun_path[0] = '\0';
+    const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size() +
+                                               (is_abstract ? 0 : 1));
+    BOOST_REQUIRE(::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), length) == 0);
+  }
+
+  /// The next message; empty where none comes.
+  std::string next() const {
+    constexpr int kPatience = 20'000;  // ms
+    pollfd waiting{socket_.get(), POLLIN, 0};
+    if (::poll(&waiting, 1, kPatience) != 1) return "";
+    std::string message(4096, '\0');
+    const ssize_t got = ::recv(socket_.get(), message.data(), message.size(), 0);
+    message.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return message;
+  }
+
+ private:
+  UniqueFd socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
+};
+
+class Home {
+ public:
+  Home() {
+    create_directory(source());
+    std::ofstream(source() / "note") << "read me";
+  }
+  fs_std::path source() const { return directory_ / "source"; }
+  std::string operator/(const std::string& name) const { return (directory_ / name).string(); }
+
+ private:
+  TempDir directory_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(service)
+
+BOOST_AUTO_TEST_CASE(says_when_the_mount_works_and_when_it_ends,
+                     *boost::unit_test::precondition(needs_fuse)) {
+  const Home home;
+  const std::string abstract = "@bloscfs-test-" + std::to_string(::getpid());
+  for (const std::string& name : {home / "notify", abstract}) {
+    const Listener manager(name);
+    MountSettings settings;
+    settings.environment = {"NOTIFY_SOCKET=" + name};
+    Mount mount(home.source(), settings);
+    const std::string first = manager.next();
+    BOOST_TEST(first.starts_with("READY=1\nSTATUS=Mounted "), first);
+    BOOST_TEST(
+        first.find(home.source().string() + " on " + mount.path().string()) != std::string::npos,
+        first);
+    mount.signal(SIGTERM);
+    const std::string last = manager.next();
+    BOOST_TEST(last.starts_with("STOPPING=1\nSTATUS=Committing"), last);
+    BOOST_TEST(mount.wait(Seconds{20}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(needs_nobody_who_listens, *boost::unit_test::precondition(needs_fuse)) {
+  const Home home;
+  for (const std::string& name :
+       {home / "nowhere", std::string("relative"), std::string(5000, '/'), std::string()}) {
+    MountSettings settings;
+    settings.environment = {"NOTIFY_SOCKET=" + name};
+    Mount mount(home.source(), settings);
+    BOOST_TEST(exists(mount / "note"));
+    mount.unmount();
+  }
+}
+
+BOOST_AUTO_TEST_CASE(comes_back_where_a_daemon_has_died,
+                     *boost::unit_test::precondition(needs_fuse)) {
+  const Home home;
+  MountSettings settings;
+  settings.options = {"sandbox=off"};  // else somebody unmounts for it
+  Mount dead(home.source(), settings);
+  dead.signal(SIGKILL);
+  BOOST_REQUIRE(dead.wait(Seconds{20}));
+  struct stat st {};
+  BOOST_REQUIRE(::stat(dead.path().c_str(), &st) != 0 && errno == ENOTCONN);
+  const ProcessResult result =
+      run({bloscfs_program(), home.source().string(), dead.path().string() + "/"});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.err.find("removed a mount whose daemon had died") != std::string::npos,
+             result.err);
+  BOOST_TEST(exists(dead / "note"));
+  force_unmount(dead.path());
+  BOOST_TEST(!is_mounted(dead.path()));
+}
+
+BOOST_AUTO_TEST_CASE(units_are_understood,
+                     *boost::unit_test::precondition(has_programs("systemd-analyze"))) {
+  const fs_std::path packaging = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tools/packaging";
+  const TempDir home;
+  std::ifstream stream(packaging / "systemd/bloscfs@.service.in");
+  std::string unit{std::istreambuf_iterator<char>(stream), {}};
+  // systemd-analyze looks whether the program is there.
+  const std::string program = "@bindir@/bloscfs";
+  BOOST_REQUIRE(unit.find(program) != std::string::npos);
+  unit.replace(unit.find(program), program.size(), bloscfs_program());
+  const fs_std::path service = home / "bloscfs@runs.service";
+  std::ofstream(service) << unit;
+  Arguments command{"systemd-analyze", "verify", "--man=no", service.string()};
+  for (const char* example : {"mnt-archive.mount", "mnt-archive.automount"})
+    command.push_back((packaging / "examples" / example).string());
+  const ProcessResult result = run(command);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.err == "");
+}
+
+BOOST_AUTO_TEST_CASE(examples_have_options_that_exist) {
+  const fs_std::path examples = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tools/packaging/examples";
+  std::ifstream table(examples / "fstab");
+  int lines = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string source, point, type, options;
+    if (line.starts_with('#') || !(fields >> source >> point >> type >> options)) continue;
+    lines++;
+    BOOST_TEST(type == "bloscfs");
+    BOOST_CHECK_NO_THROW(bloscfs::fs::parse_options({options}));
+  }
+  BOOST_TEST(lines == 3);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
