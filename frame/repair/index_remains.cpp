@@ -1,7 +1,6 @@
 #include "frame/repair/index_remains.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <set>
 
 #include <boost/endian/conversion.hpp>
@@ -107,6 +106,18 @@ BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>&
   return score;
 }
 
+/// Chunks that the index may name: an earlier one has as many entries, often.
+std::vector<FoundChunk> without_indexes(const IndexRemains& index,
+                                        const std::vector<FoundChunk>& found) {
+  std::vector<FoundChunk> others, all;
+  for (const FoundChunk& chunk : found) {
+    if (chunk.is_layer || chunk.at == index.at) continue;
+    all.push_back(chunk);
+    if (chunk.typesize != 8 || chunk.nbytes != 8 * index.count) others.push_back(chunk);
+  }
+  return others.empty() ? all : others;
+}
+
 }  // namespace
 
 std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::uint64_t position,
@@ -166,9 +177,7 @@ bool meets_chunks(const IndexRemains& index, std::int64_t base,
 std::optional<IndexBase> find_base(const IndexRemains& index,
                                    const std::vector<FoundChunk>& found) {
   const std::vector<std::int64_t> places = sample_places(index);
-  std::vector<FoundChunk> others;
-  std::copy_if(found.begin(), found.end(), std::back_inserter(others),
-               [&](const FoundChunk& chunk) { return !chunk.is_layer && chunk.at != index.at; });
+  const std::vector<FoundChunk> others = without_indexes(index, found);
   std::optional<IndexBase> best;
   BaseScore most;
   std::set<std::int64_t> tried;
@@ -178,7 +187,8 @@ std::optional<IndexBase> find_base(const IndexRemains& index,
       if (!tried.insert(base).second) continue;
       const BaseScore score = judge_base(index, places, base, others);
       if (score.met == 0 || score < most) continue;
-      best = IndexBase{base, !best || most < score};
+      const bool is_better = !best || most < score;
+      best = IndexBase{is_better ? base : best->base, is_better};
       most = score;
     }
   }
