@@ -58,24 +58,18 @@ std::vector<std::uint64_t> next_places(const std::vector<Slot>& slots) {
 bool is_gap(const Slot& slot) { return slot.kind == SlotKind::missing; }
 
 /// Bytes in front of each chunk that belong to none.
-std::vector<std::uint64_t> gaps_before(const std::vector<FoundChunk>& found, std::uint64_t begin) {
+std::vector<std::uint64_t> gaps_before(const std::vector<FoundChunk>& found, std::uint64_t begin,
+                                       const Unexplained& unexplained) {
   std::vector<std::uint64_t> gaps;
   std::uint64_t end = begin;
   for (const FoundChunk& chunk : found) {
-    gaps.push_back(chunk.at > end ? chunk.at - end : 0);
+    gaps.push_back(chunk.at > end ? unexplained(end, chunk.at) : 0);
     end = std::max(end, chunk.end());
   }
   return gaps;
 }
 
 }  // namespace
-
-Slot Slot::make_missing(std::int64_t count, bool is_unknown) {
-  Slot slot;
-  slot.count = count;
-  slot.is_unknown = is_unknown;
-  return slot;
-}
 
 std::vector<Slot> order_by_index(const IndexRemains& index, std::int64_t base,
                                  const std::vector<FoundChunk>& found) {
@@ -156,8 +150,8 @@ void fill_gaps(std::vector<Slot>& slots, const std::vector<FoundChunk>& found) {
 }
 
 std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int64_t count,
-                                 std::uint64_t begin) {
-  const std::vector<std::uint64_t> gaps = gaps_before(found, begin);
+                                 std::uint64_t begin, const Unexplained& unexplained) {
+  const std::vector<std::uint64_t> gaps = gaps_before(found, begin, unexplained);
   std::uint64_t stored = 0;
   for (const FoundChunk& chunk : found) stored += static_cast<std::uint64_t>(chunk.cbytes);
   const std::uint64_t usual = std::max<std::uint64_t>(1, found.empty() ? 1 : stored / found.size());

@@ -24,10 +24,13 @@ bool distrust_repetitions(std::vector<Slot>& slots);
 /// behind them. All of them are guesses.
 void fill_gaps(std::vector<Slot>& slots, const std::vector<FoundChunk>& found);
 
+/// How many of the bytes between two chunks may have been chunks.
+using Unexplained = std::function<std::uint64_t(std::uint64_t begin, std::uint64_t end)>;
+
 /// Slots in the order of a file whose chunks begin at `begin`: missing ones are put where bytes are
-/// that belong to no chunk, `count` (-1: not known) in all at most.
+/// that nothing explains, `count` (-1: not known) in all at most.
 std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int64_t count,
-                                 std::uint64_t begin);
+                                 std::uint64_t begin, const Unexplained& unexplained);
 /// The same for chunk files: numbers are those of the chunks, unless some were replaced.
 std::vector<Slot> order_by_number(const std::vector<FoundChunk>& found, std::int64_t count);
 

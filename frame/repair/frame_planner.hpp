@@ -69,6 +69,7 @@ class FramePlanner {
   void order_chunks();
   void order_without_index();
   std::vector<Slot> order_found(const std::vector<FoundChunk>& chunks, std::int64_t count) const;
+  std::uint64_t unexplained(std::uint64_t begin, std::uint64_t end) const;
   std::int64_t known_count() const;
   void distrust_index();
   void set_sizes();
@@ -93,7 +94,8 @@ class FramePlanner {
   bool index_is_guess_ = false;
   bool repeats_ = false;  ///< entries name the same chunk
   std::int64_t entries_without_chunk_ = 0;
-  std::vector<FoundChunk> found_, unlisted_;
+  std::vector<FoundChunk> found_;
+  std::vector<FoundChunk> tables_;                        ///< found, too, but indexes or metalayers
   std::map<std::uint64_t, std::vector<ByteRange>> lost_;  ///< contents, by the chunk's place
   mutable std::unordered_set<std::uint64_t> named_;
   FrameSizes sizes_;

@@ -270,4 +270,14 @@ TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file
   return {false, at, std::max(layers.end, at), layers.entries, layers.lost};
 }
 
+std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::uint64_t limit) {
+  std::array<std::uint8_t, 2> start{};
+  if (source.read_at(at, start) < start.size() || start[0] != kMsgpackArray4 || start[1] != 1)
+    return at;
+  const Layers layers =
+      LayerReader(source, {at, at + start.size(), limit, kMaxVlmetalayers}).read();
+  const std::uint64_t end = layers.end + sizeof(RawTrailerEnd);
+  return layers.is_whole && end <= limit ? end : at;
+}
+
 }  // namespace bloscfs::frame

@@ -43,4 +43,7 @@ HeaderRemains read_header_remains(const ByteSource& source, std::uint64_t file_s
 TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file_size,
                                     const HeaderRemains& header);
 
+/// Where a trailer ends that starts at `at`; `at` itself where there is none that ends by `limit`.
+std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::uint64_t limit);
+
 }  // namespace bloscfs::frame

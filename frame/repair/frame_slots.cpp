@@ -6,7 +6,9 @@
 
 #include <fmt/core.h>
 
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
+#include "codec/filter/filter_table.hpp"
 #include "frame/container/checksum.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_header.hpp"
@@ -19,6 +21,16 @@ namespace {
 /// Contents of a chunk of which some blocks are taken.
 constexpr std::int32_t kMaxSalvaged = 512 << 20;
 constexpr std::size_t kSumWindow = std::size_t{256} << 10;
+
+/// True if chunks of such a frame cannot be decoded here.
+bool needs_missing_decoder(const FrameInfo& info) {
+  const codec::CodecRow* const codec = info.codec ? codec::find_codec(*info.codec) : nullptr;
+  if (info.codec && (codec == nullptr || codec->make_decompressor == nullptr)) return true;
+  return std::any_of(info.filters.begin(), info.filters.end(), [](const codec::FilterStep& step) {
+    const codec::FilterRow* const row = codec::find_filter(step.id);
+    return step.id != codec::FilterId::none && (row == nullptr || row->undoing == nullptr);
+  });
+}
 
 bool is_array_layer(const std::string& name) { return name == "b2nd" || name == "caterva"; }
 
@@ -81,6 +93,7 @@ std::int64_t FramePlanner::known_count() const {
 void FramePlanner::order_chunks() {
   const std::int64_t count = known_count();
   if (count == 0) return;
+  if (sizes_.chunksize < 0) return doubt("nothing tells how large chunks were");
   if (!index_) return order_without_index();
   plan_.slots = order_by_index(*index_, base_.value_or(0), found_);
   distrust_index();
@@ -110,10 +123,24 @@ void FramePlanner::distrust_index() {
   plan_.notes.emplace_back("the index names chunks twice, which was not believed");
 }
 
+/// What earlier states have left is indexes and trailers, one behind the other.
+std::uint64_t FramePlanner::unexplained(std::uint64_t begin, std::uint64_t end) const {
+  while (begin < end) {
+    const FoundChunk* const table = find_chunk(tables_, begin);
+    const std::uint64_t next =
+        table != nullptr ? table->end() : find_trailer_end(*source_, begin, end);
+    if (next <= begin) break;
+    begin = next;
+  }
+  return end - std::min(begin, end);
+}
+
 std::vector<Slot> FramePlanner::order_found(const std::vector<FoundChunk>& chunks,
                                             std::int64_t count) const {
   if (numbers_) return order_by_number(chunks, count);
-  return order_by_place(chunks, count, static_cast<std::uint64_t>(header_.header_len.value_or(0)));
+  return order_by_place(
+      chunks, count, static_cast<std::uint64_t>(header_.header_len.value_or(0)),
+      [&](std::uint64_t begin, std::uint64_t end) { return unexplained(begin, end); });
 }
 
 void FramePlanner::order_without_index() {
@@ -204,6 +231,13 @@ void FramePlanner::judge(Slot& slot) {
   number_ += slot.count;
   if (slot.kind != SlotKind::stored) return;
   compare_checksum(slot, number);
+  if (slot.kind == SlotKind::stored && slot.soundness == Soundness::undecodable &&
+      !slot.is_proven && !needs_missing_decoder(header_.defaults)) {
+    // A codec that the frame does not have: a damaged header says so.
+    const std::int32_t nbytes = slot.nbytes;
+    slot = Slot::make_missing(1, false);
+    slot.nbytes = nbytes;
+  }
   if (slot.kind != SlotKind::stored || slot.soundness != Soundness::damaged) return;
   const auto lost = lost_.find(slot.at);
   std::int64_t size = 0;

@@ -1,6 +1,7 @@
 #include "frame/repair/index_remains.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <boost/endian/conversion.hpp>
 
@@ -79,6 +80,44 @@ std::size_t count_met(const std::vector<std::int64_t>& places, std::int64_t base
       }));
 }
 
+/// How well a base goes with the chunks that there are.
+struct BaseScore {
+  std::size_t met = 0;
+  std::size_t possible = 0;  ///< where no other chunk is, and in front of the index
+
+  bool operator<(const BaseScore& other) const {
+    return met != other.met ? met < other.met : possible < other.possible;
+  }
+};
+
+BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>& places,
+                     std::int64_t base, const std::vector<FoundChunk>& found) {
+  BaseScore score;
+  score.met = count_met(places, base, found);
+  for (const std::int64_t place : places) {
+    std::int64_t at = 0;
+    if (__builtin_add_overflow(place, base, &at) || at < 0) continue;
+    const auto position = static_cast<std::uint64_t>(at);
+    const auto behind = std::partition_point(
+        found.begin(), found.end(), [&](const FoundChunk& chunk) { return chunk.at < position; });
+    const bool is_inside = behind != found.begin() && (behind - 1)->end() > position;
+    score.possible += !is_inside && position < index.at ? 1 : 0;
+  }
+  return score;
+}
+
+/// Chunks that the index may name: an earlier one has as many entries, often.
+std::vector<FoundChunk> without_indexes(const IndexRemains& index,
+                                        const std::vector<FoundChunk>& found) {
+  std::vector<FoundChunk> others, all;
+  for (const FoundChunk& chunk : found) {
+    if (chunk.is_layer || chunk.at == index.at) continue;
+    all.push_back(chunk);
+    if (chunk.typesize != 8 || chunk.nbytes != 8 * index.count) others.push_back(chunk);
+  }
+  return others.empty() ? all : others;
+}
+
 }  // namespace
 
 std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::uint64_t position,
@@ -135,21 +174,26 @@ bool meets_chunks(const IndexRemains& index, std::int64_t base,
   return !places.empty() && 2 * count_met(places, base, found) >= places.size();
 }
 
-std::optional<std::int64_t> find_base(const IndexRemains& index,
-                                      const std::vector<FoundChunk>& found) {
+std::optional<IndexBase> find_base(const IndexRemains& index,
+                                   const std::vector<FoundChunk>& found) {
   const std::vector<std::int64_t> places = sample_places(index);
-  std::optional<std::int64_t> best;
-  std::size_t most = 0;
-  for (std::size_t i = 0; i < std::min(found.size(), kTried); ++i) {
+  const std::vector<FoundChunk> others = without_indexes(index, found);
+  std::optional<IndexBase> best;
+  BaseScore most;
+  std::set<std::int64_t> tried;
+  for (std::size_t i = 0; i < std::min(others.size(), kTried); ++i) {
     for (std::size_t j = 0; j < std::min(places.size(), kTried); ++j) {
-      const std::int64_t base = static_cast<std::int64_t>(found[i].at) - places[j];
-      const std::size_t met = count_met(places, base, found);
-      if (met <= most) continue;
-      most = met;
-      best = base;
+      const std::int64_t base = static_cast<std::int64_t>(others[i].at) - places[j];
+      if (!tried.insert(base).second) continue;
+      const BaseScore score = judge_base(index, places, base, others);
+      if (score.met == 0 || score < most) continue;
+      const bool is_better = !best || most < score;
+      best = IndexBase{is_better ? base : best->base, is_better};
+      most = score;
     }
   }
-  return 2 * most >= places.size() ? best : std::nullopt;
+  if (2 * most.met < places.size()) return std::nullopt;
+  return best;
 }
 
 }  // namespace bloscfs::frame

@@ -32,10 +32,15 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
                                                std::uint64_t file_size, int width,
                                                ChunkProbe& probe);
 
-/// Where the chunks that an index tells of begin, so that most of its entries meet chunks of
-/// `found`, which is in order; nothing if fewer than half of them do.
-std::optional<std::int64_t> find_base(const IndexRemains& index,
-                                      const std::vector<FoundChunk>& found);
+/// Where the chunks that an index tells of begin.
+struct IndexBase {
+  std::int64_t base = 0;
+  bool is_sure = false;  ///< no other place fits as well
+};
+
+/// The base with which most entries meet chunks of `found`, which is in order; nothing if fewer
+/// than half of them do.
+std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<FoundChunk>& found);
 
 /// True if most entries meet chunks when counted from `base`.
 bool meets_chunks(const IndexRemains& index, std::int64_t base,

@@ -15,6 +15,21 @@
 namespace bloscfs::frame {
 namespace {
 
+class OneFile final : public StoredChunks {
+ public:
+  explicit OneFile(std::shared_ptr<const ByteSource> source)
+      : source_(std::move(source)),
+        size_(static_cast<std::uint64_t>(std::max<std::int64_t>(0, source_->stamp().size))) {}
+  std::optional<Place> locate(std::uint64_t at) const override {
+    if (at >= size_) return std::nullopt;
+    return Place{source_, at, size_ - at};
+  }
+
+ private:
+  std::shared_ptr<const ByteSource> source_;
+  std::uint64_t size_;
+};
+
 /// The chunk files of a directory. Numbers are those of the files.
 class ChunkFiles final : public StoredChunks {
  public:
@@ -48,6 +63,11 @@ ChunkNumbers list_numbers(const StoreDirectory& directory) {
 
 }  // namespace
 
+RepairPlan plan_repair(std::shared_ptr<const ByteSource> source) {
+  auto chunks = std::make_shared<OneFile>(source);
+  return FramePlanner(std::move(source), std::move(chunks), std::nullopt).make();
+}
+
 RepairPlan plan_repair(const std::string& path) {
   const UniqueFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
   struct stat st {};
@@ -62,7 +82,7 @@ RepairPlan plan_repair(const std::string& path) {
   }
   UniqueFd fd = open_if_regular(place, O_RDONLY);
   if (!fd) throw std::runtime_error("is no regular file");
-  return plan_cframe_repair(std::make_shared<FileSource>(std::move(fd), nullptr));
+  return plan_repair(std::make_shared<FileSource>(std::move(fd), nullptr));
 }
 
 }  // namespace bloscfs::frame

@@ -42,7 +42,12 @@ struct Slot {
   std::int64_t count = 1;               ///< so many chunks are alike: missing and special ones
   std::uint64_t at = 0;                 ///< file position, or number of the chunk file
 
-  static Slot make_missing(std::int64_t count, bool is_unknown);
+  static Slot make_missing(std::int64_t count, bool is_unknown) {
+    Slot slot;
+    slot.count = count;
+    slot.is_unknown = is_unknown;
+    return slot;
+  }
 };
 
 /// What told the order of the chunks.
@@ -67,8 +72,5 @@ struct RepairPlan {
   /// False where neither a chunk nor a sound header was found.
   bool found_anything = false;
 };
-
-/// Plans the repair of a contiguous frame. Throws std::system_error of the source.
-RepairPlan plan_cframe_repair(std::shared_ptr<const ByteSource> source);
 
 }  // namespace bloscfs::frame

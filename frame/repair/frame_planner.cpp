@@ -1,4 +1,4 @@
-#include "frame/repair/repair_plan.hpp"
+#include "frame/repair/frame_planner.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,6 @@
 #include "frame/header/frame_header.hpp"
 #include "frame/repair/chunk_order.hpp"
 #include "frame/repair/chunk_search.hpp"
-#include "frame/repair/frame_planner.hpp"
 #include "frame/repair/index_remains.hpp"
 
 namespace bloscfs::frame {
@@ -26,24 +25,12 @@ std::uint64_t bytes_of(const ByteSource& source) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, source.stamp().size));
 }
 
+bool is_before(const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; }
+
 codec::BlockShape block_shape_of(const HeaderRemains& header) {
   const auto array = find_array(header);
   return array ? codec::BlockShape(array->blockshape) : codec::BlockShape();
 }
-
-class OneFile final : public StoredChunks {
- public:
-  explicit OneFile(std::shared_ptr<const ByteSource> source)
-      : source_(std::move(source)), size_(bytes_of(*source_)) {}
-  std::optional<Place> locate(std::uint64_t at) const override {
-    if (at >= size_) return std::nullopt;
-    return Place{source_, at, size_ - at};
-  }
-
- private:
-  std::shared_ptr<const ByteSource> source_;
-  std::uint64_t size_;
-};
 
 }  // namespace
 
@@ -126,8 +113,7 @@ void FramePlanner::look_at_entries() {
       ++entries_without_chunk_;
   }
   found_.insert(found_.end(), named.begin(), named.end());
-  std::sort(found_.begin(), found_.end(),
-            [](const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; });
+  std::sort(found_.begin(), found_.end(), is_before);
 }
 
 std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
@@ -181,13 +167,12 @@ void FramePlanner::search() {
 
 /// Chunks that the index names are what they are, whatever else seems to lie over them.
 void FramePlanner::take_named(std::vector<FoundChunk> named) {
+  const std::size_t searched = found_.size();
   for (FoundChunk& chunk : named) {
-    const FoundChunk* const known = find_chunk(found_, chunk.at);
-    if (known == nullptr) unlisted_.push_back(chunk);
+    const auto end = found_.begin() + static_cast<std::ptrdiff_t>(searched);
+    if (!std::binary_search(found_.begin(), end, chunk, is_before)) found_.push_back(chunk);
   }
-  found_.insert(found_.end(), unlisted_.begin(), unlisted_.end());
-  std::sort(found_.begin(), found_.end(),
-            [](const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; });
+  std::sort(found_.begin(), found_.end(), is_before);
 }
 
 void FramePlanner::search_file(const SearchRules& rules) {
@@ -224,14 +209,19 @@ void FramePlanner::search_index() {
     if (!index) continue;
     const bool by_base = base_ && meets_chunks(*index, *base_, found_);
     if (numbers_) base_ = 0;
-    if (!by_base && !numbers_) base_ = find_base(*index, found_);
+    bool is_sure = true;
+    if (!by_base && !numbers_) {
+      const auto found = find_base(*index, found_);
+      base_.reset();
+      if (found) base_ = found->base, is_sure = found->is_sure;
+    }
     if (!base_ && has_places(*index)) continue;
     index_ = std::move(index);
     const bool is_last = trailer_.is_sound && trailer_.at >= index_->end &&
                          trailer_.at - index_->end <= kMaxSlack && trailer_.end == file_size_;
-    if (!is_last) {
+    if (!is_last || !is_sure) {
       index_is_guess_ = true;
-      doubt("the index that was found may be an older one: where chunks belong is a guess");
+      doubt("the index that was found may not be of these chunks: where they belong is a guess");
     }
     look_at_entries();
     return;
@@ -271,8 +261,7 @@ void FramePlanner::leave_out_tables() {
     return index && has_places(*index) && meets_chunks(*index, *base_, found_);
   };
   std::vector<FoundChunk> kept;
-  for (const FoundChunk& chunk : found_)
-    if (!is_other(chunk)) kept.push_back(chunk);
+  for (const FoundChunk& chunk : found_) (is_other(chunk) ? tables_ : kept).push_back(chunk);
   found_ = std::move(kept);
 }
 
@@ -283,11 +272,6 @@ bool FramePlanner::is_named(std::uint64_t at) const {
       if (run.is_known && run.value >= 0)
         named_.insert(static_cast<std::uint64_t>(run.value + *base_));
   return named_.count(at) > 0;
-}
-
-RepairPlan plan_cframe_repair(std::shared_ptr<const ByteSource> source) {
-  auto chunks = std::make_shared<OneFile>(source);
-  return FramePlanner(std::move(source), std::move(chunks), std::nullopt).make();
 }
 
 }  // namespace bloscfs::frame

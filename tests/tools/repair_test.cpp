@@ -1,0 +1,316 @@
+// Runs b2frame repair on frames that were damaged at random, and on those that say too much.
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <optional>
+#include <random>
+
+#include <boost/endian/conversion.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "codec/block_decoder.hpp"
+#include "frame/open/open.hpp"
+#include "frame/repair/losses.hpp"
+#include "frame/repair/open_damaged.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/draw.hpp"
+#include "tests/support/sanitizers.hpp"
+#include "tests/tools/program.hpp"
+#include "tests/tools/random_creation.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kComplete = 0, kIncomplete = 5, kNothingFound = 6;
+
+int damage_count() {
+  const char* given = std::getenv("BLOSCFS_REPAIR_FRAMES");
+  return given != nullptr ? std::atoi(given) : (kSanitized ? 30 : 90);
+}
+
+/// A chunk as an undamaged frame has it; special ones have no stored bytes.
+struct KnownChunk {
+  std::uint64_t at = 0;
+  std::int64_t cbytes = 0;
+  ByteVector contents;
+};
+
+/// A frame, looked at before it is damaged.
+struct KnownFrame {
+  ByteVector bytes;
+  frame::FrameInfo info;
+  std::vector<KnownChunk> chunks;
+  std::uint64_t index_at = 0, index_end = 0;
+  bool keeps_checksums = false;
+
+  bool has_special() const {
+    return std::any_of(chunks.begin(), chunks.end(),
+                       [](const KnownChunk& chunk) { return chunk.cbytes == 0; });
+  }
+};
+
+std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot) {
+  codec::BlockDecoder decoder;
+  std::unique_ptr<const frame::ChunkMap> map;
+  if (snapshot.needs_chunk_map()) map = snapshot.read_chunk_map(1 << 20, decoder);
+  std::vector<KnownChunk> chunks;
+  while (std::ssize(chunks) < snapshot.info().nchunks) {
+    const auto page = snapshot.read_page(snapshot.page_of_chunk(std::ssize(chunks), map.get()),
+                                         map.get(), decoder);
+    const std::int64_t end = page->first_chunk() + page->chunk_count();
+    for (std::int64_t number = std::ssize(chunks); number < end; ++number) {
+      const frame::ChunkPlace place = page->place(number);
+      const frame::OpenedChunk opened = snapshot.open_chunk(place, 1 << 24);
+      KnownChunk chunk{place.stored_offset, 0, ByteVector(static_cast<std::size_t>(place.nbytes))};
+      if (opened.chunk.header().is_special()) {
+        opened.chunk.fill_special(0, chunk.contents);
+      } else {
+        ByteVector stored(static_cast<std::size_t>(opened.chunk.header().cbytes));
+        snapshot.read_stored(opened, {0, std::ssize(stored)}, stored);
+        decoder.decode_all(opened.chunk, stored, chunk.contents);
+      }
+      if (place.special == codec::SpecialValue::none) chunk.cbytes = opened.chunk.header().cbytes;
+      chunks.push_back(std::move(chunk));
+    }
+  }
+  return chunks;
+}
+
+KnownFrame look_at(const fs_std::path& path) {
+  const auto snapshot = frame::open_path(path, {});
+  KnownFrame known;
+  known.info = snapshot->info();
+  known.chunks = read_chunks(*snapshot);
+  for (const auto& layer : snapshot->vlmetalayers())
+    known.keeps_checksums = known.keeps_checksums || layer.name == "bloscfs.xxh3";
+  if (fs_std::is_directory(path)) return known;
+  known.bytes = read_file(path);
+  known.index_at = static_cast<std::uint64_t>(known.info.header_len + known.info.cbytes);
+  known.index_end = known.index_at;
+  if (!known.chunks.empty())
+    known.index_end += boost::endian::load_little_u32(&known.bytes[known.index_at + 12]);
+  return known;
+}
+
+/// Contents in the order of chunks, with an array's padding.
+ByteVector contents_of(const std::vector<KnownChunk>& chunks) {
+  ByteVector contents;
+  for (const KnownChunk& chunk : chunks)
+    contents.insert(contents.end(), chunk.contents.begin(), chunk.contents.end());
+  return contents;
+}
+
+class Damager {
+ public:
+  Damager(Random& random, const KnownFrame& known)
+      : random_(random), known_(known), bytes_(known.bytes) {}
+
+  ByteVector damage() {
+    for (int i = between(random_, 1, 2); i > 0; --i) damage_once();
+    return bytes_;
+  }
+  const std::string& what() const { return what_; }
+
+ private:
+  void damage_once() {
+    const auto trailer = std::ssize(known_.bytes) - known_.info.trailer_len;
+    switch (between(random_, 0, 6)) {
+      case 0:
+        what_ += " cut";
+        bytes_.resize(static_cast<std::size_t>(between(random_, 0, std::ssize(bytes_))));
+        return;
+      case 1:
+        what_ += " sectors";
+        for (int i = between(random_, 1, 4); i > 0; --i)
+          overwrite(between(random_, 0, std::ssize(bytes_) / 512) * 512, 512, true);
+        return;
+      case 2:
+        what_ += " bits";
+        for (int i = between(random_, 1, 20); i > 0 && !bytes_.empty(); --i)
+          bytes_[static_cast<std::size_t>(between(random_, 0, std::ssize(bytes_) - 1))] ^=
+              static_cast<std::uint8_t>(1 << between(random_, 0, 7));
+        return;
+      case 3:
+        what_ += " header";
+        return overwrite(0, known_.info.header_len, one_in(random_, 2));
+      case 4:
+        what_ += " header field";
+        return overwrite(between(random_, 0, 86), between(random_, 1, 8), one_in(random_, 2));
+      case 5:
+        what_ += " trailer";
+        return overwrite(trailer, known_.info.trailer_len, one_in(random_, 2));
+      default:
+        what_ += " index";
+        return overwrite(static_cast<std::int64_t>(known_.index_at),
+                         static_cast<std::int64_t>(known_.index_end - known_.index_at),
+                         one_in(random_, 2));
+    }
+  }
+
+  void overwrite(std::int64_t at, std::int64_t size, bool zeros) {
+    for (std::int64_t i = at; i < std::min(at + size, std::ssize(bytes_)); ++i)
+      bytes_[static_cast<std::size_t>(i)] =
+          zeros ? std::uint8_t{0} : static_cast<std::uint8_t>(between(random_, 0, 255));
+  }
+
+  Random& random_;
+  const KnownFrame& known_;
+  ByteVector bytes_;
+  std::string what_;
+};
+
+/// What a damaged frame became, compared with what it was.
+class Comparison {
+ public:
+  Comparison(const KnownFrame& known, ByteVector damaged, const fs_std::path& damaged_path,
+             const fs_std::path& out_path)
+      : known_(known), damaged_(std::move(damaged)), plan_(frame::plan_repair(damaged_path)) {
+    if (fs_std::exists(out_path)) out_ = read_chunks(*frame::open_path(out_path, {}));
+    const auto size = std::min(plan_.info.nbytes, std::ssize(contents_of(known_.chunks)));
+    is_known_.assign(static_cast<std::size_t>(size), true);
+    frame::for_each_loss(plan_, [&](const frame::Loss& loss) {
+      const std::int64_t begin = std::min(loss.content.offset, size);
+      const std::int64_t end = std::min(loss.content.offset + loss.content.size, size);
+      std::fill(is_known_.begin() + begin, is_known_.begin() + end, false);
+    });
+  }
+
+  /// Nothing that is called intact is anything but what it was.
+  void check_claims() const {
+    const ByteVector was = contents_of(known_.chunks), is = contents_of(out_);
+    const bool compared = known_.keeps_checksums && !touched_trailer();
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < known_.chunks.size(); ++i) {
+      const std::size_t size = known_.chunks[i].contents.size();
+      // Without checksums nobody can know that bytes of a chunk were changed that decodes.
+      if (compared || !touched_chunk(known_.chunks[i])) {
+        std::size_t wrong = 0;
+        for (std::size_t k = at; k < at + size && k < is.size() && k < is_known_.size(); ++k)
+          wrong += is_known_[k] && is[k] != was[k] ? 1 : 0;
+        BOOST_TEST(wrong == 0U, "chunk " << i << " is called intact, and is not what it was");
+      }
+      at += size;
+    }
+  }
+
+  /// Chunks that were not touched are where they were.
+  void check_untouched() const {
+    if (!is_order_knowable()) return;
+    for (std::size_t i = 0; i < known_.chunks.size(); ++i) {
+      const KnownChunk& chunk = known_.chunks[i];
+      if (touched_chunk(chunk) || (chunk.cbytes == 0 && (touched_index() || touched_header())))
+        continue;
+      const bool kept = i < out_.size() && out_[i].contents == chunk.contents;
+      BOOST_TEST(kept, "chunk " << i << " of " << known_.chunks.size() << " at " << chunk.at
+                                << " was not touched, and is lost");
+    }
+  }
+
+ private:
+  bool touched(std::uint64_t begin, std::uint64_t end) const {
+    for (std::uint64_t i = begin; i < end; ++i)
+      if (i >= damaged_.size() || damaged_[i] != known_.bytes[i]) return true;
+    return false;
+  }
+  bool touched_header() const {
+    return touched(0, static_cast<std::uint64_t>(known_.info.header_len));
+  }
+  bool touched_index() const { return touched(known_.index_at, known_.index_end); }
+  bool touched_trailer() const {
+    return touched(known_.bytes.size() - static_cast<std::size_t>(known_.info.trailer_len),
+                   known_.bytes.size());
+  }
+  bool touched_chunk(const KnownChunk& chunk) const {
+    return touched(chunk.at, chunk.at + static_cast<std::uint64_t>(chunk.cbytes));
+  }
+
+  bool is_order_knowable() const {
+    if (!touched_index()) return !touched_header() || !touched_trailer();
+    if (known_.keeps_checksums && !touched_trailer() && !known_.has_special()) return true;
+    if (touched_header() || known_.has_special()) return false;
+    // The first ones are where they were, as long as all of them are there.
+    bool is_over = false;
+    for (const KnownChunk& chunk : known_.chunks) {
+      if (is_over && !touched_chunk(chunk)) return false;
+      is_over = is_over || touched_chunk(chunk);
+    }
+    return true;
+  }
+
+  const KnownFrame& known_;
+  const ByteVector damaged_;
+  const frame::RepairPlan plan_;
+  std::vector<KnownChunk> out_;
+  std::vector<bool> is_known_;
+};
+
+Creation creation_to_damage(Random& random) {
+  Creation creation =
+      one_in(random, 2) ? random_flat_creation(random) : random_array_creation(random);
+  std::erase(creation.options, "--sparse");
+  return creation;
+}
+
+/// Repairs the frame at `damaged`, and returns what was reported of it.
+json repair(const fs_std::path& damaged, const fs_std::path& out) {
+  const ProcessResult result =
+      b2frame({"repair", "--json", "--force", damaged.string(), "-o", out.string()});
+  const bool is_known =
+      result.status == kComplete || result.status == kIncomplete || result.status == kNothingFound;
+  BOOST_TEST_REQUIRE(is_known, result.description());
+  json report = json::parse(result.out);
+  const char* const status = result.status == kComplete     ? "complete"
+                             : result.status == kIncomplete ? "incomplete"
+                                                            : "nothing_found";
+  BOOST_TEST(report.at("status") == status);
+  if (result.status != kNothingFound) {
+    const ProcessResult verified = b2frame({"verify", out.string()});
+    BOOST_TEST(verified.ok(), verified.description());
+  }
+  return report;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(b2frame_repair)
+
+BOOST_AUTO_TEST_CASE(loses_nothing_that_is_there_and_invents_nothing) {
+  const std::uint64_t seed = creation_seed();
+  Random random(seed);
+  const TempDir scratch;
+  const auto input = scratch / "input", whole = scratch / "whole", damaged = scratch / "damaged",
+             out = scratch / "out";
+  const int count = damage_count();
+  for (int i = 0; i < count;) {
+    const Creation creation = creation_to_damage(random);
+    write_file(input, creation.input);
+    const ProcessResult created =
+        b2frame(Arguments{"create"} + creation.options + Arguments{input, "-o", whole});
+    BOOST_TEST_REQUIRE(created.ok(), created.description());
+    if (one_in(random, 3)) b2frame({"set-meta", whole.string(), "unit:=\"K\""});
+    const KnownFrame known = look_at(whole);
+    for (int k = 0; k < 6 && i < count; ++k, ++i) {
+      Damager damager(random, known);
+      const ByteVector bytes = damager.damage();
+      BOOST_TEST_CONTEXT("seed " << seed << ", frame " << i << ":" << damager.what() << "; "
+                                 << describe(creation)) {
+        write_file(damaged, bytes);
+        fs_std::remove(out);
+        repair(damaged, out);
+        if (const char* kept = std::getenv("BLOSCFS_REPAIR_KEEP"))
+          fs_std::copy_file(damaged, std::string(kept) + "/" + std::to_string(i));
+        const Comparison comparison(known, bytes, damaged, out);
+        comparison.check_claims();
+        comparison.check_untouched();
+        BOOST_TEST(read_file(damaged) == bytes);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
