@@ -130,7 +130,7 @@ void SlowLink::carry(int from, int to, bool is_answer) {
     std::unique_lock lock(way.mutex);
     way.changed.wait(lock, [&] { return way.size < kMostOnTheWay; });
     way.size += bytes.size();
-    way.pieces.emplace_back(through + delay_, std::move(bytes));
+    way.pieces.emplace_back(std::max(through, Clock::now()) + delay_, std::move(bytes));
     way.changed.notify_all();
   }
   {
