@@ -198,6 +198,28 @@ void require_directory(const std::string& mountpoint) {
   if (!S_ISDIR(st.st_mode)) throw FileError(mountpoint, "not a directory");
 }
 
+/// Keeps what ends a mount from all threads but the one that waits for the end: from the object's
+/// construction on none that is started takes such a signal. Another one would note the end while
+/// that goes on waiting.
+class EndingSignals {
+ public:
+  EndingSignals() {
+    sigset_t signals;
+    ::sigemptyset(&signals);
+    for (const int number : {SIGHUP, SIGINT, SIGTERM}) ::sigaddset(&signals, number);
+    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+  }
+  ~EndingSignals() { take(); }
+  EndingSignals(const EndingSignals&) = delete;
+  EndingSignals& operator=(const EndingSignals&) = delete;
+
+  /// The calling thread takes them from here on, also those that came meanwhile.
+  void take() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
 class Session {
  public:
   /// `janitor` may be null.
@@ -302,6 +324,7 @@ void run_session(SessionSettings settings) {
   if (background && !log_file) log::connect_system_log();
   source->close(sandbox, settings.options);
   const ThreadCounts threads = thread_counts(settings);
+  EndingSignals ending_signals;
   const auto filesystem = source->show(settings.options, threads.workers, pages);
   state.filesystem = filesystem.get();
   Turns turns(threads.in_turns);
@@ -320,6 +343,7 @@ void run_session(SessionSettings settings) {
     log::use(log::Target::system_log);
   if (background) background->leave_caller();
   if (settings.tell) settings.tell(MountPhase::works);
+  ending_signals.take();
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
     if (settings.tell) settings.tell(MountPhase::ends);

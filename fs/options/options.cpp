@@ -288,6 +288,7 @@ constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noa
 /// As they are given: with a `=` where a value follows.
 std::vector<std::string> known_options() {
   std::vector<std::string> known;
+  known.reserve(kOwnOptions.size() + kPassedOnValues.size() + kPassedOnWords.size());
   for (const OwnOption& option : kOwnOptions)
     known.push_back(fmt::format("{}{}", option.name, option.takes_value ? "=" : ""));
   for (const std::string_view option : kPassedOnValues) known.push_back(fmt::format("{}=", option));
@@ -302,6 +303,7 @@ std::string suggestion(std::string_view item) {
     return ", which is a filter: write filters=A+B, or a backslash before the comma";
   const std::vector<std::string> known = known_options();
   std::vector<std::string> names;
+  names.reserve(known.size());
   for (const std::string& option : known) names.push_back(option.substr(0, option.find('=')));
   const auto nearest = nearest_name(name, names);
   if (!nearest) return "";
