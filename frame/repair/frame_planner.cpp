@@ -153,7 +153,7 @@ void FramePlanner::search() {
       search_file(rules);
     }
   }
-  if (effort_.is_exhausted())
+  if (effort_.is_exhausted() || found_.size() >= kMaxFoundChunks)
     doubt("the search for chunks was given up: too much looks like chunks");
   if (index_ && index_->unknown < index_->count) {
     take_named(std::move(named));
