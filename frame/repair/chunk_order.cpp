@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
@@ -38,12 +37,13 @@ void add_missing(std::vector<Slot>& slots, std::int64_t count, bool is_unknown) 
 /// Chunks that no slot names, in order.
 std::vector<const FoundChunk*> unnamed_chunks(const std::vector<Slot>& slots,
                                               const std::vector<FoundChunk>& found) {
-  std::unordered_set<std::uint64_t> named;
+  std::vector<std::uint64_t> named;
   for (const Slot& slot : slots)
-    if (slot.kind == SlotKind::stored) named.insert(slot.at);
+    if (slot.kind == SlotKind::stored) named.push_back(slot.at);
+  std::sort(named.begin(), named.end());
   std::vector<const FoundChunk*> unnamed;
   for (const FoundChunk& chunk : found)
-    if (named.count(chunk.at) == 0) unnamed.push_back(&chunk);
+    if (!std::binary_search(named.begin(), named.end(), chunk.at)) unnamed.push_back(&chunk);
   return unnamed;
 }
 

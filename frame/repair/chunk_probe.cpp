@@ -136,8 +136,9 @@ void ChunkProbe::decode_all(const ByteSource& source, std::uint64_t position,
     if (no_start) ++wrong;
     no_start = no_start || (no_reference && chunk.needs_reference(block));
     const ByteRange content = chunk.block_content(block);
-    spent += static_cast<std::uint64_t>(content.size + chunk.block_stored(block).size) + 64;
+    spent += static_cast<std::uint64_t>(chunk.block_stored(block).size) + 64;
     if (!no_start && decode(source, position, chunk, block, contents_)) {
+      spent += static_cast<std::uint64_t>(content.size);
       ++sound;
       continue;
     }
@@ -148,7 +149,7 @@ void ChunkProbe::decode_all(const ByteSource& source, std::uint64_t position,
   facts.soundness = Soundness::whole;
   if (!facts.lost.empty())
     facts.soundness = unsupported && sound == 0 ? Soundness::undecodable : Soundness::damaged;
-  if (facts.soundness == Soundness::damaged)
+  if (facts.soundness == Soundness::damaged && (only_whole || sound == 0))
     effort_.spend_in_vain(spent);
   else
     effort_.spend_on_chunk(spent);

@@ -120,7 +120,7 @@ std::vector<FoundChunk> search_chunks(const ByteSource& source, std::uint64_t be
   Search search(source, end, rules, probe);
   std::uint64_t at = begin;
   while (end - at >= static_cast<std::uint64_t>(kMinStoredChunk) && at < end &&
-         !effort.is_exhausted()) {
+         !effort.is_exhausted() && found.size() < kMaxFoundChunks) {
     const std::uint8_t* const header = search.header_at(at);
     if (!may_be_header(header, end - at, rules)) {
       ++at;

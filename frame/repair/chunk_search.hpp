@@ -25,6 +25,9 @@ struct SearchRules {
   std::int32_t chunksize = 0;
 };
 
+/// A search ends early at so many.
+inline constexpr std::size_t kMaxFoundChunks = std::size_t{1} << 23;
+
 /// Chunks between two positions of a file, in order and without overlaps. One that decodes wholly
 /// is taken for what it is, and not looked into. Of one that does not, header and block starts have
 /// to be right, its size that of the rules, and another chunk, or `end`, right behind it. Ends

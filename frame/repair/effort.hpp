@@ -25,7 +25,7 @@ class Effort {
   static constexpr std::uint64_t kMost = std::uint64_t{1} << 48;
   /// Contents rarely compress better than this.
   static constexpr std::uint64_t kSoundFactor = 256, kSoundLeast = std::uint64_t{16} << 30;
-  static constexpr std::uint64_t kVainFactor = 64, kVainLeast = std::uint64_t{1} << 30;
+  static constexpr std::uint64_t kVainFactor = 16, kVainLeast = std::uint64_t{1} << 30;
   /// What opening and refusing one takes, as bytes that are decoded in that time.
   static constexpr std::uint64_t kLook = 16384;
 

@@ -1,7 +1,6 @@
 #include "frame/repair/frame_planner.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/core.h>
 
@@ -68,12 +67,12 @@ RepairPlan FramePlanner::make() {
   return std::move(plan_);
 }
 
-/// As it is in a frame without contents.
+/// As in a frame without contents, which ends there; one that has grown has its first trailer
+/// there.
 bool FramePlanner::has_trailer_behind_header() const {
-  std::array<std::uint8_t, 2> start{};
   const auto at = static_cast<std::uint64_t>(header_.header_len.value_or(0));
-  return header_.is_early || (source_->read_at(at, start) == start.size() &&
-                              start[0] == kMsgpackArray4 && start[1] == 1);
+  return header_.is_early || find_trailer_end(*source_, at, file_size_) ==
+                                 static_cast<std::uint64_t>(header_.frame_len.value_or(0));
 }
 
 bool FramePlanner::is_empty_frame() const {
@@ -153,7 +152,7 @@ void FramePlanner::search() {
       search_file(rules);
     }
   }
-  if (effort_.is_exhausted())
+  if (effort_.is_exhausted() || found_.size() >= kMaxFoundChunks)
     doubt("the search for chunks was given up: too much looks like chunks");
   if (index_ && index_->unknown < index_->count) {
     take_named(std::move(named));
@@ -207,25 +206,43 @@ void FramePlanner::search_index() {
     ++tries;
     auto index = read_index(*chunk);
     if (!index) continue;
-    const bool by_base = base_ && meets_chunks(*index, *base_, found_);
-    if (numbers_) base_ = 0;
-    bool is_sure = true;
-    if (!by_base && !numbers_) {
-      const auto found = find_base(*index, found_);
-      base_.reset();
-      if (found) base_ = found->base, is_sure = found->is_sure;
-    }
-    if (!base_ && has_places(*index)) continue;
-    index_ = std::move(index);
-    const bool is_last = trailer_.is_sound && trailer_.at >= index_->end &&
-                         trailer_.at - index_->end <= kMaxSlack && trailer_.end == file_size_;
-    if (!is_last || !is_sure) {
-      index_is_guess_ = true;
-      doubt("the index that was found may not be of these chunks: where they belong is a guess");
-    }
-    look_at_entries();
-    return;
+    if (take_index(std::move(*index))) return look_at_entries();
   }
+}
+
+/// Takes it for the frame's unless it names other things than chunks.
+bool FramePlanner::take_index(IndexRemains index) {
+  // Nothing but a trailer is behind the present one.
+  const bool is_last = trailer_.is_sound && trailer_.at >= index.end &&
+                       trailer_.at - index.end <= kMaxSlack && trailer_.end == file_size_;
+  const double least = is_last ? 0 : 0.5;
+  const IsChunk is_chunk = [&](std::uint64_t at) { return starts_chunk(at); };
+  bool is_sure = true;
+  if (numbers_) {
+    base_ = 0;
+  } else if (!base_ || !meets_chunks(index, *base_, is_chunk, 0.5)) {
+    const auto found = find_base(index, found_, is_chunk, least);
+    base_.reset();
+    if (found) base_ = found->base, is_sure = found->is_sure;
+  }
+  if (!base_ && has_places(index)) return false;
+  index_ = std::move(index);
+  if (is_last && is_sure) return true;
+  index_is_guess_ = true;
+  doubt("the index that was found may not be of these chunks: where they belong is a guess");
+  return true;
+}
+
+/// True for a chunk that was found, or one that is damaged and of the others' size.
+bool FramePlanner::starts_chunk(std::uint64_t at) {
+  if (find_chunk(found_, at) != nullptr) return true;
+  const auto known = starts_.find(at);
+  if (known != starts_.end()) return known->second;
+  if (likely_chunksize_ == 0) likely_chunksize_ = decide_sizes(header_, found_, {}).chunksize;
+  const auto place = chunks_->locate(at);
+  const auto opened =
+      place ? probe_->open(*place->source, place->position, place->limit) : std::nullopt;
+  return starts_[at] = opened && opened->chunk.nbytes() == likely_chunksize_;
 }
 
 bool FramePlanner::has_places(const IndexRemains& index) {
@@ -258,7 +275,9 @@ void FramePlanner::leave_out_tables() {
                               chunk.soundness == Soundness::whole;
     if (!may_be_index || !base_ || is_named(chunk.at)) return false;
     const auto index = read_index(chunk);
-    return index && has_places(*index) && meets_chunks(*index, *base_, found_);
+    return index && has_places(*index) &&
+           meets_chunks(
+               *index, *base_, [&](std::uint64_t at) { return starts_chunk(at); }, 0.5);
   };
   std::vector<FoundChunk> kept;
   for (const FoundChunk& chunk : found_) (is_other(chunk) ? tables_ : kept).push_back(chunk);

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -59,6 +60,8 @@ class FramePlanner {
   void search_file(const SearchRules& rules);
   void search_files();
   void search_index();
+  bool take_index(IndexRemains index);
+  bool starts_chunk(std::uint64_t at);
   static bool has_places(const IndexRemains& index);
   std::optional<IndexRemains> read_index(const FoundChunk& chunk);
   void leave_out_tables();
@@ -98,6 +101,8 @@ class FramePlanner {
   std::vector<FoundChunk> tables_;                        ///< found, too, but indexes or metalayers
   std::map<std::uint64_t, std::vector<ByteRange>> lost_;  ///< contents, by the chunk's place
   mutable std::unordered_set<std::uint64_t> named_;
+  std::unordered_map<std::uint64_t, bool> starts_;  ///< what starts_chunk() has found
+  std::int32_t likely_chunksize_ = 0;
   FrameSizes sizes_;
   std::unique_ptr<ChecksumTable> checksums_;
   RepairPlan plan_;

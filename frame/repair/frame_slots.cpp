@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_set>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -320,14 +320,15 @@ void FramePlanner::finish() {
   info.block_shape =
       sizes_.array ? codec::BlockShape(sizes_.array->blockshape) : codec::BlockShape();
   if (info.codec == codec::CodecId::snappy) info.codec.reset();
-  std::unordered_set<std::uint64_t> used;
+  std::vector<std::uint64_t> used;
   bool has_special = false;
   for (const Slot& slot : plan_.slots) {
-    if (slot.kind == SlotKind::stored) used.insert(slot.at);
+    if (slot.kind == SlotKind::stored) used.push_back(slot.at);
     has_special = has_special || slot.kind == SlotKind::special;
   }
+  std::sort(used.begin(), used.end());
   plan_.unused_chunks = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
-    return used.count(chunk.at) == 0;
+    return !std::binary_search(used.begin(), used.end(), chunk.at);
   });
   plan_.found_anything = !used.empty() || has_special || is_empty_frame();
 }

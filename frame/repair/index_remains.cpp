@@ -1,7 +1,6 @@
 #include "frame/repair/index_remains.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include <boost/endian/conversion.hpp>
 
@@ -14,8 +13,8 @@ namespace {
 
 /// Runs of special entries that an index may have beside those of stored chunks.
 constexpr std::uint64_t kSpecialRuns = std::uint64_t{1} << 20;
-/// Entries, and chunks, that are tried for the base, and entries that it is judged by.
-constexpr std::size_t kTried = 16, kJudged = 256;
+/// Entries that are tried for the base, and those that it is judged by: all, then the best.
+constexpr std::size_t kTried = 2048, kFirstJudged = 48, kBest = 8, kJudged = 256;
 
 bool is_special_entry(std::int64_t value) {
   try {
@@ -60,28 +59,25 @@ class RunCollector {
   std::uint64_t most_;
 };
 
-/// Entries that name places, evenly chosen, and in ascending order.
-std::vector<std::int64_t> sample_places(const IndexRemains& index) {
+/// Entries that name places, in ascending order.
+std::vector<std::int64_t> places_of(const IndexRemains& index) {
   std::vector<std::int64_t> places;
-  const std::size_t step = std::max<std::size_t>(1, index.runs.size() / kJudged);
-  for (std::size_t i = 0; i < index.runs.size(); i += step)
-    if (index.runs[i].is_known && index.runs[i].value >= 0) places.push_back(index.runs[i].value);
+  for (const EntryRun& run : index.runs)
+    if (run.is_known && run.value >= 0) places.push_back(run.value);
   std::sort(places.begin(), places.end());
   return places;
 }
 
-std::size_t count_met(const std::vector<std::int64_t>& places, std::int64_t base,
-                      const std::vector<FoundChunk>& found) {
-  return static_cast<std::size_t>(
-      std::count_if(places.begin(), places.end(), [&](std::int64_t place) {
-        std::int64_t at = 0;
-        return !__builtin_add_overflow(place, base, &at) && at >= 0 &&
-               find_chunk(found, static_cast<std::uint64_t>(at)) != nullptr;
-      }));
+std::vector<std::int64_t> sample(const std::vector<std::int64_t>& places, std::size_t most) {
+  std::vector<std::int64_t> some;
+  const std::size_t step = std::max<std::size_t>(1, places.size() / most);
+  for (std::size_t i = 0; i < places.size(); i += step) some.push_back(places[i]);
+  return some;
 }
 
 /// How well a base goes with the chunks that there are.
 struct BaseScore {
+  std::int64_t base = 0;
   std::size_t met = 0;
   std::size_t possible = 0;  ///< where no other chunk is, and in front of the index
 
@@ -91,9 +87,10 @@ struct BaseScore {
 };
 
 BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>& places,
-                     std::int64_t base, const std::vector<FoundChunk>& found) {
+                     std::int64_t base, const std::vector<FoundChunk>& found,
+                     const IsChunk& is_chunk) {
   BaseScore score;
-  score.met = count_met(places, base, found);
+  score.base = base;
   for (const std::int64_t place : places) {
     std::int64_t at = 0;
     if (__builtin_add_overflow(place, base, &at) || at < 0) continue;
@@ -101,9 +98,28 @@ BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>&
     const auto behind = std::partition_point(
         found.begin(), found.end(), [&](const FoundChunk& chunk) { return chunk.at < position; });
     const bool is_inside = behind != found.begin() && (behind - 1)->end() > position;
-    score.possible += !is_inside && position < index.at ? 1 : 0;
+    if (is_inside || position == index.at) continue;
+    score.possible += position < index.at ? 1 : 0;
+    score.met += (behind != found.end() && behind->at == position) || is_chunk(position) ? 1 : 0;
   }
   return score;
+}
+
+/// Bases with which the first or the last of the chunks is one that the index names.
+std::vector<std::int64_t> possible_bases(const std::vector<std::int64_t>& places,
+                                         const std::vector<FoundChunk>& found) {
+  std::vector<std::int64_t> bases;
+  for (std::size_t i = 0; i < std::min(places.size(), kTried); ++i) {
+    bases.push_back(static_cast<std::int64_t>(found.front().at) - places[i]);
+    bases.push_back(static_cast<std::int64_t>(found.back().at) - places[places.size() - 1 - i]);
+  }
+  std::sort(bases.begin(), bases.end());
+  bases.erase(std::unique(bases.begin(), bases.end()), bases.end());
+  return bases;
+}
+
+bool are_enough(std::size_t met, std::size_t all, double least) {
+  return met > 0 && static_cast<double>(met) >= least * static_cast<double>(all);
 }
 
 /// Chunks that the index may name: an earlier one has as many entries, often.
@@ -168,32 +184,31 @@ const FoundChunk* find_chunk(const std::vector<FoundChunk>& found, std::uint64_t
   return chunk != found.end() && chunk->at == at ? &*chunk : nullptr;
 }
 
-bool meets_chunks(const IndexRemains& index, std::int64_t base,
-                  const std::vector<FoundChunk>& found) {
-  const std::vector<std::int64_t> places = sample_places(index);
-  return !places.empty() && 2 * count_met(places, base, found) >= places.size();
+bool meets_chunks(const IndexRemains& index, std::int64_t base, const IsChunk& is_chunk,
+                  double least) {
+  const std::vector<std::int64_t> places = sample(places_of(index), kJudged);
+  return are_enough(judge_base(index, places, base, {}, is_chunk).met, places.size(), least);
 }
 
-std::optional<IndexBase> find_base(const IndexRemains& index,
-                                   const std::vector<FoundChunk>& found) {
-  const std::vector<std::int64_t> places = sample_places(index);
+std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<FoundChunk>& found,
+                                   const IsChunk& is_chunk, double least) {
+  const std::vector<std::int64_t> places = places_of(index);
   const std::vector<FoundChunk> others = without_indexes(index, found);
-  std::optional<IndexBase> best;
-  BaseScore most;
-  std::set<std::int64_t> tried;
-  for (std::size_t i = 0; i < std::min(others.size(), kTried); ++i) {
-    for (std::size_t j = 0; j < std::min(places.size(), kTried); ++j) {
-      const std::int64_t base = static_cast<std::int64_t>(others[i].at) - places[j];
-      if (!tried.insert(base).second) continue;
-      const BaseScore score = judge_base(index, places, base, others);
-      if (score.met == 0 || score < most) continue;
-      const bool is_better = !best || most < score;
-      best = IndexBase{is_better ? base : best->base, is_better};
-      most = score;
-    }
-  }
-  if (2 * most.met < places.size()) return std::nullopt;
-  return best;
+  if (places.empty() || others.empty()) return std::nullopt;
+  std::vector<BaseScore> scores;
+  const std::vector<std::int64_t> few = sample(places, kFirstJudged);
+  for (const std::int64_t base : possible_bases(places, others))
+    scores.push_back(judge_base(index, few, base, others, [](std::uint64_t) { return false; }));
+  std::stable_sort(scores.begin(), scores.end(),
+                   [](const BaseScore& a, const BaseScore& b) { return b < a; });
+  if (scores.size() > kBest) scores.resize(kBest);
+  // Chunks that are damaged tell more of the best ones.
+  const std::vector<std::int64_t> more = sample(places, kJudged);
+  for (BaseScore& score : scores) score = judge_base(index, more, score.base, others, is_chunk);
+  std::stable_sort(scores.begin(), scores.end(),
+                   [](const BaseScore& a, const BaseScore& b) { return b < a; });
+  if (!are_enough(scores.front().met, more.size(), least)) return std::nullopt;
+  return IndexBase{scores.front().base, scores.size() == 1 || scores[1] < scores[0]};
 }
 
 }  // namespace bloscfs::frame

@@ -2,6 +2,7 @@
 // What is left of a frame's index, also where only some of its blocks decode.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -38,13 +39,17 @@ struct IndexBase {
   bool is_sure = false;  ///< no other place fits as well
 };
 
-/// The base with which most entries meet chunks of `found`, which is in order; nothing if fewer
-/// than half of them do.
-std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<FoundChunk>& found);
+/// True for places where a chunk starts, though it may be damaged.
+using IsChunk = std::function<bool(std::uint64_t at)>;
+
+/// The base with which most entries meet chunks, of which those in `found`, in order, are known;
+/// nothing if fewer than `least` of all do.
+std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<FoundChunk>& found,
+                                   const IsChunk& is_chunk, double least);
 
 /// True if most entries meet chunks when counted from `base`.
-bool meets_chunks(const IndexRemains& index, std::int64_t base,
-                  const std::vector<FoundChunk>& found);
+bool meets_chunks(const IndexRemains& index, std::int64_t base, const IsChunk& is_chunk,
+                  double least);
 
 /// The chunk that starts at a position, or null.
 const FoundChunk* find_chunk(const std::vector<FoundChunk>& found, std::uint64_t at);
