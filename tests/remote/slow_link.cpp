@@ -2,6 +2,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include <arpa/inet.h>
@@ -44,7 +45,8 @@ struct OnTheWay {
   bool ended = false;
 };
 
-void deliver(OnTheWay& way, int to) {
+/// An end that is gone takes nothing any more, and the other one is to know.
+void deliver(OnTheWay& way, int from, int to) {
   for (;;) {
     std::unique_lock lock(way.mutex);
     way.changed.wait(lock, [&] { return way.ended || !way.pieces.empty(); });
@@ -57,7 +59,10 @@ void deliver(OnTheWay& way, int to) {
     std::this_thread::sleep_until(due);
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t sent = ::send(to, bytes.data() + done, bytes.size() - done, MSG_NOSIGNAL);
-      if (sent <= 0) break;
+      if (sent <= 0) {
+        ::shutdown(from, SHUT_RDWR);
+        break;
+      }
       done += static_cast<std::size_t>(sent);
     }
   }
@@ -82,14 +87,31 @@ SlowLink::SlowLink(int server_port, std::chrono::milliseconds delay, std::uint64
 SlowLink::~SlowLink() {
   ending_ = true;
   acceptor_.join();
-  for (const Fd& socket : sockets_) ::shutdown(socket.get(), SHUT_RDWR);
-  for (std::thread& thread : threads_) thread.join();
+  for (Connection& connection : connections_) {
+    for (const Fd* socket : {&connection.client, &connection.server})
+      ::shutdown(socket->get(), SHUT_RDWR);
+    connection.requests.join();
+    connection.answers.join();
+  }
+}
+
+void SlowLink::end_finished() {
+  for (auto at = connections_.begin(); at != connections_.end();) {
+    if (at->ended < 2) {
+      ++at;
+      continue;
+    }
+    at->requests.join();
+    at->answers.join();
+    at = connections_.erase(at);
+  }
 }
 
 void SlowLink::accept_all() {
   while (!ending_) {
     pollfd waiting{listener_.get(), POLLIN, 0};
     if (::poll(&waiting, 1, 20) != 1) continue;
+    end_finished();
     Fd client(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     Fd server(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_in address = loopback(server_port_);
@@ -98,11 +120,11 @@ void SlowLink::accept_all() {
       continue;
     set_no_delay(client.get());
     set_no_delay(server.get());
-    const int near = client.get(), far = server.get();
-    sockets_.push_back(std::move(client));
-    sockets_.push_back(std::move(server));
-    threads_.emplace_back([this, near, far] { carry(near, far, false); });
-    threads_.emplace_back([this, near, far] { carry(far, near, true); });
+    Connection& connection = connections_.emplace_back();
+    connection.client = std::move(client);
+    connection.server = std::move(server);
+    connection.requests = std::thread([&] { carry(connection, false); });
+    connection.answers = std::thread([&] { carry(connection, true); });
   }
 }
 
@@ -116,9 +138,11 @@ SlowLink::Clock::time_point SlowLink::take_turn(std::size_t size, bool is_answer
   return free_at;
 }
 
-void SlowLink::carry(int from, int to, bool is_answer) {
+void SlowLink::carry(Connection& connection, bool is_answer) {
+  int from = connection.client.get(), to = connection.server.get();
+  if (is_answer) std::swap(from, to);
   OnTheWay way;
-  std::thread delivery([&] { deliver(way, to); });
+  std::thread delivery([&] { deliver(way, from, to); });
   for (;;) {
     std::vector<char> bytes(kPiece);
     const ssize_t got = ::recv(from, bytes.data(), bytes.size(), 0);
@@ -139,6 +163,7 @@ void SlowLink::carry(int from, int to, bool is_answer) {
   }
   way.changed.notify_all();
   delivery.join();
+  connection.ended++;
 }
 
 }  // namespace bloscfs::test

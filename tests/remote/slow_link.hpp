@@ -28,8 +28,15 @@ class SlowLink {
  private:
   using Clock = std::chrono::steady_clock;
 
+  struct Connection {
+    Fd client, server;
+    std::thread requests, answers;
+    std::atomic<int> ended{0};  ///< of the two directions
+  };
+
   void accept_all();
-  void carry(int from, int to, bool is_answer);
+  void end_finished();
+  void carry(Connection& connection, bool is_answer);
   /// When the link has taken so many bytes more.
   Clock::time_point take_turn(std::size_t size, bool is_answer);
 
@@ -41,8 +48,7 @@ class SlowLink {
   std::atomic<bool> ending_{false};
   std::mutex mutex_;
   Clock::time_point answers_free_at_, requests_free_at_;
-  std::list<Fd> sockets_;
-  std::list<std::thread> threads_;
+  std::list<Connection> connections_;  ///< of the acceptor, while it runs
   std::thread acceptor_;
 };
 
