@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Builds Debian packages of what is checked out: bloscfs, with programs, pages, completions and units,
+# and bloscfs-dbgsym. They are put into build-package/, where the next run begins from what this one
+# has compiled. DEBFULLNAME and DEBEMAIL say who makes them.
+set -euo pipefail
+
+usage="usage: tools/package.sh [FOLDER]"
+case "${1-}" in
+  -h | --help) echo "$usage"; exit 0 ;;
+  -*) echo "$usage" >&2; exit 2 ;;
+esac
+[ $# -le 1 ] || { echo "$usage" >&2; exit 2; }
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+folder=${1:-$top/build-package}
+for program in dpkg-buildpackage dh; do
+  command -v "$program" >/dev/null || {
+    echo "package.sh: there is no $program: tools/install-deps.sh --package installs it" >&2
+    exit 1
+  }
+done
+
+tree=$folder/tree
+mkdir -p "$tree"
+rm -rf "$tree/debian"
+# A tree without git, of an archive, has no build folders of other names.
+tar -C "$top" --exclude='./build*' --exclude=./.git --exclude=__pycache__ -cf - . | tar -C "$tree" -xf -
+cp -a "$tree/tools/packaging/debian" "$tree/debian"
+if [ -n "${DEBFULLNAME-}" ] && [ -n "${DEBEMAIL-}" ]; then
+  sed -i "s/^Maintainer: .*/Maintainer: $DEBFULLNAME <$DEBEMAIL>/" "$tree/debian/control"
+  sed -i "0,/^ -- .*>/s// -- $DEBFULLNAME <$DEBEMAIL>/" "$tree/debian/changelog"
+fi
+rm -f "$folder"/*.deb
+(cd "$tree" && dpkg-buildpackage --build=binary --no-sign --no-pre-clean)
+if command -v lintian >/dev/null; then
+  lintian --allow-root --fail-on error,warning "$folder"/bloscfs_*.deb
+fi
+ls -l "$folder"/*.deb
