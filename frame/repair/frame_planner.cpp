@@ -64,9 +64,13 @@ RepairPlan FramePlanner::make() {
   take_told_index();
   if (index_) look_at_entries();
   if (!is_all_clear()) search();
-  const bool is_counted = index_ && !index_is_guess_;
-  sizes_ = decide_sizes(header_, found_, is_counted ? std::optional(index_->count) : std::nullopt);
   checksums_ = open_checksums();
+  std::optional<std::int64_t> count;
+  if (index_ && !index_is_guess_)
+    count = index_->count;
+  else if (!index_ && checksums_)
+    count = checksums_->count();
+  sizes_ = decide_sizes(header_, found_, count);
   order_chunks();
   set_sizes();
   for (Slot& slot : plan_.slots) judge(slot);

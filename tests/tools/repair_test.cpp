@@ -53,15 +53,17 @@ struct KnownFrame {
   }
 };
 
-std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot) {
+/// The first ones, `most` at most: a damaged header may say any number.
+std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot, std::int64_t most) {
   codec::BlockDecoder decoder;
   std::unique_ptr<const frame::ChunkMap> map;
   if (snapshot.needs_chunk_map()) map = snapshot.read_chunk_map(1 << 20, decoder);
   std::vector<KnownChunk> chunks;
-  while (std::ssize(chunks) < snapshot.info().nchunks) {
+  const std::int64_t count = std::min(most, snapshot.info().nchunks);
+  while (std::ssize(chunks) < count) {
     const auto page = snapshot.read_page(snapshot.page_of_chunk(std::ssize(chunks), map.get()),
                                          map.get(), decoder);
-    const std::int64_t end = page->first_chunk() + page->chunk_count();
+    const std::int64_t end = std::min(count, page->first_chunk() + page->chunk_count());
     for (std::int64_t number = std::ssize(chunks); number < end; ++number) {
       const frame::ChunkPlace place = page->place(number);
       const frame::OpenedChunk opened = snapshot.open_chunk(place, 1 << 24);
@@ -84,7 +86,7 @@ KnownFrame look_at(const fs_std::path& path) {
   const auto snapshot = frame::open_path(path, {});
   KnownFrame known;
   known.info = snapshot->info();
-  known.chunks = read_chunks(*snapshot);
+  known.chunks = read_chunks(*snapshot, snapshot->info().nchunks);
   for (const auto& layer : snapshot->vlmetalayers())
     known.keeps_checksums = known.keeps_checksums || layer.name == "bloscfs.xxh3";
   if (fs_std::is_directory(path)) return known;
@@ -169,7 +171,8 @@ class Comparison {
   Comparison(const KnownFrame& known, ByteVector damaged, const fs_std::path& damaged_path,
              const fs_std::path& out_path)
       : known_(known), damaged_(std::move(damaged)), plan_(frame::plan_repair(damaged_path)) {
-    if (fs_std::exists(out_path)) out_ = read_chunks(*frame::open_path(out_path, {}));
+    if (fs_std::exists(out_path))
+      out_ = read_chunks(*frame::open_path(out_path, {}), std::ssize(known.chunks));
     const auto size = std::min(plan_.info.nbytes, std::ssize(contents_of(known_.chunks)));
     is_known_.assign(static_cast<std::size_t>(size), true);
     frame::for_each_loss(plan_, [&](const frame::Loss& loss) {
