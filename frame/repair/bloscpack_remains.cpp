@@ -14,7 +14,7 @@
 namespace bloscfs::frame {
 namespace {
 
-constexpr std::int64_t kEntriesAtOnce = 8192;
+constexpr std::int64_t kOffsetsAtOnce = 8192;
 
 void add_entry(IndexRemains& index, std::int64_t value) {
   const bool is_known = value >= 0;
@@ -29,8 +29,8 @@ void add_entry(IndexRemains& index, std::int64_t value) {
 void read_table(const ByteSource& source, std::uint64_t at, std::int64_t count,
                 IndexRemains& index) {
   std::vector<std::uint8_t> bytes;
-  for (std::int64_t first = 0; first < count; first += kEntriesAtOnce) {
-    bytes.assign(static_cast<std::size_t>(8 * std::min(kEntriesAtOnce, count - first)), 0xff);
+  for (std::int64_t first = 0; first < count; first += kOffsetsAtOnce) {
+    bytes.assign(static_cast<std::size_t>(8 * std::min(kOffsetsAtOnce, count - first)), 0xff);
     source.read_at(at + 8 * static_cast<std::uint64_t>(first), bytes);
     for (std::size_t i = 0; i < bytes.size(); i += 8)
       add_entry(index, boost::endian::load_little_s64(&bytes[i]));
