@@ -376,7 +376,7 @@ class CommandLine {
     command->add_option("FILE", repair_.input, "Frame or Bloscpack file; stays as it is")
         ->required()
         ->check(local());
-    command->add_option("-o", repair_.output, "File to write, of the same kind")
+    command->add_option("-o", repair_.output, "Contiguous frame to write")
         ->required()
         ->check(local());
     command

@@ -41,25 +41,36 @@ FramePlanner::FramePlanner(std::shared_ptr<const ByteSource> source,
       numbers_(std::move(numbers)),
       file_size_(source_ ? bytes_of(*source_) : 0),
       effort_(file_size_ + (numbers_ ? numbers_->stored : 0), 0) {
-  if (source_) {
-    header_ = read_header_remains(*source_, file_size_);
-    if (header_.nbytes && *header_.nbytes == 0 && !has_trailer_behind_header()) {
-      header_.nbytes.reset();
-      header_.is_sound = false;
-    }
-    trailer_ = read_trailer_remains(*source_, file_size_, header_);
-  }
+  if (source_) read_remains();
   effort_ = Effort(file_size_ + (numbers_ ? numbers_->stored : 0), header_.nbytes.value_or(0));
   probe_.emplace(effort_, header_.typesize.value_or(0), block_shape_of(header_));
+}
+
+void FramePlanner::read_remains() {
+  if (!numbers_) bloscpack_ = read_bloscpack_remains(*source_, file_size_);
+  if (bloscpack_) {
+    header_ = bloscpack_->header;
+    return;
+  }
+  header_ = read_header_remains(*source_, file_size_);
+  if (header_.nbytes && *header_.nbytes == 0 && !has_trailer_behind_header()) {
+    header_.nbytes.reset();
+    header_.is_sound = false;
+  }
+  trailer_ = read_trailer_remains(*source_, file_size_, header_);
 }
 
 RepairPlan FramePlanner::make() {
   take_told_index();
   if (index_) look_at_entries();
   if (!is_all_clear()) search();
-  const bool is_counted = index_ && !index_is_guess_;
-  sizes_ = decide_sizes(header_, found_, is_counted ? std::optional(index_->count) : std::nullopt);
   checksums_ = open_checksums();
+  std::optional<std::int64_t> count;
+  if (index_ && !index_is_guess_)
+    count = index_->count;
+  else if (!index_ && checksums_)
+    count = checksums_->count();
+  sizes_ = decide_sizes(header_, found_, count);
   order_chunks();
   set_sizes();
   for (Slot& slot : plan_.slots) judge(slot);
@@ -81,6 +92,11 @@ bool FramePlanner::is_empty_frame() const {
 
 /// The index where the header says that it is.
 void FramePlanner::take_told_index() {
+  if (bloscpack_) {
+    index_ = bloscpack_->index;
+    base_ = 0;
+    return;
+  }
   if (!source_ || !header_.header_len || (header_.nbytes && *header_.nbytes == 0)) return;
   std::int64_t at = *header_.header_len;
   if (!numbers_) {
@@ -119,7 +135,8 @@ std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
   const auto place = chunks_->locate(at);
   if (!place) return std::nullopt;
   const ChunkFacts facts = probe_->look(*place->source, place->position, place->limit, false);
-  if (facts.soundness == Soundness::none || facts.cbytes < kMinStoredChunk) return std::nullopt;
+  if (facts.soundness == Soundness::none || (facts.cbytes < kMinStoredChunk && !bloscpack_))
+    return std::nullopt;
   if (!facts.lost.empty()) lost_[at] = facts.lost;
   return found_chunk(at, facts);
 }
@@ -129,7 +146,7 @@ bool FramePlanner::is_all_clear() const {
   if (is_empty_frame()) return true;
   if (!header_.is_sound || !index_ || !index_->is_whole() || repeats_) return false;
   if (entries_without_chunk_ > 0) return false;
-  if (*header_.chunksize <= 0) return true;
+  if (*header_.chunksize <= 0 || !header_.nbytes) return true;
   try {
     return count_chunks(*header_.nbytes, *header_.chunksize) == index_->count;
   } catch (const codec::Error&) {
@@ -138,7 +155,7 @@ bool FramePlanner::is_all_clear() const {
 }
 
 void FramePlanner::search() {
-  std::vector<FoundChunk> named = std::move(found_);
+  const std::vector<FoundChunk> named = std::move(found_);
   found_.clear();
   if (numbers_) {
     search_files();
@@ -155,7 +172,7 @@ void FramePlanner::search() {
   if (effort_.is_exhausted() || found_.size() >= kMaxFoundChunks)
     doubt("the search for chunks was given up: too much looks like chunks");
   if (index_ && index_->unknown < index_->count) {
-    take_named(std::move(named));
+    take_named(named);
     if (2 * entries_without_chunk_ > index_->count) index_.reset();
   } else {
     index_.reset();
@@ -165,9 +182,9 @@ void FramePlanner::search() {
 }
 
 /// Chunks that the index names are what they are, whatever else seems to lie over them.
-void FramePlanner::take_named(std::vector<FoundChunk> named) {
+void FramePlanner::take_named(const std::vector<FoundChunk>& named) {
   const std::size_t searched = found_.size();
-  for (FoundChunk& chunk : named) {
+  for (const FoundChunk& chunk : named) {
     const auto end = found_.begin() + static_cast<std::ptrdiff_t>(searched);
     if (!std::binary_search(found_.begin(), end, chunk, is_before)) found_.push_back(chunk);
   }
@@ -196,7 +213,7 @@ void FramePlanner::search_files() {
 
 /// The last chunk of the file that reads like an index of others.
 void FramePlanner::search_index() {
-  if (!source_) return;
+  if (!source_ || bloscpack_) return;
   std::vector<FoundChunk> candidates = found_;
   if (numbers_) candidates = search_chunks(*source_, 0, file_size_, {}, *probe_, effort_);
   int tries = 0;

@@ -9,6 +9,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "frame/repair/bloscpack_remains.hpp"
 #include "frame/repair/chunk_probe.hpp"
 #include "frame/repair/chunk_search.hpp"
 #include "frame/repair/frame_remains.hpp"
@@ -49,6 +50,7 @@ class FramePlanner {
   RepairPlan make();
 
  private:
+  void read_remains();
   bool has_trailer_behind_header() const;
   bool is_empty_frame() const;
   void take_told_index();
@@ -56,7 +58,7 @@ class FramePlanner {
   std::optional<FoundChunk> look_at(std::uint64_t at);
   bool is_all_clear() const;
   void search();
-  void take_named(std::vector<FoundChunk> named);
+  void take_named(const std::vector<FoundChunk>& named);
   void search_file(const SearchRules& rules);
   void search_files();
   void search_index();
@@ -78,6 +80,7 @@ class FramePlanner {
   void set_sizes();
   void set_variable_sizes();
   void judge(Slot& slot);
+  std::optional<bool> checksum_agrees(const Slot& slot, std::int64_t number);
   void compare_checksum(Slot& slot, std::int64_t number);
   void take_layers();
   /// A note after which nobody knows that all is there.
@@ -90,6 +93,7 @@ class FramePlanner {
   std::uint64_t file_size_;
   Effort effort_;
   std::optional<ChunkProbe> probe_;
+  std::optional<BloscpackRemains> bloscpack_;
   HeaderRemains header_;
   TrailerRemains trailer_;
   std::optional<IndexRemains> index_;

@@ -19,6 +19,7 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::uint8_t kVariableVersion = 3;
+constexpr std::int32_t kMaxEncoded = 512 << 20;
 constexpr std::size_t kCopyWindow = std::size_t{1} << 20;
 
 std::int64_t entry_of(codec::SpecialValue value) {
@@ -136,7 +137,9 @@ class FrameBuild {
   void add_copy(const Slot& slot) {
     const auto place = plan_.chunks->locate(slot.at);
     if (!place) codec::throw_malformed("the file was changed meanwhile");
-    std::uint8_t head[codec::kChunkHeaderBytes];
+    std::uint8_t bytes[codec::kChunkHeaderBytes];
+    const MutableBytes head = MutableBytes(bytes).first(
+        std::min<std::size_t>(sizeof bytes, static_cast<std::size_t>(slot.cbytes)));
     place->source->read_exactly_at(place->position, head, "chunk");
     const codec::ChunkHeader header = codec::parse_chunk_header(
         head, static_cast<std::uint64_t>(slot.cbytes), info_.typesize, info_.block_shape);
@@ -145,6 +148,9 @@ class FrameBuild {
     // Those have no stored bytes in a frame: other readers cannot do with them.
     if (header.is_special() && header.special != codec::SpecialValue::value)
       return add_special(header.special, slot);
+    // Chunks of Blosc1 are not read in frames by all who read frames.
+    if (header.header_size == codec::kShortHeaderSize && header.nbytes <= kMaxEncoded)
+      return add_encoded(encode_salvaged(plan_, slot, {}), slot);
     const std::int64_t entry = here();
     Checksum sum;
     window_.resize(kCopyWindow);

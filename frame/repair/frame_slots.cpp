@@ -254,13 +254,22 @@ void FramePlanner::judge(Slot& slot) {
   plan_.lost_blocks[number] = lost->second;
 }
 
-void FramePlanner::compare_checksum(Slot& slot, std::int64_t number) {
-  if (!checksums_ || number >= checksums_->count()) return;
+/// Nothing where none is recorded. That of a Bloscpack file tells of the bytes, but not of the
+/// place.
+std::optional<bool> FramePlanner::checksum_agrees(const Slot& slot, std::int64_t number) {
+  if (bloscpack_) return digest_agrees(*source_, bloscpack_->digest, slot.at, slot.cbytes);
+  if (!checksums_ || number >= checksums_->count()) return std::nullopt;
   const std::uint64_t wanted = checksums_->sum_of(number);
-  if (wanted == 0) return;
-  slot.is_proven = stored_sum(slot.at, slot.cbytes) == wanted;
+  if (wanted == 0) return std::nullopt;
+  return stored_sum(slot.at, slot.cbytes) == wanted;
+}
+
+void FramePlanner::compare_checksum(Slot& slot, std::int64_t number) {
+  const auto agrees = checksum_agrees(slot, number);
+  if (!agrees) return;
+  slot.is_proven = *agrees;
   slot.is_doubtful = !slot.is_proven;
-  if (slot.is_proven) slot.is_guess = false;
+  if (slot.is_proven && !bloscpack_) slot.is_guess = false;
   if (!slot.is_doubtful || !slot.is_guess || slot.soundness == Soundness::damaged) return;
   const std::int32_t nbytes = slot.nbytes;
   slot = Slot::make_missing(1, true);
@@ -290,7 +299,8 @@ void FramePlanner::take_layers() {
   }
   if (!trailer_.is_sound && !trailer_.layers.empty())
     doubt("metalayers of the trailer may be those of an earlier state");
-  if (trailer_.at == 0 && !header_.is_early)
+  if (bloscpack_ && bloscpack_->has_metadata) plan_.lost_metalayers.emplace_back("metadata");
+  if (trailer_.at == 0 && !bloscpack_ && !header_.is_early)
     doubt("the trailer is lost, and what metalayers it had");
   if (!header_.has_all_metalayers) doubt("metalayers of the header are lost");
   if (!header_.is_sound) plan_.notes.emplace_back("the header is damaged");

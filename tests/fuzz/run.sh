@@ -27,7 +27,7 @@ seeds() {
   case $1 in
     fuzz_objects) names=(-name '*array.b2*') ;;
     fuzz_chunk | fuzz_update) names=(-name '*.cdata' -o -name '*.chunk') ;;
-    fuzz_cframe | fuzz_sframe_index | fuzz_b2nd) names=(-name '*.b2*') ;;
+    fuzz_cframe | fuzz_sframe_index | fuzz_b2nd | fuzz_repair) names=(-name '*.b2*') ;;
     fuzz_bloscpack) names=(-name '*.blp') ;;
     fuzz_npy) names=(-name '*.npy') ;;
     fuzz_zip_store) names=(-name '*.b2z') ;;

@@ -15,6 +15,7 @@
 #include "frame/repair/open_damaged.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/draw.hpp"
+#include "tests/support/npy.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/tools/program.hpp"
 #include "tests/tools/random_creation.hpp"
@@ -52,15 +53,17 @@ struct KnownFrame {
   }
 };
 
-std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot) {
+/// The first ones, `most` at most: a damaged header may say any number.
+std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot, std::int64_t most) {
   codec::BlockDecoder decoder;
   std::unique_ptr<const frame::ChunkMap> map;
   if (snapshot.needs_chunk_map()) map = snapshot.read_chunk_map(1 << 20, decoder);
   std::vector<KnownChunk> chunks;
-  while (std::ssize(chunks) < snapshot.info().nchunks) {
+  const std::int64_t count = std::min(most, snapshot.info().nchunks);
+  while (std::ssize(chunks) < count) {
     const auto page = snapshot.read_page(snapshot.page_of_chunk(std::ssize(chunks), map.get()),
                                          map.get(), decoder);
-    const std::int64_t end = page->first_chunk() + page->chunk_count();
+    const std::int64_t end = std::min(count, page->first_chunk() + page->chunk_count());
     for (std::int64_t number = std::ssize(chunks); number < end; ++number) {
       const frame::ChunkPlace place = page->place(number);
       const frame::OpenedChunk opened = snapshot.open_chunk(place, 1 << 24);
@@ -83,7 +86,7 @@ KnownFrame look_at(const fs_std::path& path) {
   const auto snapshot = frame::open_path(path, {});
   KnownFrame known;
   known.info = snapshot->info();
-  known.chunks = read_chunks(*snapshot);
+  known.chunks = read_chunks(*snapshot, snapshot->info().nchunks);
   for (const auto& layer : snapshot->vlmetalayers())
     known.keeps_checksums = known.keeps_checksums || layer.name == "bloscfs.xxh3";
   if (fs_std::is_directory(path)) return known;
@@ -168,7 +171,8 @@ class Comparison {
   Comparison(const KnownFrame& known, ByteVector damaged, const fs_std::path& damaged_path,
              const fs_std::path& out_path)
       : known_(known), damaged_(std::move(damaged)), plan_(frame::plan_repair(damaged_path)) {
-    if (fs_std::exists(out_path)) out_ = read_chunks(*frame::open_path(out_path, {}));
+    if (fs_std::exists(out_path))
+      out_ = read_chunks(*frame::open_path(out_path, {}), std::ssize(known.chunks));
     const auto size = std::min(plan_.info.nbytes, std::ssize(contents_of(known_.chunks)));
     is_known_.assign(static_cast<std::size_t>(size), true);
     frame::for_each_loss(plan_, [&](const frame::Loss& loss) {
@@ -300,13 +304,161 @@ BOOST_AUTO_TEST_CASE(loses_nothing_that_is_there_and_invents_nothing) {
         write_file(damaged, bytes);
         fs_std::remove(out);
         repair(damaged, out);
-        if (const char* kept = std::getenv("BLOSCFS_REPAIR_KEEP"))
-          fs_std::copy_file(damaged, std::string(kept) + "/" + std::to_string(i));
         const Comparison comparison(known, bytes, damaged, out);
         comparison.check_claims();
         comparison.check_untouched();
         BOOST_TEST(read_file(damaged) == bytes);
       }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(tells_what_a_sparse_frame_without_some_files_has_left) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole", out = scratch / "out";
+  const ByteVector contents = make_contents("noise", 3, 10 * 4096 + 100, 1);
+  write_file(scratch / "input", contents);
+  b2frame({"create", "--sparse", "--chunk-size", "4K", (scratch / "input").string(), "-o",
+           whole.string()});
+  fs_std::remove(whole / "00000003.chunk");
+  json report = repair(whole, out);
+  const json lost = {{{"kind", "lost"},
+                      {"first_chunk", 3},
+                      {"chunks", 1},
+                      {"bytes", {{3 * 4096, 4 * 4096}}},
+                      {"elements", {{3 * 4096, 4 * 4096}}}}};
+  BOOST_TEST(report.at("ranges") == lost);
+  ByteVector expected = contents;
+  std::fill_n(expected.begin() + 3 * 4096, 4096, std::uint8_t{0});
+  BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+  // Without the index their numbers are all there is.
+  fs_std::resize_file(whole / "chunks.b2frame", 150);
+  report = repair(whole, out);
+  BOOST_TEST(report.at("order") == "guess");
+  BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+}
+
+BOOST_AUTO_TEST_CASE(names_the_elements_of_an_array_that_are_lost) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole", out = scratch / "out";
+  ByteVector input = make_contents("noise", 5, 6 * 8 * 4, 4);
+  const std::string header = npy_header("<i4", {6, 8});
+  input.insert(input.begin(), header.begin(), header.end());
+  write_file(scratch / "input", input);
+  b2frame({"create", "--chunk-shape", "3,4", (scratch / "input").string(), "-o", whole.string()});
+  const KnownFrame known = look_at(whole);
+  ByteVector bytes = known.bytes;
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(known.chunks[1].at), 16, std::uint8_t{0});
+  write_file(whole, bytes);
+  const json report = repair(whole, out);
+  BOOST_TEST_REQUIRE(report.at("ranges").size() == 1U);
+  const json& lost = report.at("ranges").at(0);
+  BOOST_TEST(lost.at("start") == json({0, 4}));
+  BOOST_TEST(lost.at("stop") == json({3, 8}));
+  BOOST_TEST(lost.at("elements") == json({{4, 8}, {12, 16}, {20, 24}}));
+  BOOST_TEST(report.at("lost") == 48);
+  BOOST_TEST(report.at("shape") == json({6, 8}));
+  BOOST_TEST(b2frame({"verify", "--repairable", whole.string()}).status == kIncomplete);
+  BOOST_TEST(
+      b2frame({"repair", "--missing", "leave-out", "--force", whole.string(), "-o", out.string()})
+          .status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(leaves_out_what_is_lost_when_asked_to) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole", out = scratch / "out";
+  const ByteVector contents = make_contents("text", 3, 5 * 4096 + 100, 1);
+  write_file(scratch / "input", contents);
+  b2frame({"create", "--chunk-size", "4K", (scratch / "input").string(), "-o", whole.string()});
+  const KnownFrame known = look_at(whole);
+  ByteVector bytes = known.bytes;
+  std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(known.chunks[2].at), 16, std::uint8_t{0});
+  write_file(whole, bytes);
+  const auto result =
+      b2frame({"repair", "--missing", "leave-out", whole.string(), "-o", out.string()});
+  BOOST_TEST(result.status == kIncomplete, result.description());
+  BOOST_TEST(result.out.find("lost: bytes 8192 to 12288, chunk 2") != std::string::npos,
+             result.out);
+  ByteVector expected = contents;
+  expected.erase(expected.begin() + 2 * 4096, expected.begin() + 3 * 4096);
+  BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+}
+
+BOOST_AUTO_TEST_CASE(makes_a_frame_of_what_a_bloscpack_file_has_left) {
+  const TempDir scratch;
+  const auto damaged = scratch / "damaged.blp", out = scratch / "out";
+  const fs_std::path data = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/bloscpack";
+  int files = 0;
+  for (const auto& entry : fs_std::recursive_directory_iterator(data)) {
+    if (entry.path().extension() != ".blp" || !b2frame({"verify", entry.path().string()}).ok())
+      continue;
+    BOOST_TEST_CONTEXT(entry.path()) {
+      ++files;
+      const std::string contents = extracted(entry.path());
+      if (contents.empty()) continue;
+      repair(entry.path(), out);
+      BOOST_TEST((extracted(out) == contents));
+      // The offset table, where there is one.
+      ByteVector bytes = read_file(entry.path());
+      if ((bytes[5] & 3) != 1 || bytes[4] < 2) continue;
+      std::fill_n(bytes.begin() + 32, 8, std::uint8_t{1});
+      write_file(damaged, bytes);
+      const json report = repair(damaged, out);
+      BOOST_TEST((extracted(out) == contents), report);
+    }
+  }
+  BOOST_TEST(files > 0);
+}
+
+BOOST_AUTO_TEST_CASE(writes_nothing_over_what_is_there) {
+  const TempDir scratch;
+  const auto whole = scratch / "whole", other = scratch / "other", link = scratch / "link";
+  write_file(scratch / "input", std::string_view("some contents"));
+  b2frame({"create", (scratch / "input").string(), "-o", whole.string()});
+  const ByteVector before = read_file(whole);
+  write_file(other, std::string_view("of somebody"));
+  fs_std::create_symlink("whole", link);
+  BOOST_TEST(b2frame({"repair", whole.string(), "-o", other.string()}).status == 1);
+  for (const auto& same : {whole, link})
+    BOOST_TEST(b2frame({"repair", "--force", whole.string(), "-o", same.string()}).status == 2);
+  BOOST_TEST(read_file(whole) == before);
+  BOOST_TEST(read_file(other).size() == 11U);
+  BOOST_TEST(b2frame({"repair", "--force", whole.string(), "-o", other.string()}).status == 0);
+  BOOST_TEST(extracted(other) == "some contents");
+  write_file(scratch / "nothing", ByteVector(100000));
+  const auto none = scratch / "none";
+  BOOST_TEST(b2frame({"repair", (scratch / "nothing").string(), "-o", none.string()}).status ==
+             kNothingFound);
+  BOOST_TEST(!fs_std::exists(none));
+}
+
+BOOST_AUTO_TEST_CASE(takes_time_and_memory_by_the_size_of_the_file) {
+  const TempDir scratch;
+  const auto file = scratch / "file";
+  const auto header = [](std::uint8_t version, std::uint8_t flags, std::int32_t nbytes,
+                         std::int32_t blocksize, std::int32_t cbytes, std::size_t size) {
+    ByteVector bytes(size);
+    bytes[0] = version, bytes[1] = 1, bytes[2] = flags, bytes[3] = 1;
+    boost::endian::store_little_s32(&bytes[4], nbytes);
+    boost::endian::store_little_s32(&bytes[8], blocksize);
+    boost::endian::store_little_s32(&bytes[12], cbytes);
+    return bytes;
+  };
+  const std::map<std::string, ByteVector> units{
+      {"zeros", ByteVector(16)},
+      {"a header every 16 bytes", header(2, 0, 1 << 30, 1 << 20, 1 << 20, 16)},
+      {"2 GiB in 40 bytes", header(5, 0x15, 0x7fffff00, 1 << 20, 40, 40)},
+      {"a long list of block starts", header(5, 0x15, 1 << 20, 32, 1 << 20, 36)}};
+  for (const auto& [what, unit] : units) {
+    BOOST_TEST_CONTEXT(what) {
+      ByteVector bytes;
+      while (bytes.size() < std::size_t{1} << 20)
+        bytes.insert(bytes.end(), unit.begin(), unit.end());
+      write_file(file, bytes);
+      const auto result = b2frame({"verify", "--repairable", file.string()}, Seconds{120});
+      BOOST_TEST(!result.timed_out);
+      BOOST_TEST(result.status == kNothingFound, result.description());
+      if (!kSanitized) BOOST_TEST(result.usage.ru_maxrss < 200 << 10);
     }
   }
 }

@@ -1,0 +1,111 @@
+#include "frame/repair/bloscpack_remains.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <boost/endian/conversion.hpp>
+
+#include "codec/error.hpp"
+#include "frame/bloscpack/bloscpack_format.hpp"
+#include "frame/bloscpack/bloscpack_header.hpp"
+#include "frame/bloscpack/bloscpack_metadata.hpp"
+#include "frame/bloscpack/bloscpack_walk.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+constexpr std::int64_t kOffsetsAtOnce = 8192;
+
+void add_entry(IndexRemains& index, std::int64_t value) {
+  const bool is_known = value >= 0;
+  ++index.count;
+  if (!is_known) ++index.unknown;
+  if (!is_known && !index.runs.empty() && !index.runs.back().is_known)
+    ++index.runs.back().count;
+  else
+    index.runs.push_back({is_known ? value : 0, 1, is_known});
+}
+
+void read_table(const ByteSource& source, std::uint64_t at, std::int64_t count,
+                IndexRemains& index) {
+  std::vector<std::uint8_t> bytes;
+  for (std::int64_t first = 0; first < count; first += kOffsetsAtOnce) {
+    bytes.assign(static_cast<std::size_t>(8 * std::min(kOffsetsAtOnce, count - first)), 0xff);
+    source.read_at(at + 8 * static_cast<std::uint64_t>(first), bytes);
+    for (std::size_t i = 0; i < bytes.size(); i += 8)
+      add_entry(index, boost::endian::load_little_s64(&bytes[i]));
+  }
+}
+
+/// From chunk to chunk, as far as that goes.
+void walk(const ByteSource& source, const ChunkArea& area, std::int64_t count,
+          IndexRemains& index) {
+  ChunkWalker walker(source, area, area.begin);
+  try {
+    while (!walker.at_end() && (count < 0 || index.count < count)) {
+      const auto at = static_cast<std::int64_t>(walker.position());
+      walker.step();
+      add_entry(index, at);
+    }
+  } catch (const codec::Error&) {
+    if (count < 0) add_entry(index, -1);
+  }
+  for (std::int64_t rest = count - index.count; rest > 0; --rest) add_entry(index, -1);
+}
+
+}  // namespace
+
+std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
+                                                       std::uint64_t file_size) {
+  BloscpackRemains remains;
+  BloscpackHeader read;
+  try {
+    read = read_bloscpack_header(source, file_size);
+  } catch (const codec::Error&) {
+    return std::nullopt;
+  }
+  std::uint64_t at = read.header_size;
+  remains.digest = read.checksum;
+  remains.has_metadata = read.has_metadata;
+  if (read.has_metadata) {
+    RawBloscpackMetadata raw;
+    if (source.read_at(at, MutableBytes(reinterpret_cast<std::uint8_t*>(&raw), sizeof raw)) <
+            sizeof raw ||
+        raw.checksum > kMaxDigestId)
+      return std::nullopt;
+    at += sizeof raw + raw.max_size.value() + digest_size(static_cast<DigestKind>(raw.checksum));
+  }
+  const std::uint64_t table = at;
+  if (read.has_offsets) at += 8 * static_cast<std::uint64_t>(read.nchunks + read.max_app_chunks);
+  if (at > file_size || at > INT32_MAX) return std::nullopt;
+  HeaderRemains& header = remains.header;
+  header.is_sound = true;
+  header.header_len = static_cast<std::int64_t>(at);
+  header.typesize = std::max(1, read.typesize);
+  header.chunksize =
+      read.nchunks == 1 && read.last_chunk > 0 ? read.last_chunk : std::max(0, read.chunk_size);
+  header.blocksize = 0;
+  header.defaults.splitmode = 4;
+  if (read.sizes_known() && read.nchunks > 0)
+    header.nbytes = (read.nchunks - 1) * std::int64_t{read.chunk_size} + read.last_chunk;
+  if (read.has_offsets)
+    read_table(source, table, read.nchunks, remains.index);
+  else
+    walk(source, {at, file_size, digest_size(read.checksum)}, read.nchunks, remains.index);
+  return remains;
+}
+
+std::optional<bool> digest_agrees(const ByteSource& source, DigestKind kind, std::uint64_t at,
+                                  std::int32_t cbytes) {
+  if (kind == DigestKind::none) return std::nullopt;
+  const auto size = static_cast<std::uint64_t>(cbytes);
+  try {
+    verify_stored_digest(source, kind, at, size, at + size, "chunk");
+    return true;
+  } catch (const codec::Error& error) {
+    if (error.code() == codec::FormatErrc::unsupported) return std::nullopt;
+    return false;
+  }
+}
+
+}  // namespace bloscfs::frame
