@@ -61,9 +61,20 @@ class Probe {
                         fmt::format("the store cannot be written to safely: {}", check));
   }
 
+  /// Nothing where the store refuses it. The answer to a put that was done may have been lost, and
+  /// that to its repetition be a refusal: what is there then tells.
   std::optional<ObjectState> put(const std::string& key, std::string_view text,
                                  const ObjectCondition& condition) {
-    return bucket_.put(key, probe_bytes(text), condition, {{"commit", "probe"}});
+    commit_ = random_name();
+    auto made = bucket_.put(key, probe_bytes(text), condition, {{"commit", commit_}});
+    if (made) return made;
+    auto found = bucket_.state(key);
+    return found && has_commit(*found) ? found : std::nullopt;
+  }
+
+  bool has_commit(const ObjectState& state) const {
+    const auto commit = state.metadata.find("commit");
+    return commit != state.metadata.end() && commit->second == commit_;
   }
 
   ObjectState create() {
@@ -82,6 +93,7 @@ class Probe {
       bucket_.set_manners(manners);
       changed = put(key_, kSecond, {Wanted::same, first});
     }
+    stored_commit_ = commit_;
     must(changed.has_value(), "If-Match fails with the current ETag, quoted and bare");
     must(!changed->same_bytes(first) && changed->tag != first.tag,
          "other contents have the same ETag");
@@ -101,7 +113,7 @@ class Probe {
     const auto found = bucket_.state(key_);
     must(found && found->same_bytes(second), "an object has not the ETag that putting it told");
     const auto commit = found->metadata.find("commit");
-    must(commit != found->metadata.end() && commit->second == "probe",
+    must(commit != found->metadata.end() && commit->second == stored_commit_,
          "metadata is not kept with an object");
   }
 
@@ -121,6 +133,7 @@ class Probe {
 
   S3Bucket& bucket_;
   const std::string key_, copy_, missing_;
+  std::string commit_, stored_commit_;  ///< of the last put, and of what is stored
 };
 
 }  // namespace

@@ -283,9 +283,21 @@ std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& na
     return name.ends_with(kChunkSuffix) ? chunks_.open(name)
                                         : services_->tree().open(inside(name), nullptr);
   } catch (const std::system_error& error) {
-    if (is_error(error, std::errc::no_such_file_or_directory)) return nullptr;
-    throw;
+    if (!is_error(error, std::errc::no_such_file_or_directory)) throw;
   }
+  if (name.ends_with(kChunkSuffix)) compare_with_store();
+  return nullptr;
+}
+
+void ObjectFrame::compare_with_store() const {
+  const std::lock_guard one_at_a_time(putting_);
+  {
+    const std::lock_guard guard(mutex_);
+    if (!known_ || overtaken_ || outcome_is_unknown_) return;
+  }
+  const auto present = services_->open_index(path_);
+  const std::lock_guard guard(mutex_);
+  overtaken_ = !present || !present->state().same_bytes(*known_);
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }

@@ -75,6 +75,8 @@ class ObjectFrame final : public StoreDirectory {
   std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
   using Chunks = std::map<std::string, std::shared_ptr<ObjectChunk>>;
   void resolve_locked();
+  /// Somebody else's commit may be why a chunk has gone.
+  void compare_with_store() const;
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
   void require_stored(const Chunks& chunks) const;
   ObjectState put(const ObjectIndex& index, const std::string& commit);
@@ -85,14 +87,14 @@ class ObjectFrame final : public StoreDirectory {
 
   const std::shared_ptr<ObjectFrameServices> services_;
   const std::string path_;
-  std::mutex putting_;  ///< one at a time talks to the store; taken before mutex_
+  mutable std::mutex putting_;  ///< one at a time talks to the store; taken before mutex_
   mutable ObjectChunks chunks_;
   mutable std::mutex mutex_;
   std::optional<ObjectState> known_;        ///< of the index in the store; nothing: there is none
   std::shared_ptr<ObjectIndex> index_;      ///< null: there is none, or one of a removed frame
   std::shared_ptr<ObjectIndex> committed_;  ///< while index_ is not in the store yet
   bool is_pending_ = false;                 ///< index_ is not in the store yet
-  bool overtaken_ = false;
+  mutable bool overtaken_ = false;
   bool outcome_is_unknown_ = false;
   std::string commit_;  ///< the last one that was tried
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;

@@ -114,9 +114,14 @@ class Content {
   bool has_just_failed_to_follow() const;
   /// Path below SOURCE that its file has or waits for, for messages.
   std::string path();
-  /// What could not be committed before the mount ends is kept for `b2frame recover`. Returns the
-  /// path of the frame below SOURCE, nothing where no contents wait. Errors as follow_source's.
-  std::optional<std::string> keep_for_recovery();
+  struct Kept {
+    std::string path;  ///< of the frame, below SOURCE
+    bool is_whole;     ///< nothing that it was written over is missing
+  };
+  /// What could not be committed before the mount ends is kept for `b2frame recover`; nothing where
+  /// no contents wait. Since nobody asks again, zeros stand for whatever cannot be read. Errors as
+  /// follow_source's.
+  std::optional<Kept> keep_for_recovery();
   /// Grows with each state of somebody else's that the content went on from.
   std::uint64_t epoch() const;
   /// The same for a page that the kernel writes back, which belongs to the state that it was read
@@ -241,11 +246,9 @@ class Content {
   void stop_following() REQUIRES(commit_mutex_);
   bool has_contents_to_keep() const;
   ShownAs shown_as() const;
-  struct Kept {
-    std::string path;
-    bool is_whole;  ///< nothing that it was written over is missing
-  };
-  Kept keep_in(Refuge& refuge) REQUIRES(commit_mutex_);
+  /// When zeros may stand for what was written over, and cannot be read.
+  enum class Unreadable { if_lost, in_any_case };
+  Kept keep_in(Refuge& refuge, Unreadable unreadable) REQUIRES(commit_mutex_);
   void keep_beside() REQUIRES(commit_mutex_);
   bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);

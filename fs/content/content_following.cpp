@@ -1,16 +1,30 @@
 // What a content does when another program has changed its file in SOURCE.
 
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
 
+#include "codec/error.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/content/pending_bytes.hpp"
 #include "fs/support/log.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+/// True of an error by which what is committed can be read neither now nor later: it is damaged, or
+/// has gone. Others are this moment's trouble.
+bool is_lost_for_good(const std::system_error& error, const frame::Snapshot& committed) {
+  if (dynamic_cast<const codec::Error*>(&error) != nullptr) return true;
+  if (committed.is_lasting()) return error.code() == std::errc::no_such_file_or_directory;
+  // Of a disk nobody knows a better answer later.
+  return error.code() == std::errc::io_error || !committed.is_as_taken();
+}
+
+}  // namespace
 
 bool Content::is_current() const {
   std::shared_ptr<ContentHome> home;
@@ -83,7 +97,7 @@ void Content::keep_beside() {
   }
   try {
     const auto refuge = home()->conflict_refuge(shown_as(), user());
-    const Kept kept = keep_in(*refuge);
+    const Kept kept = keep_in(*refuge, Unreadable::if_lost);
     log::warn(fmt::format("{}: changed by another program; what was written to it is kept as {}{}",
                           refuge->path(), kept.path,
                           kept.is_whole ? "" : ", with zeros for what can no longer be read"));
@@ -96,14 +110,14 @@ void Content::keep_beside() {
   epochs_.note_kept();
 }
 
-std::optional<std::string> Content::keep_for_recovery() {
+std::optional<Content::Kept> Content::keep_for_recovery() {
   const MutexLock commit_lock(commit_mutex_);
   if (home() == nullptr || is_orphan() || !has_contents_to_keep()) return std::nullopt;
   begin_following();
   try {
-    const Kept kept = keep_in(*home()->recovery_refuge(shown_as(), user()));
+    Kept kept = keep_in(*home()->recovery_refuge(shown_as(), user()), Unreadable::in_any_case);
     stop_following();
-    return kept.path;
+    return kept;
   } catch (...) {
     stop_following();
     throw;
@@ -140,7 +154,7 @@ void Content::stop_following() {
   unfreeze();
 }
 
-Content::Kept Content::keep_in(Refuge& refuge) {
+Content::Kept Content::keep_in(Refuge& refuge, Unreadable unreadable) {
   // Only whoever holds commit_mutex_ replaces these, and nobody writes meanwhile.
   const FileView* view = nullptr;
   const Layer* layer = nullptr;
@@ -152,18 +166,27 @@ Content::Kept Content::keep_in(Refuge& refuge) {
     size = size_;
   }
   const auto store = [&](bool can_read) {
-    return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
-                          services_.options, services_.cache.pages(), services_.pool,
-                          refuge.shared_name());
+    for (;;) {
+      try {
+        return store_as_frame(PendingBytes(view, can_read, *layer, size), refuge.directory(),
+                              services_.options, services_.cache.pages(), services_.pool,
+                              refuge.shared_name());
+      } catch (const std::system_error& error) {
+        // Another host, or another mount of this one, was first.
+        if (error.code() != std::errc(ESTALE) || !refuge.take_another_name()) throw;
+      }
+    }
   };
   bool can_read = view == nullptr || view->reader().snapshot().is_lasting() ||
                   view->reader().snapshot().is_as_taken();
   StoredFrame made;
   try {
     made = store(can_read);
-  } catch (const std::system_error&) {
+  } catch (const std::system_error& error) {
     // The file may have been changed by now; or it is damaged, and what was written is not.
-    if (!std::exchange(can_read, false)) throw;
+    if (view == nullptr || !std::exchange(can_read, false)) throw;
+    if (unreadable == Unreadable::if_lost && !is_lost_for_good(error, view->reader().snapshot()))
+      throw;
     made = store(false);
   }
   try {

@@ -53,6 +53,9 @@ class Refuge {
   /// The name that it has there from the start, as a sparse frame as of StoredPlace::is_shared;
   /// nothing: a temporary's.
   virtual std::optional<std::string> shared_name() const { return std::nullopt; }
+  /// To be called when shared_name() turned out to be taken: it is another one then. False where
+  /// there is none.
+  virtual bool take_another_name() { return false; }
   /// Keeps the complete frame, durably. It gets the owner of the file that `writer` has open (null:
   /// of a new one), and what both that and the file that has the name now permit. Returns its path
   /// below SOURCE.

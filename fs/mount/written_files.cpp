@@ -13,7 +13,8 @@ std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
     try {
       name = content->path();
       const auto kept = content->keep_for_recovery();
-      fate = kept ? "kept as " + *kept : "attributes lost";
+      fate = kept ? "kept as " + kept->path : "attributes lost";
+      if (kept && !kept->is_whole) fate += ", with zeros for what could not be read";
     } catch (const std::exception& error) {
       fate =
           fmt::format("contents lost, {} bytes ({})", content->uncommitted_bytes(), error.what());

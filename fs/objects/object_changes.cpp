@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "frame/sframe/shared_frames.hpp"
+#include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/objects/object_path.hpp"
 #include "fs/objects/objects.hpp"
@@ -128,9 +129,37 @@ void Objects::remove_marker(const std::string& path) {
   }
 }
 
-void Objects::remove_frame(const std::string& path) {
+/// Runs `change`, by which the frame goes from its name; where that is refused the marker goes.
+/// After other errors the frame may have gone: a marker of one that has not costs a look by who
+/// lists it.
+template <typename Change>
+void Objects::with_marker(const std::string& path, const Change& change) {
   put_marker(path);
-  for (const std::string& chunk : frame::remove_shared_frame(*frames_, path)) remove_later_(chunk);
+  try {
+    change();
+  } catch (const std::system_error& error) {
+    if (frame::is_refusal(error.code()) || error.code() == std::errc::file_exists)
+      take_marker_back(path);
+    throw;
+  }
+}
+
+/// Not that of another host, which has removed the frame. Best effort, as that is.
+void Objects::take_marker_back(const std::string& path) {
+  try {
+    if (looks_.look_anew(path, true)->kind == Kind::removed) return;
+    tree_->remove(path_in(parent_of(path), removal_marker(name_of(path))), {});
+    forget_listing_of(path);
+  } catch (const std::system_error&) {
+    // Then the name is looked at whenever it is listed.
+  }
+}
+
+void Objects::remove_frame(const std::string& path) {
+  with_marker(path, [&] {
+    for (const std::string& chunk : frame::remove_shared_frame(*frames_, path))
+      remove_later_(chunk);
+  });
   looks_.forget(path);
   forget_listing_of(path);
 }
@@ -203,10 +232,11 @@ void Objects::rename(NodeId from, const std::string& from_name, NodeId to,
   }
   TurnAtNeed::need_no_more();
   const std::string path = path_in(target_directory.path, full_name);
-  put_marker(found.path);
-  for (const std::string& chunk :
-       frame::rename_shared_frame(*frames_, found.path, path, may_replace))
-    remove_later_(chunk);
+  with_marker(found.path, [&] {
+    for (const std::string& chunk :
+         frame::rename_shared_frame(*frames_, found.path, path, may_replace))
+      remove_later_(chunk);
+  });
   if (!replaced.empty()) remove_frame(replaced);
   looks_.forget(found.path);
   looks_.forget(path);

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <climits>
 #include <ctime>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/chrono.h>
@@ -29,8 +30,11 @@ std::string host_name() {
   return host.substr(0, 64);
 }
 
+/// Of one name within a second.
+constexpr int kMostNumbers = 1000;
+
 /// "NAME.WHAT-TIME", and "-NUMBER" from the second on.
-std::string with_time(const std::string& name, const std::string& what, int number = 1) {
+std::string with_time(const std::string& name, const std::string& what, int number) {
   constexpr std::size_t kLongestSuffix = 16;
   std::string end = fmt::format(".{}-{:%Y%m%dT%H%M%S}", what, fmt::gmtime(std::time(nullptr)));
   if (number > 1) end += fmt::format("-{}", number);
@@ -41,13 +45,8 @@ std::string with_time(const std::string& name, const std::string& what, int numb
 class FrameBeside final : public Refuge {
  public:
   FrameBeside(Objects& objects, const Objects::Stored& stored, const std::string& suffix)
-      : objects_(objects), stored_(stored) {
-    constexpr int kMostNumbers = 1000;
-    for (int number = 1; number < kMostNumbers; number++) {
-      name_ = with_time(stored.shown_name, "conflict-" + host_name(), number) + suffix;
-      if (!objects_.is_taken(stored.directory, name_)) return;
-    }
-    frame::throw_errno(EEXIST, name_);
+      : objects_(objects), stored_(stored), suffix_(suffix) {
+    if (!take_another_name()) frame::throw_errno(EEXIST, name_);
   }
 
   std::string path() const override { return path_in(stored_.directory, stored_.name); }
@@ -55,6 +54,13 @@ class FrameBeside final : public Refuge {
     return objects_.frames()->directory(stored_.directory);
   }
   std::optional<std::string> shared_name() const override { return name_; }
+  bool take_another_name() override {
+    while (number_ < kMostNumbers) {
+      name_ = with_time(stored_.shown_name, "conflict-" + host_name(), ++number_) + suffix_;
+      if (!objects_.is_taken(stored_.directory, name_)) return true;
+    }
+    return false;
+  }
   /// It has its name, and is durable, as soon as it is complete.
   std::string keep(const StoredFrame&, const frame::FrameWriter*) override {
     std::string kept = path_in(stored_.directory, name_);
@@ -65,6 +71,8 @@ class FrameBeside final : public Refuge {
  private:
   Objects& objects_;
   const Objects::Stored stored_;
+  const std::string suffix_;
+  int number_ = 0;
   std::string name_;
 };
 
@@ -74,7 +82,7 @@ class FrameInFolder final : public Refuge {
   FrameInFolder(const Objects::Stored& stored, std::string folder)
       : shown_(path_in(stored.directory, stored.name)),
         folder_(std::move(folder)),
-        name_(with_time(stored.shown_name, "unsent") + ".b2frame") {
+        shown_name_(stored.shown_name) {
     frame::UniqueFd opened(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!opened) frame::throw_errno(folder_);
     directory_ = frame::make_local_store(std::move(opened), nullptr);
@@ -83,13 +91,26 @@ class FrameInFolder final : public Refuge {
   std::string path() const override { return shown_; }
   std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
   std::string keep(const StoredFrame& made, const frame::FrameWriter*) override {
-    directory_->rename(made.name, name_, frame::RenameMode::no_replace);
+    const std::string name = rename_to_free(made.name);
     directory_->sync();
-    return folder_ + "/" + name_;
+    return folder_ + "/" + name;
   }
 
  private:
-  const std::string shown_, folder_, name_;
+  /// Files of one name in several directories, and mounts that share the folder, may want the same.
+  std::string rename_to_free(const std::string& made) {
+    for (int number = 1;; number++) {
+      std::string name = with_time(shown_name_, "unsent", number) + ".b2frame";
+      try {
+        directory_->rename(made, name, frame::RenameMode::no_replace);
+        return name;
+      } catch (const std::system_error& error) {
+        if (error.code() != std::errc::file_exists || number >= kMostNumbers) throw;
+      }
+    }
+  }
+
+  const std::string shown_, folder_, shown_name_;
   std::shared_ptr<frame::StoreDirectory> directory_;
 };
 

@@ -165,6 +165,9 @@ class Objects {
   void remove_frame(const std::string& path);
   void put_marker(const std::string& path);
   void remove_marker(const std::string& path);
+  template <typename Change>
+  void with_marker(const std::string& path, const Change& change);
+  void take_marker_back(const std::string& path);
 
   const std::shared_ptr<frame::ObjectTree> tree_;
   const frame::ObjectFrames::RemoveLater remove_later_;

@@ -24,10 +24,12 @@ HttpReply FailingGateway::answer(const HttpRequest& request) {
   if (take(busy)) return {reply_of("503 Slow Down", "", ""), {}, false};
   std::this_thread::sleep_for(std::chrono::milliseconds(delay_ms));
   const std::string line = request.head.substr(0, request.head.find("\r\n"));
-  const std::string answer = answer_from(server_port_, request);
   const bool puts = line.starts_with("PUT ");
   const bool is_index = line.find("/chunks.b2frame") != std::string::npos;
   const bool is_chunk = line.find(".chunk ") != std::string::npos;
+  if (hides_chunks && is_chunk && line.starts_with("GET "))
+    return {reply_of("503 Slow Down", "", ""), {}, false};
+  const std::string answer = answer_from(server_port_, request);
   if (puts && ((is_index && take(lost_answers)) || (is_chunk && take(lost_chunk_answers))))
     return {"", {}, true};
   return {answer, {}, true};

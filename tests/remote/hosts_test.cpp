@@ -139,6 +139,8 @@ BOOST_AUTO_TEST_CASE(a_name_that_is_taken_back_keeps_its_contents) {
   // The old chunks go in a while: no index may name them again.
   BOOST_TEST(::rename((mount / "two").c_str(), (mount / "one").c_str()) == -1);
   BOOST_TEST(errno == EXDEV);
+  // What stands for its removal would have every listing look at it.
+  BOOST_TEST(place.objects().count(".bloscfs-removed-two.b2frame") == 0U);
   const ProcessResult moved = run({"mv", mount / "two", mount / "one"});
   BOOST_TEST(moved.ok(), moved.description() << mount.log());
   BOOST_TEST((file_text(mount / "one") == contents));
@@ -387,6 +389,29 @@ BOOST_AUTO_TEST_CASE(b2frame_reads_sparse_frames) {
   };
   BOOST_TEST(cat("one.b2frame").out == "some text");
   BOOST_TEST(cat("gone.b2frame").err.find("No such file") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_removed_is_no_source) {
+  const StorePlace place;
+  {
+    ObjectMount mount(place);
+    BOOST_TEST(errno_of_writing(mount / "gone", 0, "some text") == 0);
+    BOOST_TEST(::unlink((mount / "gone").c_str()) == 0);
+  }
+  const TempDir point;
+  for (const char* access : {"ro", "rw"}) {
+    const MountSettings wanted = place.settings({access});
+    Arguments command{bloscfs_program()};
+    for (const std::string& option : wanted.options) command.insert(command.end(), {"-o", option});
+    command.insert(command.end(), {place.source() + "/gone.b2frame", point.path().string()});
+    ProcessSettings settings;
+    settings.environment = wanted.environment;
+    const ProcessResult refused = run(command, settings);
+    BOOST_TEST(refused.status == 1, access << ": " << refused.description());
+    BOOST_TEST(refused.err.find("No such file") != std::string::npos, refused.err);
+    BOOST_TEST(!is_mounted(point.path()), access);
+    force_unmount(point.path());
+  }
 }
 
 BOOST_AUTO_TEST_CASE(gc_is_for_object_stores_only) {

@@ -25,7 +25,7 @@ Bytes as_page(const std::string& text) {
 }
 
 /// As they are shown: directories with a '/'.
-Names names_in(const std::string& page, const std::string& type = "text/html") {
+Names names_on(const std::string& page, const std::string& type = "text/html") {
   Names names;
   for (const ObjectEntry& entry : parse_index_page(kPage, type, as_page(page))) {
     BOOST_TEST(!entry.state);
@@ -35,10 +35,10 @@ Names names_in(const std::string& page, const std::string& type = "text/html") {
 }
 
 Names names_linked(const std::string& target) {
-  return names_in("<html><body><a href=\"" + target + "\">x</a></body></html>");
+  return names_on("<html><body><a href=\"" + target + "\">x</a></body></html>");
 }
 
-Names json_names(const std::string& page) { return names_in(page, "application/json"); }
+Names json_names(const std::string& page) { return names_on(page, "application/json"); }
 
 int error_of(const std::string& page, const std::string& type) {
   try {
@@ -86,8 +86,8 @@ BOOST_AUTO_TEST_CASE(page_of_apache) {
       "<tr><td><a href=\"x&amp;y.b2nd\">x&amp;y.b2nd</a></td><td>2K</td></tr>\n"
       "</table>\n<address>Apache Server at host.example Port 8080</address>\n</body></html>\n";
   BOOST_TEST(
-      (names_in(page, "text/html;charset=UTF-8") == Names{"a b.b2frame", "sub/", "x&y.b2nd"}));
-  BOOST_TEST((names_in(page, "") == names_in(page)));
+      (names_on(page, "text/html;charset=UTF-8") == Names{"a b.b2frame", "sub/", "x&y.b2nd"}));
+  BOOST_TEST((names_on(page, "") == names_on(page)));
 }
 
 BOOST_AUTO_TEST_CASE(links_lead_one_level_below) {
@@ -138,9 +138,9 @@ BOOST_AUTO_TEST_CASE(links_lead_one_level_below) {
 BOOST_AUTO_TEST_CASE(each_name_comes_once_and_in_order) {
   const std::string page =
       "<a href=b>1</a><a href=a>2</a><a HREF='c/'>3</a><A href=c>4</A><a href=b>";
-  BOOST_TEST((names_in(page) == Names{"a", "b", "c/"}));
-  BOOST_TEST((names_in("</b></i></b>" + page) == Names{"a", "b", "c/"}));
-  BOOST_TEST((names_in("text > \"' & &#x; </a <a href=>" + page) == Names{"a", "b", "c/"}));
+  BOOST_TEST((names_on(page) == Names{"a", "b", "c/"}));
+  BOOST_TEST((names_on("</b></i></b>" + page) == Names{"a", "b", "c/"}));
+  BOOST_TEST((names_on("text > \"' & &#x; </a <a href=>" + page) == Names{"a", "b", "c/"}));
 }
 
 BOOST_AUTO_TEST_CASE(names_are_bytes) {
@@ -149,7 +149,7 @@ BOOST_AUTO_TEST_CASE(names_are_bytes) {
       "<meta http-equiv=Content-Type content='text/html; charset=utf-16'>"
       "<a href='\xC3\xA9'></a><a href='%C3%A8'></a><a href='&ecirc;'></a><a href='&#235;'></a>"
       "<a href='\xFF\xFE'></a>";
-  BOOST_TEST((names_in(page) == Names{"\xC3\xA8", "\xC3\xA9", "\xC3\xAA", "\xC3\xAB", "\xFF\xFE"}));
+  BOOST_TEST((names_on(page) == Names{"\xC3\xA8", "\xC3\xA9", "\xC3\xAA", "\xC3\xAB", "\xFF\xFE"}));
   BOOST_TEST((json_names("[{\"name\":\"\xC3\xA9\",\"type\":\"file\"},"
                          "{\"name\":\"\xFF\\n\\\"\\u00e9\xF3\xB0\x82\x80\",\"type\":\"file\"}]") ==
               Names{"\xC3\xA9", "\xFF\n\"\xC3\xA9\xF3\xB0\x82\x80"}));
@@ -193,8 +193,8 @@ BOOST_AUTO_TEST_CASE(many_links_take_little_time) {
   for (int i = 0; i < kLinks; i++)
     quoted += fmt::format("<a title='to > {0}' href='{0}'>{0}</a>\n", i);
   const std::clock_t began = std::clock();
-  BOOST_TEST(names_in(quoted).size() == std::size_t{kLinks});
-  BOOST_TEST(names_in(html).size() == std::size_t{kLinks});
+  BOOST_TEST(names_on(quoted).size() == std::size_t{kLinks});
+  BOOST_TEST(names_on(html).size() == std::size_t{kLinks});
   BOOST_TEST(json_names(json + "]").size() == std::size_t{kLinks});
   BOOST_TEST(static_cast<double>(std::clock() - began) / CLOCKS_PER_SEC < 10);
 }

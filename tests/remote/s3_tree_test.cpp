@@ -135,6 +135,17 @@ BOOST_AUTO_TEST_CASE(a_commit_whose_answer_was_lost_is_a_commit) {
   BOOST_TEST(s3_outcome([&] { put_text(*tree, "b", "one", kAbsent); }).error == ESTALE);
 }
 
+BOOST_AUTO_TEST_CASE(a_probe_whose_answers_were_lost_is_no_lie) {
+  for (int lost = 1; lost <= 3; lost++) {
+    StoreFaults faults;
+    faults.lost_answers = lost;
+    FakeStore store(faults);
+    const S3Outcome probed = s3_outcome([&] { store.tree(true); });
+    BOOST_TEST(probed.error == 0, lost << " lost: " << probed.why);
+    BOOST_TEST(store.objects() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_store_that_is_busy_is_asked_again) {
   FakeStore store;
   const auto tree = store.tree(true);

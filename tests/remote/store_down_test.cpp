@@ -80,6 +80,35 @@ BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
   BOOST_TEST(!kept.empty());
 }
 
+BOOST_AUTO_TEST_CASE(
+    writers_who_fill_the_dirty_limit_fail_and_all_is_stored_when_the_store_is_back) {
+  const StorePlace place;
+  FailingGateway gateway(port_of_store());
+  ObjectMount mount(place, {"retry_time=1", "dirty_limit=4M"}, gateway.endpoint());
+  const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  const std::string piece = noisy(3, std::size_t{1} << 20);
+  std::string written;
+  gateway.is_down = true;
+  const auto begun = Clock::now();
+  int error = 0;
+  while (error == 0 && written.size() < (std::size_t{64} << 20)) {
+    const ssize_t count = ::pwrite(fd.get(), piece.data(), piece.size(), std::ssize(written));
+    if (count > 0)
+      written.append(piece, 0, static_cast<std::size_t>(count));
+    else
+      error = errno;
+  }
+  BOOST_TEST((error == EIO || error == ETIMEDOUT), "errno " << error);
+  BOOST_TEST((Clock::now() - begun < std::chrono::seconds(60)));
+  gateway.is_down = false;
+  // The first may tell of what went wrong before it.
+  if (::fsync(fd.get()) != 0) BOOST_TEST(::fsync(fd.get()) == 0, "errno " << errno);
+  BOOST_TEST(::pwrite(fd.get(), "on", 2, std::ssize(written)) == 2);
+  BOOST_TEST(::fsync(fd.get()) == 0);
+  const ObjectMount other(place);
+  BOOST_TEST((file_text(other / "one") == written + "on"));
+}
+
 BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_how_much_is_lost) {
   const StorePlace place;
   FailingGateway gateway(port_of_store());
