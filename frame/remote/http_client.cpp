@@ -146,6 +146,7 @@ class HttpClient::Loop {
 
   void wake() { curl_multi_wakeup(multi_.get()); }
   std::uint64_t requests() const { return requests_; }
+  std::uint64_t bytes_received() const { return bytes_received_; }
 
  private:
   void run() {
@@ -198,6 +199,7 @@ class HttpClient::Loop {
         continue;
       }
       curl_multi_remove_handle(multi_.get(), at->first);
+      bytes_received_ += at->second.transfer->body_bytes();
       at = running_.erase(at);
     }
   }
@@ -251,6 +253,7 @@ class HttpClient::Loop {
       if (at == running_.end()) continue;
       Task task = std::move(at->second);
       running_.erase(at);
+      bytes_received_ += task.transfer->body_bytes();
       changed = true;
       guarded(task, [&] { conclude(std::move(task), code); });
     }
@@ -321,7 +324,7 @@ class HttpClient::Loop {
   const HttpSettings settings_;
   std::size_t connections_ = 1;
   std::unique_ptr<CURLM, FreeMulti> multi_;
-  std::atomic<std::uint64_t> requests_{0};
+  std::atomic<std::uint64_t> requests_{0}, bytes_received_{0};
 
   std::mutex mutex_;
   std::deque<std::shared_ptr<Exchange>> incoming_;
@@ -383,5 +386,6 @@ PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_ov
 }
 
 std::uint64_t HttpClient::requests() const { return loop_->requests(); }
+std::uint64_t HttpClient::bytes_received() const { return loop_->bytes_received(); }
 
 }  // namespace bloscfs::frame

@@ -53,6 +53,8 @@ class HttpClient {
   }
   /// Attempts that were made, redirects included.
   std::uint64_t requests() const;
+  /// Of bodies, once an attempt is over, whatever came of it.
+  std::uint64_t bytes_received() const;
 
  private:
   class Loop;

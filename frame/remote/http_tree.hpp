@@ -33,6 +33,7 @@ class HttpTree final : public ObjectTree {
   std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,
                                        const void* group) override;
   std::int64_t most_under_way() const override { return RemoteOpening::most_ahead(*traffic_); }
+  ObjectTreeNumbers numbers() const override { return numbers_of(*client_, *traffic_); }
 
  private:
   Url url_of(const std::string& path) const;

@@ -1,7 +1,6 @@
 #include "frame/remote/object_requests.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <string_view>
 #include <utility>
@@ -33,12 +32,17 @@ std::uint64_t size_told(const HttpAnswer& first) {
   throw RemoteError(EIO, fmt::format("HTTP status {} for the first bytes", headers.status));
 }
 
-/// Of an object that its server has no name and no date for: its contents, or that nobody knows.
+/// What looks at such an object have in common, whether they ask for more than that or not.
+constexpr std::size_t kBeginning = 64 << 10;
+
+/// Of an object that its server has no name and no date for: what is seen of it, which is its
+/// beginning where it does not come whole. With the size that is all there is to tell states by.
 std::string own_tag(const HttpAnswer& first, std::uint64_t size) {
-  static std::atomic<std::uint64_t> number{0};
-  if (first.body.size() != size) return fmt::format("unknown-{}", ++number);
-  const XXH128_hash_t sum = XXH3_128bits(first.body.data(), first.body.size());
-  return fmt::format("contents-{:016x}{:016x}", sum.high64, sum.low64);
+  const bool is_whole = first.body.size() == size;
+  const std::size_t seen = is_whole ? first.body.size() : std::min(first.body.size(), kBeginning);
+  const XXH128_hash_t sum = XXH3_128bits(first.body.data(), seen);
+  return fmt::format("{}-{:016x}{:016x}", is_whole ? "contents" : "beginning", sum.high64,
+                     sum.low64);
 }
 
 /// Tags that are weak may be those of other bytes.

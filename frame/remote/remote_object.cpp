@@ -92,7 +92,7 @@ std::shared_ptr<const RemoteObject> RemoteObject::open(
   traffic->note_request(first.body.size());
   if (known) {
     if (first.headers.status == kHttpNotModified) return known;
-    // Servers may ignore conditions. A state that nobody can name is never the same.
+    // Servers may ignore conditions.
     if (state_of(first).same_bytes(known->state())) return known;
   }
   return make(std::move(client), std::move(place), std::move(first), {}, std::move(earlier),
@@ -167,6 +167,8 @@ std::size_t RemoteObject::read_at(std::uint64_t offset, MutableBytes out) const 
     if (!is_in_memory()) windows_->note_read(offset, known);
   }
   if (known < wanted) windows_->read(offset + known, out.subspan(known, wanted - known));
+  source_->traffic->reads().reads++;
+  source_->traffic->reads().bytes += wanted;
   return wanted;
 }
 

@@ -20,6 +20,11 @@ std::uint64_t end_of(const ByteRange& range) {
 
 }  // namespace
 
+ObjectTreeNumbers numbers_of(const HttpClient& client, const Traffic& traffic) {
+  const SourceCounters& reads = traffic.reads();
+  return {client.requests(), client.bytes_received(), reads.reads, reads.bytes};
+}
+
 RemoteOpening::RemoteOpening(std::shared_ptr<HttpClient> client, HttpPlace place,
                              std::shared_ptr<Traffic> traffic, std::shared_ptr<DiskCache> cache,
                              std::span<const ByteRange> ranges, const void* group)

@@ -15,6 +15,9 @@
 
 namespace bloscfs::frame {
 
+/// Of a tree whose objects share the traffic.
+ObjectTreeNumbers numbers_of(const HttpClient& client, const Traffic& traffic);
+
 class RemoteOpening final : public ObjectOpening {
  public:
   /// Asks for the object's beginning and the first of the `ranges` behind that, as what is only

@@ -40,6 +40,7 @@ class S3Tree final : public ObjectTree {
   std::shared_ptr<ObjectOpening> begin(const std::string& path, std::span<const ByteRange> ranges,
                                        const void* group) override;
   std::int64_t most_under_way() const override { return RemoteOpening::most_ahead(*traffic_); }
+  ObjectTreeNumbers numbers() const override { return numbers_of(*bucket_->client(), *traffic_); }
 
   bool has_tombstones() const override { return true; }
   bool is_writable() const override { return writable_; }

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "frame/remote/idle_sweep.hpp"
+#include "frame/store/byte_source.hpp"
 
 namespace bloscfs::frame {
 
@@ -57,6 +58,9 @@ class Traffic {
   void hold(std::size_t size);
   /// Counts what was asked for without a load.
   void note_request(std::size_t received);
+  /// Reads of objects, wherever their bytes were.
+  SourceCounters& reads() { return reads_; }
+  const SourceCounters& reads() const { return reads_; }
 
  private:
   /// What one object has waiting.
@@ -78,6 +82,7 @@ class Traffic {
   unsigned transfers_ = 0;
   TrafficNumbers numbers_;
 
+  SourceCounters reads_;
   IdleSweep sweep_;
 };
 

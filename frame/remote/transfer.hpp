@@ -40,6 +40,8 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   CURL* handle() const { return easy_.get(); }
+  /// That came so far.
+  std::size_t body_bytes() const { return body_bytes_; }
   /// Once curl has ended it with `code`.
   Verdict judge(CURLcode code);
   /// Of a good one.

@@ -14,9 +14,10 @@
 
 namespace bloscfs::frame {
 
-/// One state of an object. Two that are equal are the same bytes.
+/// One state of an object. Two that are equal are the same bytes, as far as the store tells.
 struct ObjectState {
-  std::string tag;  ///< opaque: the store's name for the state, or a date where it has none
+  /// Opaque: the store's name for the state, a date where it has none, or a hash of what was seen.
+  std::string tag;
   std::uint64_t size = 0;
   std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
   /// What was put with the object, by lower-case names; not where a listing tells of it.
@@ -54,6 +55,14 @@ struct ObjectEntry {
   std::optional<ObjectState> state;  ///< of an object, where the listing tells it
 };
 
+/// What a tree has done since it was opened.
+struct ObjectTreeNumbers {
+  std::uint64_t requests = 0;        ///< sent, each attempt and redirect
+  std::uint64_t bytes_received = 0;  ///< of bodies, also of answers that were of no use
+  std::uint64_t reads = 0;           ///< of objects, wherever their bytes were
+  std::uint64_t bytes_read = 0;      ///< by these
+};
+
 /// What put() and remove() find there, or fail with ESTALE.
 struct ObjectCondition {
   enum class Kind : std::uint8_t { none, absent, same } kind = Kind::none;
@@ -86,6 +95,8 @@ class ObjectTree {
                                                const void* group);
   /// How many bytes are to be under way for one reader at most.
   virtual std::int64_t most_under_way() const { return 0; }
+
+  virtual ObjectTreeNumbers numbers() const { return {}; }
 
   /// True where an empty index stands for a frame that was removed (ObjectFrames::remove()).
   virtual bool has_tombstones() const { return false; }

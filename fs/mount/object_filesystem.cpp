@@ -53,7 +53,8 @@ WriteOptions written_as(WriteOptions options) {
 ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tree,
                                    const MountOptions& options, std::size_t workers,
                                    PagePool& pages)
-    : writable_(tree->is_writable() && !options.read_only),
+    : tree_(tree),
+      writable_(tree->is_writable() && !options.read_only),
       cache_(options.cache_size, pages, stats_),
       later_(tree, kReadersHave),
       objects_(
@@ -133,7 +134,7 @@ std::optional<std::string> ObjectFilesystem::written_attribute(const Content& co
 }
 
 std::string ObjectFilesystem::attribute(NodeId node, const std::string& name) {
-  if (node == kRootId && name == kStatsAttribute) return to_json(stats_);
+  if (node == kRootId && name == kStatsAttribute) return to_json(stats_, tree_->numbers());
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   const auto file = objects_.opened(node);
   if (file && file->content->is_writable())

@@ -114,6 +114,7 @@ class ObjectFilesystem final : public MountedFiles {
                                                const std::string& name) const;
   void require_writable(const std::string& name) const;
 
+  const std::shared_ptr<const frame::ObjectTree> tree_;
   const bool writable_;
   Stats stats_;
   BlockCache cache_;

@@ -4,8 +4,10 @@
 
 namespace bloscfs::fs {
 
-std::string to_json(const Stats& stats) {
-  const nlohmann::json object = {
+namespace {
+
+nlohmann::json json_of(const Stats& stats) {
+  return {
       {"cache_hits", stats.cache_hits.load()},
       {"cache_misses", stats.cache_misses.load()},
       {"cache_bytes", stats.cache_bytes.load()},
@@ -24,6 +26,18 @@ std::string to_json(const Stats& stats) {
       {"io_errors", stats.io_errors.load()},
       {"names_held_us", stats.names_held_us.load()},
   };
+}
+
+}  // namespace
+
+std::string to_json(const Stats& stats) { return json_of(stats).dump(); }
+
+std::string to_json(const Stats& stats, const frame::ObjectTreeNumbers& numbers) {
+  nlohmann::json object = json_of(stats);
+  object["source_reads"] = numbers.reads;
+  object["source_bytes_read"] = numbers.bytes_read;
+  object["network_requests"] = numbers.requests;
+  object["network_bytes_received"] = numbers.bytes_received;
   return object.dump();
 }
 

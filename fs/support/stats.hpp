@@ -6,6 +6,7 @@
 #include <string>
 
 #include "frame/store/byte_source.hpp"
+#include "frame/store/object_tree.hpp"
 
 namespace bloscfs::fs {
 
@@ -32,5 +33,7 @@ struct Stats {
 
 /// A JSON object of integers, without newline.
 std::string to_json(const Stats& stats);
+/// The same of a mount of objects, whose tree counts what was read of it.
+std::string to_json(const Stats& stats, const frame::ObjectTreeNumbers& numbers);
 
 }  // namespace bloscfs::fs

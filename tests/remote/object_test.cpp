@@ -46,16 +46,29 @@ BOOST_AUTO_TEST_CASE(an_object_in_the_known_state_is_given_back) {
   BOOST_TEST(served.server.requests() == 3);
 }
 
-BOOST_AUTO_TEST_CASE(states_without_a_name_are_the_same_only_where_all_is_seen) {
-  Served large(1 << 20);
-  large.headers = "";
-  BOOST_TEST(!large.open()->state().same_bytes(large.open()->state()));
-  Served small(1000);
-  small.headers = "";
-  BOOST_TEST(small.open()->state().same_bytes(small.open()->state()));
-  const auto known = small.open();
-  small.object[5] ^= 1;
-  BOOST_TEST(!small.open()->state().same_bytes(known->state()));
+BOOST_AUTO_TEST_CASE(states_without_a_name_are_told_apart_by_what_is_seen) {
+  // All of a small one, and what a large one begins with.
+  for (const std::size_t size : {std::size_t{1000}, kMiB}) {
+    Served served(size);
+    served.headers = "";
+    const auto known = served.open();
+    BOOST_TEST(served.open()->state().same_bytes(known->state()));
+    BOOST_TEST(served.open(known) == known);
+    served.object[5] ^= 1;
+    BOOST_TEST(!served.open(known)->state().same_bytes(known->state()));
+    served.object[5] ^= 1;
+    served.object += "more";
+    BOOST_TEST(!served.open(known)->state().same_bytes(known->state()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_object_without_a_name_is_read_until_it_has_another_length) {
+  Served served(kMiB);
+  served.headers = "";
+  const auto object = served.open();
+  BOOST_TEST((read(*object, kMiB / 2, 100) == served.object.substr(kMiB / 2, 100)));
+  served.object += "more";
+  BOOST_TEST(error_of_read(*object, 3 * kMiB / 4, 100) == EIO);
 }
 
 BOOST_AUTO_TEST_CASE(small_reads_nearby_share_a_request) {
