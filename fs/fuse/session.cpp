@@ -38,8 +38,11 @@ namespace {
 
 constexpr unsigned kReadaheadKib = 1024;
 constexpr unsigned kDefaultThreads = 8;
-/// For requests, and for decoding ahead, behind a network.
-constexpr unsigned kFarThreads = 16;
+/// Behind a network. Who waits for it uses no processor, but has a turn: all that one user's
+/// programs may wait for at once, before that user's listings wait, too.
+constexpr unsigned kFarTurns = 128;
+/// For decoding ahead there.
+constexpr unsigned kFarWorkers = 16;
 /// Threads for requests that are never in anybody's turn.
 constexpr unsigned kQuickThreads = 2;
 /// The most that the kernel can be told. Else a user's requests would wait in the kernel for those
@@ -169,10 +172,9 @@ struct ThreadCounts {
   unsigned workers;
 };
 
-/// Who waits for a network uses no processor.
 ThreadCounts far_thread_counts(const MountOptions& options) {
   if (options.threads != 0) return {options.threads, options.threads};
-  return {kFarThreads, kFarThreads};
+  return {kFarTurns, kFarWorkers};
 }
 
 ThreadCounts thread_counts(const SessionSettings& settings) {
