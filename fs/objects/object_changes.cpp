@@ -38,8 +38,9 @@ std::optional<Tree::Found> Objects::find_new(const std::string& directory,
 void Objects::add_new(const std::string& directory,
                       std::vector<Tree::DirectoryEntry>& entries) const {
   for (const auto& [name, path] : nodes_.new_in(directory)) {
-    const bool is_listed = std::any_of(entries.begin(), entries.end(),
-                                       [&](const auto& entry) { return entry.shown_name == name; });
+    const bool is_listed =
+        std::any_of(entries.begin(), entries.end(),
+                    [&name = name](const auto& entry) { return entry.shown_name == name; });
     if (!is_listed) entries.push_back({name, name_of(path), S_IFREG, inode_of(path)});
   }
 }
@@ -232,9 +233,9 @@ void Objects::rename(NodeId from, const std::string& from_name, NodeId to,
   }
   TurnAtNeed::need_no_more();
   const std::string path = path_in(target_directory.path, full_name);
-  with_marker(found.path, [&] {
+  with_marker(found.path, [&, &from_path = found.path] {
     for (const std::string& chunk :
-         frame::rename_shared_frame(*frames_, found.path, path, may_replace))
+         frame::rename_shared_frame(*frames_, from_path, path, may_replace))
       remove_later_(chunk);
   });
   if (!replaced.empty()) remove_frame(replaced);
