@@ -15,8 +15,6 @@ namespace {
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
-
 /// A folder of a server, whose states have times of their own.
 class Changing {
  public:
@@ -27,6 +25,8 @@ class Changing {
 
   fs_std::path folder() const { return nginx_.www() / "folder"; }
   std::string url(const std::string& name = "") const { return nginx_.url("folder/" + name); }
+  /// The same without ETag and date.
+  std::string bare_url() const { return nginx_.url("bare/folder/"); }
   /// In one step.
   void put(const std::string& name, const ByteVector& bytes) {
     const fs_std::path fresh = nginx_.www() / "fresh";
@@ -164,6 +164,18 @@ BOOST_AUTO_TEST_CASE(a_sparse_frame_changes_with_its_index) {
   fs_std::remove_all(frame);
   outlive_knowledge();
   BOOST_TEST(description_of(mount / "s") == "ENOENT");
+}
+
+BOOST_AUTO_TEST_CASE(what_has_neither_tag_nor_date_is_told_apart_by_what_is_seen) {
+  Changing server;
+  server.put("file.b2frame", finely_cut(kOld));
+  Mount mount(server.bare_url(), impatient({"revalidate=0"}));
+  BOOST_CHECK(cat(mount / "file") == text_of(kOld));
+  BOOST_CHECK(cat(mount / "file") == text_of(kOld));
+  server.put("file.b2frame", finely_cut(kNew));
+  outlive_knowledge();
+  BOOST_CHECK(cat(mount / "file") == text_of(kNew));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,6 @@
 // What a mount asks of a server, by that one's log.
 
+#include <algorithm>
 #include <cstdio>
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/nginx.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -95,10 +97,10 @@ std::uint64_t bytes_asked(const Lines& lines) {
   return sum;
 }
 
-/// None for three seconds.
-void check_silence(Nginx& nginx) {
+/// None for some seconds.
+void check_silence(Nginx& nginx, unsigned seconds = 3) {
   nginx.forget_requests();
-  usleep(3'000'000);
+  usleep(seconds * 1'000'000);
   const Lines lines = nginx.wait_for_requests(0);
   BOOST_TEST(lines.empty(), joined(lines));
 }
@@ -125,6 +127,24 @@ void check_reading(const char* name, std::int64_t offset, const ByteVector& want
   BOOST_TEST(lines.size() <= 1U, joined(lines));
   check_silence(nginx);
   BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+/// A mount counts what the server has in its log since it was to forget.
+void check_counters(const Mount& mount) {
+  Nginx& nginx = request_server().nginx;
+  // What was asked for ahead may be under way still.
+  comes_true(
+      [&] { return mount.counter("network_requests") == nginx.wait_for_requests(0).size(); });
+  const Lines lines = nginx.wait_for_requests(0);
+  const nlohmann::json stats = mount.stats();
+  BOOST_TEST(stats.at("network_requests").get<std::size_t>() == lines.size(), stats.dump());
+  // Lengths of chunks stand between the bytes of index pages.
+  const auto pages = std::count_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return line.find("/ ") != std::string::npos;
+  });
+  const auto received = stats.at("network_bytes_received").get<std::int64_t>();
+  const std::int64_t more = static_cast<std::int64_t>(nginx.body_bytes_sent()) - received;
+  BOOST_TEST((more >= 0 && more <= 32 * pages), stats.dump() << ", " << more << " more were sent");
 }
 
 }  // namespace
@@ -193,6 +213,47 @@ BOOST_AUTO_TEST_CASE(a_file_that_was_read_is_asked_for_under_a_condition) {
         BOOST_TEST(lines.at(0).starts_with("304 "), joined(lines));
       }
     }
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_counts_what_the_server_logs) {
+  Nginx& nginx = request_server().nginx;
+  for (const char* url : {"large.b2frame", "million.b2frame", "folder/", "moved/folder/"})
+    BOOST_TEST_CONTEXT(url) {
+      nginx.forget_requests();
+      Mount mount(nginx.url(url), impatient({"revalidate=0"}));
+      run({"ls", "-lR", mount.path().string()});
+      for (const std::string& name : names_in(mount.path()))
+        run({"head", "-c", "3000000", (mount / name).string()});
+      BOOST_TEST(description_of(mount / "nothing") == "ENOENT");
+      check_counters(mount);
+      BOOST_TEST(mount.counter("source_reads") > 0U);
+      BOOST_TEST(mount.counter("source_bytes_read") > 0U);
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_is_tried_again_is_counted_again) {
+  Nginx& nginx = request_server().nginx;
+  nginx.forget_requests();
+  MountSettings settings;
+  settings.options = {"revalidate=30", "retry_time=20"};
+  Mount mount(nginx.url("busy/folder/"), settings);
+  const std::string listed = output_of({"ls", "-l", mount.path().string()});
+  BOOST_TEST(listed.find(" 1048576 ") != std::string::npos, listed);
+  const Lines lines = nginx.wait_for_requests(17);
+  BOOST_TEST(std::any_of(lines.begin(), lines.end(),
+                         [](const std::string& line) { return line.starts_with("503 "); }));
+  check_counters(mount);
+}
+
+BOOST_AUTO_TEST_CASE(a_mount_that_nobody_reads_asks_for_nothing) {
+  Nginx& nginx = request_server().nginx;
+  Mount mount(nginx.url("folder/"), impatient());
+  output_of({"ls", "-lR", mount.path().string()});
+  const Fd file(::open((mount / "large").c_str(), O_RDONLY | O_CLOEXEC));
+  ByteVector bytes(300'000);
+  BOOST_TEST(::pread(file.get(), bytes.data(), bytes.size(), 0) == std::ssize(bytes));
+  usleep(1'000'000);  // what was asked for ahead of that
+  check_silence(nginx, 5);
 }
 
 BOOST_AUTO_TEST_CASE(a_name_that_is_not_there_needs_a_listing_at_most) {

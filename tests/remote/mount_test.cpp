@@ -5,6 +5,8 @@
 
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/nginx.hpp"
+#include "tests/remote/object_mount.hpp"
+#include "tests/remote/rgw.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/corpus_check.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -78,6 +80,21 @@ void check_alike(const Shown& found, const Shown& wanted) {
     if (!wanted.contains(name)) BOOST_ERROR(name + " is too much: " + what);
 }
 
+/// Those that can be read, in a mount of the tree at `root`; how many there were. Listed before, by
+/// what the bytes are, and not by what their names promise.
+std::size_t check_reference_files(const CorpusTree& tree, Mount& mount, const fs_std::path& root) {
+  std::size_t checked = 0;
+  for (std::size_t i = 0; i < tree.entries().size(); i++) {
+    const CorpusEntry& entry = tree.entries()[i];
+    if (!entry.is("ok") && !entry.is("valid-lazy")) continue;
+    for (const std::string& failure : check_entry(entry, root / tree.slot(i), false, Seconds(60)))
+      BOOST_ERROR(failure);
+    BOOST_REQUIRE_MESSAGE(mount.running(), "the daemon died of " << entry.name());
+    checked++;
+  }
+  return checked;
+}
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(mounted, *utf::precondition(needs_fuse_and_nginx))
@@ -140,19 +157,35 @@ BOOST_AUTO_TEST_CASE(reference_files_have_their_contents,
   open_to_all(nginx.www() / "corpus");
   fs_std::permissions(nginx.www() / "corpus", fs_std::perms(0755));
   Mount mount(nginx.url("corpus/"), impatient({"cache_size=64M"}));
-  // By what the bytes are, and not by what their names promise.
   run({"ls", "-lR", mount.path()});
   outlive_knowledge();
-  std::size_t checked = 0;
-  for (std::size_t i = 0; i < tree.entries().size(); i++) {
-    const CorpusEntry& entry = tree.entries()[i];
-    if (!entry.is("ok") && !entry.is("valid-lazy")) continue;
-    for (const std::string& failure : check_entry(entry, mount / tree.slot(i), false, Seconds(60)))
-      BOOST_ERROR(failure);
-    BOOST_REQUIRE_MESSAGE(mount.running(), "the daemon died of " << entry.name());
-    checked++;
+  BOOST_TEST(check_reference_files(tree, mount, mount.path()) > 100U);
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_CASE(reference_files_have_their_contents_in_a_store,
+                     *utf::precondition(needs_ceph)) {
+  std::vector<fs_std::path> roots = data_roots();
+  if (!corpus_root().empty()) roots.push_back(corpus_root());
+  const TempDir files;
+  std::vector<CorpusTree> trees;
+  for (const fs_std::path& root : roots) {
+    const std::string name = std::to_string(trees.size());
+    fs_std::create_directory(files / name);
+    trees.emplace_back(root, files / name);
   }
-  BOOST_TEST(checked > 100U);
+  const StorePlace place;
+  place.upload(files.path());
+  Mount mount(place.source(), place.settings({"ro", "cache_size=64M"}));
+  ProcessSettings patient;
+  patient.limit = Seconds(300);
+  BOOST_TEST(run({"ls", "-lR", mount.path()}, patient).status >= 0);
+  outlive_knowledge();
+  std::size_t checked = 0;
+  for (std::size_t i = 0; i < trees.size(); i++)
+    checked += check_reference_files(trees[i], mount, mount / std::to_string(i));
+  BOOST_TEST(checked > (corpus_root().empty() ? 20U : 100U));
+  BOOST_TEST_MESSAGE(checked << " files");
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 

@@ -109,6 +109,8 @@ std::string cat(const fs_std::path& path, Seconds limit) {
   return output_of({"cat", path.string()}, limit);
 }
 
+std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
+
 void outlive_knowledge() { std::this_thread::sleep_for(std::chrono::milliseconds(2100)); }
 
 ByteVector large_contents(std::size_t size) { return make_contents("noise", 5, size, 1); }

@@ -31,6 +31,8 @@ std::string output_of(const Arguments& arguments, Seconds limit = Seconds(20));
 /// The text that `cat` prints, or its message.
 std::string cat(const fs_std::path& path, Seconds limit = Seconds(20));
 
+std::string text_of(const ByteVector& bytes);
+
 /// Until what was known of objects and names is asked for again: with `revalidate` of at most 2 s,
 /// and what the kernel keeps.
 void outlive_knowledge();

@@ -71,13 +71,17 @@ void Nginx::write_settings() const {
       "    location = /loop {{ return 302 /loop; }}\n"
       "    location = /down {{ return 302 http://127.0.0.1:{}/small.b2frame; }}\n"
       "    location = /closed {{ return 403; }}\n"
-      "    location = /login {{ return 401; }}\n",
+      "    location = /login {{ return 401; }}\n"
+      "    location /busy/ {{ alias www/; limit_req zone=busy burst=4 nodelay; }}\n"
+      "    location /bare/ {{ alias www/; etag off; add_header Last-Modified ''; }}\n",
       port_);
   const std::string text = fmt::format(
       "daemon off;\nmaster_process off;\npid run/pid;\nerror_log run/error.log;\n"
       "events {{ worker_connections 128; }}\nhttp {{\n{0}"
-      "  log_format short '$status $request_method $uri $http_range $server_protocol';\n"
+      "  log_format short '$status $request_method $uri $http_range $server_protocol "
+      "$body_bytes_sent';\n"
       "  access_log run/access.log short;\n"
+      "  limit_req_zone $server_port zone=busy:1m rate=10r/s;\n"
       "  server {{\n    listen 127.0.0.1:{1};\n{3}  }}\n"
       "  server {{\n    listen 127.0.0.1:{2} ssl http2;\n"
       "    ssl_certificate server.pem;\n    ssl_certificate_key server.key;\n{3}  }}\n}}\n",
@@ -98,10 +102,15 @@ std::string Nginx::secure_url(const std::string& name) const {
   return fmt::format("https://127.0.0.1:{}/{}", secure_port_, name);
 }
 
-std::vector<std::string> Nginx::log_lines() const {
+std::vector<Nginx::Logged> Nginx::log_lines() const {
   std::ifstream file(root_ / "run/access.log");
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  std::vector<Logged> lines;
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t space = line.rfind(' ');
+    // The last line may not be whole yet.
+    if (space == std::string::npos || file.eof()) break;
+    lines.push_back({line.substr(0, space), std::stoull(line.substr(space))});
+  }
   return lines;
 }
 
@@ -109,9 +118,17 @@ std::vector<std::string> Nginx::wait_for_requests(std::size_t count) {
   // A line is written when its answer has gone out.
   comes_true([&] { return log_lines().size() >= forgotten_ + count; });
   usleep(50000);
-  std::vector<std::string> lines = log_lines();
+  std::vector<std::string> lines;
+  for (Logged& logged : log_lines()) lines.push_back(std::move(logged.line));
   lines.erase(lines.begin(), lines.begin() + static_cast<std::ptrdiff_t>(forgotten_));
   return lines;
+}
+
+std::uint64_t Nginx::body_bytes_sent() const {
+  const std::vector<Logged> lines = log_lines();
+  std::uint64_t sum = 0;
+  for (std::size_t i = forgotten_; i < lines.size(); i++) sum += lines[i].bytes;
+  return sum;
 }
 
 void Nginx::forget_requests() {

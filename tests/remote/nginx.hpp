@@ -1,6 +1,7 @@
 #pragma once
 // A real web server of the test's own, on free ports of the loopback.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,9 +16,9 @@ namespace bloscfs::test {
 Precondition needs_nginx(boost::unit_test::test_unit_id);
 
 /// Serves www(), directories as index pages. Beside it: /json/ has the same with pages in JSON,
-/// /moved/ redirects there, /loop redirects to itself, /down (of https)
-/// to http, /closed gives 403, /login 401. Runs as one process that has no privileges, and ends
-/// with this object.
+/// /moved/ redirects there, /busy/ answers 503 to most of many requests at once, /bare/ tells
+/// neither ETag nor date, /loop redirects to itself, /down (of https) to http, /closed gives 403,
+/// /login 401. Runs as one process that has no privileges, and ends with this object.
 class Nginx {
  public:
   Nginx();
@@ -33,6 +34,8 @@ class Nginx {
 
   /// Lines of the access log from here on: "STATUS METHOD PATH RANGE PROTOCOL". Waits for `count`.
   std::vector<std::string> wait_for_requests(std::size_t count);
+  /// What the server sent to these, without headers.
+  std::uint64_t body_bytes_sent() const;
   /// What was asked for before is not counted any more.
   void forget_requests();
 
@@ -40,7 +43,11 @@ class Nginx {
   void make_certificates() const;
   void write_settings() const;
   bool answers() const;
-  std::vector<std::string> log_lines() const;
+  struct Logged {
+    std::string line;
+    std::uint64_t bytes = 0;
+  };
+  std::vector<Logged> log_lines() const;
 
   TempDir root_;
   int port_ = 0, secure_port_ = 0;

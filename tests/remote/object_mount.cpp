@@ -68,6 +68,12 @@ std::string StorePlace::contents(const std::string& path) const {
   return {bytes.begin(), bytes.end()};
 }
 
+void StorePlace::upload(const fs_std::path& from) const {
+  for (const auto& entry : fs_std::recursive_directory_iterator(from))
+    if (entry.is_regular_file())
+      tree_->put(fs_std::relative(entry.path(), from).string(), read_file(entry.path()), {}, {});
+}
+
 void StorePlace::download(const fs_std::path& to) const {
   for (const auto& [path, state] : objects()) {
     fs_std::create_directories((to / path).parent_path());

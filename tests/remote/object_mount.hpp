@@ -26,6 +26,8 @@ class StorePlace {
   /// Of one object, with its metadata.
   frame::ObjectState state(const std::string& path) const;
   std::string contents(const std::string& path) const;
+  /// All files below a directory, by their paths, past what a mount does.
+  void upload(const fs_std::path& from) const;
   /// What a plain copy of the prefix gives.
   void download(const fs_std::path& to) const;
   frame::ObjectTree& tree() const { return *tree_; }

@@ -62,15 +62,16 @@ struct ServedFrame : Served {
   std::unique_ptr<fs::FrameReader> reader;
 };
 
-/// The same chunk again and again, each time stored anew.
+/// The same chunk again and again, stored anew as often as memory is worth it.
 ByteVector frame_of_copies(const ByteVector& contents, std::size_t blocksize, std::size_t count) {
+  constexpr std::size_t kMostCopies = 20'000;
   const ByteVector chunk = encode_chunk(contents, 1, blocksize);
   ByteVector area;
-  area.reserve(chunk.size() * count);
+  area.reserve(chunk.size() * std::min(count, kMostCopies));
   std::vector<std::int64_t> entries;
   for (std::size_t i = 0; i < count; i++) {
-    entries.push_back(static_cast<std::int64_t>(area.size()));
-    area.insert(area.end(), chunk.begin(), chunk.end());
+    entries.push_back(static_cast<std::int64_t>(chunk.size() * (i % kMostCopies)));
+    if (i < kMostCopies) area.insert(area.end(), chunk.begin(), chunk.end());
   }
   FramePlan plan;
   plan.chunksize = contents.size();

@@ -100,7 +100,7 @@ struct ServedTree {
   ScriptedServer server{[this](const HttpRequest& request) { return answer(request); }};
 };
 
-ByteVector part_of(const ByteVector& bytes, std::size_t offset, std::size_t size) {
+ByteVector bytes_of_part(const ByteVector& bytes, std::size_t offset, std::size_t size) {
   const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(offset);
   return {begin, begin + static_cast<std::ptrdiff_t>(size)};
 }
@@ -125,7 +125,7 @@ void read_in_order(ServedTree& served, const ByteVector& contents, std::size_t s
   served.before_answer = [](const std::string&) { std::this_thread::sleep_for(milliseconds(20)); };
   served.open("s");
   for (std::size_t at = 0; at < contents.size(); at += step)
-    BOOST_TEST_REQUIRE((served.read(at, step) == part_of(contents, at, step)));
+    BOOST_TEST_REQUIRE((served.read(at, step) == bytes_of_part(contents, at, step)));
 }
 
 }  // namespace
@@ -170,7 +170,7 @@ BOOST_AUTO_TEST_CASE(a_piece_of_a_large_chunk_takes_one_round_trip) {
   };
   for (std::size_t chunk = 1; chunk < 8; chunk++) {
     const std::size_t at = chunk * 4 * kMiB + kMiB + chunk * 300 * kKiB;
-    BOOST_TEST((served.read(at, 4 * kKiB) == part_of(contents, at, 4 * kKiB)));
+    BOOST_TEST((served.read(at, 4 * kKiB) == bytes_of_part(contents, at, 4 * kKiB)));
   }
   BOOST_TEST(alone == 0);
   BOOST_TEST(served.server.requests() <= 2 + 2 * 7);
@@ -186,7 +186,7 @@ BOOST_AUTO_TEST_CASE(who_stops_has_what_was_ahead_of_him_dropped) {
   const int before = served.server.requests();
   // No more than he took twice; and then it is asked for again.
   BOOST_TEST(before <= 4 + 8 + 8);
-  BOOST_TEST((served.read(6 * kMiB, kKiB) == part_of(contents, 6 * kMiB, kKiB)));
+  BOOST_TEST((served.read(6 * kMiB, kKiB) == bytes_of_part(contents, 6 * kMiB, kKiB)));
   BOOST_TEST(served.server.requests() > before);
 }
 
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_fails_is_asked_for_again) {
   fs::ReplyData reply(served.pages);
   BOOST_CHECK_THROW(served.reader->read(2 * kMiB, kKiB, reply), std::exception);
   served.objects[chunk] = bytes;
-  BOOST_TEST((served.read(2 * kMiB, kKiB) == part_of(contents, 2 * kMiB, kKiB)));
+  BOOST_TEST((served.read(2 * kMiB, kKiB) == bytes_of_part(contents, 2 * kMiB, kKiB)));
 }
 
 /// How much of the link is used is told, and not demanded of every machine.
@@ -216,7 +216,7 @@ BOOST_AUTO_TEST_CASE(who_reads_a_sparse_frame_in_order_fills_the_link) {
     served.open("s", link.port());
     const auto then = Clock::now();
     for (std::size_t at = 0; at < size; at += kMiB)
-      BOOST_TEST_REQUIRE((served.read(at, kMiB) == part_of(contents, at, kMiB)));
+      BOOST_TEST_REQUIRE((served.read(at, kMiB) == bytes_of_part(contents, at, kMiB)));
     const double took = std::chrono::duration<double>(Clock::now() - then).count();
     BOOST_TEST_MESSAGE(fmt::format("chunks of {}: {:.3f} of the link, {} requests", chunksize,
                                    static_cast<double>(size) / took / kRate,
@@ -235,7 +235,7 @@ BOOST_AUTO_TEST_CASE(a_chunk_of_a_bloscpack_file_comes_by_one_request) {
   for (std::size_t chunk = 4; chunk < 16; chunk += 3) {
     const int before = served.server.requests();
     const std::size_t at = chunk * kMiB + 100 * kKiB;
-    BOOST_TEST((served.read(at, 4 * kKiB) == part_of(contents, at, 4 * kKiB)));
+    BOOST_TEST((served.read(at, 4 * kKiB) == bytes_of_part(contents, at, 4 * kKiB)));
     BOOST_TEST(served.server.requests() <= before + 1);
   }
 }

@@ -41,8 +41,6 @@ ToolsServer& tools_server() {
   return one;
 }
 
-std::string text_of(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(remote_tools, *utf::precondition(needs_fuse_and_nginx))

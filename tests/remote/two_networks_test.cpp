@@ -248,7 +248,7 @@ std::size_t check_lines(const StorePlace& place, const std::vector<const Host*>&
 
 std::chrono::seconds race_time() {
   const char* const wanted = std::getenv("BLOSCFS_TEST_RACE_SECONDS");
-  return std::chrono::seconds(wanted != nullptr ? std::atoi(wanted) : 10);
+  return std::chrono::seconds(wanted != nullptr ? std::atoi(wanted) : 5);
 }
 
 }  // namespace

@@ -1,0 +1,126 @@
+// What a mount of a URL takes of memory while many read from it.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <future>
+#include <memory>
+#include <random>
+#include <string>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "tests/remote/mounted.hpp"
+#include "tests/remote/nginx.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/proc.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+namespace utf = boost::unit_test;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t kMebibyte = 1 << 20;
+/// Beside the cache: the daemon itself, and what is under way from the server.
+constexpr std::uint64_t kBesidesCache = 48 * kMebibyte, kUnderWay = 16 * kMebibyte;
+constexpr std::size_t kReadableSize = 40 * kMebibyte, kMostAtOnce = kMebibyte, kAlignment = 4096;
+
+void serve_readable(const fs_std::path& root) {
+  fs_std::permissions(root, fs_std::perms(0755));
+  for (const auto& entry : fs_std::recursive_directory_iterator(root))
+    fs_std::permissions(entry.path(), fs_std::perms(entry.is_directory() ? 0755 : 0644));
+}
+
+/// Reads past the kernel's cache, so that all is asked of the daemon.
+class DirectReader {
+ public:
+  DirectReader(const fs_std::path& path, const ByteVector& contents)
+      : file_(::open(path.c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC)),
+        contents_(contents),
+        bytes_(static_cast<std::uint8_t*>(std::aligned_alloc(kAlignment, kMostAtOnce)), std::free) {
+  }
+
+  /// False where something else is read than what is there.
+  bool read(std::size_t offset, std::size_t size) {
+    const ssize_t got = ::pread(file_.get(), bytes_.get(), size, static_cast<off_t>(offset));
+    const std::size_t wanted = std::min(size, contents_.size() - offset);
+    return got == static_cast<ssize_t>(wanted) &&
+           std::equal(bytes_.get(), bytes_.get() + wanted,
+                      contents_.begin() + static_cast<std::ptrdiff_t>(offset));
+  }
+
+ private:
+  const Fd file_;
+  const ByteVector& contents_;
+  std::unique_ptr<std::uint8_t, void (*)(void*)> bytes_;
+};
+
+/// Until `end`; how much was read, or 0 where that was wrong. Even ones read in order.
+std::size_t read_for_a_while(const fs_std::path& path, const ByteVector& contents, unsigned reader,
+                             Clock::time_point end) {
+  DirectReader file(path, contents);
+  std::mt19937 random(reader);
+  const bool in_order = reader % 2 == 0;
+  std::size_t sum = 0, at = kAlignment * (random() % (kReadableSize / kAlignment));
+  while (Clock::now() < end) {
+    const std::size_t size = in_order ? kMostAtOnce : kAlignment * (1 + random() % 32);
+    if (!in_order || at >= kReadableSize)
+      at = in_order ? 0 : kAlignment * (random() % (kReadableSize / kAlignment));
+    if (!file.read(at, size)) return 0;
+    at += size;
+    sum += size;
+  }
+  return sum;
+}
+
+/// BLOSCFS_MEMORY_MIB: the cache of the mount.
+std::uint64_t cache_size() {
+  const char* const wanted = std::getenv("BLOSCFS_MEMORY_MIB");
+  return (wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 256) * kMebibyte;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mount_memory, *utf::precondition(needs_fuse_and_nginx) *
+                                        utf::precondition(needs_fuse_unsanitized))
+
+BOOST_AUTO_TEST_CASE(of_sixteen_readers_stays_within_its_bounds) {
+  const ByteVector contents = make_contents("noise", 3, kReadableSize, 1);
+  Nginx nginx;
+  const fs_std::path folder = nginx.www() / "folder";
+  fs_std::create_directory(folder);
+  write_file(folder / "flat.b2frame", flat_frame(contents, {256 << 10, 32 << 10, 1, {}, {}}));
+  write_sparse_frame(folder / "small.b2frame", contents, {64 << 10, 16 << 10, 1, {}, {}});
+  write_sparse_frame(folder / "large.b2frame", contents, {4 << 20, 64 << 10, 1, {}, {}});
+  write_file(folder / "pack.blp", bloscpack_file(contents, 1 << 20));
+  serve_readable(folder);
+  const std::uint64_t cache = cache_size();
+  Mount mount(nginx.url("folder/"), impatient({fmt::format("cache_size={}M", cache / kMebibyte)}));
+  const auto end = Clock::now() + std::chrono::seconds(4);
+  std::vector<std::future<std::size_t>> readers;
+  for (unsigned i = 0; i < 16; i++) {
+    const char* const name = std::array{"flat", "small", "large", "pack"}.at(i / 4);
+    readers.push_back(std::async(std::launch::async, [&, i, name] {
+      return read_for_a_while(mount / name, contents, i, end);
+    }));
+  }
+  std::size_t sum = 0;
+  for (auto& reader : readers) {
+    const std::size_t read = reader.get();
+    BOOST_TEST(read > 0U);
+    sum += read;
+  }
+  const std::uint64_t most = process_memory(mount.pid(), "VmHWM");
+  BOOST_TEST_MESSAGE((sum / kMebibyte) << " MiB read, " << (most / kMebibyte) << " MiB at most, "
+                                       << mount.stats().dump());
+  BOOST_TEST(most <= cache + kBesidesCache + kUnderWay, (most / kMebibyte) << " MiB");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
