@@ -183,8 +183,8 @@ def main():
     alone = [run for run in runs if run.name in ALONE and not arguments.sanitized]
     servers = [run for run in runs if run.program.name in SERVERS]
     together = servers + [run for run in runs if run not in alone + servers]
-    # One more than there are processors: tests often wait for the programs that they have started.
-    for group, at_once in ((together, (os.cpu_count() or 1) + 1 + len(servers)), (alone, 1)):
+    # More than there are processors: tests wait more than half of their time.
+    for group, at_once in ((together, (os.cpu_count() or 1) + 2 + len(servers)), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda run: run_program(run, source_root, build, arguments.seconds)
             for run, (counts, lines) in zip(group, pool.map(work, group)):

@@ -103,9 +103,12 @@ Objects::Stored Objects::stored(NodeId id) {
 }
 
 bool Objects::is_taken(const std::string& directory, const std::string& full_name) {
-  if (listing(directory)->find(full_name) == nullptr) return false;
-  const auto known = looks_.known(path_in(directory, full_name));
-  return !known || known->kind != Kind::removed;
+  const ListingPointer listed = listing(directory);
+  const frame::ObjectEntry* const entry = listed->find(full_name);
+  if (entry == nullptr) return false;
+  // What a removed frame has left is listed, too: an array would become a flat file beside it.
+  if (!entry->is_directory) return true;
+  return looks_.look_anew(path_in(directory, full_name), true)->kind != Kind::removed;
 }
 
 void Objects::stored_as(NodeId id, const std::string& full_name) {
