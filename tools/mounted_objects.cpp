@@ -1,5 +1,6 @@
 #include "tools/mounted_objects.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <stdexcept>
 #include <utility>
@@ -31,6 +32,8 @@ frame::RemoteSettings remote_settings(const fs::MountOptions& options) {
   settings.connections = given.connections;
   settings.retry_time = given.retry_time;
   settings.disk_cache = given.disk_cache;
+  // A part of the one memory budget.
+  settings.most_under_way = std::min(settings.most_under_way, options.cache_size / 8);
   settings.disk_cache_size = given.disk_cache_size;
   settings.notice = [](const std::string& text) { fs::log::warn(text); };
   return settings;

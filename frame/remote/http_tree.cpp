@@ -12,10 +12,10 @@
 namespace bloscfs::frame {
 
 HttpTree::HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
-                   std::shared_ptr<DiskCache> cache)
+                   std::shared_ptr<DiskCache> cache, std::shared_ptr<Traffic> traffic)
     : client_(std::move(client)),
       cache_(std::move(cache)),
-      traffic_(std::make_shared<Traffic>()),
+      traffic_(std::move(traffic)),
       root_(root) {
   if (root_.path.ends_with('/')) return;
   single_ = percent_decoded(root_.path.substr(root_.path.rfind('/') + 1));

@@ -21,7 +21,8 @@ class HttpTree final : public ObjectTree {
   /// Asks for nothing. `cache` may be null. Throws UrlError where the last component is no file
   /// name.
   HttpTree(std::shared_ptr<HttpClient> client, const Url& root,
-           std::shared_ptr<DiskCache> cache = nullptr);
+           std::shared_ptr<DiskCache> cache = nullptr,
+           std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>());
 
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override { return url_of(path).shown(); }

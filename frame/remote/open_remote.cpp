@@ -30,7 +30,7 @@ std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSet
   const Url url = parse_url(source);
   if (settings.writable) throw RemoteError(EROFS, "what is behind HTTP can be read only");
   return std::make_shared<HttpTree>(std::make_shared<HttpClient>(http_settings(settings)), url,
-                                    open_disk_cache(settings));
+                                    open_disk_cache(settings), traffic_of(settings));
 }
 
 }  // namespace

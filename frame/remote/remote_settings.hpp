@@ -2,6 +2,7 @@
 // How what is behind a URL is to be asked for.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,6 +22,7 @@ struct RemoteSettings {
   std::string cafile;  ///< whom to trust in place of the system's authorities
   std::string netrc;   ///< file with HTTP users and passwords; empty: none
   unsigned connections = 16;
+  std::size_t most_under_way = std::size_t{32} << 20;  ///< bytes that are asked for, or held
   std::chrono::seconds retry_time{60};
   std::string disk_cache;  ///< folder; empty: none
   std::uint64_t disk_cache_size = std::uint64_t{10} << 30;

@@ -106,14 +106,14 @@ std::shared_ptr<ObjectTree> open_s3(const std::string& source, const RemoteSetti
   auto bucket = std::make_unique<S3Bucket>(std::move(address), make_client(settings, region),
                                            settings.retry_time);
   return std::make_shared<S3Tree>(std::move(bucket), parsed.prefix, settings.writable,
-                                  open_disk_cache(settings));
+                                  open_disk_cache(settings), traffic_of(settings));
 }
 
 S3Tree::S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
-               std::shared_ptr<DiskCache> cache)
+               std::shared_ptr<DiskCache> cache, std::shared_ptr<Traffic> traffic)
     : bucket_(std::move(bucket)),
       cache_(std::move(cache)),
-      traffic_(std::make_shared<Traffic>()),
+      traffic_(std::move(traffic)),
       writable_(writable) {
   find_root(prefix);
   if (writable_) probe_store(*bucket_, root_);

@@ -30,7 +30,8 @@ class S3Tree final : public ObjectTree {
  public:
   /// `prefix` as in S3Source; `cache` may be null. Throws RemoteError.
   S3Tree(std::unique_ptr<S3Bucket> bucket, const std::string& prefix, bool writable,
-         std::shared_ptr<DiskCache> cache = nullptr);
+         std::shared_ptr<DiskCache> cache = nullptr,
+         std::shared_ptr<Traffic> traffic = std::make_shared<Traffic>());
 
   const std::optional<std::string>& single() const override { return single_; }
   std::string url(const std::string& path) const override;

@@ -102,4 +102,8 @@ void Traffic::note_request(std::size_t received) {
   numbers_.bytes_received += received;
 }
 
+std::shared_ptr<Traffic> traffic_of(const RemoteSettings& settings) {
+  return std::make_shared<Traffic>(settings.most_under_way, settings.connections);
+}
+
 }  // namespace bloscfs::frame

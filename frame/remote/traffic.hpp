@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "frame/remote/idle_sweep.hpp"
+#include "frame/remote/remote_settings.hpp"
 #include "frame/store/byte_source.hpp"
 
 namespace bloscfs::frame {
@@ -85,5 +86,7 @@ class Traffic {
   SourceCounters reads_;
   IdleSweep sweep_;
 };
+
+std::shared_ptr<Traffic> traffic_of(const RemoteSettings& settings);
 
 }  // namespace bloscfs::frame

@@ -372,6 +372,32 @@ BOOST_AUTO_TEST_CASE(gc_removes_what_nobody_needs_and_nothing_else) {
   BOOST_TEST(sweep(place, std::chrono::seconds(0)).chunks == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(gc_leaves_what_is_younger_than_its_age) {
+  const StorePlace place;
+  const std::string contents = noise(7, 5'000'000);
+  const ByteVector some(10, 1);
+  ObjectMount mount(place);
+  for (const char* name : {"kept", "gone early", "gone late"})
+    BOOST_TEST(errno_of_writing(mount / name, 0, contents) == 0);
+  BOOST_TEST(::unlink((mount / "gone early").c_str()) == 0);
+  for (const char* path : {"in/early.b2frame/0000000A.chunk", "kept.b2frame/0000000B.chunk"})
+    place.tree().put(path, some, {}, {});
+  std::this_thread::sleep_for(std::chrono::seconds(7));
+  BOOST_TEST(::unlink((mount / "gone late").c_str()) == 0);
+  for (const char* path : {"in/late.b2frame/0000000A.chunk", "kept.b2frame/0000000C.chunk"})
+    place.tree().put(path, some, {}, {});
+  sweep(place, std::chrono::seconds(6));
+  const auto left = place.objects();
+  const auto has = [&](const char* path) { return left.count(path) != 0; };
+  for (const char* path : {"in/early.b2frame/0000000A.chunk", "kept.b2frame/0000000B.chunk",
+                           "gone early.b2frame/chunks.b2frame"})
+    BOOST_TEST(!has(path), path);
+  for (const char* path : {"in/late.b2frame/0000000A.chunk", "kept.b2frame/0000000C.chunk",
+                           "gone late.b2frame/chunks.b2frame", "kept.b2frame/chunks.b2frame"})
+    BOOST_TEST(has(path), path);
+  BOOST_TEST(file_text(ObjectMount(place) / "kept") == contents);
+}
+
 BOOST_AUTO_TEST_CASE(b2frame_reads_sparse_frames) {
   const StorePlace place;
   {
