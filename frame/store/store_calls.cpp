@@ -3,11 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <exception>
 #include <system_error>
 #include <utility>
-
-#include <signal.h>
 
 #include "frame/store/interruption.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -101,15 +100,15 @@ void StoreCalls::Pending::wait_for_end() noexcept {
 }
 
 StoreCalls::~StoreCalls() {
-  std::deque<std::shared_ptr<Call>> waiting;
+  std::deque<std::shared_ptr<Call>> not_begun;
   {
     const std::lock_guard guard(mutex_);
     ending_ = true;
-    waiting.swap(waiting_);
+    not_begun.swap(waiting_);
     for (const auto& call : running_) call->cancel();
     changed_.notify_all();
   }
-  for (const auto& call : waiting) call->cancel();
+  for (const auto& call : not_begun) call->cancel();
   for (std::thread& thread : threads_) thread.join();
 }
 
