@@ -20,10 +20,7 @@ from pathlib import Path
 # run side by side.
 ALONE = ("test_mount",)
 # Programs that wait more than they compute: each of their suites is a run of its own.
-BY_SUITES = ("test_writing",)
-# Waits for minutes, and starts servers that take long to start: one run, the first of all, and
-# beside as many others as if it were not there.
-SERVERS = ("test_remote",)
+BY_SUITES = ("test_writing", "test_remote")
 
 
 class Totals:
@@ -181,10 +178,9 @@ def main():
     totals = Totals()
     runs = list(runs_of(test_programs(build), arguments.only))
     alone = [run for run in runs if run.name in ALONE and not arguments.sanitized]
-    servers = [run for run in runs if run.program.name in SERVERS]
-    together = servers + [run for run in runs if run not in alone + servers]
+    together = [run for run in runs if run not in alone]
     # More than there are processors: tests wait more than half of their time.
-    for group, at_once in ((together, (os.cpu_count() or 1) + 2 + len(servers)), (alone, 1)):
+    for group, at_once in ((together, (os.cpu_count() or 1) + 2), (alone, 1)):
         with ThreadPoolExecutor(at_once) as pool:
             work = lambda run: run_program(run, source_root, build, arguments.seconds)
             for run, (counts, lines) in zip(group, pool.map(work, group)):
