@@ -181,7 +181,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_index_is_no_directory) {
 }
 
 BOOST_AUTO_TEST_CASE(many_links_take_little_time) {
-  constexpr int kLinks = kSanitized ? 10000 : 100000;
+  constexpr int kLinks = bloscfs::test::kSanitized ? 10000 : 100000;
   std::string html = "<html><body><pre>", json = "[";
   for (int i = 0; i < kLinks; i++) {
     html +=
@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(more_than_a_page_may_have_is_refused) {
 /// Each large enough to show what grows with its square, and of the kind on which parsers take
 /// long.
 BOOST_AUTO_TEST_CASE(hostile_markup_ends_soon) {
-  constexpr std::size_t kPage = (kSanitized ? std::size_t{1} : std::size_t{8}) << 20;
+  constexpr std::size_t kPage = (bloscfs::test::kSanitized ? std::size_t{1} : std::size_t{8}) << 20;
   std::string attributes = "<a ", many_tags;
   for (int i = 0; attributes.size() < 100000; i++) attributes += fmt::format("a{} ", i);
   for (const std::string& unit : {"<"s,

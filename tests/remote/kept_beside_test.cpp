@@ -103,16 +103,16 @@ BOOST_AUTO_TEST_CASE(what_has_gone_for_good_is_told_to_be_zeros) {
 }
 
 BOOST_AUTO_TEST_CASE(hosts_of_one_name_take_different_names_within_a_second) {
-  constexpr int kHosts = 4;
+  constexpr std::size_t kHosts = 4;
   const StorePlace place;
   std::vector<std::unique_ptr<ObjectMount>> hosts;
   std::vector<Fd> files;
-  for (int i = 0; i < kHosts; i++)
+  for (std::size_t i = 0; i < kHosts; i++)
     hosts.push_back(
         std::make_unique<ObjectMount>(place, std::vector<std::string>{"revalidate=60"}));
   BOOST_TEST(errno_of_writing(*hosts.front() / "one", 0, "before") == 0);
   std::set<std::string> written;
-  for (int i = 0; i < kHosts; i++) {
+  for (std::size_t i = 0; i < kHosts; i++) {
     const std::string text = fmt::format("of host {}", i);
     hosts[i] = std::make_unique<ObjectMount>(place, std::vector<std::string>{"revalidate=60"});
     // What it lists now it takes for true until the end.
