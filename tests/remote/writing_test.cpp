@@ -187,8 +187,9 @@ BOOST_AUTO_TEST_CASE(arrays_become_arrays_and_text_again_text) {
   }
   BOOST_TEST(errno_of_writing(mount / "a.npy", 0, array, O_TRUNC) == 0);
   const ObjectMount other(place);
-  BOOST_TEST(names_in(other.path()) == std::vector<std::string>{"a.npy"},
-             boost::test_tools::per_element());
+  // A store has no step that takes one name away with the other's coming.
+  BOOST_TEST(
+      comes_true([&] { return names_in(other.path()) == std::vector<std::string>{"a.npy"}; }));
   BOOST_TEST((file_text(other / "a.npy") == array));
 }
 
