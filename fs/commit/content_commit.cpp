@@ -217,7 +217,7 @@ std::unique_ptr<ContentHome::NameLock> ContentCommit::lock_to_publish() {
     const frame::Snapshot* const before = frozen_.bytes().snapshot();
     if (new_container_ && before != nullptr && !before->is_as_taken())
       frame::throw_errno(ESTALE, place.name);
-    const std::string name = name_of(name_lock->names());
+    const std::string name = name_to_give(*name_lock);
     if (!name.empty()) name_lock->before_giving_name(name, shown());
     return name_lock;
   });
@@ -271,10 +271,15 @@ void ContentCommit::publish_in_place(ContentHome::NameLock& name_lock,
   if (!name_lock.refresh(stamp)) frame::throw_errno(ESTALE, place.name);
 }
 
+std::string ContentCommit::name_to_give(ContentHome::NameLock& name_lock) const {
+  if (new_container_ && name_lock.place().is_shared) return new_container_->name();
+  return name_of(name_lock.names());
+}
+
 void ContentCommit::give_name(ContentHome::NameLock& name_lock, const std::string& stored_as,
                               const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
-  const std::string name = name_of(name_lock.names());
+  const std::string name = name_to_give(name_lock);
   if (name.empty() && shown() == ShownAs::array)
     frame::throw_errno(EAGAIN, place.name + ": renamed meanwhile");
   // For a new file that is another program's doing, who has got the name meanwhile.

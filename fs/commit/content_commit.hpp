@@ -101,6 +101,9 @@ class ContentCommit {
   frame::FileStamp publish_temporary();
 
   ShownAs shown() const { return new_container_ ? new_container_->shown() : ShownAs::flat; }
+  /// What the file is to be stored as. In an object store it was made under that name, and is there
+  /// before it is given.
+  std::string name_to_give(ContentHome::NameLock& name_lock) const;
   const std::string& name_of(const RepresentationNames& names) const {
     return shown() == ShownAs::array ? names.array : names.flat;
   }
