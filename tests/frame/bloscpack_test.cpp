@@ -1,6 +1,6 @@
 #include "frame/bloscpack/bloscpack.hpp"
 
-#include <chrono>
+#include <ctime>
 
 #include <boost/test/unit_test.hpp>
 
@@ -404,7 +404,7 @@ BOOST_AUTO_TEST_CASE(long_lists_in_metadata_cost_little) {
     for (int i = 1; i < count; ++i) text += "," + item;
     return text + "]";
   };
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();
   for (const char* item : {"[]", "{}", "1", "\"\"", "null"}) {
     const std::string rest = R"(,"order":"C","container":"numpy"})";
     check_refused(with_metadata(R"({"dtype":"|u1","shape":)" + list(item, 20'000) + rest));
@@ -412,7 +412,7 @@ BOOST_AUTO_TEST_CASE(long_lists_in_metadata_cost_little) {
     const auto long_ones = with_metadata(R"({"shape":[3],"dtype":)" + list(item, 100'000) + rest);
     BOOST_TEST(!open_blp(long_ones.build())->info().array.has_value());
   }
-  BOOST_TEST((std::chrono::steady_clock::now() - begin < std::chrono::seconds(3)));
+  BOOST_TEST(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < 3);
 }
 
 BOOST_AUTO_TEST_CASE(last_of_equal_keys_counts) {
