@@ -206,8 +206,17 @@ LookPointer ObjectLooks::judge_directory(const std::string& path) {
   if (!found && !promises_frame && has_object(path, kIndexName)) found = judge_sframe(path);
   if (found) return found;
   ObjectLook look;
-  look.kind = Kind::directory;
+  look.kind = promises_frame && has_only_chunks(path) ? Kind::removed : Kind::directory;
   return std::make_shared<const ObjectLook>(std::move(look));
+}
+
+/// Of a frame whose first commit is under way, or whose host has died in it.
+bool ObjectLooks::has_only_chunks(const std::string& path) {
+  if (!tree_->has_tombstones()) return false;
+  const std::vector<frame::ObjectEntry> entries = tree_->list(path);
+  return !entries.empty() && std::all_of(entries.begin(), entries.end(), [](const auto& entry) {
+    return !entry.is_directory && frame::chunk_file_number(entry.name);
+  });
 }
 
 std::unique_ptr<frame::Snapshot> ObjectLooks::open_sframe(const std::string& path,

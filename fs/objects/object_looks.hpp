@@ -31,7 +31,8 @@ struct ObjectLook {
     sframe,     ///< a directory
     store,      ///< of python-blosc2, shown as a directory: an object
     store_directory,
-    removed,  ///< a directory: there was a frame, and its last objects are to go
+    removed,  ///< a directory: there was a frame, or is none yet; what is there are objects of it
+              ///< alone
   };
   Kind kind = Kind::plain;
   ShownAs shown = ShownAs::itself;
@@ -118,6 +119,7 @@ class ObjectLooks {
   LookPointer judge_object(const std::string& path);
   LookPointer judge_directory(const std::string& path);
   bool has_object(const std::string& directory, const std::string& name) const;
+  bool has_only_chunks(const std::string& path);
   LookPointer judge_sframe(const std::string& path);
   LookPointer try_judge_sframe(const std::string& path);
   LookPointer judge_store_directory(const std::string& path);

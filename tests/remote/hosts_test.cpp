@@ -372,6 +372,20 @@ BOOST_AUTO_TEST_CASE(gc_removes_what_nobody_needs_and_nothing_else) {
   BOOST_TEST(sweep(place, std::chrono::seconds(0)).chunks == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(chunks_that_no_index_names_are_no_entry) {
+  const StorePlace place;
+  const ByteVector some(10, 1);
+  place.tree().put("in/begun.b2frame/0000000A.chunk", some, {}, {});
+  place.tree().put("in/begun.b2nd/0000000A.chunk", some, {}, {});
+  place.tree().put("in/other.b2frame/text", some, {}, {});
+  ObjectMount mount(place);
+  for (const char* name : {"begun", "begun.b2frame", "begun.npy", "begun.b2nd"})
+    BOOST_TEST(errno_of_reading(mount / "in" / name) == ENOENT, name);
+  BOOST_TEST((names_in(mount / "in") == std::vector<std::string>{"other"}));
+  BOOST_TEST(errno_of_writing(mount / "in/begun", 0, "some text") == 0);
+  BOOST_TEST(file_text(ObjectMount(place) / "in/begun") == "some text");
+}
+
 BOOST_AUTO_TEST_CASE(gc_leaves_what_is_younger_than_its_age) {
   const StorePlace place;
   const std::string contents = noise(7, 5'000'000);
