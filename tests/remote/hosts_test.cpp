@@ -32,19 +32,6 @@ using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 using Clock = std::chrono::steady_clock;
 
-std::string noise(std::uint64_t seed, std::size_t size) {
-  const ByteVector bytes = make_contents("noise", seed, size, 1);
-  return {bytes.begin(), bytes.end()};
-}
-
-/// Of the shown names those that were put beside a file.
-std::vector<std::string> conflicts_in(const fs_std::path& directory) {
-  std::vector<std::string> found;
-  for (const std::string& name : names_in(directory))
-    if (name.find(".conflict-") != std::string::npos) found.push_back(name);
-  return found;
-}
-
 frame::Leftovers sweep(const StorePlace& place, std::chrono::seconds age) {
   return frame::remove_leftovers(
       std::shared_ptr<frame::ObjectTree>(&place.tree(), [](frame::ObjectTree*) {}), age);

@@ -25,18 +25,6 @@ using namespace bloscfs;
 using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 
-std::string random_text(std::uint64_t seed, std::size_t size) {
-  const ByteVector bytes = make_contents("noise", seed, size, 1);
-  return {bytes.begin(), bytes.end()};
-}
-
-std::vector<std::string> names_beside(const fs_std::path& directory) {
-  std::vector<std::string> found;
-  for (const std::string& name : names_in(directory))
-    if (name.find(".conflict-") != std::string::npos) found.push_back(name);
-  return found;
-}
-
 Fd open_to_write(const fs_std::path& path) { return Fd(::open(path.c_str(), O_RDWR | O_CLOEXEC)); }
 
 /// 0, or the errno.
@@ -62,7 +50,7 @@ struct Overtaken {
   /// The names, as a third host sees them, and the contents of the only one.
   std::string only_one_beside() {
     const ObjectMount third(place);
-    const auto beside = names_beside(third.path());
+    const auto beside = conflicts_in(third.path());
     BOOST_TEST_REQUIRE(beside.size() == 1U);
     BOOST_TEST(file_text(third / "one") == "of another host");
     return file_text(third / beside.front());
@@ -80,10 +68,10 @@ struct Overtaken {
 BOOST_AUTO_TEST_SUITE(kept_beside, *utf::precondition(needs_ceph) * utf::precondition(needs_fuse))
 
 BOOST_AUTO_TEST_CASE(a_state_that_cannot_be_read_for_a_while_is_waited_for) {
-  Overtaken one(random_text(1, 9'000'000));
+  Overtaken one(noise(1, 9'000'000));
   one.gateway.hides_chunks = true;
   BOOST_TEST(is_passing(errno_of_syncing(one.file)));
-  BOOST_TEST(names_beside(one.mount->path()).empty());
+  BOOST_TEST(conflicts_in(one.mount->path()).empty());
   one.gateway.hides_chunks = false;
   BOOST_TEST(errno_of_syncing(one.file) == ESTALE);
   BOOST_TEST((one.only_one_beside() == one.of_mount));
@@ -91,7 +79,7 @@ BOOST_AUTO_TEST_CASE(a_state_that_cannot_be_read_for_a_while_is_waited_for) {
 }
 
 BOOST_AUTO_TEST_CASE(what_has_gone_for_good_is_told_to_be_zeros) {
-  Overtaken one(random_text(2, 9'000'000));
+  Overtaken one(noise(2, 9'000'000));
   const Chunks chunks = chunks_of(one.place);
   for (const std::string& chunk : chunks.present)
     if (!chunks.named.contains(chunk)) one.place.tree().remove(chunk, {});
@@ -134,7 +122,7 @@ BOOST_AUTO_TEST_CASE(hosts_of_one_name_take_different_names_within_a_second) {
   // At once: a host that dies now loses nothing.
   const ObjectMount last(place);
   std::set<std::string> found{file_text(last / "one")};
-  for (const std::string& name : names_beside(last.path())) found.insert(file_text(last / name));
+  for (const std::string& name : conflicts_in(last.path())) found.insert(file_text(last / name));
   BOOST_TEST(found == written, boost::test_tools::per_element());
 }
 
@@ -162,7 +150,7 @@ BOOST_AUTO_TEST_CASE(files_of_one_name_in_two_directories_are_kept_in_the_disk_c
 BOOST_AUTO_TEST_CASE(what_can_be_read_no_more_at_the_end_is_told_to_be_zeros) {
   const StorePlace place;
   const TempDir cache;
-  const std::string contents = random_text(3, 9'000'000);
+  const std::string contents = noise(3, 9'000'000);
   {
     const ObjectMount first(place);
     BOOST_TEST(errno_of_writing(first / "one", 0, contents) == 0);

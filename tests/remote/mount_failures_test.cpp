@@ -25,7 +25,7 @@ class MoodyServer {
   enum class Mode { good, unavailable, missing, forbidden, silent, cut, wrong_range };
 
   MoodyServer()
-      : frame_(text_in(large_object(3 << 20))),
+      : frame_(text_of(large_object(3 << 20))),
         server_([this](const HttpRequest& request) { return answer(request); }) {}
 
   std::atomic<Mode> mode{Mode::good};
@@ -35,8 +35,6 @@ class MoodyServer {
 
   std::string url() const { return server_.address("/d/"); }
   std::string url_of_bad() const { return server_.address("/d/bad.b2frame"); }
-
-  static std::string text_in(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
 
  private:
   HttpReply answer(const HttpRequest& request) {
@@ -110,7 +108,7 @@ class Reader {
                 "iflag=skip_bytes", std::string("skip=") + kFar},
                (place_ / "log").string()) {}
   Child& child() { return child_; }
-  std::string log() const { return MoodyServer::text_in(read_file(place_ / "log")); }
+  std::string log() const { return text_of(read_file(place_ / "log")); }
 
  private:
   TempDir place_;

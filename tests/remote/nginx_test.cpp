@@ -6,6 +6,7 @@
 
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/remote_object.hpp"
+#include "tests/remote/mounted.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/manifest.hpp"
@@ -37,8 +38,6 @@ Server& server() {
   return one;
 }
 
-std::string as_text(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
-
 Arguments without_retries(Arguments arguments) {
   arguments.insert(arguments.end(), {"--retry-time", "0"});
   return arguments;
@@ -67,7 +66,7 @@ BOOST_AUTO_TEST_CASE(extracts_what_the_local_file_has) {
     BOOST_TEST(b2frame({"verify", nginx.url("file")}).ok(), name);
   }
   const ProcessResult large = b2frame({"cat", nginx.url("large.b2frame")});
-  BOOST_TEST((large.out == as_text(server().noise)));
+  BOOST_TEST((large.out == text_of(server().noise)));
 }
 
 BOOST_AUTO_TEST_CASE(a_range_of_contents_needs_few_requests) {
@@ -75,7 +74,7 @@ BOOST_AUTO_TEST_CASE(a_range_of_contents_needs_few_requests) {
   nginx.forget_requests();
   const ProcessResult result = b2frame({"extract", "--offset", "1500000", "--length", "4096",
                                         nginx.url("large.b2frame"), "-o", "-"});
-  BOOST_TEST((result.out == as_text(server().noise).substr(1500000, 4096)));
+  BOOST_TEST((result.out == text_of(server().noise).substr(1500000, 4096)));
   BOOST_TEST(nginx.wait_for_requests(2).size() <= 4U);
 }
 
@@ -117,7 +116,7 @@ BOOST_AUTO_TEST_CASE(refusals_are_told_with_their_status) {
 
 BOOST_AUTO_TEST_CASE(redirects_are_followed) {
   const ProcessResult result = b2frame({"cat", server().nginx.url("moved/small.b2frame")});
-  BOOST_TEST((result.out == as_text(server().text)));
+  BOOST_TEST((result.out == text_of(server().text)));
 }
 
 BOOST_AUTO_TEST_CASE(certificates_are_checked) {
@@ -127,7 +126,7 @@ BOOST_AUTO_TEST_CASE(certificates_are_checked) {
   check_refused({"cat", "--cafile", "/nonexistent", url}, "b2frame: ");
   nginx.forget_requests();
   const ProcessResult result = b2frame({"cat", "--cafile", nginx.cafile(), url});
-  BOOST_TEST((result.out == as_text(server().text)), result.description());
+  BOOST_TEST((result.out == text_of(server().text)), result.description());
   BOOST_TEST(nginx.wait_for_requests(1).at(0).ends_with("HTTP/2.0"));
   // The certificate is for an address, not for a name.
   std::string named = url;

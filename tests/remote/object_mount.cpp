@@ -6,7 +6,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "tests/remote/mounted.hpp"
 #include "tests/remote/rgw.hpp"
+#include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 
 namespace bloscfs::test {
@@ -109,9 +111,17 @@ int errno_of_syncing(const fs_std::path& path) {
   return fd && ::fsync(fd.get()) == 0 ? 0 : errno;
 }
 
-std::string file_text(const fs_std::path& path) {
-  const ByteVector bytes = read_file(path);
-  return {bytes.begin(), bytes.end()};
+std::string file_text(const fs_std::path& path) { return text_of(read_file(path)); }
+
+std::string noise(std::uint64_t seed, std::size_t size) {
+  return text_of(make_contents("noise", seed, size, 1));
+}
+
+std::vector<std::string> conflicts_in(const fs_std::path& directory) {
+  std::vector<std::string> found = names_in(directory);
+  std::erase_if(
+      found, [](const std::string& name) { return name.find(".conflict-") == std::string::npos; });
+  return found;
 }
 
 }  // namespace bloscfs::test

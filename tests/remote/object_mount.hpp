@@ -56,5 +56,9 @@ int errno_of_writing(const fs_std::path& path, std::int64_t offset, std::string_
 int errno_of_syncing(const fs_std::path& path);
 
 std::string file_text(const fs_std::path& path);
+/// Text that does not compress.
+std::string noise(std::uint64_t seed, std::size_t size);
+/// Of the shown names those of what was kept beside a file.
+std::vector<std::string> conflicts_in(const fs_std::path& directory);
 
 }  // namespace bloscfs::test

@@ -40,11 +40,7 @@ struct ServedFrame : Served {
                                                stats);
   }
   ByteVector read(std::size_t offset, std::size_t size) {
-    fs::ReplyData reply(pages);
-    reader->read(static_cast<std::int64_t>(offset), static_cast<std::int64_t>(size), reply);
-    ByteVector out(reply.size());
-    reply.copy_to(out);
-    return out;
+    return bytes_read(*reader, pages, offset, size);
   }
   /// Since the first `count` requests.
   std::uint64_t bytes_asked_since(int count) const {

@@ -7,6 +7,7 @@
 
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/remote_object.hpp"
+#include "fs/view/frame_reader.hpp"
 #include "tests/remote/scripted_server.hpp"
 
 namespace bloscfs::test {
@@ -40,6 +41,16 @@ inline int error_of_read(const frame::RemoteObject& object, std::uint64_t offset
     return error.code().value();
   }
   return 0;
+}
+
+/// What a reader of a view's bytes gives.
+inline ByteVector bytes_read(fs::FrameReader& reader, fs::PagePool& pages, std::size_t offset,
+                             std::size_t size) {
+  fs::ReplyData reply(pages);
+  reader.read(static_cast<std::int64_t>(offset), static_cast<std::int64_t>(size), reply);
+  ByteVector out(reply.size());
+  reply.copy_to(out);
+  return out;
 }
 
 /// An object, and a server that may be told to answer otherwise.

@@ -59,11 +59,7 @@ struct ServedTree {
     reader = std::make_unique<fs::FrameReader>(std::move(snapshot), 1, 2, cache, stats);
   }
   ByteVector read(std::size_t offset, std::size_t size) {
-    fs::ReplyData reply(pages);
-    reader->read(static_cast<std::int64_t>(offset), static_cast<std::int64_t>(size), reply);
-    ByteVector out(reply.size());
-    reply.copy_to(out);
-    return out;
+    return bytes_read(*reader, pages, offset, size);
   }
 
   HttpReply answer(const HttpRequest& request) {

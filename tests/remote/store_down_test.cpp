@@ -22,13 +22,6 @@ using namespace bloscfs::test;
 namespace utf = boost::unit_test;
 using Clock = std::chrono::steady_clock;
 
-std::string noisy(std::uint64_t seed, std::size_t size) {
-  const ByteVector bytes = make_contents("noise", seed, size, 1);
-  return {bytes.begin(), bytes.end()};
-}
-
-int port_of_store() { return frame::parse_url(shared_rgw().endpoint()).port; }
-
 /// A filesystem of 1 MiB that has no room left.
 struct FullDisk {
   FullDisk() {
@@ -55,11 +48,11 @@ BOOST_AUTO_TEST_SUITE(store_down, *utf::precondition(needs_ceph) * utf::precondi
 BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
   const StorePlace place;
   const TempDir work;
-  FailingGateway gateway(port_of_store());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (work / "kept").string()},
                     gateway.endpoint());
   const std::map<std::string, std::string> files{
-      {"small", "some text"}, {"large", noisy(1, 6'000'000)}, {"empty", ""}};
+      {"small", "some text"}, {"large", noise(1, 6'000'000)}, {"empty", ""}};
   for (const auto& [name, contents] : files)
     BOOST_TEST(errno_of_writing(mount / name, 0, contents, 0, false) == 0, name);
   gateway.is_down = true;
@@ -83,10 +76,10 @@ BOOST_AUTO_TEST_CASE(all_that_was_not_sent_is_kept_in_the_disk_cache) {
 BOOST_AUTO_TEST_CASE(
     writers_who_fill_the_dirty_limit_fail_and_all_is_stored_when_the_store_is_back) {
   const StorePlace place;
-  FailingGateway gateway(port_of_store());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1", "dirty_limit=4M"}, gateway.endpoint());
   const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
-  const std::string piece = noisy(3, std::size_t{1} << 20);
+  const std::string piece = noise(3, std::size_t{1} << 20);
   std::string written;
   gateway.is_down = true;
   const auto begun = Clock::now();
@@ -111,7 +104,7 @@ BOOST_AUTO_TEST_CASE(
 
 BOOST_AUTO_TEST_CASE(without_a_disk_cache_it_is_told_how_much_is_lost) {
   const StorePlace place;
-  FailingGateway gateway(port_of_store());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
   const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   gateway.is_down = true;
@@ -128,12 +121,12 @@ BOOST_AUTO_TEST_CASE(a_disk_cache_without_room_keeps_nothing_and_says_so,
                      *utf::precondition(needs_root)) {
   const StorePlace place;
   const FullDisk disk;
-  FailingGateway gateway(port_of_store());
+  FailingGateway gateway(shared_rgw().port());
   ObjectMount mount(place, {"retry_time=1", "disk_cache=" + (disk.point / "cache").string()},
                     gateway.endpoint());
   const Fd fd(::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
   gateway.is_down = true;
-  const std::string contents = noisy(2, 100'000);
+  const std::string contents = noise(2, 100'000);
   BOOST_TEST(::pwrite(fd.get(), contents.data(), contents.size(), 0) == 100'000);
   BOOST_TEST(::fsync(fd.get()) == -1);
   ::umount2(mount.path().c_str(), MNT_DETACH);

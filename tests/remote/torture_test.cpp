@@ -36,8 +36,6 @@ constexpr int kRetryTime = 3;
 constexpr milliseconds kLimit{10'000 * kRetryTime};
 const std::set<int> kPassing{EIO, ETIMEDOUT};
 
-std::string bytes_as_text(const ByteVector& bytes) { return {bytes.begin(), bytes.end()}; }
-
 /// States of the file that changes.
 ByteVector changing_contents(int state) {
   return make_contents("noise", 1000 + static_cast<std::uint64_t>(state),
@@ -104,7 +102,7 @@ struct Expected {
       names[parent].insert(fs_std::path(name).filename().string());
       if (!entry.is_directory() && name != "changing") {
         files.push_back(name);
-        contents[name] = bytes_as_text(read_file(entry.path()));
+        contents[name] = text_of(read_file(entry.path()));
       }
     }
     directories.emplace_back();
@@ -132,7 +130,7 @@ class WebTorture {
  public:
   WebTorture(const Mount& mount, const Expected& expected, Verdicts& verdicts)
       : mount_(mount), expected_(expected), verdicts_(verdicts) {
-    for (int i = 0; i < kStates; i++) states_.push_back(bytes_as_text(changing_contents(i)));
+    for (int i = 0; i < kStates; i++) states_.push_back(text_of(changing_contents(i)));
   }
 
   std::string operation(Random& random) {
@@ -298,7 +296,7 @@ BOOST_AUTO_TEST_CASE(of_a_web_server_that_fails_and_lies_every_byte_is_right_or_
   // Nothing that failed is remembered.
   proxy.be_good();
   for (const auto& [name, contents] : expected.contents)
-    BOOST_TEST((bytes_as_text(read_file(mount / name)) == contents), name);
+    BOOST_TEST((text_of(read_file(mount / name)) == contents), name);
   BOOST_TEST(mount.running());
   BOOST_TEST(mount.unmount().ok(), mount.log());
 }
