@@ -51,7 +51,8 @@ using Operation = std::function<std::string(unsigned thread, Random& random)>;
 void run_operations(const TortureSize& size, unsigned threads, Verdicts& verdicts,
                     std::chrono::milliseconds limit, const Operation& operation);
 
-/// Starts `cat`, and kills it some time later: wrong unless it is gone within a second.
+/// Starts `cat`, and kills it some time later: wrong unless it is gone within a second, or waits in
+/// the kernel for a directory in which a name is being changed.
 void kill_a_reader(const fs_std::path& path, Random& random, Verdicts& verdicts);
 
 /// Reads all at `offset`, in pieces as they come; false with errno.
