@@ -107,12 +107,7 @@ void FirstFetch::wait() {
   if (!over()) Interruption::before_wait();
   ++readers_;
   try {
-    if (!Interruption::is_possible()) changed_.wait(lock, over);
-    while (!changed_.wait_for(lock, Interruption::kBetweenChecks, over)) {
-      lock.unlock();
-      Interruption::check();
-      lock.lock();
-    }
+    Interruption::wait(changed_, lock, over);
   } catch (...) {
     leave();
     throw;

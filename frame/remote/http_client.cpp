@@ -348,12 +348,7 @@ HttpAnswer PendingAnswer::wait() {
   if (!exchange_) throw std::logic_error("no answer is pending");
   std::unique_lock lock(exchange_->mutex);
   const auto is_over = [&] { return exchange_->done || exchange_->cancelled; };
-  if (!Interruption::is_possible()) exchange_->changed.wait(lock, is_over);
-  while (!exchange_->changed.wait_for(lock, Interruption::kBetweenChecks, is_over)) {
-    lock.unlock();
-    Interruption::check();
-    lock.lock();
-  }
+  Interruption::wait(exchange_->changed, lock, is_over);
   if (!exchange_->done) throw RemoteError(ECANCELED, "given up");
   if (exchange_->error != 0) throw RemoteError(exchange_->error, exchange_->why);
   return std::move(exchange_->answer);

@@ -126,13 +126,7 @@ Bytes RangeFetch::wait() {
 }
 
 void RangeFetch::wait_until_over(std::unique_lock<std::mutex>& lock) {
-  const auto over = [&] { return is_over(); };
-  if (!Interruption::is_possible()) changed_.wait(lock, over);
-  while (!changed_.wait_for(lock, Interruption::kBetweenChecks, over)) {
-    lock.unlock();
-    Interruption::check();
-    lock.lock();
-  }
+  Interruption::wait(changed_, lock, [&] { return is_over(); });
 }
 
 /// Of a reader that was interrupted, without the mutex.

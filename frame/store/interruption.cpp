@@ -3,27 +3,34 @@
 #include <utility>
 
 namespace bloscfs::frame {
-namespace {
 
-thread_local const Interruption* innermost = nullptr;
-
-}  // namespace
+const Interruption*& Interruption::innermost() {
+  thread_local const Interruption* innermost = nullptr;
+  return innermost;
+}
 
 Interruption::Interruption(std::function<void()> check, std::function<void()> refuse)
     : check_(std::move(check)),
       refuse_(std::move(refuse)),
-      outer_(std::exchange(innermost, this)) {}
+      outer_(std::exchange(innermost(), this)) {}
 
-Interruption::~Interruption() { innermost = outer_; }
+Interruption::~Interruption() { innermost() = outer_; }
 
 void Interruption::check() {
-  if (innermost != nullptr) innermost->check_();
+  if (innermost() != nullptr) innermost()->check_();
 }
 
 void Interruption::before_wait() {
-  if (innermost != nullptr && innermost->refuse_) innermost->refuse_();
+  if (innermost() != nullptr && innermost()->refuse_) innermost()->refuse_();
 }
 
-bool Interruption::is_possible() { return innermost != nullptr; }
+std::unique_lock<std::timed_mutex> Interruption::lock(std::timed_mutex& mutex) {
+  std::unique_lock lock(mutex, kBetweenChecks);
+  while (!lock) {
+    check();
+    lock = std::unique_lock(mutex, kBetweenChecks);
+  }
+  return lock;
+}
 
 }  // namespace bloscfs::frame

@@ -115,7 +115,7 @@ void ObjectFrame::require_stored(const Chunks& chunks) const {
 }
 
 void ObjectFrame::sync() {
-  const std::lock_guard one_at_a_time(putting_);
+  const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
   std::shared_ptr<ObjectIndex> index;
   Chunks named;
@@ -176,7 +176,7 @@ void ObjectFrame::resolve_locked() {
 }
 
 ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
-  const std::lock_guard one_at_a_time(putting_);
+  const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
   {
     const std::lock_guard guard(mutex_);
@@ -192,7 +192,7 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
 }
 
 void ObjectFrame::put_attributes(const FileAttributes& attributes) {
-  const std::lock_guard one_at_a_time(putting_);
+  const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
   std::shared_ptr<ObjectIndex> index;
   bool is_pending = false;
@@ -222,7 +222,7 @@ void ObjectFrame::put_attributes(const FileAttributes& attributes) {
 }
 
 void ObjectFrame::put_tombstone() {
-  const std::lock_guard one_at_a_time(putting_);
+  const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
   const auto before = known();
   {
@@ -290,7 +290,7 @@ std::shared_ptr<const ByteSource> ObjectFrame::open_source(const std::string& na
 }
 
 void ObjectFrame::compare_with_store() const {
-  const std::lock_guard one_at_a_time(putting_);
+  const auto one_at_a_time = Interruption::lock(putting_);
   {
     const std::lock_guard guard(mutex_);
     if (!known_ || overtaken_ || outcome_is_unknown_) return;

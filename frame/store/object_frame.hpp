@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "frame/store/interruption.hpp"
 #include "frame/store/object_chunk.hpp"
 #include "frame/store/object_chunks.hpp"
 #include "frame/store/object_frame_services.hpp"
@@ -39,7 +40,7 @@ class ObjectFrame final : public StoreDirectory {
   Comparison compare(const ObjectState& seen);
   /// Finds out what has become of a commit whose answer was lost.
   void resolve() {
-    const std::lock_guard one_at_a_time(putting_);
+    const auto one_at_a_time = Interruption::lock(putting_);
     resolve_locked();
   }
   /// ENOENT where there is no frame.
@@ -87,7 +88,7 @@ class ObjectFrame final : public StoreDirectory {
 
   const std::shared_ptr<ObjectFrameServices> services_;
   const std::string path_;
-  mutable std::mutex putting_;  ///< one at a time talks to the store; taken before mutex_
+  mutable std::timed_mutex putting_;  ///< one at a time talks to the store; taken before mutex_
   mutable ObjectChunks chunks_;
   mutable std::mutex mutex_;
   std::optional<ObjectState> known_;        ///< of the index in the store; nothing: there is none

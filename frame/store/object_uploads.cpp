@@ -18,12 +18,7 @@ class ObjectUploads::Room {
 
   void take(std::size_t bytes) {
     std::unique_lock lock(mutex_);
-    const auto is_free = [&] { return taken_ == 0 || taken_ + bytes <= most_; };
-    while (!changed_.wait_for(lock, Interruption::kBetweenChecks, is_free)) {
-      lock.unlock();
-      Interruption::check();
-      lock.lock();
-    }
+    Interruption::wait(changed_, lock, [&] { return taken_ == 0 || taken_ + bytes <= most_; });
     taken_ += bytes;
   }
   void give_back(std::size_t bytes) {

@@ -50,13 +50,7 @@ class StoreCalls::Call {
 
   void wait() {
     std::unique_lock lock(mutex_);
-    const auto is_over = [this] { return over_; };
-    if (!Interruption::is_possible()) changed_.wait(lock, is_over);
-    while (!changed_.wait_for(lock, Interruption::kBetweenChecks, is_over)) {
-      lock.unlock();
-      Interruption::check();
-      lock.lock();
-    }
+    Interruption::wait(changed_, lock, [this] { return over_; });
     if (error_) std::rethrow_exception(error_);
   }
 

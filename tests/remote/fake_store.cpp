@@ -90,6 +90,8 @@ HttpReply FakeStore::answer(const HttpRequest& request) {
   std::string method, key;
   line >> method >> key;
   if (method == "PUT" && key.ends_with(".chunk")) wait_for_others();
+  if (method == "PUT" && key.ends_with("chunks.b2frame"))
+    std::this_thread::sleep_for(faults_.index_delay);
   const std::lock_guard guard(mutex_);
   if (key.find('?') != std::string::npos)
     return {reply_of("200 OK", "", "<ListBucketResult></ListBucketResult>"), {}, false};

@@ -1,6 +1,7 @@
 #pragma once
 // An object store in memory that keeps conditions as Amazon's does, unless it is told to lie.
 
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
@@ -23,6 +24,7 @@ struct StoreFaults {
   int chunks_together = 0;  ///< chunks are put once so many are, or nothing comes for a while
   int taken_chunks = 0;     ///< so many find that another host's has their name
   int refused_chunks = 0;   ///< with status 403
+  std::chrono::milliseconds index_delay{0};
 };
 
 /// Knows one bucket, "bucket", whatever is in the signature.

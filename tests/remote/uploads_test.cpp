@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/sframe/shared_frames.hpp"
+#include "frame/store/interruption.hpp"
 #include "tests/remote/fake_store.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/needs.hpp"
@@ -155,6 +159,26 @@ BOOST_AUTO_TEST_CASE(a_chunk_that_is_put_again_leaves_none_behind) {
   made.check_all_there(2);
   BOOST_TEST(made.removed.size() == 1U);
   BOOST_TEST(!made.named().contains(made.removed.front()));
+}
+
+BOOST_AUTO_TEST_CASE(who_looks_while_an_index_is_under_way_may_give_up) {
+  using Clock = std::chrono::steady_clock;
+  FakeStore store;
+  const NewFrame made(store);
+  made.commit(2);
+  const auto index = made.frames->tree().open("new.b2frame/chunks.b2frame", nullptr);
+  StoreFaults faults;
+  faults.index_delay = std::chrono::seconds(3);
+  store.set_faults(faults);
+  std::thread committing([&] { made.commit(3); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto begin = Clock::now();
+  const frame::Interruption interruption([&] {
+    if (Clock::now() - begin > std::chrono::milliseconds(200)) throw std::runtime_error("killed");
+  });
+  BOOST_CHECK_THROW(made.frames->frame("new.b2frame", index), std::runtime_error);
+  BOOST_TEST((Clock::now() - begin < std::chrono::seconds(1)));
+  committing.join();
 }
 
 BOOST_AUTO_TEST_SUITE_END()
