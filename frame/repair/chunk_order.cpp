@@ -84,10 +84,8 @@ std::vector<Slot> order_by_index(const IndexRemains& index, std::int64_t base,
       slot.count = run.count;
       slots.push_back(slot);
     } else {
-      std::int64_t at = 0;
-      const bool is_place = !__builtin_add_overflow(run.value, base, &at) && at >= 0;
-      const FoundChunk* const chunk =
-          is_place ? find_chunk(found, static_cast<std::uint64_t>(at)) : nullptr;
+      const auto at = place_of_entry(run.value, base);
+      const FoundChunk* const chunk = at ? find_chunk(found, *at) : nullptr;
       if (chunk != nullptr)
         slots.push_back(make_stored(*chunk, false));
       else

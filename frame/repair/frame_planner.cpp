@@ -111,9 +111,8 @@ void FramePlanner::take_told_index() {
 void FramePlanner::look_at_entries() {
   std::vector<std::uint64_t> places;
   for (const EntryRun& run : index_->runs)
-    if (run.is_known && run.value >= 0 && run.value <= INT64_MAX - base_.value_or(0) &&
-        run.value + base_.value_or(0) >= 0)
-      places.push_back(static_cast<std::uint64_t>(run.value + base_.value_or(0)));
+    if (const auto at = run.is_known ? place_of_entry(run.value, base_.value_or(0)) : std::nullopt)
+      places.push_back(*at);
   std::sort(places.begin(), places.end());
   repeats_ = std::adjacent_find(places.begin(), places.end()) != places.end();
   places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -267,8 +266,20 @@ bool FramePlanner::has_places(const IndexRemains& index) {
                      [](const EntryRun& run) { return run.is_known && run.value >= 0; });
 }
 
+/// True of a chunk of the contents' size where an index of all chunks has another one: few items
+/// may read like an index.
+bool FramePlanner::is_contents(const FoundChunk& chunk) const {
+  if (!header_.is_sound || !header_.nbytes || chunk.nbytes != *header_.chunksize) return false;
+  try {
+    return count_chunks(*header_.nbytes, *header_.chunksize) * header_.offset_width != chunk.nbytes;
+  } catch (const codec::Error&) {
+    return false;
+  }
+}
+
 /// The index that a found chunk is; nothing for other chunks.
 std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
+  if (is_contents(chunk)) return std::nullopt;
   auto index = read_index_remains(*source_, chunk.at, file_size_, header_.offset_width, *probe_);
   if (!index || !index->is_whole()) return std::nullopt;
   std::vector<std::int64_t> places;
@@ -305,8 +316,8 @@ bool FramePlanner::is_named(std::uint64_t at) const {
   if (!index_ || !base_) return false;
   if (named_.empty())
     for (const EntryRun& run : index_->runs)
-      if (run.is_known && run.value >= 0)
-        named_.insert(static_cast<std::uint64_t>(run.value + *base_));
+      if (const auto place = run.is_known ? place_of_entry(run.value, *base_) : std::nullopt)
+        named_.insert(*place);
   return named_.count(at) > 0;
 }
 

@@ -61,6 +61,7 @@ class FramePlanner {
   void take_named(const std::vector<FoundChunk>& named);
   void search_file(const SearchRules& rules);
   void search_files();
+  bool is_contents(const FoundChunk& chunk) const;
   void search_index();
   bool take_index(IndexRemains index);
   bool starts_chunk(std::uint64_t at);

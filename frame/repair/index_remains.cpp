@@ -92,9 +92,9 @@ BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>&
   BaseScore score;
   score.base = base;
   for (const std::int64_t place : places) {
-    std::int64_t at = 0;
-    if (__builtin_add_overflow(place, base, &at) || at < 0) continue;
-    const auto position = static_cast<std::uint64_t>(at);
+    const auto at = place_of_entry(place, base);
+    if (!at) continue;
+    const std::uint64_t position = *at;
     const auto behind = std::partition_point(
         found.begin(), found.end(), [&](const FoundChunk& chunk) { return chunk.at < position; });
     const bool is_inside = behind != found.begin() && (behind - 1)->end() > position;
@@ -175,6 +175,12 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
     if (runs.is_full()) return std::nullopt;
   }
   return index;
+}
+
+std::optional<std::uint64_t> place_of_entry(std::int64_t value, std::int64_t base) {
+  std::int64_t at = 0;
+  if (value < 0 || __builtin_add_overflow(value, base, &at) || at < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(at);
 }
 
 const FoundChunk* find_chunk(const std::vector<FoundChunk>& found, std::uint64_t at) {

@@ -39,6 +39,10 @@ struct IndexBase {
   bool is_sure = false;  ///< no other place fits as well
 };
 
+/// Where the chunk of an entry `value` is, counted from `base`; nothing for special values and for
+/// places that no file has. Both numbers are hostile: their sum need not exist.
+std::optional<std::uint64_t> place_of_entry(std::int64_t value, std::int64_t base);
+
 /// True for places where a chunk starts, though it may be damaged.
 using IsChunk = std::function<bool(std::uint64_t at)>;
 
