@@ -46,6 +46,23 @@ std::string random_contents(Random& random, std::size_t most) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// All contents of all names, by their hashes.
+class EverWritten {
+ public:
+  void add(const std::string& contents) {
+    const std::lock_guard guard(mutex_);
+    hashes_.insert(std::hash<std::string>()(contents));
+  }
+  bool contains(const std::string& contents) {
+    const std::lock_guard guard(mutex_);
+    return hashes_.contains(std::hash<std::string>()(contents));
+  }
+
+ private:
+  std::mutex mutex_;
+  std::set<std::size_t> hashes_;
+};
+
 /// The names that one thread changes, and the others read.
 struct Owned {
   std::shared_mutex mutex;
@@ -75,8 +92,9 @@ class StoreTorture {
             name << (found ? fmt::format(" has {} other bytes", found->size()) : " is absent"));
       }
     std::set<std::string> beside;
-    for (const std::string& name : names_in(other.path()))
-      if (name.find(".conflict-") != std::string::npos) beside.insert(*contents_in(other, name));
+    // One that was not completed is listed until somebody looks at it.
+    for (const std::string& name : conflicts_in(other.path()))
+      if (const auto contents = contents_in(other, name)) beside.insert(*contents);
     for (const auto& [name, candidates] : refused_)
       BOOST_TEST(std::any_of(candidates.begin(), candidates.end(),
                              [&](const auto& text) { return text && beside.contains(*text); }),
@@ -182,11 +200,15 @@ class StoreTorture {
     verdicts_.add_error("read " + name, read_error, kPassingReads);
     if (read_error != 0) return what;
     if (!may_be.contains(before))
-      verdicts_.add_wrong(fmt::format("read {}: {} other bytes", name, before.size()));
+      verdicts_.add_wrong(
+          fmt::format("read {}: {} other bytes, {}", name, before.size(),
+                      ever_written_.contains(before) ? "an older state" : "which nobody wrote"));
     // Patches of many possible contents would be many more.
     const Patch patch = draw_patch(before, may_be.size() > 6, random);
     MayBe then;
     for (const auto& contents : may_be) then.insert(patch.applied_to(contents.value_or("")));
+    for (const auto& contents : then)
+      if (contents) ever_written_.add(*contents);
     int error = write_patch(file.get(), patch);
     verdicts_.add_error("pwrite " + name, error, kPassingWrites);
     if (error == 0 && ::fsync(file.get()) != 0) error = errno;
@@ -294,6 +316,7 @@ class StoreTorture {
   const Mount& mount_;
   Verdicts& verdicts_;
   Owned owned_[kWriters];
+  EverWritten ever_written_;
   std::mutex refused_mutex_;
   std::vector<std::pair<std::string, MayBe>> refused_;  ///< what of it one copy beside has
 };
