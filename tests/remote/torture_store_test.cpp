@@ -3,6 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <shared_mutex>
@@ -63,10 +67,50 @@ class EverWritten {
   std::set<std::size_t> hashes_;
 };
 
+std::string in_short(const std::optional<std::string>& contents) {
+  if (!contents) return "absent";
+  return fmt::format("{}:{:04x}", contents->size(), std::hash<std::string>()(*contents) & 0xffff);
+}
+
+std::string in_short(const MayBe& may_be) {
+  std::string text;
+  for (const auto& contents : may_be) text += (text.empty() ? "" : " or ") + in_short(contents);
+  return text;
+}
+
+/// What was done to one name, the latest last: told where it is found to be something else.
+class History {
+ public:
+  void add(const std::string& what, int error, const MayBe& then) {
+    lines_.push_back(fmt::format("{} ms: {}{}, then {}", Elapsed::milliseconds(), what,
+                                 error == 0 ? "" : fmt::format(" ({})", std::strerror(error)),
+                                 in_short(then)));
+    if (lines_.size() > kKept) lines_.pop_front();
+  }
+  std::string text() const {
+    std::string all;
+    for (const std::string& line : lines_) all += "\n      " + line;
+    return all;
+  }
+
+ private:
+  struct Elapsed {
+    static long milliseconds() {
+      static const auto begin = std::chrono::steady_clock::now();
+      return std::chrono::duration_cast<std::chrono::milliseconds>(
+                 std::chrono::steady_clock::now() - begin)
+          .count();
+    }
+  };
+  static constexpr std::size_t kKept = 12;
+  std::deque<std::string> lines_;
+};
+
 /// The names that one thread changes, and the others read.
 struct Owned {
   std::shared_mutex mutex;
   std::map<std::string, MayBe> names;
+  std::map<std::string, History> histories;
 };
 
 class StoreTorture {
@@ -116,27 +160,29 @@ class StoreTorture {
     auto& [name, may_be] = *draw();
     switch (between(random, 0, 9)) {
       case 0:
-        return remove(name, may_be);
+        return remove(owned, name, may_be);
       case 1: {
         auto& [other, other_may_be] = *draw();
-        return other == name ? look(name, may_be) : rename(name, may_be, other, other_may_be);
+        return other == name ? look(owned, name, may_be)
+                             : rename(owned, name, may_be, other, other_may_be);
       }
       default:
-        return write(name, may_be, random);
+        return write(owned, name, may_be, random);
     }
   }
 
-  std::string remove(const std::string& name, MayBe& may_be) {
+  std::string remove(Owned& owned, const std::string& name, MayBe& may_be) {
     const int error = ::unlink((mount_ / name).c_str()) == 0 ? 0 : errno;
     std::set<int> allowed = kPassingWrites;
     if (may_be.contains(std::nullopt)) allowed.insert(ENOENT);
     verdicts_.add_error("unlink " + name, error, allowed);
     if (error == 0) may_be.clear();
     may_be.insert(std::nullopt);
+    owned.histories[name].add("unlink", error, may_be);
     return "unlink " + name;
   }
 
-  std::string rename(const std::string& name, MayBe& may_be, const std::string& other,
+  std::string rename(Owned& owned, const std::string& name, MayBe& may_be, const std::string& other,
                      MayBe& other_may_be) {
     const std::string what = "rename " + name + " " + other;
     const int error = ::rename((mount_ / name).c_str(), (mount_ / other).c_str()) == 0 ? 0 : errno;
@@ -144,12 +190,17 @@ class StoreTorture {
     allowed.insert(EXDEV);
     if (may_be.contains(std::nullopt)) allowed.insert(ENOENT);
     verdicts_.add_error(what, error, allowed);
-    if (error == ENOENT || error == EXDEV) return what;
+    if (error == ENOENT || error == EXDEV) {
+      owned.histories[name].add(what, error, may_be);
+      return what;
+    }
     if (error == 0) other_may_be.clear();
     for (const auto& contents : may_be)
       if (contents) other_may_be.insert(contents);
     if (error == 0) may_be.clear();
     may_be.insert(std::nullopt);
+    owned.histories[name].add(what, error, may_be);
+    owned.histories[other].add(what, error, other_may_be);
     return what;
   }
 
@@ -174,10 +225,10 @@ class StoreTorture {
     return patch;
   }
 
-  /// 0 or errno.
-  static int write_patch(int file, const Patch& patch) {
+  /// 0 or errno; `done` is how many bytes went before it.
+  static int write_patch(int file, const Patch& patch, std::size_t& done) {
     if (patch.is_all && ::ftruncate(file, 0) != 0) return errno;
-    for (std::size_t done = 0; done < patch.bytes.size();) {
+    while (done < patch.bytes.size()) {
       const ssize_t written = ::pwrite(file, patch.bytes.data() + done, patch.bytes.size() - done,
                                        static_cast<off_t>(patch.at + done));
       if (written <= 0) return errno;
@@ -186,12 +237,15 @@ class StoreTorture {
     return 0;
   }
 
-  std::string write(const std::string& name, MayBe& may_be, Random& random) {
+  std::string write(Owned& owned, const std::string& name, MayBe& may_be, Random& random) {
+    History& history = owned.histories[name];
     const std::string what = "write " + name;
     const Fd file(::open((mount_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
     if (!file) {
       verdicts_.add_error("create " + name, errno, kPassingWrites);
+      const int error = errno;
       if (may_be.contains(std::nullopt)) may_be.insert("");
+      history.add("create", error, may_be);
       return what;
     }
     if (may_be.contains(std::nullopt)) may_be.insert("");
@@ -201,25 +255,37 @@ class StoreTorture {
     if (read_error != 0) return what;
     if (!may_be.contains(before))
       verdicts_.add_wrong(
-          fmt::format("read {}: {} other bytes, {}", name, before.size(),
-                      ever_written_.contains(before) ? "an older state" : "which nobody wrote"));
+          fmt::format("read {}: {}, {}{}", name, in_short(before),
+                      ever_written_.contains(before) ? "an older state" : "which nobody wrote",
+                      history.text()));
     // Patches of many possible contents would be many more.
     const Patch patch = draw_patch(before, may_be.size() > 6, random);
     MayBe then;
     for (const auto& contents : may_be) then.insert(patch.applied_to(contents.value_or("")));
     for (const auto& contents : then)
       if (contents) ever_written_.add(*contents);
-    int error = write_patch(file.get(), patch);
+    std::size_t done = 0;
+    int error = write_patch(file.get(), patch, done);
     verdicts_.add_error("pwrite " + name, error, kPassingWrites);
+    if (error != 0) {
+      Patch part = patch;
+      part.bytes.resize(done);
+      for (const auto& contents : may_be) then.insert(part.applied_to(contents.value_or("")));
+    }
     if (error == 0 && ::fsync(file.get()) != 0) error = errno;
     verdicts_.add_error("fsync " + name, error, kPassingWrites);
+    const std::string patched = patch.is_all ? "replaced"
+                                             : fmt::format("{} at {} of {}", patch.bytes.size(),
+                                                           patch.at, in_short(before));
     if (error == 0) {
       may_be = {patch.applied_to(before)};
+      history.add(patched, error, may_be);
       return what;
     }
     if (patch.is_all) then.insert("");
     then.insert(may_be.begin(), may_be.end());
     may_be = then;
+    history.add(patched, error, may_be);
     if (error != ESTALE) return what;
     const std::lock_guard guard(refused_mutex_);
     refused_.emplace_back(name, std::move(then));
@@ -232,7 +298,7 @@ class StoreTorture {
         *std::next(owned.names.begin(), between(random, 0, kNamesOfOne - 1));
     switch (between(random, 0, 9)) {
       case 0:
-        return look(name, may_be);
+        return look(owned, name, may_be);
       case 1:
         return list(owned);
       case 2:
@@ -241,8 +307,13 @@ class StoreTorture {
         kill_a_reader(mount_ / name, random, verdicts_);
         return "kill " + name;
       default:
-        return read(name, may_be, random);
+        return read(owned, name, may_be, random);
     }
+  }
+
+  static std::string history_of(const Owned& owned, const std::string& name) {
+    const auto history = owned.histories.find(name);
+    return history == owned.histories.end() ? "" : history->second.text();
   }
 
   static std::set<int> errors_of(const MayBe& may_be, int absent = ENOENT) {
@@ -251,7 +322,7 @@ class StoreTorture {
     return allowed;
   }
 
-  std::string look(const std::string& name, const MayBe& may_be) {
+  std::string look(const Owned& owned, const std::string& name, const MayBe& may_be) {
     struct stat st {};
     const int error = ::stat((mount_ / name).c_str(), &st) == 0 ? 0 : errno;
     verdicts_.add_error("stat " + name, error, errors_of(may_be));
@@ -259,7 +330,8 @@ class StoreTorture {
       return contents && contents->size() == static_cast<std::size_t>(st.st_size);
     };
     if (error == 0 && std::none_of(may_be.begin(), may_be.end(), fits))
-      verdicts_.add_wrong(fmt::format("stat {}: {} bytes", name, st.st_size));
+      verdicts_.add_wrong(
+          fmt::format("stat {}: {} bytes{}", name, st.st_size, history_of(owned, name)));
     return "stat " + name;
   }
 
@@ -285,14 +357,15 @@ class StoreTorture {
     if (error != 0) return "list";
     for (const auto& [name, may_be] : owned.names) {
       if (names.contains(name) && may_be == MayBe{std::nullopt})
-        verdicts_.add_wrong("list: " + name + " was removed");
+        verdicts_.add_wrong("list: " + name + " was removed" + history_of(owned, name));
       if (!names.contains(name) && !may_be.contains(std::nullopt))
-        verdicts_.add_wrong("list: " + name + " is missing");
+        verdicts_.add_wrong("list: " + name + " is missing" + history_of(owned, name));
     }
     return "list";
   }
 
-  std::string read(const std::string& name, const MayBe& may_be, Random& random) {
+  std::string read(const Owned& owned, const std::string& name, const MayBe& may_be,
+                   Random& random) {
     const Fd file(::open((mount_ / name).c_str(), O_RDONLY | O_CLOEXEC));
     if (!file) {
       verdicts_.add_error("open " + name, errno, errors_of(may_be));
@@ -308,7 +381,8 @@ class StoreTorture {
         return contents && (at < contents->size() ? contents->substr(at, size) : "") == text;
       };
       if (error == 0 && std::none_of(may_be.begin(), may_be.end(), fits))
-        verdicts_.add_wrong(fmt::format("pread {} at {}: {} other bytes", name, at, text.size()));
+        verdicts_.add_wrong(fmt::format("pread {} at {}: {} other bytes{}", name, at, text.size(),
+                                        history_of(owned, name)));
     }
     return "pread " + name;
   }
