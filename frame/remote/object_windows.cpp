@@ -11,7 +11,8 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Windows of so much are kept when they were read, all together at most that.
 constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
 constexpr std::size_t kMostWindows = 512;
-constexpr std::size_t kRangeInNeed = std::size_t{1} << 20;
+constexpr std::size_t kSmallestInNeed = std::size_t{256} << 10,
+                      kLargestInNeed = std::size_t{1} << 20;
 /// Ahead of one who reads on, at the least, whatever the link is.
 constexpr std::size_t kLeastAhead = std::size_t{2} << 20;
 /// What was asked for in vain, or read in part, is dropped after that.
@@ -28,11 +29,12 @@ std::size_t ObjectWindows::most_ahead() const {
   return std::min(budget - budget / 8, std::max(4 * source_->speed.product(), kLeastAhead));
 }
 
+/// Who waits goes beyond the budget, by one range for each transfer: together by that much again.
 std::size_t ObjectWindows::range_of_read(std::size_t size) const {
-  // Who waits goes beyond the budget, by no more than that.
-  if (size <= kRangeInNeed) return kRangeInNeed;
   const Traffic& traffic = *source_->traffic;
-  return traffic.numbers().bytes_held < traffic.budget() ? largest_range() : kRangeInNeed;
+  const std::size_t in_need = std::clamp(traffic.budget() / 16, kSmallestInNeed, kLargestInNeed);
+  if (size <= in_need) return in_need;
+  return traffic.numbers().bytes_held < traffic.budget() ? largest_range() : in_need;
 }
 
 std::size_t ObjectWindows::largest_range() const {

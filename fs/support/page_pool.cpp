@@ -22,9 +22,6 @@ constexpr std::size_t kLeastKept = 32 << 10;
 #endif
 /// For larger ones the page faults are little beside what is done in them.
 constexpr std::size_t kLargestKept = std::size_t{1} << 20;
-/// Without pieces that are kept reading takes more than twice the time, and writing half as much
-/// again; where only powers of two are kept, and so no stored bytes, a fifth and a tenth more.
-constexpr std::size_t kMostKept = std::size_t{20} << 20;
 /// Pieces that fill it are cut out of a slab, which is one huge page where that can be had. From
 /// small pages reading takes 9 % more time, writing 4 %; a daemon that reads has 13 % less memory.
 constexpr std::size_t kSlab = std::size_t{2} << 20;
@@ -134,7 +131,7 @@ void PagePool::keep(std::uint8_t* piece, std::size_t piece_size) {
     return one.first * one.second.kept.size() < other.first * other.second.kept.size();
   };
   // The size that fills the room gives way, so that some of each size that is in use stays.
-  while (kept_ > kMostKept) drop_one(*std::max_element(sizes_.begin(), sizes_.end(), keeps_less));
+  while (kept_ > most_kept_) drop_one(*std::max_element(sizes_.begin(), sizes_.end(), keeps_less));
 }
 
 void PagePool::drop_one(Sizes::value_type& entry) {

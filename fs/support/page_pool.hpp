@@ -17,7 +17,12 @@ namespace bloscfs::fs {
 /// Thread-safe. Outlives all that has memory of it.
 class PagePool {
  public:
-  PagePool() = default;
+  /// Without pieces that are kept reading takes more than twice the time, and writing half as much
+  /// again; where only powers of two are kept, and so no stored bytes, a fifth and a tenth more.
+  static constexpr std::size_t kMostKept = std::size_t{20} << 20;
+
+  /// Of those that are given back, `most_kept` bytes are kept.
+  explicit PagePool(std::size_t most_kept = kMostKept) : most_kept_(most_kept) {}
   ~PagePool();
   PagePool(const PagePool&) = delete;
   PagePool& operator=(const PagePool&) = delete;
@@ -28,8 +33,7 @@ class PagePool {
   /// A piece of so many bytes, as piece_size() gives them, whose contents are not set. Throws
   /// std::bad_alloc.
   std::uint8_t* take(std::size_t piece_size);
-  /// Takes a piece back. Up to 20 MiB are kept, in pieces of 32 KiB to 1 MiB, for the next who
-  /// wants one of its size.
+  /// Takes a piece back. Pieces of 32 KiB to 1 MiB are kept for the next who wants one of the size.
   void give(std::uint8_t* piece, std::size_t piece_size) noexcept;
 
   /// Gives the pieces that are kept back to the system: 10 of 23 MiB that a daemon has at rest.
@@ -50,6 +54,7 @@ class PagePool {
   void keep(std::uint8_t* piece, std::size_t piece_size) EXCLUDES(mutex_);
   void drop_one(Sizes::value_type& entry) REQUIRES(mutex_);
 
+  const std::size_t most_kept_;
   Mutex mutex_;
   Sizes sizes_ GUARDED_BY(mutex_);
   std::size_t kept_ GUARDED_BY(mutex_) = 0;  ///< bytes

@@ -9,6 +9,8 @@
 #include <random>
 #include <string>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <unistd.h>
@@ -79,18 +81,13 @@ std::size_t read_for_a_while(const fs_std::path& path, const ByteVector& content
   return sum;
 }
 
-/// BLOSCFS_MEMORY_MIB: the cache of the mount.
-std::uint64_t cache_size() {
-  const char* const wanted = std::getenv("BLOSCFS_MEMORY_MIB");
-  return (wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 256) * kMebibyte;
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(mount_memory, *utf::precondition(needs_fuse_and_nginx) *
                                         utf::precondition(needs_fuse_unsanitized))
 
-BOOST_AUTO_TEST_CASE(of_sixteen_readers_stays_within_its_bounds) {
+BOOST_DATA_TEST_CASE(of_sixteen_readers_stays_within_its_bounds,
+                     boost::unit_test::data::make({32, 256}), mebibytes) {
   const ByteVector contents = make_contents("noise", 3, kReadableSize, 1);
   Nginx nginx;
   const fs_std::path folder = nginx.www() / "folder";
@@ -100,8 +97,8 @@ BOOST_AUTO_TEST_CASE(of_sixteen_readers_stays_within_its_bounds) {
   write_sparse_frame(folder / "large.b2frame", contents, {4 << 20, 64 << 10, 1, {}, {}});
   write_file(folder / "pack.blp", bloscpack_file(contents, 1 << 20));
   serve_readable(folder);
-  const std::uint64_t cache = cache_size();
-  Mount mount(nginx.url("folder/"), impatient({fmt::format("cache_size={}M", cache / kMebibyte)}));
+  const auto cache = static_cast<std::uint64_t>(mebibytes) * kMebibyte;
+  Mount mount(nginx.url("folder/"), impatient({fmt::format("cache_size={}M", mebibytes)}));
   const auto end = Clock::now() + std::chrono::seconds(4);
   std::vector<std::future<std::size_t>> readers;
   for (unsigned i = 0; i < 16; i++) {
