@@ -39,10 +39,11 @@ std::shared_ptr<StoreFile> ObjectFrame::create(const std::string& name, mode_t m
     temporaries_[name] = made;
     return made;
   }
-  if (index_) {
+  if (index_ && !(known_ && services_->was_attempted(path_, commit_of(*known_)))) {
     services_->note_taken(path_);
     throw_errno(ESTALE, inside(name));
   }
+  committed_ = index_;
   index_ = made;
   is_pending_ = true;
   return made;
@@ -98,7 +99,8 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   }
   // What a removed frame has left is no frame.
   const auto left = services_->open_index(path_);
-  if (!left || left->state().size > 0) throw_errno(ESTALE, path_);
+  const bool is_own = left && services_->was_attempted(path_, commit_of(left->state()));
+  if (!left || (left->state().size > 0 && !is_own)) throw_errno(ESTALE, path_);
   return services_->tree().put(path, bytes, condition(left->state()), metadata);
 }
 
@@ -121,7 +123,7 @@ void ObjectFrame::sync() {
   Chunks named;
   {
     const std::lock_guard guard(mutex_);
-    if (overtaken_) throw_errno(ESTALE, path_);
+    if (overtaken_ || removed_) throw_errno(ESTALE, path_);
     if (!is_pending_) return;
     index = index_;
     named = unnamed_;
@@ -137,7 +139,10 @@ void ObjectFrame::sync() {
     is_pending_ = false;
     for (const auto& [name, chunk] : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
-    if (is_error(error, std::errc(ESTALE))) services_->note_taken(path_);
+    if (is_error(error, std::errc(ESTALE)))
+      services_->note_taken(path_);
+    else
+      services_->note_attempt(path_, commit_);
     const std::lock_guard guard(mutex_);
     overtaken_ = is_error(error, std::errc(ESTALE));
     outcome_is_unknown_ = !overtaken_;
@@ -157,6 +162,7 @@ void ObjectFrame::resolve_locked() {
   if (present && commit_of(present->state()) == commit_) {
     // It was stored. What was tried since begins from there.
     known_ = present->state();
+    if (known_->size == 0) return become_removed();
     if (is_pending_) return;
     if (!index_) index_ = std::make_shared<ObjectIndex>(present);
     unnamed_.clear();
@@ -221,6 +227,14 @@ void ObjectFrame::put_attributes(const FileAttributes& attributes) {
   }
 }
 
+/// With mutex_ held.
+void ObjectFrame::become_removed() {
+  removed_ = true;
+  index_.reset();
+  committed_.reset();
+  is_pending_ = false;
+}
+
 void ObjectFrame::put_tombstone() {
   const auto one_at_a_time = Interruption::lock(putting_);
   resolve_locked();
@@ -237,9 +251,7 @@ void ObjectFrame::put_tombstone() {
                               {ObjectCondition::Kind::same, *before}, {{kCommit, commit_}});
     const std::lock_guard guard(mutex_);
     known_ = std::move(state);
-    index_.reset();
-    committed_.reset();
-    is_pending_ = false;
+    become_removed();
   } catch (const std::system_error& error) {
     const std::lock_guard guard(mutex_);
     overtaken_ = is_error(error, std::errc(ESTALE));

@@ -35,6 +35,11 @@ class ObjectFrame final : public StoreDirectory {
     const std::lock_guard guard(mutex_);
     return overtaken_;
   }
+  /// By this host, with nothing put there since.
+  bool is_removed() const {
+    const std::lock_guard guard(mutex_);
+    return removed_;
+  }
   enum class Comparison { same, outdated, overtaken };
   /// How the store is to this, when somebody has seen that state there.
   Comparison compare(const ObjectState& seen);
@@ -76,6 +81,7 @@ class ObjectFrame final : public StoreDirectory {
   std::uint64_t number_of_directory() const { return std::hash<std::string>()(path_); }
   using Chunks = std::map<std::string, std::shared_ptr<ObjectChunk>>;
   void resolve_locked();
+  void become_removed();
   /// Somebody else's commit may be why a chunk has gone.
   void compare_with_store() const;
   /// EIO unless the store still has chunks that are so old that they may have been swept away.
@@ -96,6 +102,8 @@ class ObjectFrame final : public StoreDirectory {
   std::shared_ptr<ObjectIndex> committed_;  ///< while index_ is not in the store yet
   bool is_pending_ = false;                 ///< index_ is not in the store yet
   mutable bool overtaken_ = false;
+  /// A commit that began before it was removed is not put over what tells that it was.
+  bool removed_ = false;
   bool outcome_is_unknown_ = false;
   std::string commit_;  ///< the last one that was tried
   std::map<std::string, std::shared_ptr<ObjectIndex>> temporaries_;

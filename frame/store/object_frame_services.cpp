@@ -21,7 +21,9 @@ void ObjectFrameServices::note_taken(const std::string& path) {
 
 void ObjectFrameServices::set_owner(const std::string& path, const FileAttributes& owner) {
   const std::lock_guard guard(mutex_);
-  planned_[path] = {owner, false};
+  Planned& planned = planned_[path];
+  planned.owner = owner;
+  planned.is_taken = false;
 }
 
 void ObjectFrameServices::forget_plan(const std::string& path) {
@@ -44,6 +46,18 @@ void ObjectFrameServices::forget_owner(const std::string& path, StoreFile& index
   index.set_attributes(owned(path, index.attributes()));
   const std::lock_guard guard(mutex_);
   planned_.erase(path);
+}
+
+void ObjectFrameServices::note_attempt(const std::string& path, const std::string& commit) {
+  const std::lock_guard guard(mutex_);
+  const auto planned = planned_.find(path);
+  if (planned != planned_.end()) planned->second.attempts.insert(commit);
+}
+
+bool ObjectFrameServices::was_attempted(const std::string& path, const std::string& commit) const {
+  const std::lock_guard guard(mutex_);
+  const auto planned = planned_.find(path);
+  return planned != planned_.end() && planned->second.attempts.contains(commit);
 }
 
 bool ObjectFrameServices::is_taken(const std::string& path) const {

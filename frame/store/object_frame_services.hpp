@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -47,6 +48,9 @@ class ObjectFrameServices {
   /// Another host was first.
   void note_taken(const std::string& path);
   bool is_taken(const std::string& path) const;
+  /// That commit may have stored its index. Who tries again is not to take it for another host's.
+  void note_attempt(const std::string& path, const std::string& commit);
+  bool was_attempted(const std::string& path, const std::string& commit) const;
   /// The same attributes with the owner and the mode that it is to have.
   FileAttributes owned(const std::string& path, FileAttributes attributes) const;
   /// It has one now.
@@ -56,6 +60,7 @@ class ObjectFrameServices {
   struct Planned {
     FileAttributes owner;
     bool is_taken = false;
+    std::set<std::string> attempts = {};  ///< commits of unknown outcome
   };
 
   const std::shared_ptr<ObjectTree> tree_;

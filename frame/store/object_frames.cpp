@@ -48,15 +48,16 @@ std::shared_ptr<ObjectFrame> ObjectFrames::in_use(const std::string& path) {
 }
 
 std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
-  if (auto used = in_use(path)) {
+  const auto used = in_use(path);
+  if (used) {
     used->resolve();
-    return used;
+    if (!used->is_removed()) return used;
   }
   auto made = std::make_shared<ObjectFrame>(services_, path, services_->open_index(path));
   const std::lock_guard guard(mutex_);
   auto& known = frames_[path];
   // Somebody else may have come first.
-  if (auto used = known.lock()) return used;
+  if (auto other = known.lock(); other && other != used) return other;
   known = made;
   return made;
 }

@@ -121,6 +121,8 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
     if (place.is_unlinked) frame::throw_errno(ESTALE, place.name);
     where = Where::by_name;
     name = shown == ShownAs::array ? name_lock->names().array : name_lock->names().flat;
+    // The flush of its chunks stores it under that name already.
+    name_lock->before_giving_name(name, shown);
   } else if (place.is_unlinked)
     where = Where::unnamed;
   else if (place.is_temporary && !frozen_.facts().is_staged)

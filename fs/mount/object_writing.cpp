@@ -79,7 +79,8 @@ Tree::Found ObjectFilesystem::make_link(NodeId, NodeId, const std::string& name,
 void ObjectFilesystem::remove_file(NodeId directory, const std::string& name, const Caller&) {
   require_writable(name);
   TurnAtNeed::need();
-  contents_.removed(objects_.remove_file(directory, name));
+  contents_.removed(
+      objects_.remove_file(directory, name, [&](NodeId node) { contents_.commit(node); }));
 }
 
 void ObjectFilesystem::remove_directory(NodeId directory, const std::string& name, const Caller&) {

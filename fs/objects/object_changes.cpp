@@ -165,20 +165,39 @@ void Objects::remove_frame(const std::string& path) {
   forget_listing_of(path);
 }
 
-std::shared_ptr<const OpenContainer> Objects::remove_file(NodeId directory,
-                                                          const std::string& name) {
+/// So that nothing is left, or comes later, that nobody knows of.
+void Objects::remove_sent(NodeId id, const std::function<void(NodeId)>& commit) {
+  try {
+    commit(id);
+  } catch (const std::system_error& error) {
+    // Other errors say that the store has taken nothing.
+    if (frame::is_one_of(error.code(),
+                         {std::errc::io_error, std::errc::timed_out,
+                          std::errc::resource_unavailable_try_again, std::errc(ESTALE)}))
+      throw;
+  }
+  try {
+    remove_frame(nodes_.get(id).path);
+  } catch (const std::system_error& error) {
+    if (!is_absent(error)) throw;
+  }
+}
+
+std::shared_ptr<const OpenContainer> Objects::remove_file(
+    NodeId directory, const std::string& name, const std::function<void(NodeId)>& commit) {
   writable_directory(directory);
   const auto [id, found] = find_to_change(directory, name);
   if (found.look->is_directory()) throw_errno(EISDIR, name);
   TurnAtNeed::need_no_more();
-  if (!found.is_new) {
-    if (found.look->kind == Kind::sframe) {
-      remove_frame(found.path);
-    } else {
-      tree_->remove(found.path, {});
-      looks_.forget(found.path);
-      forget_listing_of(found.path);
-    }
+  if (found.is_new) {
+    if (nodes_.take_unsent_names(id)) return found.open_file.lock();
+    remove_sent(id, commit);
+  } else if (found.look->kind == Kind::sframe) {
+    remove_frame(found.path);
+  } else {
+    tree_->remove(found.path, {});
+    looks_.forget(found.path);
+    forget_listing_of(found.path);
   }
   nodes_.take_names(id);
   return found.open_file.lock();

@@ -140,7 +140,7 @@ class ObjectHome::Lock final : public ContentHome::NameLock {
     return *names_;
   }
   void before_replacing() override {}
-  void before_giving_name(const std::string&, ShownAs) override {}
+  void before_giving_name(const std::string&, ShownAs) override { objects_.begin_storing(node_); }
   std::string give_name(const std::string&, const frame::FileId&, const std::string& full_name,
                         ShownAs, const std::function<bool()>&) override {
     objects_.stored_as(node_, full_name);

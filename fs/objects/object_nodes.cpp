@@ -99,6 +99,21 @@ std::vector<ObjectNodes::NewName> ObjectNodes::new_in(const std::string& directo
   return names;
 }
 
+void ObjectNodes::begin_storing(NodeId id) {
+  const MutexLock lock(mutex_);
+  Node& node = at(id);
+  if (node.is_removed) frame::throw_errno(ESTALE, node.path);
+  node.is_sent = true;
+}
+
+bool ObjectNodes::take_unsent_names(NodeId id) {
+  const MutexLock lock(mutex_);
+  Node& node = at(id);
+  if (node.is_sent) return false;
+  leave_names(id, node);
+  return true;
+}
+
 ObjectNode ObjectNodes::set_owner_if_new(NodeId id, const frame::FileAttributes& owner) {
   const MutexLock lock(mutex_);
   Node& node = at(id);

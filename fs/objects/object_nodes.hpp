@@ -32,6 +32,7 @@ struct ObjectNode {
   std::weak_ptr<const OpenContainer> open_file = {};
   std::string shown_name = {};  ///< of what was made here
   bool is_new = false;          ///< never committed
+  bool is_sent = false;         ///< new, but the store may have it
   bool is_removed = false;
   frame::FileAttributes owner = {};                          ///< of a new one
   bool look_is_due = false;                                  ///< a commit has stored another state
@@ -66,6 +67,10 @@ class ObjectNodes {
     std::string shown, path;
   };
   std::vector<NewName> new_in(const std::string& directory) const;
+  /// A commit is about to store it. ESTALE where it has no name any more.
+  void begin_storing(NodeId id);
+  /// It has no name any more. False, and nothing changes, where the store may have it.
+  bool take_unsent_names(NodeId id);
   /// The node as it is then; the owner of one that is not new stays.
   Node set_owner_if_new(NodeId id, const frame::FileAttributes& owner);
 

@@ -79,8 +79,10 @@ class Objects {
   /// made of an older state, the fewer conflicts there are.
   void require_present(NodeId id);
   Tree::Found make_directory(NodeId directory, const std::string& name);
-  /// Returns what is open of it, if anything is.
-  std::shared_ptr<const OpenContainer> remove_file(NodeId directory, const std::string& name);
+  /// Returns what is open of it, if anything is. `commit` is called for a new file that the store
+  /// may have, of which a commit is under way or has an unknown outcome.
+  std::shared_ptr<const OpenContainer> remove_file(NodeId directory, const std::string& name,
+                                                   const std::function<void(NodeId)>& commit);
   void remove_directory(NodeId directory, const std::string& name);
   /// Of a file that is committed. EXDEV for directories.
   void rename(NodeId from, const std::string& from_name, NodeId to, const std::string& to_name,
@@ -104,6 +106,8 @@ class Objects {
   void stored_as(NodeId id, const std::string& full_name);
   /// Another state of it is stored.
   void rewritten(NodeId id);
+  /// A commit is about to give it its name. ESTALE where it was removed.
+  void begin_storing(NodeId id) { nodes_.begin_storing(id); }
   bool is_in_place(NodeId id);
   void forget_listing_of(const std::string& path);
   /// What has its name is somebody else's: it has none any more.
@@ -163,6 +167,7 @@ class Objects {
   /// What has that name in a directory; ENOENT.
   std::pair<NodeId, Node> find_to_change(NodeId directory, const std::string& name);
   void remove_frame(const std::string& path);
+  void remove_sent(NodeId id, const std::function<void(NodeId)>& commit);
   void put_marker(const std::string& path);
   void remove_marker(const std::string& path);
   template <typename Change>

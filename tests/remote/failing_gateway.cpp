@@ -30,6 +30,8 @@ HttpReply FailingGateway::answer(const HttpRequest& request) {
   if (hides_chunks && is_chunk && line.starts_with("GET "))
     return {reply_of("503 Slow Down", "", ""), {}, false};
   const std::string answer = answer_from(server_port_, request);
+  if (puts && is_index && ends_with_index.exchange(false)) is_down = true;
+  if (is_down) return {"", {}, true};
   if (puts && ((is_index && take(lost_answers)) || (is_chunk && take(lost_chunk_answers))))
     return {"", {}, true};
   return {answer, {}, true};

@@ -22,7 +22,9 @@ class FailingGateway {
   std::atomic<int> busy{0};                ///< so many requests are answered with 503, and not done
   std::atomic<int> delay_ms{0};            ///< of each request, before it is done
   std::atomic<bool> is_down{false};        ///< connections are closed at once
-  std::atomic<bool> hides_chunks{false};   ///< who asks for a chunk is answered with 503
+  std::atomic<bool> ends_with_index{
+      false};  ///< is_down from the next put of an index on, which is done
+  std::atomic<bool> hides_chunks{false};  ///< who asks for a chunk is answered with 503
 
  private:
   HttpReply answer(const HttpRequest& request);

@@ -1,8 +1,13 @@
 // What was written stays somewhere, or is told to be lost, when the store does not answer any more.
 
+#include <algorithm>
 #include <chrono>
+#include <future>
 #include <map>
+#include <thread>
 
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/mount.h>
@@ -136,6 +141,51 @@ BOOST_AUTO_TEST_CASE(a_disk_cache_without_room_keeps_nothing_and_says_so,
   BOOST_TEST(mount.log().find("contents lost, 100000 bytes") != std::string::npos, mount.log());
   for (const std::string& name : names_in(disk.point / "cache"))
     BOOST_TEST(name.find(".unsent-") == std::string::npos, name);
+}
+
+BOOST_AUTO_TEST_CASE(a_new_file_that_may_have_been_stored_is_removed_from_the_store) {
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {"retry_time=1"}, gateway.endpoint());
+  gateway.ends_with_index = true;
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "some text") != 0);
+  BOOST_TEST(gateway.is_down);
+  // Whether it is there nobody knows.
+  BOOST_TEST(::unlink((mount / "one").c_str()) == -1);
+  gateway.is_down = false;
+  BOOST_TEST(::unlink((mount / "one").c_str()) == 0, "errno " << errno);
+  BOOST_TEST(names_in(mount.path()).empty());
+  const ObjectMount other(place);
+  BOOST_TEST(names_in(other.path()).empty());
+}
+
+BOOST_DATA_TEST_CASE(a_file_that_is_removed_while_it_is_stored_is_gone,
+                     utf::data::make({true, false}), is_new) {
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {"sync=strict"}, gateway.endpoint());
+  for (int after = -450; after <= 550; after += 100) {
+    if (!is_new) BOOST_TEST(errno_of_writing(mount / "one", 0, "old text") == 0);
+    const int file = ::open((mount / "one").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    BOOST_TEST(::pwrite(file, "some text", 9, 0) == 9);
+    gateway.delay_ms = 150;
+    const auto wait_if = [](int milliseconds) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(std::max(0, milliseconds)));
+    };
+    auto closed = std::async(std::launch::async, [&] {
+      wait_if(-after);
+      return ::close(file);
+    });
+    wait_if(after);
+    BOOST_TEST(::unlink((mount / "one").c_str()) == 0, "errno " << errno);
+    closed.wait();
+    gateway.delay_ms = 0;
+    for (const std::string& name : names_in(mount.path()))
+      BOOST_TEST(name == "", "after " << after << " ms: " << name);
+    const ObjectMount other(place);
+    for (const std::string& name : names_in(other.path()))
+      BOOST_TEST(name == "", "after " << after << " ms, for others: " << name);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

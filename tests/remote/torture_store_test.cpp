@@ -87,6 +87,11 @@ class History {
                                  in_short(then)));
     if (lines_.size() > kKept) lines_.pop_front();
   }
+  /// What was done to a file before it got this name.
+  void follow(const History& other) {
+    for (const std::string& line : other.lines_) lines_.push_back("as it was: " + line);
+    while (lines_.size() > kKept) lines_.pop_front();
+  }
   std::string text() const {
     std::string all;
     for (const std::string& line : lines_) all += "\n      " + line;
@@ -102,7 +107,7 @@ class History {
           .count();
     }
   };
-  static constexpr std::size_t kKept = 12;
+  static constexpr std::size_t kKept = 24;
   std::deque<std::string> lines_;
 };
 
@@ -199,8 +204,9 @@ class StoreTorture {
       if (contents) other_may_be.insert(contents);
     if (error == 0) may_be.clear();
     may_be.insert(std::nullopt);
-    owned.histories[name].add(what, error, may_be);
+    owned.histories[other].follow(owned.histories[name]);
     owned.histories[other].add(what, error, other_may_be);
+    owned.histories[name].add(what, error, may_be);
     return what;
   }
 
