@@ -60,6 +60,7 @@ class CommandLine {
     add_recover();
     add_gc();
     add_repair();
+    add_report();
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -390,6 +391,24 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_repair(repair_); }; });
   }
 
+  void add_report() {
+    CLI::App* command = add_command(
+        "report", "Show frames on a page for a browser: chunks, pictures, damage",
+        {"run.b2nd -o run.html", "/data/*.b2nd -o data.html", "run.b2z:/temperature -o t.html"},
+        fmt::format("Exit status: 0, or {} if a frame is damaged or cannot be read.\n",
+                    kExitBadData));
+    command
+        ->add_option("FILE", report_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
+        ->required();
+    command->add_option("-o", report_.output, "HTML file to write, or - for stdout")
+        ->option_text("OUT")
+        ->required()
+        ->check(local());
+    add_remote(*command, report_.remote);
+    report_.program = std::string("b2frame ") + BLOSCFS_VERSION;
+    command->callback([this] { work_ = [this] { return run_report(report_); }; });
+  }
+
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
   ListOptions list_;
@@ -402,6 +421,7 @@ class CommandLine {
   RecoverOptions recover_;
   GcOptions gc_;
   RepairOptions repair_;
+  ReportOptions report_;
   std::function<int()> work_;
 };
 

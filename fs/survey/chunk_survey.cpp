@@ -8,7 +8,9 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::size_t kKeptCache = std::size_t{32} << 20;
+constexpr std::size_t kKeptBySurvey = std::size_t{32} << 20;
+/// Of chunks that cannot be opened: why not, of so many.
+constexpr std::size_t kReasons = 1000;
 /// Chunks between two times that the cache is emptied.
 constexpr std::int64_t kTrimInterval = 1024;
 
@@ -32,7 +34,7 @@ class Surveyor {
     std::int64_t seen = 0;
     for (std::int64_t chunk = 0; chunk < count_; chunk += std::min(stride_, count_ - chunk)) {
       add(chunk, request);
-      if (++seen % kTrimInterval == 0) reader_.cache().shrink(kKeptCache);
+      if (++seen % kTrimInterval == 0) reader_.cache().shrink(kKeptBySurvey);
     }
     return std::move(survey_);
   }
@@ -67,11 +69,12 @@ class Surveyor {
       counts.add_stored(header.nbytes, header.cbytes);
       survey_.all.add_stored(header.nbytes, header.cbytes);
       survey_.ratios.push_back(static_cast<double>(header.nbytes) / header.cbytes);
-    } catch (const codec::Error&) {
-      for (ChunkCounts* each : {&counts, &survey_.all}) {
-        each->seen++;
-        each->damaged++;
-      }
+    } catch (const codec::Error& error) {
+      counts.seen++;
+      survey_.all.seen++;
+      survey_.note_damage(chunk);
+      const bool is_told = survey_.faults.size() < kReasons;
+      survey_.faults.push_back({chunk, is_told ? error.what() : ""});
     }
   }
 
@@ -101,6 +104,15 @@ std::int64_t ChunkCounts::special_count() const {
 
 ChunkSurvey::ChunkSurvey(const ChunkGrid& layout)
     : grid(layout), cells(static_cast<std::size_t>(layout.cell_count())) {}
+
+void ChunkSurvey::note_damage(std::int64_t chunk) {
+  const auto known = std::lower_bound(
+      faults.begin(), faults.end(), chunk,
+      [](const Fault& fault, std::int64_t number) { return fault.chunk < number; });
+  if (known != faults.end() && known->chunk == chunk) return;
+  cells[static_cast<std::size_t>(grid.cell_of(chunk))].damaged++;
+  all.damaged++;
+}
 
 ChunkSurvey survey_chunks(const FrameReader& reader, const SurveyLimits& limits) {
   return Surveyor(reader, limits).run();

@@ -18,7 +18,7 @@ struct ChunkCounts {
   static constexpr std::size_t kSpecialKinds = 5;
   std::int64_t seen = 0;  ///< that were looked at: all of them, or a sample
   std::int64_t stored = 0;
-  std::int64_t damaged = 0;
+  std::int64_t damaged = 0;                           ///< some of which may be stored, too
   std::array<std::int64_t, kSpecialKinds> special{};  ///< by codec::SpecialValue; [0] unused
   std::int64_t nbytes = 0, cbytes = 0;                ///< of the stored ones
 
@@ -30,10 +30,19 @@ struct ChunkCounts {
 struct ChunkSurvey {
   explicit ChunkSurvey(const ChunkGrid& layout);
 
+  struct Fault {
+    std::int64_t chunk = 0;
+    std::string reason;  ///< empty where there are very many
+  };
+
+  /// Counts a chunk as damaged that was counted as something else, or was not looked at.
+  void note_damage(std::int64_t chunk);
+
   ChunkGrid grid;
   std::vector<ChunkCounts> cells;  ///< in C order
   ChunkCounts all;
   std::vector<double> ratios;  ///< decoded size / stored size, of each stored chunk that was seen
+  std::vector<Fault> faults;   ///< of chunks that cannot be opened, by chunk
   bool is_sample = false;
 };
 
