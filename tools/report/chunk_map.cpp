@@ -18,6 +18,8 @@ using fs::ChunkSurvey;
 
 /// Pixels of a cell, and of a map, at most, where the window is wide enough.
 constexpr std::int64_t kCellSize = 30, kMapWidth = 960, kMapHeight = 460;
+/// Of a map beside which there is room for a histogram.
+constexpr std::int64_t kNarrow = 480;
 /// Bars of a histogram.
 constexpr std::size_t kBars = 24;
 
@@ -140,11 +142,13 @@ Markup legend(const ChunkSurvey& survey, const Scale& scale) {
   Markup out;
   out.add("<div class=\"legend\">\n");
   if (!scale.is_empty()) {
+    const bool is_one = scale.low() == scale.high();
     out.add(
         "<div class=\"scale\"><svg viewBox=\"0 0 1 1\" preserveAspectRatio=\"none\" "
-        "aria-hidden=\"true\"><rect width=\"1\" height=\"1\" fill=\"url(#ramp)\"/></svg>"
+        "aria-hidden=\"true\"><rect width=\"1\" height=\"1\" fill=\"{}\"/></svg>"
         "<span>{}</span><span>{}</span><span>{}</span></div>\n",
-        ratio_text(scale.low()), ratio_text(scale.middle()), ratio_text(scale.high()));
+        is_one ? colour_text(scale.colour(scale.low())) : "url(#ramp)", ratio_text(scale.low()),
+        is_one ? "" : ratio_text(scale.middle()), is_one ? "" : ratio_text(scale.high()));
   }
   out.add("<ul>\n");
   for (const SpecialWords& special : kSpecials)
@@ -203,9 +207,9 @@ Markup chunk_map(const ChunkSurvey& survey, const std::string& id) {
                 std::max<std::int64_t>(1, layout.columns() * kMapHeight / layout.rows())});
   Markup out;
   out.add(
-      "<figure class=\"chunks\"><figcaption id=\"{}-map\"><b>Compression of each chunk.</b> {}"
+      "<figure class=\"chunks {}\"><figcaption id=\"{}-map\"><b>Compression of each chunk.</b> {}"
       "</figcaption>\n",
-      id, summary_of(survey, layout));
+      width > kNarrow ? "wide" : "narrow", id, summary_of(survey, layout));
   out.add(
       "<svg class=\"map\" tabindex=\"0\" role=\"img\" aria-labelledby=\"{}-map\" "
       "width=\"{}\" viewBox=\"-.05 -.05 {} {}\">\n",

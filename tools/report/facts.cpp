@@ -45,8 +45,6 @@ std::int64_t content_size(const FrameInfo& info) { return fs::view_shape(info, t
 
 void add_array(const frame::ArrayInfo& array, List& list) {
   list.add("Shape", shape_text(array.shape));
-  if (!array.chunkshape.empty()) list.add("Shape of a chunk", shape_text(array.chunkshape));
-  if (!array.blockshape.empty()) list.add("Shape of a block", shape_text(array.blockshape));
   if (array.dtype) list.add("Type of elements", *array.dtype);
   if (array.fortran_order) list.add("Order", "Fortran: the first index goes fastest");
 }
@@ -69,15 +67,23 @@ void add_compression(const FrameInfo& info, List& list) {
   if (!info.checksum.empty()) list.add("Checksums", info.checksum);
 }
 
+/// "100 × 140 elements, 54.7 KiB (56 000 bytes)"; `extents` are empty where there is no array.
+std::string part_text(const std::vector<std::int32_t>& extents, std::int32_t size) {
+  std::string text = extents.empty() ? "" : shape_text(extents) + " elements";
+  if (size > 0) text += (text.empty() ? "" : ", ") + exact_size(size);
+  return text;
+}
+
 void add_layout(const FrameInfo& info, List& list) {
-  list.add("Chunks", counted(info.nchunks, "chunk", "chunks"));
-  if (info.variable_chunks)
-    list.add("Size of a chunk", "each has its own");
-  else if (info.chunksize > 0)
-    list.add("Size of a chunk", exact_size(info.chunksize));
-  if (info.blocksize > 0) list.add("Size of a block", exact_size(info.blocksize));
-  if (info.vl_blocks) list.add("Blocks", "each has its own size");
-  list.add("Size of an item", exact_size(info.typesize));
+  static const frame::ArrayInfo kNoArray;
+  const frame::ArrayInfo& array = info.array ? *info.array : kNoArray;
+  list.add("Number of chunks", grouped(info.nchunks));
+  list.add("Chunk", info.variable_chunks ? "each has its own size"
+                                         : part_text(array.chunkshape, info.chunksize));
+  list.add("Block", info.vl_blocks        ? "each has its own size"
+                    : info.blocksize <= 0 ? "chosen for each chunk"
+                                          : part_text(array.blockshape, info.blocksize));
+  list.add(info.array ? "Element" : "Item", exact_size(info.typesize));
 }
 
 std::string time_text(const frame::FileStamp& stamp) {
@@ -90,12 +96,14 @@ std::string time_text(const frame::FileStamp& stamp) {
 
 std::string lead(const FrameInfo& info) {
   std::string text = "A " + kind_text(info) + ". ";
-  if (info.array)
-    text += fmt::format("It holds an array of {}: {}, {}.",
-                        counted(std::ssize(info.array->shape), "dimension", "dimensions"),
-                        shape_text(info.array->shape), element_text(info));
+  if (!info.array)
+    text += fmt::format("It holds {}; nothing says what they mean.",
+                        info.typesize == 1 ? "bytes" : element_text(info));
+  else if (info.array->shape.empty())
+    text += "It holds a single element.";
   else
-    text += fmt::format("It holds bytes, as {}; nothing says what they mean.", element_text(info));
+    text += fmt::format("It holds an array of {} {}.", shape_text(info.array->shape),
+                        element_text(info));
   return text;
 }
 

@@ -54,9 +54,12 @@ void MapLayout::set_panels(std::int64_t count) {
   double best = -1;
   for (std::int64_t along = 1; along <= count; along++) {
     const std::int64_t columns = along * (width_ + 1) - 1;
-    const std::int64_t rows = codec::ceil_div(count, along) * (height_ + 1) - 1;
+    const std::int64_t panel_rows = codec::ceil_div(count, along);
+    const std::int64_t rows = panel_rows * (height_ + 1) - 1;
+    const double empty = 1 - static_cast<double>(count) / static_cast<double>(panel_rows * along);
     const double off =
-        std::abs(std::log(static_cast<double>(columns) / static_cast<double>(rows) / kAspect));
+        std::abs(std::log(static_cast<double>(columns) / static_cast<double>(rows) / kAspect)) +
+        empty;
     if (best >= 0 && off >= best) continue;
     best = off;
     panels_along_ = along;

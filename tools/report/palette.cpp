@@ -14,7 +14,7 @@ struct Lab {
 };
 
 /// Ends of the ramp, and what bends it between them towards green.
-constexpr Lab kDark{0.26, 0.005, -0.125}, kBend{0.58, -0.145, -0.005}, kLight{0.94, -0.025, 0.155};
+constexpr Lab kDark{0.30, 0.0, -0.13}, kBend{0.58, -0.145, -0.005}, kLight{0.94, -0.025, 0.155};
 constexpr int kStops = 12;
 
 double cube(double x) { return x * x * x; }

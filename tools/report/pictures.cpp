@@ -40,12 +40,17 @@ std::string range_text(const ValueRange& range) {
 std::string step_text(const ArraySlice& slice) {
   const std::int64_t rows = slice.rows.step, columns = slice.columns.step;
   if (rows == 1 && columns == 1) return "Each pixel is an element";
-  std::string text =
-      rows == columns
-          ? fmt::format("A sample: each {}th element along both axes", rows)
-          : fmt::format("A sample: each {} along axis {} and each {} along axis {}",
-                        rows == 1 ? "element" : grouped(rows) + "th", slice.rows.number,
-                        columns == 1 ? "element" : grouped(columns) + "th", slice.columns.number);
+  std::string text = "A sample:";
+  const auto add = [&text](std::int64_t step, const std::string& where) {
+    text += fmt::format("{} one of {} elements along {}", text.ends_with(':') ? "" : ",",
+                        grouped(step), where);
+  };
+  if (rows == columns) {
+    add(rows, "both axes");
+  } else {
+    if (rows > 1) add(rows, fmt::format("axis {}", slice.rows.number));
+    if (columns > 1) add(columns, fmt::format("axis {}", slice.columns.number));
+  }
   if (slice.is_coarse) text += ", so that few blocks have to be decoded";
   return text;
 }
@@ -53,9 +58,10 @@ std::string step_text(const ArraySlice& slice) {
 /// Marks that pictures have beside the ramp.
 Markup marks(const ValueRange& range) {
   Markup out;
-  if (range.nans > 0) out.add("<span class=\"mark none\"></span> NaN ");
-  if (range.unreadable > 0) out.add("<span class=\"mark bad\"></span> cannot be decoded");
-  return out;
+  if (range.nans > 0) out.add("<span><span class=\"mark none\"></span> NaN</span> ");
+  if (range.unreadable > 0)
+    out.add("<span><span class=\"mark bad\"></span> cannot be decoded</span>");
+  return out.empty() ? out : markup("<p class=\"marks\">{}</p>\n", out);
 }
 
 Markup value_scale(const ValueRange& range) {
@@ -68,12 +74,11 @@ Markup value_scale(const ValueRange& range) {
         "<span>{}</span><span>{}</span><span>{}</span>",
         number_text(range.min), number_text(range.min / 2 + range.max / 2), number_text(range.max));
   out.add("</div>");
-  const Markup others = marks(range);
-  if (!others.empty()) out.add("<p class=\"marks\">{}</p>", others);
+  out.add(marks(range));
   return out;
 }
 
-Markup draw_slice(const ArraySlice& slice, double side) {
+Markup draw_slice(const ArraySlice& slice, const ValueRange& scale, double side) {
   const double aspect =
       std::clamp(static_cast<double>(slice.columns.extent) / static_cast<double>(slice.rows.extent),
                  1 / kMostStretch, kMostStretch);
@@ -87,15 +92,31 @@ Markup draw_slice(const ArraySlice& slice, double side) {
   Markup out;
   out.add(
       "<figure class=\"slice\"><figcaption><b>{}.</b> {}; {}.</figcaption>\n"
-      "<div class=\"axes\"><span class=\"down\">{}<br/>axis {}</span>"
-      "<img class=\"{}\" src=\"{}\" width=\"{}\" height=\"{}\" alt=\"{}: {}\"/>"
-      "<span class=\"along\"><span>0</span><span>axis {}</span><span>{}</span></span></div>\n{}"
+      "<div class=\"axes\"><span class=\"down\"><span>0</span><span>axis {}</span>"
+      "<span>{}</span></span><svg class=\"picture\" width=\"{}\" viewBox=\"0 0 {} {}\" "
+      "role=\"img\" aria-label=\"{}: {}\"><image class=\"{}\" href=\"{}\" width=\"{}\" "
+      "height=\"{}\" preserveAspectRatio=\"none\"/></svg>"
+      "<span class=\"along\"><span>0</span><span>axis {}</span><span>{}</span></span></div>\n"
       "</figure>\n",
-      title, step_text(slice), range_text(slice.range), grouped(slice.rows.extent - 1),
-      slice.rows.number, slice.columns.count() * 2 < width ? "crisp" : "smooth", picture_uri(slice),
-      width, height, title, range_text(slice.range), slice.columns.number,
-      grouped(slice.columns.extent - 1), value_scale(slice.range));
+      title, step_text(slice), range_text(slice.range), slice.rows.number,
+      grouped(slice.rows.extent - 1), width, width, height, title, range_text(slice.range),
+      slice.columns.count() * 2 < width ? "crisp" : "smooth", picture_uri(slice, scale), width,
+      height, slice.columns.number, grouped(slice.columns.extent - 1));
   return out;
+}
+
+/// All with the same colours for the same numbers.
+Markup draw_slices(const fs::ElementSampler& sampler, const fs::PictureLimits& limits) {
+  std::vector<ArraySlice> slices;
+  ValueRange all;
+  for (const auto& [rows, columns] : fs::slice_axes(sampler.array().shape.size())) {
+    slices.push_back(fs::read_slice(sampler, rows, columns, limits));
+    all.add(slices.back().range);
+  }
+  Markup out;
+  for (const ArraySlice& slice : slices)
+    out.add(draw_slice(slice, all, slices.size() == 1 ? kImageSide : kCutSide));
+  return markup("<div class=\"slices\">\n{}</div>\n{}", out, value_scale(all));
 }
 
 /// Heights in a drawing of 100 units, of which the line leaves a few at both ends.
@@ -138,7 +159,7 @@ Markup draw_paths(const ArrayLine& line) {
     // A point alone is drawn as a short line.
     means += fmt::format("{}{:.1f} {:.2f}", is_open ? "L" : "M", is_open ? x : x - 0.4,
                          height(bin.mean));
-    if (!is_open) means += fmt::format("h.4");
+    if (!is_open) means += "h.4";
     is_open = true;
   }
   close_band();
@@ -165,8 +186,9 @@ Markup draw_line(const ArrayLine& line) {
       caption, "In all, ", range_text(line.range), number_text(line.range.max),
       number_text(line.range.min), line.bins.size(), range_text(line.range), draw_paths(line),
       grouped(line.extent - 1));
-  const Markup others = marks({0, 0, 0, 0, 0, line.range.unreadable});
-  if (!others.empty()) out.add("<p class=\"marks\">{}</p>", others);
+  ValueRange marked;
+  marked.unreadable = line.range.unreadable;
+  out.add(marks(marked));
   out.add("</figure>\n");
   return out;
 }
@@ -190,12 +212,7 @@ Markup draw(const fs::ElementSampler& sampler, const fs::PictureLimits& limits) 
   } else if (dimensions == 1) {
     out.add(draw_line(fs::read_line(sampler, limits)));
   } else {
-    const auto axes = fs::slice_axes(dimensions);
-    out.add("<div class=\"slices\">\n");
-    for (const auto& [rows, columns] : axes)
-      out.add(draw_slice(fs::read_slice(sampler, rows, columns, limits),
-                         axes.size() == 1 ? kImageSide : kCutSide));
-    out.add("</div>\n");
+    out.add(draw_slices(sampler, limits));
   }
   return out;
 }

@@ -7,7 +7,6 @@
 
 #include <png.h>
 
-#include "codec/bytes.hpp"
 #include "frame/header/base64.hpp"
 #include "tools/report/palette.hpp"
 
@@ -46,11 +45,6 @@ std::uint8_t entry_of(const std::optional<double>& value, const fs::ValueRange& 
 }
 
 /// Throws std::runtime_error.
-codec::Bytes checked(const png_image& image, int ok, codec::Bytes bytes) {
-  if (ok == 0) throw std::runtime_error(std::string("libpng: ") + image.message);
-  return bytes;
-}
-
 std::vector<std::uint8_t> encode(const std::vector<std::uint8_t>& pixels, std::int64_t width,
                                  std::int64_t height) {
   const auto table = colour_table();
@@ -62,16 +56,16 @@ std::vector<std::uint8_t> encode(const std::vector<std::uint8_t>& pixels, std::i
   image.colormap_entries = 256;
   std::vector<std::uint8_t> file(PNG_IMAGE_PNG_SIZE_MAX(image));
   png_alloc_size_t size = file.size();
-  const int ok = png_image_write_to_memory(&image, file.data(), &size, 0, pixels.data(),
-                                           static_cast<png_int_32>(width), table.data());
-  checked(image, ok, file);
+  if (png_image_write_to_memory(&image, file.data(), &size, 0, pixels.data(),
+                                static_cast<png_int_32>(width), table.data()) == 0)
+    throw std::runtime_error(std::string("libpng: ") + image.message);
   file.resize(size);
   return file;
 }
 
 }  // namespace
 
-std::string picture_uri(const fs::ArraySlice& slice) {
+std::string picture_uri(const fs::ArraySlice& slice, const fs::ValueRange& scale) {
   const std::int64_t rows = slice.rows.count(), columns = slice.columns.count();
   const bool is_hatched = slice.range.unreadable > 0;
   const std::int64_t zoom =
@@ -81,9 +75,8 @@ std::string picture_uri(const fs::ArraySlice& slice) {
   pixels.reserve(static_cast<std::size_t>(rows * columns * zoom * zoom));
   for (std::int64_t y = 0; y < rows * zoom; y++)
     for (std::int64_t x = 0; x < columns * zoom; x++)
-      pixels.push_back(
-          entry_of(slice.values[static_cast<std::size_t>(y / zoom * columns + x / zoom)],
-                   slice.range, x, y));
+      pixels.push_back(entry_of(
+          slice.values[static_cast<std::size_t>(y / zoom * columns + x / zoom)], scale, x, y));
   return "data:image/png;base64," + frame::base64(encode(pixels, columns * zoom, rows * zoom));
 }
 

@@ -42,41 +42,48 @@ Names names_of(const std::string& file, bool is_npy) {
   return names;
 }
 
-std::string shell_lines(const Names& names, bool is_npy) {
+std::string shell_lines(const Names& names) {
   const std::string file = shell_word(names.file);
   const std::string shown = shell_word("mnt/" + names.shown);
   std::string text = fmt::format("b2frame extract {} -o {}\n", file, shell_word(names.out));
   text += fmt::format("b2frame cat {} | head -c 64 | xxd\n", file);
   text += fmt::format("b2frame verify {}\n\n", file);
   text += fmt::format("mkdir mnt\nbloscfs {} mnt\n", shell_word(names.source));
-  text += is_npy ? fmt::format("python3 -c {}\n",
-                               shell_word(fmt::format(
-                                   "import numpy; a = numpy.load({}, mmap_mode=\"r\"); print(a)",
-                                   python_text("mnt/" + names.shown))))
-                 : fmt::format("ls -l {}\n", shown);
+  text += fmt::format("ls -l {}\n", shown);
   return text + "fusermount3 -u mnt\n";
 }
 
 /// What opens it in Python; empty where no library does.
-std::string python_lines(const Names& names, const frame::FrameInfo& info) {
+std::string library_lines(const Names& names, const frame::FrameInfo& info) {
   if (frame::is_remote(names.file)) return "";
-  if (!info.is_frame()) {
-    const std::string file = python_text(names.file);
-    return fmt::format("import bloscpack\n\n{}\n",
+  const std::string file = python_text(names.file);
+  if (!info.is_frame())
+    return fmt::format("import bloscpack\n{}\n",
                        info.array ? "array = bloscpack.unpack_ndarray_from_file(" + file + ")"
                                   : "data, _ = bloscpack.unpack_bytes_from_file(" + file + ")");
-  }
-  std::string text = "import blosc2\n\n";
+  std::string text = "import blosc2\n";
   const char* const name = info.array ? "array" : "schunk";
   if (names.address)
     text += fmt::format("store = blosc2.{}({}, mode=\"r\")\n{} = store[{}]\n",
                         names.address->store.ends_with(".b2e") ? "EmbedStore" : "TreeStore",
                         python_text(names.address->store), name, python_text(names.address->key));
   else
-    text += fmt::format("{} = blosc2.open({}, mode=\"r\")\n", name, python_text(names.file));
-  text += info.array ? "print(array.info)\narray[...]  # all of it, as a NumPy array\n"
-                     : "print(schunk.info)\nschunk[:]  # all of it, as bytes\n";
-  return text;
+    text += fmt::format("{} = blosc2.open({}, mode=\"r\")\n", name, file);
+  return text + (info.array ? "array[...]  # all of it, as a NumPy array\n"
+                            : "schunk[:]  # all of it, as bytes\n");
+}
+
+/// Of what the mount shows.
+std::string mount_lines(const Names& names, bool is_npy) {
+  const std::string path = python_text("mnt/" + names.shown);
+  return "# or, while it is mounted:\n" +
+         (is_npy ? fmt::format("import numpy\narray = numpy.load({}, mmap_mode=\"r\")\n", path)
+                 : fmt::format("data = open({}, \"rb\").read()\n", path));
+}
+
+std::string python_lines(const Names& names, const frame::FrameInfo& info, bool is_npy) {
+  const std::string library = library_lines(names, info);
+  return library + (library.empty() ? "" : "\n") + mount_lines(names, is_npy);
 }
 
 Markup listing(const char* title, const std::string& lines) {
@@ -93,8 +100,8 @@ Markup reading_commands(const std::string& file, const frame::FrameInfo& info) {
   const bool is_npy = fs::npy_view(info).has_value();
   const Names names = names_of(file, is_npy);
   return markup("<h3>Reading it</h3>\n<div class=\"listings\">\n{}{}</div>\n",
-                listing("In a shell", shell_lines(names, is_npy)),
-                listing("In Python", python_lines(names, info)));
+                listing("In a shell", shell_lines(names)),
+                listing("In Python", python_lines(names, info, is_npy)));
 }
 
 Markup repair_commands(const std::string& file) {

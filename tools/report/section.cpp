@@ -29,16 +29,12 @@ constexpr std::int64_t kMostSearched = std::int64_t{4} << 30;
 /// Chunks of a plan that are drawn, at most: of more a sample.
 constexpr std::int64_t kDrawnChunks = std::int64_t{1} << 18;
 
-Markup note(const char* kind, const std::string& text) {
-  return markup("<p class=\"note {}\">{}</p>\n", kind, text);
-}
-
 std::string decoded_text(const Examination& found, std::int64_t count) {
-  if (count == 0) return "It has no chunks.";
-  if (found.step == 1)
-    return count == 1 ? "Its chunk was decoded"
-                      : fmt::format("All {} chunks were decoded", grouped(count));
-  return fmt::format("Of {} chunks each {}th was decoded", grouped(count), grouped(found.step));
+  if (found.step > 1)
+    return fmt::format("A sample of the {} chunks, one of {}, was decoded", grouped(count),
+                       grouped(found.step));
+  return count == 1 ? "Its chunk was decoded"
+                    : fmt::format("All {} chunks were decoded", grouped(count));
 }
 
 Markup finding_list(const Examination& found) {
@@ -48,7 +44,7 @@ Markup finding_list(const Examination& found) {
               finding.reason);
   const std::int64_t more = found.found - std::ssize(found.findings);
   if (more > 0) items.add("<li>{}</li>\n", counted(more, "more like these", "more like these"));
-  return markup("<ul class=\"findings\" >\n{}</ul>\n", items);
+  return markup("<ul class=\"findings\">\n{}</ul>\n", items);
 }
 
 const char* heading_of(Health health) {
@@ -65,30 +61,32 @@ const char* heading_of(Health health) {
 }
 
 Markup health_part(const std::string& file, const Examination& found, std::int64_t count) {
-  const std::string decoded = decoded_text(found, count);
-  const std::string hint =
-      found.step == 1 ? ""
-                      : fmt::format(" All are decoded by: b2frame verify {}", shell_word(file));
+  const Markup hint =
+      found.step == 1 ? Markup()
+                      : markup(" To decode all: <code>b2frame verify {}</code>", shell_word(file));
+  const std::string decoded = count == 0 ? "It has no chunks" : decoded_text(found, count);
   if (found.worst == Health::ok)
-    return note("good", count == 0 ? decoded : decoded + ", and none is damaged." + hint);
-  Markup out;
-  out.add("<div class=\"note {}\" role=\"alert\"><h3>{}</h3>\n",
-          found.worst == Health::damaged ? "bad" : "warn", heading_of(found.worst));
-  out.add("<p>{}. This is wrong:{}</p>\n{}</div>\n", decoded, hint, finding_list(found));
-  return out;
+    return markup("<p class=\"note good\">{}{}.{}</p>\n", decoded,
+                  count == 0 ? "" : "; none is damaged", hint);
+  return markup(
+      "<div class=\"note {}\" role=\"alert\"><h3>{}</h3>\n<p>{}. This is wrong:</p>\n{}"
+      "{}</div>\n",
+      found.worst == Health::damaged ? "bad" : "warn", heading_of(found.worst), decoded,
+      finding_list(found), hint.empty() ? hint : markup("<p>{}</p>\n", hint));
 }
 
 std::string summary_of(const Examination& found) {
   if (found.worst == Health::ok) return "";
   if (found.worst != Health::damaged) return found.findings.front().reason;
   return found.survey.all.damaged > 0
-             ? "damaged: " + counted(found.survey.all.damaged, "chunk", "chunks")
-             : "damaged: " + found.findings.front().part;
+             ? counted(found.survey.all.damaged, "damaged chunk", "damaged chunks")
+             : found.findings.front().part + ": " + found.findings.front().reason;
 }
 
 Markup chunk_part(const fs::ChunkSurvey& survey, const std::string& id) {
   if (survey.cells.empty()) return {};
-  return markup("<h3>Chunks</h3>\n{}{}", chunk_map(survey, id), ratio_histogram(survey));
+  return markup("<h3>Chunks</h3>\n<div class=\"chunk-figures\">\n{}{}</div>\n",
+                chunk_map(survey, id), ratio_histogram(survey));
 }
 
 /// The chunks of a plan, laid out as those of a frame.
@@ -193,6 +191,7 @@ Section remains_section(const std::string& file, const std::string& id,
       "<p>{}</p></div>\n",
       reason(problem));
   if (section.health != Health::damaged || !is_searchable(file)) {
+    section.health = std::min(section.health, Health::unreadable);
     section.has_content = false;
     return section;
   }

@@ -87,7 +87,10 @@ std::string ratio_text(double ratio) {
   return fmt::format("{:.{}f}\u202f:\u202f1", ratio, ratio < 9.95 ? 2 : ratio < 99.5 ? 1 : 0);
 }
 
-std::string number_text(double number) { return fmt::format("{:.6g}", number); }
+std::string number_text(double number) {
+  const std::string text = fmt::format("{:.6g}", number);
+  return text[0] == '-' ? "\u2212" + text.substr(1) : text;
+}
 
 template <typename Extent>
 std::string shape_text(const std::vector<Extent>& shape) {
