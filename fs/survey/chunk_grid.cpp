@@ -8,18 +8,29 @@ namespace {
 /// Beyond that a grid is no picture.
 constexpr std::size_t kMaxGridDimensions = 3;
 
+/// Empty unless they make so many chunks in all: what is left of a damaged frame may contradict
+/// itself.
+std::vector<ChunkGrid::Dimension> dimensions_of(const frame::ArrayInfo& array,
+                                                std::int64_t chunk_count) {
+  std::vector<ChunkGrid::Dimension> dimensions;
+  std::int64_t rest = chunk_count;
+  for (std::size_t i = 0; i < array.shape.size(); i++) {
+    if (array.chunkshape.size() <= i || array.chunkshape[i] <= 0) return {};
+    const std::int64_t chunks = codec::ceil_div(array.shape[i], std::int64_t{array.chunkshape[i]});
+    if (chunks == 0 || rest % chunks != 0) return {};
+    rest /= chunks;
+    dimensions.push_back({chunks});
+  }
+  return rest == 1 ? dimensions : std::vector<ChunkGrid::Dimension>{};
+}
+
 }  // namespace
 
 ChunkGrid::ChunkGrid(const frame::FrameInfo& info, std::int64_t max_cells) {
-  if (info.nchunks > 0 && info.has_blocked_array() && !info.array->shape.empty() &&
-      info.array->shape.size() <= kMaxGridDimensions) {
-    for (std::size_t i = 0; i < info.array->shape.size(); i++)
-      dimensions_.push_back(
-          {codec::ceil_div(info.array->shape[i], std::int64_t{info.array->chunkshape[i]})});
-    is_of_array_ = true;
-  } else {
-    dimensions_.push_back({info.nchunks});
-  }
+  if (info.has_blocked_array() && info.array->shape.size() <= kMaxGridDimensions)
+    dimensions_ = dimensions_of(*info.array, info.nchunks);
+  is_of_array_ = !dimensions_.empty();
+  if (!is_of_array_) dimensions_.push_back({info.nchunks});
   while (cell_count() > max_cells) {
     const auto most = std::max_element(
         dimensions_.begin(), dimensions_.end(),

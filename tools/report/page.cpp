@@ -6,8 +6,6 @@
 #include <fmt/chrono.h>
 #include <fmt/core.h>
 
-#include "frame/remote/open_remote.hpp"
-#include "frame/remote/url.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "tools/report/assets.hpp"
 #include "tools/report/chunk_map.hpp"
@@ -37,8 +35,6 @@ Markup badge(Health health) {
   return markup("<span class=\"badge bad\">&#10007; damaged</span>");
 }
 
-std::string name_of(const std::string& file) { return frame::shown_url(file); }
-
 }  // namespace
 
 Page::Page() : sections_(std::tmpfile()) {
@@ -53,11 +49,11 @@ void Page::add(const Section& section) {
       markup(
           "<section id=\"{}\" aria-labelledby=\"{}-name\">\n<header><h2 id=\"{}-name\">{}</h2>{}"
           "</header>\n{}</section>\n",
-          id, id, id, name_of(section.file), badge(section.health), section.body)
+          id, id, id, section.file, badge(section.health), section.body)
           .text();
   if (std::fwrite(text.data(), 1, text.size(), sections_.get()) != text.size())
     frame::throw_errno();
-  contents_.push_back({id, name_of(section.file), section.summary, section.health});
+  contents_.push_back({id, section.file, section.summary, section.health});
 }
 
 Markup Page::head(const std::string& title) const {

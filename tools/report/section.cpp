@@ -8,6 +8,7 @@
 #include "codec/error.hpp"
 #include "frame/container/missing_decoder.hpp"
 #include "frame/remote/open_remote.hpp"
+#include "frame/remote/url.hpp"
 #include "frame/repair/losses.hpp"
 #include "frame/repair/open_damaged.hpp"
 #include "tools/frame_tree.hpp"
@@ -169,7 +170,8 @@ bool is_searchable(const std::string& file) {
 
 }  // namespace
 
-Section frame_section(const std::string& file, const std::string& id, Input& input) {
+Section frame_section(const std::string& name, const std::string& id, Input& input) {
+  const std::string file = frame::shown_url(name);
   const Examination found = examine(input);
   Section section{file, found.worst, summary_of(found), true, {}};
   Markup& out = section.body;
@@ -185,7 +187,7 @@ Section frame_section(const std::string& file, const std::string& id, Input& inp
 
 Section remains_section(const std::string& file, const std::string& id,
                         const std::exception& problem) {
-  Section section{file, health_of(problem), reason(problem), true, {}};
+  Section section{frame::shown_url(file), health_of(problem), reason(problem), true, {}};
   section.body.add(
       "<div class=\"note bad\" role=\"alert\"><h3>It cannot be opened</h3>"
       "<p>{}</p></div>\n",

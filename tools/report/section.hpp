@@ -10,7 +10,7 @@
 namespace bloscfs::tools {
 
 struct Section {
-  std::string file;  ///< as it was named
+  std::string file;  ///< as it was named, but for what of a URL is secret
   Health health = Health::ok;
   std::string summary;      ///< of what is wrong, in a few words; empty where nothing is
   bool has_content = true;  ///< false: nothing is known but that it cannot be read
