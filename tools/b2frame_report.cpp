@@ -1,7 +1,9 @@
 // b2frame report: a page that shows frames to people.
 
 #include <algorithm>
+#include <string>
 #include <variant>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -20,6 +22,15 @@ namespace {
 /// Leaves of one store that have sections; of more only the number is told.
 constexpr std::size_t kMostLeaves = 64;
 
+/// False for what is a file of another kind. What is damaged may be one.
+bool may_be_frame(const frame::PythonStore& store, const frame::Leaf& leaf) {
+  try {
+    return store.open(leaf) != nullptr;
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
 class Reporter {
  public:
   explicit Reporter(const ReportOptions& options) : options_(options), remote_(options.remote) {}
@@ -27,7 +38,7 @@ class Reporter {
   int run() {
     note_interrupts();
     for (const std::string& file : options_.files)
-      if (!add_store(file)) add(file);
+      for (const std::string& name : frames_of(file)) add(name);
     // A page that says nothing does not replace one.
     if (!is_worth_writing_) return status_;
     OutputFile out(options_.output);
@@ -37,35 +48,39 @@ class Reporter {
   }
 
  private:
-  /// False where the file itself is meant.
-  bool add_store(const std::string& file) {
-    if (frame::is_remote(file)) return false;
+  /// The file itself, or what a store, or a group in one, has.
+  std::vector<std::string> frames_of(const std::string& file) {
+    if (frame::is_remote(file)) return {file};
     try {
       const auto address = parse_store_address(file);
       const auto store = address ? open_store(address->store) : find_store(file);
-      if (!store) return false;
+      if (!store) return {file};
       const std::string group = address ? address->key : "/";
-      if (address && find_entry(*store, group).leaf) return false;
-      add_leaves(address ? address->store : file, *store, group);
-      return true;
+      if (address && find_entry(*store, group).leaf) return {file};
+      for (const std::string& message : store->messages()) fail(file, message);
+      return leaves_of(address ? address->store : file, *store, group);
     } catch (const std::exception&) {
-      return false;  // as a frame it tells what is wrong
+      return {file};  // which tells what is wrong
     }
   }
 
-  void add_leaves(const std::string& path, const frame::PythonStore& store,
-                  const std::string& group) {
-    for (const std::string& message : store.messages()) fail(path, message);
-    std::vector<std::string> keys;
+  std::vector<std::string> leaves_of(const std::string& path, const frame::PythonStore& store,
+                                     const std::string& group) {
+    std::vector<std::string> names;
     std::size_t count = 0;
     store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
-      if (std::holds_alternative<frame::ReferencedLeaf>(leaf) || !store.open(leaf)) return;
-      if (count++ < kMostLeaves) keys.push_back(key);
+      if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
+      if (count < kMostLeaves) {
+        if (!may_be_frame(store, leaf)) return;
+        names.push_back(path + ":" + key);
+      }
+      count++;
     });
-    for (const std::string& key : keys) add(path + ":" + key);
+    if (count == 0) fail(path, "has no frames");
     if (count > kMostLeaves)
       complain(path,
                fmt::format("has {} frames: the first {} are in the report", count, kMostLeaves));
+    return names;
   }
 
   void add(const std::string& file) {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "tools/interrupt.hpp"
 #include "tools/progress.hpp"
 #include "tools/remote_files.hpp"
 
@@ -51,6 +52,7 @@ class Examiner {
         input_, std::max(1U, std::thread::hardware_concurrency()),
         [this](const Finding& finding) { add(finding); },
         [&](double part) {
+          throw_if_interrupted();
           progress.update(
               static_cast<std::int64_t>(part * static_cast<double>(input_.info().nchunks)));
         });
