@@ -20,7 +20,7 @@ ROOMS = {
         names stores
         commit tree
         content
-        encoding
+        encoding survey
         view source
         numpy options
         support

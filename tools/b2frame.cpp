@@ -28,7 +28,8 @@ CLI::Validator local() {
   return CLI::Validator(
       [](std::string& text) {
         return bloscfs::frame::is_remote(text)
-                   ? std::string("URLs are read only, by info, list, extract, cat and verify")
+                   ? std::string(
+                         "URLs are read only, by info, list, extract, cat, verify and report")
                    : std::string();
       },
       "");
@@ -53,6 +54,7 @@ class CommandLine {
     add_extract();
     add_cat();
     add_verify();
+    add_report();
     add_create();
     add_compact();
     add_set_meta();
@@ -218,6 +220,24 @@ class CommandLine {
         ->add_option("FILE", verify_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
         ->required();
     command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
+  }
+
+  void add_report() {
+    CLI::App* command = add_command(
+        "report", "Show frames on a page for a browser: chunks, pictures, damage",
+        {"run.b2nd -o run.html", "/data/*.b2nd -o data.html", "run.b2z:/temperature -o t.html"},
+        fmt::format("Exit status: 0, or {} if a frame is damaged or cannot be read.\n",
+                    kExitBadData));
+    command
+        ->add_option("FILE", report_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
+        ->required();
+    command->add_option("-o", report_.output, "HTML file to write, or - for stdout")
+        ->option_text("OUT")
+        ->required()
+        ->check(local());
+    add_remote(*command, report_.remote);
+    report_.program = std::string("b2frame ") + BLOSCFS_VERSION;
+    command->callback([this] { work_ = [this] { return run_report(report_); }; });
   }
 
   void add_create() {
@@ -402,6 +422,7 @@ class CommandLine {
   RecoverOptions recover_;
   GcOptions gc_;
   RepairOptions repair_;
+  ReportOptions report_;
   std::function<int()> work_;
 };
 

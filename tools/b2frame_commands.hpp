@@ -76,6 +76,14 @@ struct VerifyOptions {
 };
 int run_verify(const VerifyOptions& options);
 
+struct ReportOptions {
+  RemoteOptions remote;
+  std::vector<std::string> files;
+  std::string output;   ///< "-" for stdout
+  std::string program;  ///< name and version, as the page says who made it
+};
+int run_report(const ReportOptions& options);
+
 /// What a metalayer is to hold.
 struct NamedLayer {
   std::string name;

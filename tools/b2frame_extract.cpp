@@ -1,7 +1,6 @@
 // b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
-#include <filesystem>
 
 #include "codec/error.hpp"
 #include "fs/view/file_view.hpp"
@@ -57,11 +56,6 @@ void write_pieces(const fs::FileView& view, const Range& range, Input& input, Ou
       progress.update(piece - range.begin);
     }
   }
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error) && !error;
 }
 
 int extract_objects(const ExtractOptions& options, Input& input) {

@@ -11,13 +11,13 @@ build_packages=(
   libfuse3-dev fuse3 libcap-dev libseccomp-dev
   libboost-dev libboost-test-dev nlohmann-json3-dev libmsgpack-cxx-dev libcli11-dev libfmt-dev libspdlog-dev
   liblz4-dev libzstd-dev zlib1g-dev libminizip-dev libsnappy-dev libdeflate-dev libzfp-dev
-  libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev libxml2-dev libpugixml-dev
+  libhwy-dev libxxhash-dev libssl-dev libcurl4-openssl-dev libxml2-dev libpugixml-dev libpng-dev
   python3
 )
 test_packages=(
   clang clang-format clang-tidy libclang-rt-dev binutils mold
   python3-numpy acl attr rsync tar util-linux iproute2 hostname
-  man-db mandoc zsh fish
+  man-db mandoc zsh fish chromium
   e2fsprogs fio git sqlite3 nginx-light openssl ceph-common ceph-mon ceph-osd radosgw
 )
 bench_packages=(

@@ -12,6 +12,9 @@ namespace bloscfs::tools {
 /// The name itself, or what a symlink of that name leads to, so that it is not replaced.
 std::string follow_symlink(const std::string& path);
 
+/// True if both are there, and lead to the same file.
+bool same_file(const std::string& a, const std::string& b);
+
 /// A directory in which files are made. Throws std::system_error.
 frame::UniqueFd open_directory(const std::string& path);
 

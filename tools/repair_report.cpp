@@ -17,20 +17,6 @@ using nlohmann::json;
 /// Ranges that are listed; of more, which only a hostile file has, the bytes are counted.
 constexpr std::size_t kMaxRanges = 1000000;
 
-const char* order_name(frame::Order order) {
-  switch (order) {
-    case frame::Order::index:
-      return "index";
-    case frame::Order::index_in_part:
-      return "index in part";
-    case frame::Order::checksums:
-      return "checksums";
-    case frame::Order::places:
-      break;
-  }
-  return "guess";
-}
-
 std::string status_of(const RepairPlan& plan) {
   if (!plan.found_anything) return "nothing_found";
   return is_complete(plan) ? "complete" : "incomplete";
@@ -131,21 +117,6 @@ std::string coordinates(const std::vector<std::int64_t>& at) {
   return "(" + text + ")";
 }
 
-std::string loss_as_text(const RepairPlan& plan, const Loss& loss) {
-  const std::int64_t typesize = plan.info.typesize;
-  std::string text = frame::loss_name(loss.kind);
-  if (loss.box)
-    return fmt::format("{}: elements {} to {}, chunk {}", text, coordinates(loss.box->start),
-                       coordinates(loss.box->stop), loss.first_chunk);
-  const std::int64_t begin = loss.content.offset, end = begin + loss.content.size;
-  text += fmt::format(": bytes {} to {}", begin, end);
-  if (typesize > 1)
-    text += fmt::format(", elements {} to {}", begin / typesize, codec::ceil_div(end, typesize));
-  return text + (loss.chunk_count == 1 ? fmt::format(", chunk {}", loss.first_chunk)
-                                       : fmt::format(", chunks {} to {}", loss.first_chunk,
-                                                     loss.first_chunk + loss.chunk_count - 1));
-}
-
 void print_text(const std::string& file, const RepairPlan& plan,
                 const RepairReportSettings& settings) {
   const std::string name = fs::printable(file);
@@ -169,6 +140,35 @@ void print_text(const std::string& file, const RepairPlan& plan,
 }
 
 }  // namespace
+
+const char* order_name(frame::Order order) {
+  switch (order) {
+    case frame::Order::index:
+      return "index";
+    case frame::Order::index_in_part:
+      return "index in part";
+    case frame::Order::checksums:
+      return "checksums";
+    case frame::Order::places:
+      break;
+  }
+  return "guess";
+}
+
+std::string loss_as_text(const RepairPlan& plan, const Loss& loss) {
+  const std::int64_t typesize = plan.info.typesize;
+  std::string text = frame::loss_name(loss.kind);
+  if (loss.box)
+    return fmt::format("{}: elements {} to {}, chunk {}", text, coordinates(loss.box->start),
+                       coordinates(loss.box->stop), loss.first_chunk);
+  const std::int64_t begin = loss.content.offset, end = begin + loss.content.size;
+  text += fmt::format(": bytes {} to {}", begin, end);
+  if (typesize > 1)
+    text += fmt::format(", elements {} to {}", begin / typesize, codec::ceil_div(end, typesize));
+  return text + (loss.chunk_count == 1 ? fmt::format(", chunk {}", loss.first_chunk)
+                                       : fmt::format(", chunks {} to {}", loss.first_chunk,
+                                                     loss.first_chunk + loss.chunk_count - 1));
+}
 
 bool is_complete(const frame::RepairPlan& plan) {
   return plan.found_anything && frame::sum_losses(plan).is_all_intact() &&

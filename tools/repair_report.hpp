@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "frame/repair/losses.hpp"
 #include "frame/repair/repair_plan.hpp"
 
 namespace bloscfs::tools {
@@ -15,6 +16,11 @@ struct RepairReportSettings {
 /// To stdout.
 void print_repair_report(const std::string& file, const frame::RepairPlan& plan,
                          const RepairReportSettings& settings);
+
+/// "lost: bytes 0 to 4096, chunk 0"
+std::string loss_as_text(const frame::RepairPlan& plan, const frame::Loss& loss);
+/// What told the order of the chunks: "index", "guess".
+const char* order_name(frame::Order order);
 
 /// True if all is there, and in its place.
 bool is_complete(const frame::RepairPlan& plan);

@@ -60,22 +60,34 @@ void Verifier::run() {
     for_each_page(input_.reader(), [this](const frame::IndexPage& page) { check_page(page); });
 }
 
+void Verifier::run_sample(std::int64_t step) {
+  check_contents();
+  const std::int64_t count = input_.info().nchunks;
+  if (input_.snapshot().all_chunks_special()) return check_alike(0, count);
+  const std::int64_t at_once = step > count / kChunksAtOnce ? count : kChunksAtOnce * step;
+  for (std::int64_t first = 0; first < count; first += std::min(at_once, count - first))
+    check_chunks(first, std::min(count - first, at_once) + first, step);
+}
+
 void Verifier::check_page(const frame::IndexPage& page) {
   const std::int64_t end = page.first_chunk() + page.chunk_count();
   if (page.uniform_special()) return check_alike(page.first_chunk(), end);
   for (std::int64_t first = page.first_chunk(); first < end; first += kChunksAtOnce)
-    check_chunks(first, std::min(end, first + kChunksAtOnce));
+    check_chunks(first, std::min(end, first + kChunksAtOnce), 1);
 }
 
-void Verifier::check_chunks(std::int64_t first, std::int64_t end) {
-  std::vector<std::exception_ptr> errors(static_cast<std::size_t>(end - first));
-  std::atomic<std::int64_t> next{first};
+void Verifier::check_chunks(std::int64_t first, std::int64_t end, std::int64_t step) {
+  std::vector<std::exception_ptr> errors(
+      static_cast<std::size_t>(codec::ceil_div(end - first, step)));
+  const std::int64_t count = std::ssize(errors);
+  std::atomic<std::int64_t> next{0};
   const auto check_some = [&](const Done& done) {
-    for (std::int64_t chunk = next++; chunk < end; chunk = next++) {
+    for (std::int64_t i = next++; i < count; i = next++) {
+      const std::int64_t chunk = first + i * step;
       try {
         input_.reader().check_chunk(chunk);
       } catch (const std::exception&) {
-        errors[static_cast<std::size_t>(chunk - first)] = std::current_exception();
+        errors[static_cast<std::size_t>(i)] = std::current_exception();
       }
       input_.trim();
       if (done) done(static_cast<double>(chunk + 1) / static_cast<double>(input_.info().nchunks));
@@ -87,9 +99,9 @@ void Verifier::check_chunks(std::int64_t first, std::int64_t end) {
     for (std::size_t i = 1; i < wanted; i++) others.emplace_back([&] { check_some({}); });
     check_some(done_);
   }
-  for (std::int64_t chunk = first; chunk < end; chunk++)
-    if (const auto& error = errors[static_cast<std::size_t>(chunk - first)])
-      report(fmt::format("chunk {}", chunk), error);
+  for (std::int64_t i = 0; i < count; i++)
+    if (const auto& error = errors[static_cast<std::size_t>(i)])
+      report(fmt::format("chunk {}", first + i * step), error, first + i * step);
 }
 
 /// Decodes the first and the last chunk of a range whose chunks are alike.
@@ -126,21 +138,23 @@ void Verifier::check_contents() {
   }
 }
 
-void Verifier::report(const std::string& part, const std::exception_ptr& error) {
+void Verifier::report(const std::string& part, const std::exception_ptr& error,
+                      std::int64_t chunk) {
   try {
     std::rethrow_exception(error);
   } catch (const std::exception& known) {
-    report(part, health_of(known), reason(known));
+    report(part, health_of(known), reason(known), chunk);
   }
 }
 
-void Verifier::report(const std::string& part, Health health, std::string text) {
+void Verifier::report(const std::string& part, Health health, std::string text,
+                      std::int64_t chunk) {
   if (text.starts_with(part + ": ")) text.erase(0, part.size() + 2);
   if (health == Health::unsupported) {
     if (text == told_unsupported_) return;
     told_unsupported_ = text;
   }
-  report_({part, health, std::move(text)});
+  report_({part, health, std::move(text), chunk});
 }
 
 }  // namespace bloscfs::tools

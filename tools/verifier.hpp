@@ -29,6 +29,7 @@ struct Finding {
   std::string part;  ///< "chunk 3", "vlmetalayer NAME"; empty: the whole file
   Health health;
   std::string reason;
+  std::int64_t chunk = -1;  ///< of one chunk: its number
 };
 
 class Verifier {
@@ -43,16 +44,18 @@ class Verifier {
       : input_(input), threads_(threads), report_(std::move(report)), done_(std::move(done)) {}
 
   void run();
+  /// The same of every `step`th chunk, and of no metalayer.
+  void run_sample(std::int64_t step);
 
  private:
   void check_page(const frame::IndexPage& page);
-  /// Those of a part of a page, by all threads.
-  void check_chunks(std::int64_t first, std::int64_t end);
+  /// Each `step`th of a few, by all threads.
+  void check_chunks(std::int64_t first, std::int64_t end, std::int64_t step);
   void check_alike(std::int64_t first, std::int64_t end);
   void check_metalayers();
   void check_contents();
-  void report(const std::string& part, const std::exception_ptr& error);
-  void report(const std::string& part, Health health, std::string text);
+  void report(const std::string& part, const std::exception_ptr& error, std::int64_t chunk = -1);
+  void report(const std::string& part, Health health, std::string text, std::int64_t chunk);
 
   Input& input_;
   const std::size_t threads_;

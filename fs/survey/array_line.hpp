@@ -1,0 +1,26 @@
+#pragma once
+// A one-dimensional array as a line: what its elements span, part by part.
+
+#include <cstdint>
+#include <vector>
+
+#include "fs/survey/array_slice.hpp"
+
+namespace bloscfs::fs {
+
+struct ArrayLine {
+  struct Bin {
+    std::int64_t first = 0;  ///< index of its first element
+    ValueRange range;        ///< of the elements in it that were looked at
+    double mean = 0;         ///< of the finite ones
+  };
+  std::vector<Bin> bins;
+  ValueRange range;
+  std::int64_t extent = 0;
+  bool is_sample = false;  ///< not all elements were looked at
+};
+
+/// The array has one dimension, and elements.
+ArrayLine read_line(const ElementSampler& sampler, const PictureLimits& limits);
+
+}  // namespace bloscfs::fs

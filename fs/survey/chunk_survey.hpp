@@ -1,0 +1,58 @@
+#pragma once
+// What the chunks of a container are, by the cells of a grid: how well they are compressed, which
+// are a value that repeats, and which cannot be opened.
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "codec/chunk_format.hpp"
+#include "fs/survey/chunk_grid.hpp"
+#include "fs/view/frame_reader.hpp"
+
+namespace bloscfs::fs {
+
+/// What is known of chunks that are taken together.
+struct ChunkCounts {
+  static constexpr std::size_t kSpecialKinds = 5;
+  std::int64_t seen = 0;  ///< that were looked at: all of them, or a sample
+  std::int64_t stored = 0;
+  std::int64_t damaged = 0;                           ///< some of which may be stored, too
+  std::array<std::int64_t, kSpecialKinds> special{};  ///< by codec::SpecialValue; [0] unused
+  std::int64_t nbytes = 0, cbytes = 0;                ///< of the stored ones
+
+  void add_special(codec::SpecialValue value, std::int64_t count);
+  void add_stored(std::int64_t decoded_size, std::int64_t stored_size);
+  std::int64_t special_count() const;
+};
+
+struct ChunkSurvey {
+  explicit ChunkSurvey(const ChunkGrid& layout);
+
+  struct Fault {
+    std::int64_t chunk = 0;
+    std::string reason;  ///< empty where there are very many
+  };
+
+  /// Counts a chunk as damaged that was counted as something else, or was not looked at.
+  void note_damage(std::int64_t chunk);
+
+  ChunkGrid grid;
+  std::vector<ChunkCounts> cells;  ///< in C order
+  ChunkCounts all;
+  std::vector<double> ratios;  ///< decoded size / stored size, of each stored chunk that was seen
+  std::vector<Fault> faults;   ///< of chunks that cannot be opened, by chunk
+  bool is_sample = false;
+};
+
+struct SurveyLimits {
+  std::int64_t cells = 2048;
+  std::int64_t chunks = std::int64_t{1} << 18;  ///< whose headers are read, at most
+};
+
+/// Reads the headers of chunks, and decodes none. Errors: std::system_error from the source, Error
+/// where the index cannot be read.
+ChunkSurvey survey_chunks(const FrameReader& reader, const SurveyLimits& limits);
+
+}  // namespace bloscfs::fs

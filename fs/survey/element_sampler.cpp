@@ -1,0 +1,141 @@
+#include "fs/survey/element_sampler.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+/// Decoded blocks that are kept for the next ones.
+constexpr std::size_t kKeptBySampler = std::size_t{32} << 20;
+/// Elements so near to each other are read with what is between them.
+constexpr std::int64_t kNear = 256;
+constexpr std::int64_t kMostAtOnce = std::int64_t{1} << 20;
+/// What is decoded at once where nothing tells the size of blocks.
+constexpr std::int64_t kLikelyBlock = std::int64_t{64} << 10;
+
+std::int64_t decoded_at_once(const frame::FrameInfo& info) {
+  if (info.blocksize > 0) return info.blocksize;
+  return std::max<std::int64_t>(1, std::min<std::int64_t>(kLikelyBlock, info.chunksize));
+}
+
+std::int64_t block_along(const frame::ArrayInfo& array, std::size_t axis, std::int64_t index) {
+  const std::int64_t chunk = array.chunkshape[axis], block = array.blockshape[axis];
+  return index / chunk * codec::ceil_div(chunk, block) + index % chunk / block;
+}
+
+}  // namespace
+
+std::variant<ElementSampler, std::string> ElementSampler::open(const FrameReader& reader) {
+  const frame::FrameInfo& info = reader.snapshot().info();
+  if (!info.array) return "it says nothing of what its bytes mean";
+  if (!info.array->dtype) return "it does not say of which type its elements are";
+  auto values = ElementValues::of(*info.array->dtype);
+  if (!values || values->itemsize() != info.typesize)
+    return fmt::format("elements of type {} are no numbers that could be drawn",
+                       *info.array->dtype);
+  auto view = std::make_shared<const FileView>(view_shape(info, true), reader);
+  if (const auto& missing = view->missing()) return "it is " + *missing;
+  return ElementSampler(std::move(view), *std::move(values));
+}
+
+ElementSampler::ElementSampler(std::shared_ptr<const FileView> view, ElementValues values)
+    : view_(std::move(view)), values_(std::move(values)) {
+  const std::size_t dimensions = array().shape.size();
+  strides_.assign(dimensions, values_.itemsize());
+  // Of an array without elements there is nothing to find, and a product might be too large.
+  if (element_count() > 0)
+    for (std::size_t i = 1; i < dimensions; i++) {
+      if (array().fortran_order)
+        strides_[i] = strides_[i - 1] * array().shape[i - 1];
+      else
+        strides_[dimensions - 1 - i] = strides_[dimensions - i] * array().shape[dimensions - i];
+    }
+  unit_size_ = decoded_at_once(view_->reader().snapshot().info());
+}
+
+std::int64_t ElementSampler::offset_of(const std::vector<std::int64_t>& place) const {
+  std::int64_t offset = 0;
+  for (std::size_t i = 0; i < place.size(); i++) offset += place[i] * strides_[i];
+  return offset;
+}
+
+ElementSampler::Unit ElementSampler::unit_of(const std::vector<std::int64_t>& place,
+                                             std::size_t row_axis, std::size_t column_axis) const {
+  if (!view_->shape().blocked) return {0, offset_of(place) / unit_size_};
+  return {block_along(array(), row_axis, place[row_axis]),
+          block_along(array(), column_axis, place[column_axis])};
+}
+
+void ElementSampler::read(std::vector<Wanted> wanted, const Use& use) const {
+  std::sort(wanted.begin(), wanted.end());
+  const std::int64_t size = values_.itemsize();
+  std::optional<Unit> damaged;
+  for (std::size_t first = 0; first < wanted.size();) {
+    const std::int64_t begin = wanted[first].offset;
+    std::size_t end = first + 1;
+    while (end < wanted.size() && wanted[end].unit == wanted[first].unit &&
+           wanted[end].offset - wanted[end - 1].offset <= kNear + size &&
+           wanted[end].offset - begin < kMostAtOnce)
+      end++;
+    const bool is_read =
+        damaged != wanted[first].unit && fetch(begin, wanted[end - 1].offset + size - begin);
+    if (!is_read) damaged = wanted[first].unit;
+    for (; first < end; first++)
+      use(wanted[first].target,
+          is_read ? std::optional(values_.value(
+                        &bytes_[static_cast<std::size_t>(wanted[first].offset - begin)]))
+                  : std::nullopt);
+  }
+}
+
+void ElementSampler::read_run(std::int64_t offset, std::int64_t count, const Use& use) const {
+  const std::int64_t size = values_.itemsize();
+  for (std::int64_t done = 0; done < count;) {
+    // No piece goes beyond its unit, so that what is damaged takes no neighbours along.
+    const std::int64_t at = offset + done * size;
+    const std::int64_t piece = std::min(
+        {count - done, rest_of_unit(at / size), std::max(std::int64_t{1}, kMostAtOnce / size)});
+    const bool is_read = fetch(at, piece * size);
+    for (std::int64_t i = 0; i < piece; i++)
+      use(static_cast<std::size_t>(done + i),
+          is_read ? std::optional(values_.value(&bytes_[static_cast<std::size_t>(i * size)]))
+                  : std::nullopt);
+    done += piece;
+  }
+}
+
+std::int64_t ElementSampler::rest_of_unit(std::int64_t element) const {
+  if (!view_->shape().blocked || array().shape.size() != 1) {
+    const std::int64_t elements = std::max<std::int64_t>(1, unit_size_ / values_.itemsize());
+    return elements - element % elements;
+  }
+  const std::int64_t chunk = array().chunkshape[0], block = array().blockshape[0];
+  const std::int64_t in_chunk = element % chunk;
+  return std::min(chunk - in_chunk, block - in_chunk % block);
+}
+
+bool ElementSampler::fetch(std::int64_t offset, std::int64_t size) const {
+  BlockCache& cache = view_->reader().cache();
+  cache.shrink(kKeptBySampler);
+  bytes_.resize(static_cast<std::size_t>(size));
+  try {
+    ReplyData reply(cache.pages());
+    view_->read(offset, size, reply);
+    reply.copy_to(bytes_);
+    return true;
+  } catch (const codec::Error& error) {
+    if (error.code() == codec::FormatErrc::unsupported) throw;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::io_error && error.code() != std::errc::no_such_file_or_directory)
+      throw;
+  }
+  return false;
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,128 @@
+// b2frame report: a page that shows frames to people.
+
+#include <algorithm>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/core.h>
+
+#include "frame/remote/open_remote.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/output_file.hpp"
+#include "tools/remote_files.hpp"
+#include "tools/report/page.hpp"
+#include "tools/store_address.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Leaves of one store that have sections; of more only the number is told.
+constexpr std::size_t kMostLeaves = 64;
+
+/// False for what is a file of another kind. What is damaged may be one.
+bool may_be_frame(const frame::PythonStore& store, const frame::Leaf& leaf) {
+  try {
+    return store.open(leaf) != nullptr;
+  } catch (const std::exception&) {
+    return true;
+  }
+}
+
+class Reporter {
+ public:
+  explicit Reporter(const ReportOptions& options) : options_(options), remote_(options.remote) {}
+
+  int run() {
+    note_interrupts();
+    for (const std::string& file : options_.files)
+      for (const std::string& name : frames_of(file)) add(name);
+    // A page that says nothing does not replace one.
+    if (!is_worth_writing_) return status_;
+    OutputFile out(options_.output);
+    page_.write(options_.program, out);
+    out.commit();
+    return status_;
+  }
+
+ private:
+  /// The file itself, or what a store, or a group in one, has.
+  std::vector<std::string> frames_of(const std::string& file) {
+    if (frame::is_remote(file)) return {file};
+    try {
+      const auto address = parse_store_address(file);
+      const auto store = address ? open_store(address->store) : find_store(file);
+      if (!store) return {file};
+      const std::string group = address ? address->key : "/";
+      if (address && find_entry(*store, group).leaf) return {file};
+      for (const std::string& message : store->messages()) fail(file, message);
+      return leaves_of(address ? address->store : file, *store, group);
+    } catch (const std::exception&) {
+      return {file};  // which tells what is wrong
+    }
+  }
+
+  std::vector<std::string> leaves_of(const std::string& path, const frame::PythonStore& store,
+                                     const std::string& group) {
+    std::vector<std::string> names;
+    std::size_t count = 0;
+    store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
+      if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
+      if (count < kMostLeaves) {
+        if (!may_be_frame(store, leaf)) return;
+        names.push_back(path + ":" + key);
+      }
+      count++;
+    });
+    if (count == 0) fail(path, "has no frames");
+    if (count > kMostLeaves)
+      complain(path,
+               fmt::format("has {} frames: the first {} are in the report", count, kMostLeaves));
+    return names;
+  }
+
+  void add(const std::string& file) {
+    throw_if_interrupted();
+    Section section = make(file);
+    if (section.health != Health::ok) fail(file, section.summary);
+    is_worth_writing_ = is_worth_writing_ || section.has_content;
+    page_.add(section);
+  }
+
+  Section make(const std::string& file) {
+    const std::string id = page_.next_id();
+    try {
+      Input input(file, false, remote_);
+      return frame_section(file, id, input);
+    } catch (const Interrupted&) {
+      throw;
+    } catch (const UsageError&) {
+      throw;
+    } catch (const std::exception& error) {
+      return remains_section(file, id, error);
+    }
+  }
+
+  void fail(const std::string& file, const std::string& what) {
+    complain(file, what);
+    status_ = kExitBadData;
+  }
+
+  const ReportOptions& options_;
+  RemoteFiles remote_;
+  Page page_;
+  bool is_worth_writing_ = false;
+  int status_ = 0;
+};
+
+}  // namespace
+
+int run_report(const ReportOptions& options) {
+  for (const std::string& file : options.files)
+    if (same_file(file, options.output)) throw UsageError(file + ": the report would replace it");
+  return guarded(options.output, [&] { return Reporter(options).run(); });
+}
+
+}  // namespace bloscfs::tools

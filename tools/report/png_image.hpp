@@ -1,0 +1,17 @@
+#pragma once
+// Pictures of numbers as PNG files.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "fs/survey/array_slice.hpp"
+
+namespace bloscfs::tools {
+
+/// A slice, a pixel for each of its elements (or several, of small ones), as a data: URI. Numbers
+/// are coloured by the ramp from the minimum of `scale` to its maximum; infinities are as its ends.
+/// NaNs are grey; what cannot be read is hatched in red.
+std::string picture_uri(const fs::ArraySlice& slice, const fs::ValueRange& scale);
+
+}  // namespace bloscfs::tools
