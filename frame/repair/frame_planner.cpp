@@ -17,19 +17,12 @@ namespace {
 
 /// Found chunks that are looked at for the index, from the end of the file.
 constexpr int kIndexTries = 64;
-/// Between an index and the trailer behind it.
-constexpr std::uint64_t kMaxSlack = 4096;
 
 std::uint64_t bytes_of(const ByteSource& source) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, source.stamp().size));
 }
 
 bool is_before(const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; }
-
-codec::BlockShape block_shape_of(const HeaderRemains& header) {
-  const auto array = find_array(header);
-  return array ? codec::BlockShape(array->blockshape) : codec::BlockShape();
-}
 
 }  // namespace
 
@@ -42,8 +35,15 @@ FramePlanner::FramePlanner(std::shared_ptr<const ByteSource> source,
       file_size_(source_ ? bytes_of(*source_) : 0),
       effort_(file_size_ + (numbers_ ? numbers_->stored : 0), 0) {
   if (source_) read_remains();
+  start_probe();
+}
+
+void FramePlanner::start_probe() {
   effort_ = Effort(file_size_ + (numbers_ ? numbers_->stored : 0), header_.nbytes.value_or(0));
-  probe_.emplace(effort_, header_.typesize.value_or(0), block_shape_of(header_));
+  block_shape_ = block_shape_of(find_array(header_));
+  // Of smaller items each chunk tells itself.
+  const std::int32_t typesize = header_.typesize.value_or(0);
+  probe_.emplace(effort_, typesize > kMaxChunkTypesize ? typesize : 0, block_shape_);
 }
 
 void FramePlanner::read_remains() {
@@ -61,21 +61,42 @@ void FramePlanner::read_remains() {
 }
 
 RepairPlan FramePlanner::make() {
-  take_told_index();
-  if (index_) look_at_entries();
-  if (!is_all_clear()) search();
+  find_chunks();
+  if (is_item_size_doubtful()) {
+    plan_ = {};
+    plan_.notes.push_back(fmt::format(
+        "the header says items of {} bytes, with which no chunk decodes", *header_.typesize));
+    header_.typesize.reset();
+    start_probe();
+    found_.clear(), tables_.clear(), lost_.clear(), starts_.clear(), named_.clear();
+    index_is_guess_ = false;
+    likely_chunksize_ = 0;
+    find_chunks();
+  }
   checksums_ = open_checksums();
-  std::optional<std::int64_t> count;
-  if (index_ && !index_is_guess_)
-    count = index_->count;
-  else if (!index_ && checksums_)
-    count = checksums_->count();
-  sizes_ = decide_sizes(header_, found_, count);
+  take_order();
+  sizes_ = decide_sizes(header_, gather_evidence());
   order_chunks();
   set_sizes();
   for (Slot& slot : plan_.slots) judge(slot);
   finish();
   return std::move(plan_);
+}
+
+void FramePlanner::find_chunks() {
+  take_told_index();
+  if (index_) look_at_entries();
+  if (!is_all_clear()) search();
+}
+
+/// Larger items than a chunk can tell of are nowhere but in the header, and decide where its blocks
+/// end.
+bool FramePlanner::is_item_size_doubtful() const {
+  if (bloscpack_ || header_.typesize.value_or(0) <= kMaxChunkTypesize) return false;
+  if (found_.empty() && index_ && !has_places(*index_)) return false;
+  return std::none_of(found_.begin(), found_.end(), [](const FoundChunk& chunk) {
+    return chunk.typesize == 1 && chunk.soundness == Soundness::whole;
+  });
 }
 
 /// As in a frame without contents, which ends there; one that has grown has its first trailer
@@ -97,6 +118,8 @@ void FramePlanner::take_told_index() {
     base_ = 0;
     return;
   }
+  index_.reset();
+  base_.reset();
   if (!source_ || !header_.header_len || (header_.nbytes && *header_.nbytes == 0)) return;
   std::int64_t at = *header_.header_len;
   if (!numbers_) {
@@ -162,7 +185,7 @@ void FramePlanner::search() {
     SearchRules rules;
     rules.chunksize = std::max(0, header_.chunksize.value_or(0));
     search_file(rules);
-    const FrameSizes sizes = decide_sizes(header_, found_, std::nullopt);
+    const FrameSizes sizes = decide_sizes(header_, {found_, {}, {}});
     if (sizes.chunksize > 0 && sizes.chunksize != rules.chunksize) {
       rules.chunksize = sizes.chunksize;
       search_file(rules);
@@ -228,14 +251,18 @@ void FramePlanner::search_index() {
 
 /// Takes it for the frame's unless it names other things than chunks.
 bool FramePlanner::take_index(IndexRemains index) {
-  // Nothing but a trailer is behind the present one.
-  const bool is_last = trailer_.is_sound && trailer_.at >= index.end &&
-                       trailer_.at - index.end <= kMaxSlack && trailer_.end == file_size_;
+  // Of the present one a trailer is behind, and no room for another one between them.
+  const bool is_last = trailer_.is_sound && trailer_.end == file_size_ &&
+                       trailer_.at >= index.end && trailer_.at - index.end < kMinStoredChunk;
   const double least = is_last ? 0 : 0.5;
   const IsChunk is_chunk = [&](std::uint64_t at) { return starts_chunk(at); };
   bool is_sure = true;
   if (numbers_) {
     base_ = 0;
+  } else if (header_.is_sound && !header_.is_early) {
+    base_ = *header_.header_len;
+    if (!is_last && has_places(index) && !meets_chunks(index, *base_, is_chunk, least))
+      return false;
   } else if (!base_ || !meets_chunks(index, *base_, is_chunk, 0.5)) {
     const auto found = find_base(index, found_, is_chunk, least);
     base_.reset();
@@ -254,7 +281,7 @@ bool FramePlanner::starts_chunk(std::uint64_t at) {
   if (find_chunk(found_, at) != nullptr) return true;
   const auto known = starts_.find(at);
   if (known != starts_.end()) return known->second;
-  if (likely_chunksize_ == 0) likely_chunksize_ = decide_sizes(header_, found_, {}).chunksize;
+  if (likely_chunksize_ == 0) likely_chunksize_ = decide_sizes(header_, {found_, {}, {}}).chunksize;
   const auto place = chunks_->locate(at);
   const auto opened =
       place ? probe_->open(*place->source, place->position, place->limit) : std::nullopt;
@@ -293,19 +320,24 @@ std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
   return index;
 }
 
+/// True of an index of an earlier state: a trailer is right behind it, or it names chunks.
+bool FramePlanner::holds_index(const FoundChunk& chunk) {
+  if (chunk.typesize != header_.offset_width || is_named(chunk.at)) return false;
+  if (find_trailer_end(*source_, chunk.end(), file_size_) > chunk.end()) return true;
+  if (!base_ || chunk.nbytes % 8 != 0 || chunk.soundness != Soundness::whole) return false;
+  const auto index = read_index(chunk);
+  return index && has_places(*index) &&
+         meets_chunks(
+             *index, *base_, [&](std::uint64_t at) { return starts_chunk(at); }, 0.5);
+}
+
 /// Indexes, present and past ones, and metalayers are chunks, too, but none of the contents.
 void FramePlanner::leave_out_tables() {
   const auto is_other = [&](const FoundChunk& chunk) {
     if (numbers_) return false;
     if (chunk.is_layer || (index_ && chunk.at == index_->at)) return true;
     if (trailer_.at > 0 && chunk.at >= trailer_.at && chunk.at < trailer_.end) return true;
-    const bool may_be_index = chunk.typesize == header_.offset_width && chunk.nbytes % 8 == 0 &&
-                              chunk.soundness == Soundness::whole;
-    if (!may_be_index || !base_ || is_named(chunk.at)) return false;
-    const auto index = read_index(chunk);
-    return index && has_places(*index) &&
-           meets_chunks(
-               *index, *base_, [&](std::uint64_t at) { return starts_chunk(at); }, 0.5);
+    return holds_index(chunk);
   };
   std::vector<FoundChunk> kept;
   for (const FoundChunk& chunk : found_) (is_other(chunk) ? tables_ : kept).push_back(chunk);

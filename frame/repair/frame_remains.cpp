@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include <boost/endian/conversion.hpp>
@@ -148,6 +149,7 @@ void read_fields(const RawFrameHeader& raw, HeaderRemains& header) {
   }
   if (start.flags_marker == kMsgpackFixstr4) {
     read.vl_blocks = (start.general_flags & kFlagVlBlocks) != 0;
+    read.variable_chunks = (start.general_flags & kFlagVariableChunks) != 0;
     read.defaults.clevel = std::min(start.codec_flags >> 4, 9);
   }
   header = read;
@@ -161,7 +163,11 @@ void read_layers(const ByteSource& source, std::uint64_t file_size, std::uint64_
   // What the header says of its length may be the part that is wrong.
   if (!layers.is_whole) {
     layers = LayerReader(source, {0, map_at, file_size, kMaxMetalayers}).read();
-    if (layers.is_whole) header.header_len = static_cast<std::int64_t>(layers.end);
+  }
+  // Metalayers are the last of it.
+  if (layers.is_whole && layers.end != told && !header.is_early) {
+    header.header_len = static_cast<std::int64_t>(layers.end);
+    header.is_sound = false;
   }
   header.has_all_metalayers = layers.is_whole || layers.is_complete;
   header.lost_metalayers = layers.lost;
@@ -237,6 +243,8 @@ HeaderRemains read_header_remains(const ByteSource& source, std::uint64_t file_s
     header.blocksize = parsed.info.blocksize;
     header.chunksize = parsed.info.chunksize;
     header.vl_blocks = parsed.info.vl_blocks;
+    header.variable_chunks =
+        (bytes[offsetof(RawFrameStart, general_flags)] & kFlagVariableChunks) != 0;
     const auto map_at = static_cast<std::uint64_t>(parsed.metalayers_at);
     if (!parsed.early || parsed.info.header_len > parsed.metalayers_at)
       read_layers(source, file_size, map_at, header);

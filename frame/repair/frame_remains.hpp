@@ -21,6 +21,7 @@ struct HeaderRemains {
   std::optional<std::int64_t> header_len, frame_len, nbytes, cbytes;
   std::optional<std::int32_t> typesize, blocksize, chunksize;
   bool vl_blocks = false;
+  bool variable_chunks = false;    ///< by the flags
   FrameInfo defaults;              ///< codec, level, filters, split mode, where they are known
   bool has_all_metalayers = true;  ///< or those that are lost have names
   std::vector<Metalayer> metalayers;

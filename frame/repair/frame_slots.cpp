@@ -90,23 +90,75 @@ std::int64_t FramePlanner::known_count() const {
   return -1;
 }
 
+/// Slots as index or checksums have them; none where neither is left.
+void FramePlanner::take_order() {
+  if (index_) {
+    plan_.slots = order_by_index(*index_, base_.value_or(0), found_);
+    return;
+  }
+  plan_.order = Order::places;
+  if (!checksums_) return;
+  plan_.slots = order_by_checksum(
+      found_, checksums_->count(),
+      [&](const FoundChunk& chunk) { return stored_sum(chunk.at, chunk.cbytes); },
+      [&](std::int64_t number) { return checksums_->sum_of(number); });
+  const bool names_any = std::any_of(plan_.slots.begin(), plan_.slots.end(), [](const Slot& slot) {
+    return slot.kind == SlotKind::stored;
+  });
+  if (names_any)
+    plan_.order = Order::checksums;
+  else
+    plan_.slots.clear();
+}
+
+/// What else was found may be of earlier states.
+SizeEvidence FramePlanner::gather_evidence() const {
+  if (plan_.slots.empty() || index_is_guess_) return {found_, {}, {}};
+  SizeEvidence evidence;
+  evidence.count = count_slots(plan_.slots);
+  // Of special chunks alone nothing but the header tells how many they are.
+  if (index_ && index_->runs.size() == 1 && plan_.slots.front().kind == SlotKind::special &&
+      header_.is_sound)
+    evidence.count.reset();
+  for (const Slot& slot : plan_.slots) {
+    const FoundChunk* const chunk =
+        slot.kind == SlotKind::stored ? find_chunk(found_, slot.at) : nullptr;
+    if (chunk == nullptr) continue;
+    if (&slot == &plan_.slots.back())
+      evidence.last = *chunk;
+    else
+      evidence.chunks.push_back(*chunk);
+  }
+  return evidence;
+}
+
 void FramePlanner::order_chunks() {
   const std::int64_t count = known_count();
-  if (count == 0) return;
-  if (sizes_.chunksize < 0) return doubt("nothing tells how large chunks were");
-  if (!index_) return order_without_index();
-  plan_.slots = order_by_index(*index_, base_.value_or(0), found_);
-  distrust_index();
-  if (count >= 0) resize_slots(plan_.slots, count);
-  if (count < 0 && index_is_guess_) {
-    const auto newer = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
-      return !numbers_ && chunk.at > index_->at;
-    });
-    resize_slots(plan_.slots, index_->count + newer);
+  if (count == 0) return plan_.slots.clear();
+  if (sizes_.chunksize < 0) {
+    plan_.slots.clear();
+    return doubt("nothing tells how large chunks were");
   }
-  fill_gaps(plan_.slots, found_);
-  if (index_is_guess_)
+  if (!index_) {
+    if (plan_.order != Order::checksums) order_by_places();
+  } else {
+    distrust_index();
+    if (count >= 0 && plan_.slots.size() == 1 && plan_.slots.front().kind == SlotKind::special)
+      plan_.slots.front().count = count;
+    if (count >= 0) resize_slots(plan_.slots, count);
+    if (count < 0 && index_is_guess_) {
+      const auto newer = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
+        return !numbers_ && chunk.at > index_->at;
+      });
+      resize_slots(plan_.slots, index_->count + newer);
+    }
+    fill_gaps(plan_.slots, found_);
+  }
+  if (sizes_.is_guess)
+    doubt("header and chunks contradict each other: where chunks begin is a guess");
+  if (index_is_guess_ || sizes_.is_guess)
     for (Slot& slot : plan_.slots) slot.is_guess = true;
+  if (!index_) return;
   const bool guesses = std::any_of(plan_.slots.begin(), plan_.slots.end(),
                                    [](const Slot& slot) { return slot.is_guess; });
   if (guesses || !index_->is_whole()) plan_.order = Order::index_in_part;
@@ -143,18 +195,8 @@ std::vector<Slot> FramePlanner::order_found(const std::vector<FoundChunk>& chunk
       [&](std::uint64_t begin, std::uint64_t end) { return unexplained(begin, end); });
 }
 
-void FramePlanner::order_without_index() {
-  std::int64_t count = known_count();
-  if (checksums_ && (count < 0 || count == checksums_->count())) {
-    plan_.order = Order::checksums;
-    plan_.slots = order_by_checksum(
-        found_, checksums_->count(),
-        [&](const FoundChunk& chunk) { return stored_sum(chunk.at, chunk.cbytes); },
-        [&](std::int64_t number) { return checksums_->sum_of(number); });
-    // Where something is missing still, a place tells more than nothing.
-    return;
-  }
-  plan_.order = Order::places;
+void FramePlanner::order_by_places() {
+  const std::int64_t count = known_count();
   if (sizes_.is_variable()) {
     plan_.slots = order_found(found_, -1);
     return;
@@ -185,7 +227,10 @@ void FramePlanner::set_sizes() {
   Slot& last = plan_.slots.back();
   const std::int64_t count = count_slots(plan_.slots);
   std::int32_t last_nbytes = sizes_.chunksize;
-  if (sizes_.nbytes)
+  if (last.kind == SlotKind::stored && last.soundness == Soundness::whole &&
+      last.nbytes <= sizes_.chunksize && !sizes_.array)
+    last_nbytes = last.nbytes;
+  else if (sizes_.nbytes)
     last_nbytes = static_cast<std::int32_t>(*sizes_.nbytes - (count - 1) * sizes_.chunksize);
   else if (last.kind == SlotKind::stored && last.nbytes < sizes_.chunksize)
     last_nbytes = last.nbytes;
@@ -225,20 +270,38 @@ void FramePlanner::set_variable_sizes() {
   sizes_.nbytes = known + (fits ? rest : 0);
 }
 
+/// True of a chunk that is read in a frame of the sizes that were decided as it was found.
+bool FramePlanner::is_readable(const Slot& slot) {
+  const FoundChunk* const chunk = find_chunk(found_, slot.at);
+  const bool is_read_alike =
+      chunk != nullptr && chunk->typesize == stored_typesize(sizes_.typesize) &&
+      (sizes_.typesize <= kMaxChunkTypesize || sizes_.typesize == header_.typesize) &&
+      block_shape_ == block_shape_of(sizes_.array);
+  if (is_read_alike) return true;
+  const auto place = chunks_->locate(slot.at);
+  if (!place) return false;
+  ChunkProbe probe(effort_, sizes_.typesize, block_shape_of(sizes_.array));
+  const ChunkFacts facts = probe.look(*place->source, place->position, place->limit, false);
+  return facts.soundness == slot.soundness && facts.nbytes == slot.nbytes;
+}
+
 /// Decides what is lost of a slot, once all have their sizes.
 void FramePlanner::judge(Slot& slot) {
   const std::int64_t number = number_;
   number_ += slot.count;
   if (slot.kind != SlotKind::stored) return;
   compare_checksum(slot, number);
-  if (slot.kind == SlotKind::stored && slot.soundness == Soundness::undecodable &&
-      !slot.is_proven && !needs_missing_decoder(header_.defaults)) {
-    // A codec that the frame does not have: a damaged header says so.
+  if (slot.kind != SlotKind::stored) return;
+  // A codec that the frame does not have: a damaged header says so.
+  const bool is_strange = slot.soundness == Soundness::undecodable && !slot.is_proven &&
+                          !needs_missing_decoder(header_.defaults);
+  if (is_strange || !is_readable(slot)) {
     const std::int32_t nbytes = slot.nbytes;
     slot = Slot::make_missing(1, false);
     slot.nbytes = nbytes;
+    return;
   }
-  if (slot.kind != SlotKind::stored || slot.soundness != Soundness::damaged) return;
+  if (slot.soundness != Soundness::damaged) return;
   const auto lost = lost_.find(slot.at);
   std::int64_t size = 0;
   if (lost != lost_.end())
@@ -299,7 +362,6 @@ void FramePlanner::take_layers() {
   }
   if (!trailer_.is_sound && !trailer_.layers.empty())
     doubt("metalayers of the trailer may be those of an earlier state");
-  if (bloscpack_ && bloscpack_->has_metadata) plan_.lost_metalayers.emplace_back("metadata");
   if (trailer_.at == 0 && !bloscpack_ && !header_.is_early)
     doubt("the trailer is lost, and what metalayers it had");
   if (!header_.has_all_metalayers) doubt("metalayers of the header are lost");
@@ -327,8 +389,7 @@ void FramePlanner::finish() {
   info.variable_chunks = sizes_.is_variable();
   info.vl_blocks = header_.vl_blocks || sizes_.vl_blocks;
   info.array = sizes_.array;
-  info.block_shape =
-      sizes_.array ? codec::BlockShape(sizes_.array->blockshape) : codec::BlockShape();
+  info.block_shape = block_shape_of(sizes_.array);
   if (info.codec == codec::CodecId::snappy) info.codec.reset();
   std::vector<std::uint64_t> used;
   bool has_special = false;
