@@ -11,6 +11,7 @@
 #include "frame/bloscpack/bloscpack_header.hpp"
 #include "frame/bloscpack/bloscpack_metadata.hpp"
 #include "frame/bloscpack/bloscpack_walk.hpp"
+#include "frame/header/frame_limits.hpp"
 #include "frame/header/msgpack_json.hpp"
 
 namespace bloscfs::frame {
@@ -106,7 +107,7 @@ std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
   const auto entries = static_cast<std::uint64_t>(read.nchunks + read.max_app_chunks);
   if (at > file_size || (read.has_offsets && entries > (file_size - at) / 8)) return std::nullopt;
   if (read.has_offsets) at += 8 * entries;
-  if (at > INT32_MAX) return std::nullopt;
+  if (at > INT32_MAX || read.nchunks > max_chunk_count(false)) return std::nullopt;
   HeaderRemains& header = remains.header;
   header.is_sound = true;
   header.header_len = static_cast<std::int64_t>(at);

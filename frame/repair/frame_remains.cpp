@@ -199,7 +199,7 @@ bool read_trailer_before(const ByteSource& source, std::uint64_t end, TrailerRem
       LayerReader(source, {end - length, end - length + start.size(), end, kMaxVlmetalayers})
           .read();
   if (!layers.is_whole && layers.entries.empty() && layers.lost.empty()) return false;
-  trailer = {layers.is_whole, end - length, end, layers.entries, layers.lost};
+  trailer = {layers.is_whole, layers.is_whole, end - length, end, layers.entries, layers.lost};
   return true;
 }
 
@@ -275,7 +275,7 @@ TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file
   const std::uint64_t at = find_trailer_start(source, file_size);
   if (at == 0) return trailer;
   const Layers layers = LayerReader(source, {at, at + 2, file_size, kMaxVlmetalayers}).read();
-  return {false, at, std::max(layers.end, at), layers.entries, layers.lost};
+  return {false, layers.is_whole, at, std::max(layers.end, at), layers.entries, layers.lost};
 }
 
 std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::uint64_t limit) {

@@ -29,7 +29,8 @@ struct HeaderRemains {
 };
 
 struct TrailerRemains {
-  bool is_sound = false;  ///< it ends where the header says, or with the file
+  bool is_sound = false;  ///< it is whole, and ends where the header says, or with the file
+  bool is_whole = false;  ///< its layers are, though it may be of an earlier state
   std::uint64_t at = 0;   ///< its first byte; 0: there is none
   std::uint64_t end = 0;  ///< behind its last byte, as far as that is known
   std::vector<MetalayerEntry> layers;

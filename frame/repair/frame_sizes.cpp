@@ -7,7 +7,7 @@
 
 #include "codec/error.hpp"
 #include "frame/header/b2nd.hpp"
-#include "frame/header/frame_header.hpp"
+#include "frame/header/frame_limits.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -72,12 +72,14 @@ std::int32_t decide_chunksize(const HeaderRemains& header, const Census<std::int
   return header.chunksize || is_uniform(sizes) ? *mode : 0;
 }
 
+/// Chunks that contents of such a size have; nothing where that is more than a frame can have.
+std::optional<std::int64_t> possible_count(std::int64_t nbytes, std::int32_t chunksize) {
+  const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
+  return count <= max_chunk_count(false) ? std::optional(count) : std::nullopt;
+}
+
 bool has_count(std::int64_t nbytes, std::int32_t chunksize, std::int64_t count) {
-  try {
-    return count_chunks(nbytes, chunksize) == count;
-  } catch (const codec::Error&) {
-    return false;
-  }
+  return possible_count(nbytes, chunksize) == count;
 }
 
 /// Item sizes that an array may have, the likeliest first.
@@ -108,11 +110,13 @@ bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_
   try {
     const ArraySizes implied = array_sizes(array, typesize);
     const auto chunksize = static_cast<std::int32_t>(implied.chunksize);
+    const auto implied_count =
+        chunksize > 0 ? possible_count(implied.nbytes, chunksize) : std::nullopt;
+    if (!implied_count || *implied_count == 0) return false;
     const bool is_size_told = header.nbytes && *header.nbytes == implied.nbytes;
     const bool is_told = is_size_told || (header.chunksize && *header.chunksize == chunksize);
     const bool fits = sizes.has(chunksize) || (is_told && sizes.total() == 0);
-    const bool is_counted = !count || is_size_told || has_count(implied.nbytes, chunksize, *count);
-    if (!fits || !is_counted || count_chunks(implied.nbytes, chunksize) == 0) return false;
+    if (!fits || (count && !is_size_told && implied_count != count)) return false;
     out.chunksize = chunksize;
     out.blocksize = static_cast<std::int32_t>(implied.blocksize);
     out.nbytes = implied.nbytes;
@@ -180,9 +184,8 @@ std::optional<std::int64_t> decide_nbytes(const HeaderRemains& header, std::int3
                                           std::optional<std::int32_t> last) {
   if (chunksize > 0 && count && last && *last <= chunksize) return (*count - 1) * chunksize + *last;
   if (!header.nbytes || chunksize <= 0) return header.nbytes;
-  const bool fits = count ? has_count(*header.nbytes, chunksize, *count)
-                          : *header.nbytes / chunksize < kMaxChunks;
-  return fits ? header.nbytes : std::nullopt;
+  const auto told = possible_count(*header.nbytes, chunksize);
+  return told && told == count.value_or(*told) ? header.nbytes : std::nullopt;
 }
 
 void decide_flat(const HeaderRemains& header, const SizeEvidence& evidence,

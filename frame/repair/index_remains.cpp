@@ -7,6 +7,7 @@
 
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_limits.hpp"
 #include "frame/reading/chunk_index.hpp"
 
 namespace bloscfs::frame {
@@ -151,7 +152,8 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
   if (!opened) return std::nullopt;
   const codec::ChunkHeader& header = opened->chunk.header();
   if (header.typesize != width || header.nbytes == 0 || header.nbytes % width != 0 ||
-      header.vl_blocks || header.cbytes < kMinStoredChunk)
+      header.nbytes / width > max_chunk_count(false) || header.vl_blocks ||
+      header.cbytes < kMinStoredChunk)
     return std::nullopt;
   IndexRemains index;
   index.at = position;

@@ -73,6 +73,8 @@ class ArrayBoxes {
 };
 
 std::int64_t array_bytes(const ArrayInfo& array, std::int32_t typesize) {
+  // The others may have any product then.
+  if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) return 0;
   std::int64_t bytes = typesize;
   for (const std::int64_t extent : array.shape) bytes *= extent;
   return bytes;
