@@ -341,6 +341,9 @@ BOOST_AUTO_TEST_CASE(tells_what_a_sparse_frame_without_some_files_has_left) {
   report = repair(whole, out);
   BOOST_TEST(report.at("order") == "guess");
   BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+  // A number that no chunk of a frame can have.
+  fs_std::rename(whole / "0000000A.chunk", whole / "FFFFFFF0.chunk");
+  BOOST_TEST(b2frame({"verify", "--repairable", whole.string()}).status == kIncomplete);
 }
 
 BOOST_AUTO_TEST_CASE(names_the_elements_of_an_array_that_are_lost) {
@@ -367,6 +370,35 @@ BOOST_AUTO_TEST_CASE(names_the_elements_of_an_array_that_are_lost) {
   BOOST_TEST(
       b2frame({"repair", "--missing", "leave-out", "--force", whole.string(), "-o", out.string()})
           .status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(believes_chunks_before_a_header_that_was_changed) {
+  // Of each number, its highest byte and its lowest.
+  const std::map<std::string, std::vector<std::size_t>> fields{
+      {"header_len", {0x0b, 0x0e}}, {"frame_len", {0x10, 0x17}}, {"nbytes", {0x1e, 0x25}},
+      {"cbytes", {0x27, 0x2e}},     {"typesize", {0x30, 0x33}},  {"blocksize", {0x35, 0x38}},
+      {"chunksize", {0x3a, 0x3c}}};
+  const TempDir scratch;
+  const auto whole = scratch / "whole", damaged = scratch / "damaged", out = scratch / "out";
+  for (const std::size_t size : {5 * 4096 + 100, 100}) {
+    const ByteVector contents = make_contents("text", 3, size, 1);
+    write_file(scratch / "input", contents);
+    fs_std::remove(whole);
+    b2frame({"create", "--chunk-size", "4K", (scratch / "input").string(), "-o", whole.string()});
+    for (const auto& [field, places] : fields)
+      for (const std::size_t place : places)
+        for (const int change : {0x20, 0xff}) {
+          BOOST_TEST_CONTEXT(field << ", byte " << place << " ^ " << change << ", " << size
+                                   << " bytes of contents") {
+            ByteVector bytes = read_file(whole);
+            bytes[place] ^= static_cast<std::uint8_t>(change);
+            write_file(damaged, bytes);
+            const json report = repair(damaged, out);
+            BOOST_TEST(extracted(out) == std::string(contents.begin(), contents.end()));
+            BOOST_TEST(report.at("intact") == std::ssize(contents));
+          }
+        }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(leaves_out_what_is_lost_when_asked_to) {
