@@ -156,7 +156,7 @@ std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
   const ChunkFacts facts = probe_->look(*place->source, place->position, place->limit, false);
   if (facts.soundness == Soundness::none || (facts.cbytes < kMinStoredChunk && !bloscpack_))
     return std::nullopt;
-  if (!facts.lost.empty()) lost_[at] = facts.lost;
+  if (facts.soundness == Soundness::damaged) lost_[at] = facts.lost;
   return found_chunk(at, facts);
 }
 

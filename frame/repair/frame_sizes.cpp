@@ -116,7 +116,11 @@ bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_
     const bool is_size_told = header.nbytes && *header.nbytes == implied.nbytes;
     const bool is_told = is_size_told || (header.chunksize && *header.chunksize == chunksize);
     const bool fits = sizes.has(chunksize) || (is_told && sizes.total() == 0);
-    if (!fits || (count && !is_size_told && implied_count != count)) return false;
+    // Without their number, the smaller of what header and shape say is believed if it holds them.
+    const bool is_counted = count ? implied_count == count
+                                  : implied.nbytes <= header.nbytes.value_or(implied.nbytes) ||
+                                        sizes.total() > *header.nbytes / chunksize;
+    if (!fits || !(is_size_told || is_counted)) return false;
     out.chunksize = chunksize;
     out.blocksize = static_cast<std::int32_t>(implied.blocksize);
     out.nbytes = implied.nbytes;

@@ -173,7 +173,7 @@ void FramePlanner::judge(Slot& slot) {
     for (const ByteRange& range : lost->second) size += range.size;
   // Blocks of any size cannot be written anew, nor can what does not fit into memory.
   const bool is_written = slot.nbytes <= kMaxSalvaged && !sizes_.vl_blocks;
-  if (size == 0 || size >= slot.nbytes || !is_written) {
+  if (lost == lost_.end() || size >= slot.nbytes || !is_written) {
     const std::int32_t nbytes = slot.nbytes;
     slot = Slot::make_missing(1, false);
     slot.nbytes = nbytes;
