@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(believes_chunks_before_a_header_that_was_changed) {
       {"chunksize", {0x3a, 0x3c}}};
   const TempDir scratch;
   const auto whole = scratch / "whole", damaged = scratch / "damaged", out = scratch / "out";
-  for (const std::size_t size : {5 * 4096 + 100, 100}) {
+  for (const std::size_t size : {std::size_t{5 * 4096 + 100}, std::size_t{100}}) {
     const ByteVector contents = make_contents("text", 3, size, 1);
     write_file(scratch / "input", contents);
     fs_std::remove(whole);
