@@ -158,16 +158,19 @@ const char* order_name(frame::Order order) {
 std::string loss_as_text(const RepairPlan& plan, const Loss& loss) {
   const std::int64_t typesize = plan.info.typesize;
   std::string text = frame::loss_name(loss.kind);
+  const std::string chunks = loss.chunk_count == 1
+                                 ? fmt::format(", chunk {}", loss.first_chunk)
+                                 : fmt::format(", chunks {} to {}", loss.first_chunk,
+                                               loss.first_chunk + loss.chunk_count - 1);
   if (loss.box)
-    return fmt::format("{}: elements {} to {}, chunk {}", text, coordinates(loss.box->start),
-                       coordinates(loss.box->stop), loss.first_chunk);
+    return fmt::format("{}: elements {} to {}", text, coordinates(loss.box->start),
+                       coordinates(loss.box->stop)) +
+           chunks;
   const std::int64_t begin = loss.content.offset, end = begin + loss.content.size;
   text += fmt::format(": bytes {} to {}", begin, end);
   if (typesize > 1)
     text += fmt::format(", elements {} to {}", begin / typesize, codec::ceil_div(end, typesize));
-  return text + (loss.chunk_count == 1 ? fmt::format(", chunk {}", loss.first_chunk)
-                                       : fmt::format(", chunks {} to {}", loss.first_chunk,
-                                                     loss.first_chunk + loss.chunk_count - 1));
+  return text + chunks;
 }
 
 bool is_complete(const frame::RepairPlan& plan) {

@@ -61,15 +61,16 @@ Section read_section_header(const ByteSource& source, std::uint64_t offset,
   return section;
 }
 
-/// The decoded text, of which at most kMaxArrayText bytes are kept.
+/// The decoded text, which is kept unless it is longer than `most`.
 class TextSink {
  public:
-  explicit TextSink(std::uint32_t promised) : promised_(promised) {}
+  TextSink(std::uint32_t promised, std::uint32_t most)
+      : promised_(promised), is_kept_(promised <= most) {}
 
   void append(Bytes bytes) {
     total_ += bytes.size();
     if (total_ > promised_) throw_wrong_size("more than ");
-    if (promised_ <= kMaxArrayText) text_.append(bytes.begin(), bytes.end());
+    if (is_kept_) text_.append(bytes.begin(), bytes.end());
   }
   std::string finish() {
     if (total_ != promised_) throw_wrong_size("");
@@ -83,6 +84,7 @@ class TextSink {
   }
 
   std::uint64_t promised_;
+  bool is_kept_;
   std::uint64_t total_ = 0;
   std::string text_;
 };
@@ -117,8 +119,11 @@ class Inflater {
   std::vector<std::uint8_t> out_ = std::vector<std::uint8_t>(kMetadataWindow);
 };
 
-std::string read_text(const ByteSource& source, const Section& section) {
-  TextSink sink(section.size);
+/// Empty if it is longer than `most`.
+std::string read_text(const ByteSource& source, const Section& section, std::uint32_t most) {
+  verify_stored_digest(source, section.checksum, section.data_offset, section.comp_size,
+                       section.data_offset + section.max_size, "Bloscpack metadata");
+  TextSink sink(section.size, most);
   Inflater inflater;
   std::vector<std::uint8_t> window(std::min<std::size_t>(section.comp_size, kMetadataWindow));
   bool more = true;
@@ -142,14 +147,17 @@ std::string read_text(const ByteSource& source, const Section& section) {
 BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_t offset,
                                           std::uint64_t file_size) {
   const Section section = read_section_header(source, offset, file_size);
-  const std::uint64_t digest_offset = section.data_offset + section.max_size;
-  verify_stored_digest(source, section.checksum, section.data_offset, section.comp_size,
-                       digest_offset, "Bloscpack metadata");
   BloscpackMetadata out;
-  out.section_size = digest_offset + digest_size(section.checksum) - offset;
-  const std::string text = read_text(source, section);
+  out.section_size =
+      section.data_offset + section.max_size + digest_size(section.checksum) - offset;
+  const std::string text = read_text(source, section, kMaxArrayText);
   if (section.size <= kMaxArrayText) out.array = parse_array_text(text);
   return out;
+}
+
+std::string read_bloscpack_text(const ByteSource& source, std::uint64_t offset,
+                                std::uint64_t file_size) {
+  return read_text(source, read_section_header(source, offset, file_size), kMaxText);
 }
 
 }  // namespace bloscfs::frame

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "frame/container/frame_info.hpp"
 #include "frame/store/byte_source.hpp"
@@ -17,5 +18,10 @@ struct BloscpackMetadata {
 /// Reads the section at `offset` and checks digest, size and syntax. Throws Error.
 BloscpackMetadata read_bloscpack_metadata(const ByteSource& source, std::uint64_t offset,
                                           std::uint64_t file_size);
+
+/// The JSON text of the section at `offset`, as it is; 64 MiB at most. Checks digest and size, but
+/// not the syntax. Throws Error.
+std::string read_bloscpack_text(const ByteSource& source, std::uint64_t offset,
+                                std::uint64_t file_size);
 
 }  // namespace bloscfs::frame

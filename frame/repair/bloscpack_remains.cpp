@@ -1,7 +1,8 @@
 #include "frame/repair/bloscpack_remains.hpp"
 
 #include <algorithm>
-#include <array>
+#include <stdexcept>
+#include <string>
 
 #include <boost/endian/conversion.hpp>
 
@@ -10,6 +11,8 @@
 #include "frame/bloscpack/bloscpack_header.hpp"
 #include "frame/bloscpack/bloscpack_metadata.hpp"
 #include "frame/bloscpack/bloscpack_walk.hpp"
+#include "frame/header/frame_limits.hpp"
+#include "frame/header/msgpack_json.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -53,6 +56,31 @@ void walk(const ByteSource& source, const ChunkArea& area, std::int64_t count,
   for (std::int64_t rest = count - index.count; rest > 0; --rest) add_entry(index, -1);
 }
 
+/// The text of the metadata; nothing where digest or size are wrong.
+std::optional<std::string> read_text(const ByteSource& source, std::uint64_t at,
+                                     std::uint64_t file_size) {
+  try {
+    return read_bloscpack_text(source, at, file_size);
+  } catch (const codec::Error&) {
+    return std::nullopt;
+  }
+}
+
+void take_metadata(const ByteSource& source, std::uint64_t at, std::uint64_t file_size,
+                   HeaderRemains& header) {
+  const auto text = read_text(source, at, file_size);
+  try {
+    if (text) {
+      const Bytes bytes(reinterpret_cast<const std::uint8_t*>(text->data()), text->size());
+      header.metalayers.push_back({kMetadataLayerName, json_to_msgpack(bytes)});
+      return;
+    }
+  } catch (const std::runtime_error&) {
+    // It is no JSON.
+  }
+  header.lost_metalayers.emplace_back(kMetadataLayerName);
+}
+
 }  // namespace
 
 std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
@@ -66,24 +94,27 @@ std::optional<BloscpackRemains> read_bloscpack_remains(const ByteSource& source,
   }
   std::uint64_t at = read.header_size;
   remains.digest = read.checksum;
-  remains.has_metadata = read.has_metadata;
   if (read.has_metadata) {
     RawBloscpackMetadata raw;
     if (source.read_at(at, MutableBytes(reinterpret_cast<std::uint8_t*>(&raw), sizeof raw)) <
             sizeof raw ||
         raw.checksum > kMaxDigestId)
       return std::nullopt;
+    take_metadata(source, at, file_size, remains.header);
     at += sizeof raw + raw.max_size.value() + digest_size(static_cast<DigestKind>(raw.checksum));
   }
   const std::uint64_t table = at;
-  if (read.has_offsets) at += 8 * static_cast<std::uint64_t>(read.nchunks + read.max_app_chunks);
-  if (at > file_size || at > INT32_MAX) return std::nullopt;
+  const auto entries = static_cast<std::uint64_t>(read.nchunks + read.max_app_chunks);
+  if (at > file_size || (read.has_offsets && entries > (file_size - at) / 8)) return std::nullopt;
+  if (read.has_offsets) at += 8 * entries;
+  if (at > INT32_MAX || read.nchunks > max_chunk_count(false)) return std::nullopt;
   HeaderRemains& header = remains.header;
   header.is_sound = true;
   header.header_len = static_cast<std::int64_t>(at);
   header.typesize = std::max(1, read.typesize);
   header.chunksize =
       read.nchunks == 1 && read.last_chunk > 0 ? read.last_chunk : std::max(0, read.chunk_size);
+  header.variable_chunks = *header.chunksize == 0;
   header.blocksize = 0;
   header.defaults.splitmode = 4;
   if (read.sizes_known() && read.nchunks > 0)

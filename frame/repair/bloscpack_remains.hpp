@@ -10,11 +10,14 @@
 
 namespace bloscfs::frame {
 
+/// The metalayer of a frame in which a Bloscpack file's metadata are kept, as msgpack.
+inline constexpr char kMetadataLayerName[] = "bloscpack";
+
 struct BloscpackRemains {
-  HeaderRemains header;  ///< header_len is where chunks begin
-  IndexRemains index;    ///< file positions, from the table or by walking over the chunks
+  /// header_len is where chunks begin; of metalayers it has the metadata, as kMetadataLayerName.
+  HeaderRemains header;
+  IndexRemains index;  ///< file positions, from the table or by walking over the chunks
   DigestKind digest = DigestKind::none;
-  bool has_metadata = false;
 };
 
 /// Nothing for other files, and where the header cannot be read. Throws std::system_error of the

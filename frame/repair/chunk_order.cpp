@@ -6,6 +6,7 @@
 
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_limits.hpp"
 #include "frame/reading/chunk_index.hpp"
 
 namespace bloscfs::frame {
@@ -153,7 +154,7 @@ std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int6
   std::uint64_t stored = 0;
   for (const FoundChunk& chunk : found) stored += static_cast<std::uint64_t>(chunk.cbytes);
   const std::uint64_t usual = std::max<std::uint64_t>(1, found.empty() ? 1 : stored / found.size());
-  std::int64_t missing = count < 0 ? INT32_MAX : count - std::ssize(found);
+  std::int64_t missing = (count < 0 ? max_chunk_count(false) : count) - std::ssize(found);
   // Smaller gaps may be what is left of earlier states, unless there are as many as are wanted.
   const bool each = std::count_if(gaps.begin(), gaps.end(),
                                   [](std::uint64_t gap) { return gap >= kLeastGap; }) == missing;
@@ -174,7 +175,7 @@ std::vector<Slot> order_by_place(const std::vector<FoundChunk>& found, std::int6
 
 std::vector<Slot> order_by_number(const std::vector<FoundChunk>& found, std::int64_t count) {
   std::vector<Slot> slots;
-  std::int64_t missing = count < 0 ? INT32_MAX : count - std::ssize(found);
+  std::int64_t missing = (count < 0 ? max_chunk_count(false) : count) - std::ssize(found);
   std::uint64_t number = 0;
   for (const FoundChunk& chunk : found) {
     const auto skipped = static_cast<std::int64_t>(chunk.at - number);

@@ -178,12 +178,16 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
     facts.soundness = Soundness::damaged;
     return facts;
   }
-  if (header.is_special() || (header.memcpyed && !facts.is_cut)) {
+  if (facts.is_cut && header.special == codec::SpecialValue::value) {
+    facts.soundness = Soundness::none;
+  } else if (header.is_special() || (header.memcpyed && !facts.is_cut)) {
     facts.soundness = Soundness::whole;
   } else if (chunk.decode_memory() > kMaxDecodeMemory) {
     facts.soundness = Soundness::undecodable;
   } else {
     decode_all(source, position, *opened, only_whole, facts);
+    // All blocks are there: its size is wrong, with which it cannot be copied.
+    if (facts.is_cut && facts.soundness == Soundness::whole) facts.soundness = Soundness::damaged;
   }
   return facts;
 }

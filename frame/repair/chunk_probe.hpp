@@ -14,7 +14,7 @@ namespace bloscfs::frame {
 
 enum class Soundness : std::uint8_t {
   none,         ///< no chunk
-  damaged,      ///< some blocks don't decode
+  damaged,      ///< some blocks don't decode, or its size is more than there is
   undecodable,  ///< needs a codec or a filter that is missing here, or too much memory
   whole,        ///< all blocks decode
 };

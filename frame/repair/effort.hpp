@@ -12,7 +12,7 @@ class Effort {
   /// For a file, or a directory's files, of so many bytes; `nbytes` of contents are expected of it.
   Effort(std::uint64_t stored, std::int64_t nbytes)
       : sound_(kSoundFactor * std::min(stored, kMost) + kSoundLeast +
-               2 * static_cast<std::uint64_t>(std::max<std::int64_t>(0, nbytes))),
+               2 * std::min(static_cast<std::uint64_t>(std::max<std::int64_t>(0, nbytes)), kMost)),
         vain_(kVainFactor * std::min(stored, kMost) + kVainLeast) {}
 
   /// Bytes, stored or decoded, that were looked at for what turned out to be a chunk.

@@ -15,21 +15,11 @@
 namespace bloscfs::frame {
 namespace {
 
-/// Found chunks that are looked at for the index, from the end of the file.
-constexpr int kIndexTries = 64;
-/// Between an index and the trailer behind it.
-constexpr std::uint64_t kMaxSlack = 4096;
-
 std::uint64_t bytes_of(const ByteSource& source) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, source.stamp().size));
 }
 
 bool is_before(const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; }
-
-codec::BlockShape block_shape_of(const HeaderRemains& header) {
-  const auto array = find_array(header);
-  return array ? codec::BlockShape(array->blockshape) : codec::BlockShape();
-}
 
 }  // namespace
 
@@ -42,8 +32,15 @@ FramePlanner::FramePlanner(std::shared_ptr<const ByteSource> source,
       file_size_(source_ ? bytes_of(*source_) : 0),
       effort_(file_size_ + (numbers_ ? numbers_->stored : 0), 0) {
   if (source_) read_remains();
+  start_probe();
+}
+
+void FramePlanner::start_probe() {
   effort_ = Effort(file_size_ + (numbers_ ? numbers_->stored : 0), header_.nbytes.value_or(0));
-  probe_.emplace(effort_, header_.typesize.value_or(0), block_shape_of(header_));
+  block_shape_ = block_shape_of(find_array(header_));
+  // Of smaller items each chunk tells itself.
+  const std::int32_t typesize = header_.typesize.value_or(0);
+  probe_.emplace(effort_, typesize > kMaxChunkTypesize ? typesize : 0, block_shape_);
 }
 
 void FramePlanner::read_remains() {
@@ -61,21 +58,42 @@ void FramePlanner::read_remains() {
 }
 
 RepairPlan FramePlanner::make() {
-  take_told_index();
-  if (index_) look_at_entries();
-  if (!is_all_clear()) search();
+  find_chunks();
+  if (is_item_size_doubtful()) {
+    plan_ = {};
+    plan_.notes.push_back(fmt::format(
+        "the header says items of {} bytes, with which no chunk decodes", *header_.typesize));
+    header_.typesize.reset();
+    start_probe();
+    found_.clear(), tables_.clear(), lost_.clear(), starts_.clear(), named_.clear();
+    index_is_guess_ = false;
+    likely_chunksize_ = 0;
+    find_chunks();
+  }
   checksums_ = open_checksums();
-  std::optional<std::int64_t> count;
-  if (index_ && !index_is_guess_)
-    count = index_->count;
-  else if (!index_ && checksums_)
-    count = checksums_->count();
-  sizes_ = decide_sizes(header_, found_, count);
+  take_order();
+  sizes_ = decide_sizes(header_, gather_evidence());
   order_chunks();
   set_sizes();
   for (Slot& slot : plan_.slots) judge(slot);
   finish();
   return std::move(plan_);
+}
+
+void FramePlanner::find_chunks() {
+  take_told_index();
+  if (index_) look_at_entries();
+  if (!is_all_clear()) search();
+}
+
+/// Larger items than a chunk can tell of are nowhere but in the header, and decide where its blocks
+/// end.
+bool FramePlanner::is_item_size_doubtful() const {
+  if (bloscpack_ || header_.typesize.value_or(0) <= kMaxChunkTypesize) return false;
+  if (found_.empty() && index_ && !has_places(*index_)) return false;
+  return std::none_of(found_.begin(), found_.end(), [](const FoundChunk& chunk) {
+    return chunk.typesize == 1 && chunk.soundness == Soundness::whole;
+  });
 }
 
 /// As in a frame without contents, which ends there; one that has grown has its first trailer
@@ -97,6 +115,8 @@ void FramePlanner::take_told_index() {
     base_ = 0;
     return;
   }
+  index_.reset();
+  base_.reset();
   if (!source_ || !header_.header_len || (header_.nbytes && *header_.nbytes == 0)) return;
   std::int64_t at = *header_.header_len;
   if (!numbers_) {
@@ -136,7 +156,7 @@ std::optional<FoundChunk> FramePlanner::look_at(std::uint64_t at) {
   const ChunkFacts facts = probe_->look(*place->source, place->position, place->limit, false);
   if (facts.soundness == Soundness::none || (facts.cbytes < kMinStoredChunk && !bloscpack_))
     return std::nullopt;
-  if (!facts.lost.empty()) lost_[at] = facts.lost;
+  if (facts.soundness == Soundness::damaged) lost_[at] = facts.lost;
   return found_chunk(at, facts);
 }
 
@@ -162,7 +182,7 @@ void FramePlanner::search() {
     SearchRules rules;
     rules.chunksize = std::max(0, header_.chunksize.value_or(0));
     search_file(rules);
-    const FrameSizes sizes = decide_sizes(header_, found_, std::nullopt);
+    const FrameSizes sizes = decide_sizes(header_, {found_, {}, {}});
     if (sizes.chunksize > 0 && sizes.chunksize != rules.chunksize) {
       rules.chunksize = sizes.chunksize;
       search_file(rules);
@@ -208,117 +228,6 @@ void FramePlanner::search_files() {
     if (effort_.is_exhausted()) return;
     if (const auto chunk = look_at(number)) found_.push_back(*chunk);
   }
-}
-
-/// The last chunk of the file that reads like an index of others.
-void FramePlanner::search_index() {
-  if (!source_ || bloscpack_) return;
-  std::vector<FoundChunk> candidates = found_;
-  if (numbers_) candidates = search_chunks(*source_, 0, file_size_, {}, *probe_, effort_);
-  int tries = 0;
-  for (auto chunk = candidates.rbegin(); chunk != candidates.rend() && tries < kIndexTries;
-       ++chunk) {
-    if (chunk->typesize != header_.offset_width || chunk->is_layer) continue;
-    ++tries;
-    auto index = read_index(*chunk);
-    if (!index) continue;
-    if (take_index(std::move(*index))) return look_at_entries();
-  }
-}
-
-/// Takes it for the frame's unless it names other things than chunks.
-bool FramePlanner::take_index(IndexRemains index) {
-  // Nothing but a trailer is behind the present one.
-  const bool is_last = trailer_.is_sound && trailer_.at >= index.end &&
-                       trailer_.at - index.end <= kMaxSlack && trailer_.end == file_size_;
-  const double least = is_last ? 0 : 0.5;
-  const IsChunk is_chunk = [&](std::uint64_t at) { return starts_chunk(at); };
-  bool is_sure = true;
-  if (numbers_) {
-    base_ = 0;
-  } else if (!base_ || !meets_chunks(index, *base_, is_chunk, 0.5)) {
-    const auto found = find_base(index, found_, is_chunk, least);
-    base_.reset();
-    if (found) base_ = found->base, is_sure = found->is_sure;
-  }
-  if (!base_ && has_places(index)) return false;
-  index_ = std::move(index);
-  if (is_last && is_sure) return true;
-  index_is_guess_ = true;
-  doubt("the index that was found may not be of these chunks: where they belong is a guess");
-  return true;
-}
-
-/// True for a chunk that was found, or one that is damaged and of the others' size.
-bool FramePlanner::starts_chunk(std::uint64_t at) {
-  if (find_chunk(found_, at) != nullptr) return true;
-  const auto known = starts_.find(at);
-  if (known != starts_.end()) return known->second;
-  if (likely_chunksize_ == 0) likely_chunksize_ = decide_sizes(header_, found_, {}).chunksize;
-  const auto place = chunks_->locate(at);
-  const auto opened =
-      place ? probe_->open(*place->source, place->position, place->limit) : std::nullopt;
-  return starts_[at] = opened && opened->chunk.nbytes() == likely_chunksize_;
-}
-
-bool FramePlanner::has_places(const IndexRemains& index) {
-  return std::any_of(index.runs.begin(), index.runs.end(),
-                     [](const EntryRun& run) { return run.is_known && run.value >= 0; });
-}
-
-/// True of a chunk of the contents' size where an index of all chunks has another one: few items
-/// may read like an index.
-bool FramePlanner::is_contents(const FoundChunk& chunk) const {
-  if (!header_.is_sound || !header_.nbytes || chunk.nbytes != *header_.chunksize) return false;
-  try {
-    return count_chunks(*header_.nbytes, *header_.chunksize) * header_.offset_width != chunk.nbytes;
-  } catch (const codec::Error&) {
-    return false;
-  }
-}
-
-/// The index that a found chunk is; nothing for other chunks.
-std::optional<IndexRemains> FramePlanner::read_index(const FoundChunk& chunk) {
-  if (is_contents(chunk)) return std::nullopt;
-  auto index = read_index_remains(*source_, chunk.at, file_size_, header_.offset_width, *probe_);
-  if (!index || !index->is_whole()) return std::nullopt;
-  std::vector<std::int64_t> places;
-  for (const EntryRun& run : index->runs)
-    if (run.value >= 0) places.push_back(run.value);
-  std::sort(places.begin(), places.end());
-  const bool repeats = std::adjacent_find(places.begin(), places.end()) != places.end();
-  const std::uint64_t most = numbers_ ? UINT32_MAX : chunk.at;
-  if (repeats || (!places.empty() && static_cast<std::uint64_t>(places.back()) > most))
-    return std::nullopt;
-  return index;
-}
-
-/// Indexes, present and past ones, and metalayers are chunks, too, but none of the contents.
-void FramePlanner::leave_out_tables() {
-  const auto is_other = [&](const FoundChunk& chunk) {
-    if (numbers_) return false;
-    if (chunk.is_layer || (index_ && chunk.at == index_->at)) return true;
-    if (trailer_.at > 0 && chunk.at >= trailer_.at && chunk.at < trailer_.end) return true;
-    const bool may_be_index = chunk.typesize == header_.offset_width && chunk.nbytes % 8 == 0 &&
-                              chunk.soundness == Soundness::whole;
-    if (!may_be_index || !base_ || is_named(chunk.at)) return false;
-    const auto index = read_index(chunk);
-    return index && has_places(*index) &&
-           meets_chunks(
-               *index, *base_, [&](std::uint64_t at) { return starts_chunk(at); }, 0.5);
-  };
-  std::vector<FoundChunk> kept;
-  for (const FoundChunk& chunk : found_) (is_other(chunk) ? tables_ : kept).push_back(chunk);
-  found_ = std::move(kept);
-}
-
-bool FramePlanner::is_named(std::uint64_t at) const {
-  if (!index_ || !base_) return false;
-  if (named_.empty())
-    for (const EntryRun& run : index_->runs)
-      if (const auto place = run.is_known ? place_of_entry(run.value, *base_) : std::nullopt)
-        named_.insert(*place);
-  return named_.count(at) > 0;
 }
 
 }  // namespace bloscfs::frame

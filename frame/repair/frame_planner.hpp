@@ -51,8 +51,12 @@ class FramePlanner {
 
  private:
   void read_remains();
+  void start_probe();
+  void find_chunks();
+  bool is_item_size_doubtful() const;
   bool has_trailer_behind_header() const;
   bool is_empty_frame() const;
+  bool holds_index(const FoundChunk& chunk);
   void take_told_index();
   void look_at_entries();
   std::optional<FoundChunk> look_at(std::uint64_t at);
@@ -72,14 +76,17 @@ class FramePlanner {
 
   std::unique_ptr<ChecksumTable> open_checksums();
   std::uint64_t stored_sum(std::uint64_t at, std::int32_t cbytes) const;
+  void take_order();
+  SizeEvidence gather_evidence() const;
   void order_chunks();
-  void order_without_index();
+  void order_by_places();
   std::vector<Slot> order_found(const std::vector<FoundChunk>& chunks, std::int64_t count) const;
   std::uint64_t unexplained(std::uint64_t begin, std::uint64_t end) const;
   std::int64_t known_count() const;
   void distrust_index();
   void set_sizes();
   void set_variable_sizes();
+  bool is_readable(const Slot& slot);
   void judge(Slot& slot);
   std::optional<bool> checksum_agrees(const Slot& slot, std::int64_t number);
   void compare_checksum(Slot& slot, std::int64_t number);
@@ -108,6 +115,7 @@ class FramePlanner {
   mutable std::unordered_set<std::uint64_t> named_;
   std::unordered_map<std::uint64_t, bool> starts_;  ///< what starts_chunk() has found
   std::int32_t likely_chunksize_ = 0;
+  codec::BlockShape block_shape_;  ///< with which chunks were looked at
   FrameSizes sizes_;
   std::unique_ptr<ChecksumTable> checksums_;
   RepairPlan plan_;

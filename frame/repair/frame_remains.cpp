@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstring>
 
 #include <boost/endian/conversion.hpp>
@@ -148,6 +149,7 @@ void read_fields(const RawFrameHeader& raw, HeaderRemains& header) {
   }
   if (start.flags_marker == kMsgpackFixstr4) {
     read.vl_blocks = (start.general_flags & kFlagVlBlocks) != 0;
+    read.variable_chunks = (start.general_flags & kFlagVariableChunks) != 0;
     read.defaults.clevel = std::min(start.codec_flags >> 4, 9);
   }
   header = read;
@@ -161,7 +163,11 @@ void read_layers(const ByteSource& source, std::uint64_t file_size, std::uint64_
   // What the header says of its length may be the part that is wrong.
   if (!layers.is_whole) {
     layers = LayerReader(source, {0, map_at, file_size, kMaxMetalayers}).read();
-    if (layers.is_whole) header.header_len = static_cast<std::int64_t>(layers.end);
+  }
+  // Metalayers are the last of it.
+  if (layers.is_whole && layers.end != told && !header.is_early) {
+    header.header_len = static_cast<std::int64_t>(layers.end);
+    header.is_sound = false;
   }
   header.has_all_metalayers = layers.is_whole || layers.is_complete;
   header.lost_metalayers = layers.lost;
@@ -193,7 +199,7 @@ bool read_trailer_before(const ByteSource& source, std::uint64_t end, TrailerRem
       LayerReader(source, {end - length, end - length + start.size(), end, kMaxVlmetalayers})
           .read();
   if (!layers.is_whole && layers.entries.empty() && layers.lost.empty()) return false;
-  trailer = {layers.is_whole, end - length, end, layers.entries, layers.lost};
+  trailer = {layers.is_whole, layers.is_whole, end - length, end, layers.entries, layers.lost};
   return true;
 }
 
@@ -237,6 +243,8 @@ HeaderRemains read_header_remains(const ByteSource& source, std::uint64_t file_s
     header.blocksize = parsed.info.blocksize;
     header.chunksize = parsed.info.chunksize;
     header.vl_blocks = parsed.info.vl_blocks;
+    header.variable_chunks =
+        (bytes[offsetof(RawFrameStart, general_flags)] & kFlagVariableChunks) != 0;
     const auto map_at = static_cast<std::uint64_t>(parsed.metalayers_at);
     if (!parsed.early || parsed.info.header_len > parsed.metalayers_at)
       read_layers(source, file_size, map_at, header);
@@ -267,7 +275,7 @@ TrailerRemains read_trailer_remains(const ByteSource& source, std::uint64_t file
   const std::uint64_t at = find_trailer_start(source, file_size);
   if (at == 0) return trailer;
   const Layers layers = LayerReader(source, {at, at + 2, file_size, kMaxVlmetalayers}).read();
-  return {false, at, std::max(layers.end, at), layers.entries, layers.lost};
+  return {false, layers.is_whole, at, std::max(layers.end, at), layers.entries, layers.lost};
 }
 
 std::uint64_t find_trailer_end(const ByteSource& source, std::uint64_t at, std::uint64_t limit) {

@@ -21,6 +21,7 @@ struct HeaderRemains {
   std::optional<std::int64_t> header_len, frame_len, nbytes, cbytes;
   std::optional<std::int32_t> typesize, blocksize, chunksize;
   bool vl_blocks = false;
+  bool variable_chunks = false;    ///< by the flags
   FrameInfo defaults;              ///< codec, level, filters, split mode, where they are known
   bool has_all_metalayers = true;  ///< or those that are lost have names
   std::vector<Metalayer> metalayers;
@@ -28,7 +29,8 @@ struct HeaderRemains {
 };
 
 struct TrailerRemains {
-  bool is_sound = false;  ///< it ends where the header says, or with the file
+  bool is_sound = false;  ///< it is whole, and ends where the header says, or with the file
+  bool is_whole = false;  ///< its layers are, though it may be of an earlier state
   std::uint64_t at = 0;   ///< its first byte; 0: there is none
   std::uint64_t end = 0;  ///< behind its last byte, as far as that is known
   std::vector<MetalayerEntry> layers;

@@ -7,12 +7,10 @@
 
 #include "codec/error.hpp"
 #include "frame/header/b2nd.hpp"
-#include "frame/header/frame_header.hpp"
+#include "frame/header/frame_limits.hpp"
 
 namespace bloscfs::frame {
 namespace {
-
-constexpr std::int32_t kMaxHeaderTypesize = 255;
 
 /// How often each value is there, of chunks that decode.
 template <typename Value>
@@ -45,91 +43,167 @@ class Census {
 };
 
 std::int32_t decide_typesize(const HeaderRemains& header, const Census<std::int32_t>& typesizes,
-                             std::vector<std::string>& notes) {
+                             std::int32_t largest_chunk, std::vector<std::string>& notes) {
   const auto mode = typesizes.mode();
   if (!header.typesize) return mode.value_or(1);
-  // Chunks cannot say more than 255, and then say 1.
-  const std::int32_t expected = *header.typesize > kMaxHeaderTypesize ? 1 : *header.typesize;
-  if (!mode || typesizes.has(expected)) return *header.typesize;
-  notes.push_back(
-      fmt::format("the header says items of {} bytes, the chunks {}", *header.typesize, *mode));
-  return *mode;
+  const std::int32_t told = *header.typesize;
+  const bool is_possible = told <= kMaxChunkTypesize || told <= largest_chunk;
+  if (is_possible && (!mode || typesizes.has(stored_typesize(told)))) return told;
+  const std::int32_t decided = mode.value_or(1);
+  notes.push_back(fmt::format("the header says items of {} bytes, the chunks {}", told, decided));
+  return decided;
 }
 
 bool is_uniform(const Census<std::int32_t>& sizes) {
   const auto mode = sizes.mode();
-  return mode && 2 * sizes.count(*mode) >= sizes.total();
+  return !mode || 2 * sizes.count(*mode) >= sizes.total();
 }
 
+/// -1: neither the header nor chunks tell.
 std::int32_t decide_chunksize(const HeaderRemains& header, const Census<std::int32_t>& sizes,
                               std::vector<std::string>& notes) {
   const auto mode = sizes.mode();
-  if (header.chunksize && *header.chunksize == 0 && (header.is_sound || !is_uniform(sizes)))
-    return 0;
-  const std::int32_t told = header.chunksize.value_or(-1);
-  if (told > 0 && (sizes.has(told) || !mode ||
-                   (header.is_sound && sizes.distinct() == 1 && sizes.total() == 1)))
-    return told;
-  if (!mode) return told;
+  const bool says_variable = header.chunksize && *header.chunksize == 0;
+  if (says_variable && (header.variable_chunks || !is_uniform(sizes))) return 0;
+  const std::int32_t told = header.chunksize.value_or(0) > 0 ? *header.chunksize : -1;
+  if (!mode || (told > 0 && sizes.has(told))) return told;
   if (told > 0)
     notes.push_back(fmt::format("the header says chunks of {} bytes, they have {}", told, *mode));
   return header.chunksize || is_uniform(sizes) ? *mode : 0;
 }
 
-bool has_count(std::int64_t nbytes, std::int32_t chunksize, std::int64_t count) {
-  try {
-    return count_chunks(nbytes, chunksize) == count;
-  } catch (const codec::Error&) {
-    return false;
-  }
+/// Chunks that contents of such a size have; nothing where that is more than a frame can have.
+std::optional<std::int64_t> possible_count(std::int64_t nbytes, std::int32_t chunksize) {
+  const std::int64_t count = codec::ceil_div<std::int64_t>(nbytes, chunksize);
+  return count <= max_chunk_count(false) ? std::optional(count) : std::nullopt;
 }
 
-/// Sizes of an array, if they are the frame's.
-bool take_array(const HeaderRemains& header, const Census<std::int32_t>& sizes,
-                std::optional<std::int64_t> index_count, FrameSizes& out) {
-  const auto array = find_array(header);
-  if (!array) return false;
+bool has_count(std::int64_t nbytes, std::int32_t chunksize, std::int64_t count) {
+  return possible_count(nbytes, chunksize) == count;
+}
+
+/// Item sizes that an array may have, the likeliest first.
+std::vector<std::int32_t> possible_typesizes(const HeaderRemains& header, const ArrayInfo& array,
+                                             const Census<std::int32_t>& typesizes,
+                                             const Census<std::int32_t>& sizes) {
+  std::vector<std::int32_t> possible;
+  const auto add = [&](std::optional<std::int32_t> typesize) {
+    const bool is_stored = typesize && *typesize > 0 &&
+                           (!typesizes.mode() || typesizes.has(stored_typesize(*typesize)));
+    if (is_stored) possible.push_back(*typesize);
+  };
+  add(header.typesize);
+  add(typesizes.mode());
+  std::int64_t chunk_items = 1;
+  for (const std::int32_t extent : array.chunkshape)
+    if (__builtin_mul_overflow(chunk_items, extent, &chunk_items)) return possible;
+  for (const auto& size : {sizes.mode(), header.chunksize})
+    if (size && chunk_items > 0 && *size % chunk_items == 0)
+      add(static_cast<std::int32_t>(*size / chunk_items));
+  return possible;
+}
+
+/// Sizes of an array of such items, if they are the frame's.
+bool fits_array(const HeaderRemains& header, const ArrayInfo& array, std::int32_t typesize,
+                const Census<std::int32_t>& sizes, std::optional<std::int64_t> count,
+                FrameSizes& out) {
   try {
-    const bool is_empty =
-        std::find(array->shape.begin(), array->shape.end(), 0) != array->shape.end();
-    if (is_empty && header.is_sound) {
-      out.chunksize = header.chunksize.value_or(-1);
-      out.blocksize = header.blocksize.value_or(0);
-      out.nbytes = 0;
-      out.array = array;
-      return *header.nbytes == 0;
-    }
-    const ArraySizes implied = array_sizes(*array, out.typesize);
+    const ArraySizes implied = array_sizes(array, typesize);
     const auto chunksize = static_cast<std::int32_t>(implied.chunksize);
-    const bool is_told = header.chunksize && *header.chunksize == chunksize;
+    const auto implied_count =
+        chunksize > 0 ? possible_count(implied.nbytes, chunksize) : std::nullopt;
+    if (!implied_count || *implied_count == 0) return false;
+    const bool is_size_told = header.nbytes && *header.nbytes == implied.nbytes;
+    const bool is_told = is_size_told || (header.chunksize && *header.chunksize == chunksize);
     const bool fits = sizes.has(chunksize) || (is_told && sizes.total() == 0);
-    const bool is_counted = !index_count || (header.nbytes && *header.nbytes == implied.nbytes) ||
-                            has_count(implied.nbytes, chunksize, *index_count);
-    if (!fits || !is_counted || !count_chunks(implied.nbytes, chunksize)) return false;
+    // Without their number, the smaller of what header and shape say is believed if it holds them.
+    const bool is_counted = count ? implied_count == count
+                                  : implied.nbytes <= header.nbytes.value_or(implied.nbytes) ||
+                                        sizes.total() > *header.nbytes / chunksize;
+    if (!fits || !(is_size_told || is_counted)) return false;
     out.chunksize = chunksize;
     out.blocksize = static_cast<std::int32_t>(implied.blocksize);
     out.nbytes = implied.nbytes;
-    out.array = array;
     return true;
   } catch (const codec::Error&) {
     return false;
   }
 }
 
-void decide_flat(const HeaderRemains& header, const std::vector<FoundChunk>& chunks,
-                 const Census<std::int32_t>& sizes, std::optional<std::int64_t> index_count,
+/// Sizes of an array, if they are the frame's.
+bool take_array(const HeaderRemains& header, const Census<std::int32_t>& typesizes,
+                const Census<std::int32_t>& sizes, std::optional<std::int64_t> count,
+                FrameSizes& out) {
+  const auto array = find_array(header);
+  if (!array) return false;
+  const bool is_empty =
+      std::find(array->shape.begin(), array->shape.end(), 0) != array->shape.end();
+  if (is_empty) {
+    if (!header.is_sound || *header.nbytes != 0) return false;
+    out.typesize = *header.typesize;
+    out.chunksize = header.chunksize.value_or(-1);
+    out.blocksize = header.blocksize.value_or(0);
+    out.nbytes = 0;
+    out.array = array;
+    return true;
+  }
+  for (const std::int32_t typesize : possible_typesizes(header, *array, typesizes, sizes)) {
+    if (!fits_array(header, *array, typesize, sizes, count, out)) continue;
+    if (header.typesize && *header.typesize != typesize)
+      out.notes.push_back(fmt::format("the header says items of {} bytes, the array has {}",
+                                      *header.typesize, typesize));
+    out.typesize = typesize;
+    out.array = array;
+    return true;
+  }
+  return false;
+}
+
+/// The size of chunks of which none but perhaps the last is stored, and is of `last` bytes: what
+/// the header says, if that goes with their number. -1: nothing tells.
+std::int32_t agree_on_chunksize(const HeaderRemains& header, std::int64_t count,
+                                std::optional<std::int32_t> last, bool& is_guess) {
+  const std::int32_t told = header.chunksize.value_or(0);
+  const std::int64_t nbytes = header.nbytes.value_or(0);
+  const std::int64_t before = count - 1;
+  if (told > 0 && has_count(nbytes, told, count) && (!last || nbytes - before * told == *last))
+    return told;
+  if (count == 1 && last) return std::max(told, *last);
+  if (count == 1 && told <= 0 && nbytes > 0 && nbytes <= codec::kMaxChunkNbytes)
+    return static_cast<std::int32_t>(nbytes);
+  if (last && nbytes > *last && (nbytes - *last) % before == 0) {
+    const std::int64_t implied = (nbytes - *last) / before;
+    // A size that the header does not know is proven by its others, one that it denies is not.
+    is_guess = told > 0;
+    if (implied >= *last && implied <= codec::kMaxChunkNbytes)
+      return static_cast<std::int32_t>(implied);
+  }
+  is_guess = true;
+  return told > 0 ? told : last.value_or(-1);
+}
+
+/// What all chunks have, by their number and by the last one.
+std::optional<std::int64_t> decide_nbytes(const HeaderRemains& header, std::int32_t chunksize,
+                                          std::optional<std::int64_t> count,
+                                          std::optional<std::int32_t> last) {
+  if (chunksize > 0 && count && last && *last <= chunksize) return (*count - 1) * chunksize + *last;
+  if (!header.nbytes || chunksize <= 0) return header.nbytes;
+  const auto told = possible_count(*header.nbytes, chunksize);
+  return told && told == count.value_or(*told) ? header.nbytes : std::nullopt;
+}
+
+void decide_flat(const HeaderRemains& header, const SizeEvidence& evidence,
+                 const Census<std::int32_t>& sizes, const Census<std::int32_t>& blocks,
                  FrameSizes& out) {
+  std::optional<std::int32_t> last;
+  if (evidence.last && evidence.last->soundness == Soundness::whole) last = evidence.last->nbytes;
   out.chunksize = decide_chunksize(header, sizes, out.notes);
-  const Census<std::int32_t> blocks(chunks,
-                                    [](const FoundChunk& chunk) { return chunk.blocksize; });
+  if (out.chunksize != 0 && evidence.count && !sizes.mode())
+    out.chunksize = agree_on_chunksize(header, *evidence.count, last, out.is_guess);
   const std::int32_t told = header.blocksize.value_or(blocks.mode().value_or(0));
   out.blocksize = header.is_sound ? told : std::clamp(told, 0, std::max(0, out.chunksize));
-  if (!header.nbytes) return;
-  const bool fits =
-      out.chunksize <= 0 || !index_count || has_count(*header.nbytes, out.chunksize, *index_count);
-  if (fits && (out.chunksize <= 0 || *header.nbytes / out.chunksize < kMaxChunks))
-    out.nbytes = header.nbytes;
-  else
+  out.nbytes = decide_nbytes(header, out.chunksize, evidence.count, last);
+  if (header.nbytes && out.nbytes != header.nbytes)
     out.notes.push_back(
         fmt::format("the header says {} bytes of contents, which is wrong", *header.nbytes));
 }
@@ -150,17 +224,27 @@ std::optional<ArrayInfo> find_array(const HeaderRemains& header) {
   return std::nullopt;
 }
 
-FrameSizes decide_sizes(const HeaderRemains& header, const std::vector<FoundChunk>& chunks,
-                        std::optional<std::int64_t> index_count) {
+codec::BlockShape block_shape_of(const std::optional<ArrayInfo>& array) {
+  return array ? codec::BlockShape(array->blockshape) : codec::BlockShape();
+}
+
+FrameSizes decide_sizes(const HeaderRemains& header, const SizeEvidence& evidence) {
   FrameSizes out;
+  std::vector<FoundChunk> all = evidence.chunks;
+  if (evidence.last) all.push_back(*evidence.last);
+  const auto nbytes_of = [](const FoundChunk& chunk) { return chunk.nbytes; };
   const Census<std::int32_t> typesizes(
-      chunks, [](const FoundChunk& chunk) { return std::int32_t{chunk.typesize}; });
-  const Census<std::int32_t> sizes(chunks, [](const FoundChunk& chunk) { return chunk.nbytes; });
-  out.typesize = decide_typesize(header, typesizes, out.notes);
-  out.vl_blocks = std::any_of(chunks.begin(), chunks.end(),
-                              [](const FoundChunk& chunk) { return chunk.vl_blocks; });
-  if (!take_array(header, sizes, index_count, out))
-    decide_flat(header, chunks, sizes, index_count, out);
+      all, [](const FoundChunk& chunk) { return std::int32_t{chunk.typesize}; });
+  const Census<std::int32_t> blocks(all, [](const FoundChunk& chunk) { return chunk.blocksize; });
+  out.vl_blocks =
+      std::any_of(all.begin(), all.end(), [](const FoundChunk& chunk) { return chunk.vl_blocks; });
+  // Chunks of arrays are padded, the last one, too.
+  if (take_array(header, typesizes, Census<std::int32_t>(all, nbytes_of), evidence.count, out))
+    return out;
+  std::int32_t largest = header.chunksize.value_or(0);
+  for (const FoundChunk& chunk : all) largest = std::max(largest, chunk.nbytes);
+  out.typesize = decide_typesize(header, typesizes, largest, out.notes);
+  decide_flat(header, evidence, Census<std::int32_t>(evidence.chunks, nbytes_of), blocks, out);
   return out;
 }
 

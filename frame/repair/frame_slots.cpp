@@ -1,4 +1,4 @@
-// The second half of planning: chunks in their places, and what is lost of them.
+// Planning: what is lost of chunks in their places, and of the rest.
 
 #include <algorithm>
 #include <array>
@@ -51,8 +51,10 @@ std::uint64_t ChecksumTable::sum_of(std::int64_t number) {
       page_->entries[static_cast<std::size_t>(number - page_->first)]);
 }
 
-/// Those that are surely of the state that the frame is in.
+/// Those that are surely of the state that the frame is in, as is a trailer right behind the index.
 std::unique_ptr<ChecksumTable> FramePlanner::open_checksums() {
+  const bool follows_index = index_ && !index_is_guess_ && trailer_.at == index_->end;
+  if (trailer_.is_whole && follows_index) trailer_.is_sound = true;
   if (!trailer_.is_sound) return nullptr;
   for (const MetalayerEntry& layer : trailer_.layers) {
     if (layer.name != kChecksumLayerName) continue;
@@ -83,101 +85,6 @@ std::uint64_t FramePlanner::stored_sum(std::uint64_t at, std::int32_t cbytes) co
   return sum.digest();
 }
 
-/// Chunks of the frame, by its sizes; -1: not known.
-std::int64_t FramePlanner::known_count() const {
-  if (sizes_.nbytes && *sizes_.nbytes == 0) return 0;
-  if (sizes_.chunksize > 0 && sizes_.nbytes) return count_chunks(*sizes_.nbytes, sizes_.chunksize);
-  return -1;
-}
-
-void FramePlanner::order_chunks() {
-  const std::int64_t count = known_count();
-  if (count == 0) return;
-  if (sizes_.chunksize < 0) return doubt("nothing tells how large chunks were");
-  if (!index_) return order_without_index();
-  plan_.slots = order_by_index(*index_, base_.value_or(0), found_);
-  distrust_index();
-  if (count >= 0) resize_slots(plan_.slots, count);
-  if (count < 0 && index_is_guess_) {
-    const auto newer = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
-      return !numbers_ && chunk.at > index_->at;
-    });
-    resize_slots(plan_.slots, index_->count + newer);
-  }
-  fill_gaps(plan_.slots, found_);
-  if (index_is_guess_)
-    for (Slot& slot : plan_.slots) slot.is_guess = true;
-  const bool guesses = std::any_of(plan_.slots.begin(), plan_.slots.end(),
-                                   [](const Slot& slot) { return slot.is_guess; });
-  if (guesses || !index_->is_whole()) plan_.order = Order::index_in_part;
-}
-
-/// An index whose bytes were changed and that decodes all the same names chunks twice.
-void FramePlanner::distrust_index() {
-  if (!repeats_) return;
-  const auto unnamed = std::count_if(found_.begin(), found_.end(), [&](const FoundChunk& chunk) {
-    return !is_named(chunk.at) && chunk.nbytes == sizes_.chunksize;
-  });
-  if (unnamed == 0 || !distrust_repetitions(plan_.slots)) return;
-  plan_.order = Order::index_in_part;
-  plan_.notes.emplace_back("the index names chunks twice, which was not believed");
-}
-
-/// What earlier states have left is indexes and trailers, one behind the other.
-std::uint64_t FramePlanner::unexplained(std::uint64_t begin, std::uint64_t end) const {
-  while (begin < end) {
-    const FoundChunk* const table = find_chunk(tables_, begin);
-    const std::uint64_t next =
-        table != nullptr ? table->end() : find_trailer_end(*source_, begin, end);
-    if (next <= begin) break;
-    begin = next;
-  }
-  return end - std::min(begin, end);
-}
-
-std::vector<Slot> FramePlanner::order_found(const std::vector<FoundChunk>& chunks,
-                                            std::int64_t count) const {
-  if (numbers_) return order_by_number(chunks, count);
-  return order_by_place(
-      chunks, count, static_cast<std::uint64_t>(header_.header_len.value_or(0)),
-      [&](std::uint64_t begin, std::uint64_t end) { return unexplained(begin, end); });
-}
-
-void FramePlanner::order_without_index() {
-  std::int64_t count = known_count();
-  if (checksums_ && (count < 0 || count == checksums_->count())) {
-    plan_.order = Order::checksums;
-    plan_.slots = order_by_checksum(
-        found_, checksums_->count(),
-        [&](const FoundChunk& chunk) { return stored_sum(chunk.at, chunk.cbytes); },
-        [&](std::int64_t number) { return checksums_->sum_of(number); });
-    // Where something is missing still, a place tells more than nothing.
-    return;
-  }
-  plan_.order = Order::places;
-  if (sizes_.is_variable()) {
-    plan_.slots = order_found(found_, -1);
-    return;
-  }
-  std::vector<FoundChunk> full, shorter;
-  for (const FoundChunk& chunk : found_) {
-    if (chunk.nbytes == sizes_.chunksize) full.push_back(chunk);
-    if (chunk.nbytes < sizes_.chunksize) shorter.push_back(chunk);
-  }
-  // Only the last chunk is shorter: others of that kind are what it was once.
-  const std::int64_t rest = sizes_.nbytes ? *sizes_.nbytes % sizes_.chunksize : -1;
-  std::erase_if(shorter, [&](const FoundChunk& chunk) {
-    return rest >= 0 ? chunk.nbytes != rest : !full.empty() && chunk.at < full.back().at;
-  });
-  const bool has_short = rest > 0 || (rest < 0 && !shorter.empty());
-  plan_.slots = order_found(full, count < 0 ? -1 : count - (has_short ? 1 : 0));
-  if (!has_short) return;
-  if (shorter.empty())
-    plan_.slots.push_back(Slot::make_missing(1, true));
-  else
-    for (Slot& slot : order_found({shorter.back()}, 1)) plan_.slots.push_back(slot);
-}
-
 /// Gives each slot its size, and takes chunks that have another one out.
 void FramePlanner::set_sizes() {
   if (sizes_.is_variable()) return set_variable_sizes();
@@ -185,7 +92,10 @@ void FramePlanner::set_sizes() {
   Slot& last = plan_.slots.back();
   const std::int64_t count = count_slots(plan_.slots);
   std::int32_t last_nbytes = sizes_.chunksize;
-  if (sizes_.nbytes)
+  if (last.kind == SlotKind::stored && last.soundness == Soundness::whole &&
+      last.nbytes <= sizes_.chunksize && !sizes_.array)
+    last_nbytes = last.nbytes;
+  else if (sizes_.nbytes)
     last_nbytes = static_cast<std::int32_t>(*sizes_.nbytes - (count - 1) * sizes_.chunksize);
   else if (last.kind == SlotKind::stored && last.nbytes < sizes_.chunksize)
     last_nbytes = last.nbytes;
@@ -225,27 +135,45 @@ void FramePlanner::set_variable_sizes() {
   sizes_.nbytes = known + (fits ? rest : 0);
 }
 
+/// True of a chunk that is read in a frame of the sizes that were decided as it was found.
+bool FramePlanner::is_readable(const Slot& slot) {
+  const FoundChunk* const chunk = find_chunk(found_, slot.at);
+  const bool is_read_alike =
+      chunk != nullptr && chunk->typesize == stored_typesize(sizes_.typesize) &&
+      (sizes_.typesize <= kMaxChunkTypesize || sizes_.typesize == header_.typesize) &&
+      block_shape_ == block_shape_of(sizes_.array);
+  if (is_read_alike) return true;
+  const auto place = chunks_->locate(slot.at);
+  if (!place) return false;
+  ChunkProbe probe(effort_, sizes_.typesize, block_shape_of(sizes_.array));
+  const ChunkFacts facts = probe.look(*place->source, place->position, place->limit, false);
+  return facts.soundness == slot.soundness && facts.nbytes == slot.nbytes;
+}
+
 /// Decides what is lost of a slot, once all have their sizes.
 void FramePlanner::judge(Slot& slot) {
   const std::int64_t number = number_;
   number_ += slot.count;
   if (slot.kind != SlotKind::stored) return;
   compare_checksum(slot, number);
-  if (slot.kind == SlotKind::stored && slot.soundness == Soundness::undecodable &&
-      !slot.is_proven && !needs_missing_decoder(header_.defaults)) {
-    // A codec that the frame does not have: a damaged header says so.
+  if (slot.kind != SlotKind::stored) return;
+  // A codec that the frame does not have: a damaged header says so.
+  const bool is_strange = slot.soundness == Soundness::undecodable && !slot.is_proven &&
+                          !needs_missing_decoder(header_.defaults);
+  if (is_strange || !is_readable(slot)) {
     const std::int32_t nbytes = slot.nbytes;
     slot = Slot::make_missing(1, false);
     slot.nbytes = nbytes;
+    return;
   }
-  if (slot.kind != SlotKind::stored || slot.soundness != Soundness::damaged) return;
+  if (slot.soundness != Soundness::damaged) return;
   const auto lost = lost_.find(slot.at);
   std::int64_t size = 0;
   if (lost != lost_.end())
     for (const ByteRange& range : lost->second) size += range.size;
   // Blocks of any size cannot be written anew, nor can what does not fit into memory.
   const bool is_written = slot.nbytes <= kMaxSalvaged && !sizes_.vl_blocks;
-  if (size == 0 || size >= slot.nbytes || !is_written) {
+  if (lost == lost_.end() || size >= slot.nbytes || !is_written) {
     const std::int32_t nbytes = slot.nbytes;
     slot = Slot::make_missing(1, false);
     slot.nbytes = nbytes;
@@ -269,7 +197,8 @@ void FramePlanner::compare_checksum(Slot& slot, std::int64_t number) {
   if (!agrees) return;
   slot.is_proven = *agrees;
   slot.is_doubtful = !slot.is_proven;
-  if (slot.is_proven && !bloscpack_) slot.is_guess = false;
+  // It does not tell how large the chunks in front are.
+  if (slot.is_proven && !bloscpack_ && !sizes_.is_guess) slot.is_guess = false;
   if (!slot.is_doubtful || !slot.is_guess || slot.soundness == Soundness::damaged) return;
   const std::int32_t nbytes = slot.nbytes;
   slot = Slot::make_missing(1, true);
@@ -299,7 +228,6 @@ void FramePlanner::take_layers() {
   }
   if (!trailer_.is_sound && !trailer_.layers.empty())
     doubt("metalayers of the trailer may be those of an earlier state");
-  if (bloscpack_ && bloscpack_->has_metadata) plan_.lost_metalayers.emplace_back("metadata");
   if (trailer_.at == 0 && !bloscpack_ && !header_.is_early)
     doubt("the trailer is lost, and what metalayers it had");
   if (!header_.has_all_metalayers) doubt("metalayers of the header are lost");
@@ -327,8 +255,7 @@ void FramePlanner::finish() {
   info.variable_chunks = sizes_.is_variable();
   info.vl_blocks = header_.vl_blocks || sizes_.vl_blocks;
   info.array = sizes_.array;
-  info.block_shape =
-      sizes_.array ? codec::BlockShape(sizes_.array->blockshape) : codec::BlockShape();
+  info.block_shape = block_shape_of(sizes_.array);
   if (info.codec == codec::CodecId::snappy) info.codec.reset();
   std::vector<std::uint64_t> used;
   bool has_special = false;

@@ -1,11 +1,13 @@
 #include "frame/repair/index_remains.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include <boost/endian/conversion.hpp>
 
 #include "codec/error.hpp"
 #include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_limits.hpp"
 #include "frame/reading/chunk_index.hpp"
 
 namespace bloscfs::frame {
@@ -75,14 +77,19 @@ std::vector<std::int64_t> sample(const std::vector<std::int64_t>& places, std::s
   return some;
 }
 
-/// How well a base goes with the chunks that there are.
+/// How well a base goes with the chunks that there are; indexes and metalayers are none.
 struct BaseScore {
   std::int64_t base = 0;
   std::size_t met = 0;
   std::size_t possible = 0;  ///< where no other chunk is, and in front of the index
 
+  bool is_as_good_as(const BaseScore& other) const {
+    return met == other.met && possible == other.possible;
+  }
+  /// Of two that are as good, one right behind a header without metalayers is likelier.
   bool operator<(const BaseScore& other) const {
-    return met != other.met ? met < other.met : possible < other.possible;
+    return std::tuple(met, possible, base == kMinHeaderLen) <
+           std::tuple(other.met, other.possible, other.base == kMinHeaderLen);
   }
 };
 
@@ -98,9 +105,10 @@ BaseScore judge_base(const IndexRemains& index, const std::vector<std::int64_t>&
     const auto behind = std::partition_point(
         found.begin(), found.end(), [&](const FoundChunk& chunk) { return chunk.at < position; });
     const bool is_inside = behind != found.begin() && (behind - 1)->end() > position;
-    if (is_inside || position == index.at) continue;
+    const bool is_other = behind != found.end() && behind->at == position && !is_chunk(position);
+    if (is_inside || is_other || position == index.at) continue;
     score.possible += position < index.at ? 1 : 0;
-    score.met += (behind != found.end() && behind->at == position) || is_chunk(position) ? 1 : 0;
+    score.met += is_chunk(position) ? 1 : 0;
   }
   return score;
 }
@@ -144,7 +152,8 @@ std::optional<IndexRemains> read_index_remains(const ByteSource& source, std::ui
   if (!opened) return std::nullopt;
   const codec::ChunkHeader& header = opened->chunk.header();
   if (header.typesize != width || header.nbytes == 0 || header.nbytes % width != 0 ||
-      header.vl_blocks || header.cbytes < kMinStoredChunk)
+      header.nbytes / width > max_chunk_count(false) || header.vl_blocks ||
+      header.cbytes < kMinStoredChunk)
     return std::nullopt;
   IndexRemains index;
   index.at = position;
@@ -201,20 +210,24 @@ std::optional<IndexBase> find_base(const IndexRemains& index, const std::vector<
   const std::vector<std::int64_t> places = places_of(index);
   const std::vector<FoundChunk> others = without_indexes(index, found);
   if (places.empty() || others.empty()) return std::nullopt;
+  const IsChunk is_found = [&](std::uint64_t at) { return find_chunk(others, at) != nullptr; };
   std::vector<BaseScore> scores;
   const std::vector<std::int64_t> few = sample(places, kFirstJudged);
   for (const std::int64_t base : possible_bases(places, others))
-    scores.push_back(judge_base(index, few, base, others, [](std::uint64_t) { return false; }));
+    scores.push_back(judge_base(index, few, base, found, is_found));
   std::stable_sort(scores.begin(), scores.end(),
                    [](const BaseScore& a, const BaseScore& b) { return b < a; });
   if (scores.size() > kBest) scores.resize(kBest);
   // Chunks that are damaged tell more of the best ones.
   const std::vector<std::int64_t> more = sample(places, kJudged);
-  for (BaseScore& score : scores) score = judge_base(index, more, score.base, others, is_chunk);
+  const IsChunk is_any = [&](std::uint64_t at) {
+    return is_found(at) || (find_chunk(found, at) == nullptr && is_chunk(at));
+  };
+  for (BaseScore& score : scores) score = judge_base(index, more, score.base, found, is_any);
   std::stable_sort(scores.begin(), scores.end(),
                    [](const BaseScore& a, const BaseScore& b) { return b < a; });
   if (!are_enough(scores.front().met, more.size(), least)) return std::nullopt;
-  return IndexBase{scores.front().base, scores.size() == 1 || scores[1] < scores[0]};
+  return IndexBase{scores.front().base, scores.size() == 1 || !scores[1].is_as_good_as(scores[0])};
 }
 
 }  // namespace bloscfs::frame

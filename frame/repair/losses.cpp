@@ -73,6 +73,8 @@ class ArrayBoxes {
 };
 
 std::int64_t array_bytes(const ArrayInfo& array, std::int32_t typesize) {
+  // The others may have any product then.
+  if (std::find(array.shape.begin(), array.shape.end(), 0) != array.shape.end()) return 0;
   std::int64_t bytes = typesize;
   for (const std::int64_t extent : array.shape) bytes *= extent;
   return bytes;
@@ -143,12 +145,15 @@ class LossWalk {
   void add_boxes(LossKind kind, std::int64_t chunks, const ByteRange& content) {
     const std::int64_t chunksize = plan_.info.chunksize, blocksize = plan_.info.blocksize;
     if (content.size == chunks * chunksize) {
-      for (std::int64_t i = 0; i < chunks; ++i)
+      for (std::int64_t i = 0; i < chunks;) {
+        auto [box, count] = boxes_->chunks(number_ + i, chunks - i);
         visit_({kind,
                 number_ + i,
-                1,
-                {content.offset + i * chunksize, chunksize},
-                boxes_->chunk(number_ + i)});
+                count,
+                {content.offset + i * chunksize, count * chunksize},
+                std::move(box)});
+        i += count;
+      }
       return;
     }
     const std::int64_t first = (content.offset - offset_) / blocksize;

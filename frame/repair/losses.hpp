@@ -30,8 +30,8 @@ struct Loss {
   std::optional<ArrayBox> box;  ///< of arrays; never empty
 };
 
-/// Calls `visit` in the order of the chunks, once for each part of an array's chunk, and else for
-/// what is as long as possible.
+/// Calls `visit` in the order of the chunks: of an array for each part of a chunk, and for as many
+/// chunks of a slot as are a box together, and else for what is as long as possible.
 void for_each_loss(const RepairPlan& plan, const std::function<void(const Loss&)>& visit);
 
 /// Calls `visit` with the bytes of each loss, counted in what would be extracted: of a flat frame

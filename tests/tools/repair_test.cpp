@@ -53,7 +53,11 @@ struct KnownFrame {
   }
 };
 
-/// The first ones, `most` at most: a damaged header may say any number.
+/// What a damaged chunk may claim to hold, and is not read.
+constexpr std::int32_t kTooLarge = 1 << 24;
+
+/// The first ones, `most` at most, up to one that is too large: a damaged header may say any
+/// number.
 std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot, std::int64_t most) {
   codec::BlockDecoder decoder;
   std::unique_ptr<const frame::ChunkMap> map;
@@ -66,7 +70,8 @@ std::vector<KnownChunk> read_chunks(const frame::Snapshot& snapshot, std::int64_
     const std::int64_t end = std::min(count, page->first_chunk() + page->chunk_count());
     for (std::int64_t number = std::ssize(chunks); number < end; ++number) {
       const frame::ChunkPlace place = page->place(number);
-      const frame::OpenedChunk opened = snapshot.open_chunk(place, 1 << 24);
+      if (place.nbytes > kTooLarge) return chunks;
+      const frame::OpenedChunk opened = snapshot.open_chunk(place, kTooLarge);
       KnownChunk chunk{place.stored_offset, 0, ByteVector(static_cast<std::size_t>(place.nbytes))};
       if (opened.chunk.header().is_special()) {
         opened.chunk.fill_special(0, chunk.contents);
@@ -336,6 +341,9 @@ BOOST_AUTO_TEST_CASE(tells_what_a_sparse_frame_without_some_files_has_left) {
   report = repair(whole, out);
   BOOST_TEST(report.at("order") == "guess");
   BOOST_TEST(extracted(out) == std::string(expected.begin(), expected.end()));
+  // A number that no chunk of a frame can have.
+  fs_std::rename(whole / "0000000A.chunk", whole / "FFFFFFF0.chunk");
+  BOOST_TEST(b2frame({"verify", "--repairable", whole.string()}).status == kIncomplete);
 }
 
 BOOST_AUTO_TEST_CASE(names_the_elements_of_an_array_that_are_lost) {
@@ -362,6 +370,35 @@ BOOST_AUTO_TEST_CASE(names_the_elements_of_an_array_that_are_lost) {
   BOOST_TEST(
       b2frame({"repair", "--missing", "leave-out", "--force", whole.string(), "-o", out.string()})
           .status == 2);
+}
+
+BOOST_AUTO_TEST_CASE(believes_chunks_before_a_header_that_was_changed) {
+  // Of each number, its highest byte and its lowest.
+  const std::map<std::string, std::vector<std::size_t>> fields{
+      {"header_len", {0x0b, 0x0e}}, {"frame_len", {0x10, 0x17}}, {"nbytes", {0x1e, 0x25}},
+      {"cbytes", {0x27, 0x2e}},     {"typesize", {0x30, 0x33}},  {"blocksize", {0x35, 0x38}},
+      {"chunksize", {0x3a, 0x3c}}};
+  const TempDir scratch;
+  const auto whole = scratch / "whole", damaged = scratch / "damaged", out = scratch / "out";
+  for (const std::size_t size : {std::size_t{5 * 4096 + 100}, std::size_t{100}}) {
+    const ByteVector contents = make_contents("text", 3, size, 1);
+    write_file(scratch / "input", contents);
+    fs_std::remove(whole);
+    b2frame({"create", "--chunk-size", "4K", (scratch / "input").string(), "-o", whole.string()});
+    for (const auto& [field, places] : fields)
+      for (const std::size_t place : places)
+        for (const int change : {0x20, 0xff}) {
+          BOOST_TEST_CONTEXT(field << ", byte " << place << " ^ " << change << ", " << size
+                                   << " bytes of contents") {
+            ByteVector bytes = read_file(whole);
+            bytes[place] ^= static_cast<std::uint8_t>(change);
+            write_file(damaged, bytes);
+            const json report = repair(damaged, out);
+            BOOST_TEST(extracted(out) == std::string(contents.begin(), contents.end()));
+            BOOST_TEST(report.at("intact") == std::ssize(contents));
+          }
+        }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(leaves_out_what_is_lost_when_asked_to) {
@@ -408,6 +445,32 @@ BOOST_AUTO_TEST_CASE(makes_a_frame_of_what_a_bloscpack_file_has_left) {
     }
   }
   BOOST_TEST(files > 0);
+}
+
+BOOST_AUTO_TEST_CASE(keeps_the_metadata_of_a_bloscpack_file_unless_they_are_damaged) {
+  const TempDir scratch;
+  const auto damaged = scratch / "damaged.blp", out = scratch / "out";
+  const fs_std::path data = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/bloscpack";
+  const std::map<std::string, json> files{
+      {"metadata-2.blp", {{"k", "v"}}},
+      {"numpy-1.blp",
+       {{"dtype", "'<i4'"}, {"shape", {1001}}, {"order", "C"}, {"container", "numpy"}}}};
+  for (const auto& [name, metadata] : files) {
+    BOOST_TEST_CONTEXT(name) {
+      BOOST_TEST(repair(data / name, out).at("status") == "complete");
+      const ProcessResult info = b2frame({"info", "--json", out.string()});
+      BOOST_TEST(json::parse(info.out).at("metalayers").at("bloscpack") == metadata, info.out);
+      // Right behind the section's header.
+      ByteVector bytes = read_file(data / name);
+      bytes[64] ^= 1;
+      write_file(damaged, bytes);
+      const json report = repair(damaged, out);
+      BOOST_TEST(report.at("status") == "incomplete");
+      BOOST_TEST(report.at("lost_metalayers") == json({"bloscpack"}));
+      BOOST_TEST(report.at("lost") == 0);
+      BOOST_TEST((extracted(out) == extracted(data / name)));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(writes_nothing_over_what_is_there) {
