@@ -28,7 +28,7 @@ CLI::Validator local() {
   return CLI::Validator(
       [](std::string& text) {
         return bloscfs::frame::is_remote(text)
-                   ? std::string("URLs are read only, by info, list, extract, cat and verify")
+                   ? std::string("URLs are read only, by info, ls, list, extract, cat and verify")
                    : std::string();
       },
       "");
@@ -49,6 +49,7 @@ class CommandLine {
         "  b2frame verify -r /data");
     app_.require_subcommand(0, 1);
     add_info();
+    add_ls();
     add_list();
     add_extract();
     add_cat();
@@ -111,6 +112,20 @@ class CommandLine {
         ->required();
     add_remote(*command, info_.remote);
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
+  }
+
+  void add_ls() {
+    CLI::App* command = add_command("ls", "List frames: shape, dtype, codec, sizes, time",
+                                    {"/data", "-h *.b2nd run.b2z", "-R --json /data | jq .ratio"});
+    // As ls(1) has it.
+    command->set_help_flag("--help", "Print this help");
+    command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20M, 3.1G");
+    command->add_flag("-R,--recursive", ls_.recursive, "Enter directories below a directory");
+    command->add_flag("--json", ls_.json, "One JSON object per frame");
+    command->add_option("FILE|DIR", ls_.files,
+                        "Frames, Bloscpack files, URLs, stores, STORE:/KEY, or directories (.)");
+    add_remote(*command, ls_.remote);
+    command->callback([this] { work_ = [this] { return run_ls(ls_); }; });
   }
 
   static void add_remote(CLI::App& command, RemoteOptions& options) {
@@ -392,6 +407,7 @@ class CommandLine {
 
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
+  LsOptions ls_;
   ListOptions list_;
   ExtractOptions extract_, cat_;
   VerifyOptions verify_;

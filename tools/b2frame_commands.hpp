@@ -66,6 +66,15 @@ struct ListOptions {
 };
 int run_list(const ListOptions& options);
 
+struct LsOptions {
+  RemoteOptions remote;
+  std::vector<std::string> files;  ///< none: the working directory
+  bool recursive = false;
+  bool human = false;  ///< sizes in units of 1024 bytes
+  bool json = false;   ///< one JSON object per frame and line
+};
+int run_ls(const LsOptions& options);
+
 struct VerifyOptions {
   RemoteOptions remote;
   std::vector<std::string> files;

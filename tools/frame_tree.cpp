@@ -29,8 +29,8 @@ bool is_absence(const std::error_code& error) {
 
 }  // namespace
 
-FrameTree::FrameTree(const std::string& directory)
-    : root_(open_tree(directory), fs::OtherMounts::enter) {
+FrameTree::FrameTree(const std::string& directory, Subdirectories below)
+    : root_(open_tree(directory), fs::OtherMounts::enter), below_(below) {
   std::string shown = directory;
   while (shown.size() > 1 && shown.back() == '/') shown.pop_back();
   enter({}, shown == "/" ? "" : shown);
@@ -66,7 +66,7 @@ std::optional<TreeFile> FrameTree::next() {
   return std::nullopt;
 }
 
-/// nullopt for what is no file, and for a directory, which is entered.
+/// nullopt for what is no file, and for a directory that is entered.
 std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string shown) {
   auto object = root_.find_any(path);
   if (!object) return std::nullopt;
@@ -77,6 +77,8 @@ std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string
   const auto index = object->stat(frame::kSframeIndexName);
   if (index && S_ISREG(index->st_mode))
     return TreeFile{std::move(shown), path.text(), object, true, sparse_size(path), nullptr};
+  if (below_ == Subdirectories::give)
+    return TreeFile{std::move(shown), path.text(), std::move(object), false, 0, nullptr, true};
   enter(path, shown);
   return std::nullopt;
 }
