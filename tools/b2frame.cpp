@@ -202,9 +202,17 @@ class CommandLine {
   }
 
   void add_cat() {
-    CLI::App* command =
-        add_command("cat", "Write decompressed contents to stdout",
-                    {"station.b2frame | head", "--json run.b2z:/events | jq .name"});
+    CLI::App* command = add_command(
+        "cat", "Write decompressed contents to stdout",
+        {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd", "--json run.b2z:/events | jq .name"});
+    command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
+        ->option_text("N");
+    command->add_option("-n,--count", cat_.count, "Items, at most (all that follow)")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("N");
+    command->add_flag("--text", cat_.text, "An item a line; an array's last dimension in one line");
+    command->add_option("--dtype", cat_.dtype, "Text of a flat frame's items (unsigned integers)")
+        ->option_text("DTYPE");
     add_json(*command, cat_);
     add_remote(*command, cat_.remote);
     command->add_option("FILE", cat_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();

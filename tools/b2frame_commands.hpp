@@ -56,6 +56,10 @@ struct ExtractOptions {
   bool json = false;                   ///< the objects of a list, one a line
   std::int64_t offset = 0;             ///< of the first byte wanted
   std::optional<std::int64_t> length;  ///< bytes; all that follow if absent
+  std::int64_t start = 0;              ///< of the first item wanted; negative: from the end
+  std::optional<std::int64_t> count;   ///< items; all that follow if absent
+  bool text = false;                   ///< the items, as lines
+  std::string dtype;                   ///< of the items of a flat frame, as text
 };
 int run_extract(const ExtractOptions& options);
 

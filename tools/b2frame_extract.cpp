@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "codec/error.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
+#include "tools/elements.hpp"
 #include "tools/input.hpp"
 #include "tools/object_output.hpp"
 #include "tools/output_file.hpp"
@@ -13,6 +17,7 @@
 #include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 #include "tools/table_output.hpp"
+#include "tools/text_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -71,7 +76,62 @@ int extract_objects(const ExtractOptions& options, Input& input) {
   return 0;
 }
 
-bool wants_all(const ExtractOptions& options) { return options.offset == 0 && !options.length; }
+bool wants_items(const ExtractOptions& options) {
+  return options.start != 0 || options.count || options.text || !options.dtype.empty();
+}
+
+bool wants_all(const ExtractOptions& options) {
+  return options.offset == 0 && !options.length && !wants_items(options);
+}
+
+/// The items asked for, cut at the end of what there is.
+ItemRange wanted_items(const ExtractOptions& options, std::int64_t count) {
+  if (options.start > count)
+    throw UsageError(fmt::format("item {} is behind the end at {}", options.start, count));
+  const std::int64_t first =
+      options.start < 0 ? std::max<std::int64_t>(0, count + options.start) : options.start;
+  const std::int64_t rest = count - first;
+  return {first, first + std::min(options.count.value_or(rest), rest)};
+}
+
+void reinterpret(const std::string& text, Elements& elements) {
+  if (elements.shape()) throw UsageError("--dtype goes with flat frames: an array has its own");
+  const auto dtype = fs::parse_numpy_dtype(text);
+  if (!dtype || dtype->itemsize == 0) throw UsageError(text + " is no dtype, such as <f4");
+  elements.reinterpret(*dtype);
+}
+
+void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out) {
+  Progress progress("cat", range.end - range.first, Progress::Unit::items);
+  const std::int64_t at_once = std::max<std::int64_t>(1, kPieceSize / elements.itemsize());
+  std::vector<std::uint8_t> items;
+  for (std::int64_t first = range.first; first < range.end; first += at_once) {
+    const std::int64_t count = std::min(at_once, range.end - first);
+    items.resize(static_cast<std::size_t>(count * elements.itemsize()));
+    elements.read(first, items);
+    out.write(items);
+    progress.update(first - range.first);
+  }
+}
+
+int extract_items(const ExtractOptions& options, Input& input) {
+  Elements elements(input);
+  if (!options.dtype.empty()) reinterpret(options.dtype, elements);
+  const ItemRange range = wanted_items(options, elements.count());
+  OutputFile out(options.output);
+  if (options.text || !options.dtype.empty()) {
+    write_text(elements, range, out);
+  } else if (elements.is_fortran()) {
+    write_gathered(elements, range, out);
+  } else {
+    // What a flat frame has behind its last whole item goes with that.
+    const std::int64_t end =
+        range.end == elements.count() ? elements.nbytes() : range.end * elements.itemsize();
+    write_pieces(elements.view(), {range.first * elements.itemsize(), end}, input, out);
+  }
+  out.commit();
+  return 0;
+}
 
 void extract_table(const StoreAddress& address, const frame::PythonStore& store,
                    const ExtractOptions& options) {
@@ -105,6 +165,7 @@ int extract(const ExtractOptions& options) {
   if (extract_if_table(options)) return 0;
   Input input(options.file, options.chunk, remote);
   if (options.json) return extract_objects(options, input);
+  if (wants_items(options)) return extract_items(options, input);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();
   const Range range = wanted_range(options, view.size());
@@ -117,7 +178,7 @@ int extract(const ExtractOptions& options) {
 }  // namespace
 
 int run_extract(const ExtractOptions& options) {
-  if (options.json && (options.chunk || options.npy || options.offset != 0 || options.length))
+  if (options.json && (options.chunk || options.npy || !wants_all(options)))
     throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   return guarded(options.file, [&] { return extract(options); });
 }
