@@ -28,7 +28,8 @@ CLI::Validator local() {
   return CLI::Validator(
       [](std::string& text) {
         return bloscfs::frame::is_remote(text)
-                   ? std::string("URLs are read only, by info, ls, list, extract, cat and verify")
+                   ? std::string(
+                         "URLs are read only, by info, ls, list, extract, cat, diff and verify")
                    : std::string();
       },
       "");
@@ -44,15 +45,14 @@ class CommandLine {
     app_.footer(
         "Each subcommand has a page: man b2frame-create\n"
         "Examples:\n"
-        "  b2frame create measured.npy -o measured.b2nd\n"
-        "  b2frame info measured.b2nd\n"
-        "  b2frame verify -r /data");
+        "  b2frame create measured.npy -o measured.b2nd");
     app_.require_subcommand(0, 1);
     add_info();
     add_ls();
     add_list();
     add_extract();
     add_cat();
+    add_diff();
     add_verify();
     add_create();
     add_compact();
@@ -202,9 +202,9 @@ class CommandLine {
   }
 
   void add_cat() {
-    CLI::App* command = add_command(
-        "cat", "Write decompressed contents to stdout",
-        {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd", "--json run.b2z:/events | jq .name"});
+    CLI::App* command = add_command("cat", "Write decompressed contents to stdout",
+                                    {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd",
+                                     "--json run.b2z:/events | jq .name"});
     command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
         ->option_text("N");
     command->add_option("-n,--count", cat_.count, "Items, at most (all that follow)")
@@ -218,6 +218,22 @@ class CommandLine {
     command->add_option("FILE", cat_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
     cat_.output = "-";
     command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
+  }
+
+  void add_diff() {
+    CLI::App* command =
+        add_command("diff", "Compare the contents of two frames",
+                    {"run.b2nd copy.b2nd", "--all a.b2frame b.blp",
+                     "--meta run.b2nd https://example.org/run.b2nd"},
+                    fmt::format("Exit status: 0 the same, {} different, {} trouble.\n",
+                                kExitBadData, kExitTrouble));
+    command->add_flag("--all", diff_.all, "Count the items that differ");
+    command->add_flag("-q,--brief", diff_.brief, "Tell only whether they differ");
+    command->add_flag("--meta", diff_.meta, "Compare metalayers, and how they are stored, too");
+    command->add_option("A", diff_.first, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
+    command->add_option("B", diff_.other, "The same, of any kind")->required();
+    add_remote(*command, diff_.remote);
+    command->callback([this] { work_ = [this] { return run_diff(diff_); }; });
   }
 
   static void add_json(CLI::App& command, ExtractOptions& options) {
@@ -418,6 +434,7 @@ class CommandLine {
   LsOptions ls_;
   ListOptions list_;
   ExtractOptions extract_, cat_;
+  DiffOptions diff_;
   VerifyOptions verify_;
   CreateOptions create_;
   CompactOptions compact_;

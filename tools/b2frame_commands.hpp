@@ -19,6 +19,8 @@ inline constexpr int kExitBadUsage = 2;
 /// missing here, or could not be read.
 inline constexpr int kExitUnsupported = 3;
 inline constexpr int kExitUnreadable = 4;
+/// Of diff, which has 1 for a difference.
+inline constexpr int kExitTrouble = 2;
 /// Of repair: something is not as it was, or not for certain; nothing was found, nor written.
 inline constexpr int kExitIncomplete = 5;
 inline constexpr int kExitNothingFound = 6;
@@ -78,6 +80,15 @@ struct LsOptions {
   bool json = false;   ///< one JSON object per frame and line
 };
 int run_ls(const LsOptions& options);
+
+struct DiffOptions {
+  RemoteOptions remote;
+  std::string first, other;
+  bool all = false;    ///< count what differs
+  bool brief = false;  ///< tell whether, and nothing else
+  bool meta = false;   ///< compare metalayers and how they are stored, too
+};
+int run_diff(const DiffOptions& options);
 
 struct VerifyOptions {
   RemoteOptions remote;

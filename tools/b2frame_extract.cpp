@@ -108,7 +108,7 @@ void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out)
   for (std::int64_t first = range.first; first < range.end; first += at_once) {
     const std::int64_t count = std::min(at_once, range.end - first);
     items.resize(static_cast<std::size_t>(count * elements.itemsize()));
-    elements.read(first, items);
+    elements.read(first * elements.itemsize(), items);
     out.write(items);
     progress.update(first - range.first);
   }

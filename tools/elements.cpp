@@ -8,7 +8,7 @@ namespace bloscfs::tools {
 namespace {
 
 /// Read at a time.
-constexpr std::int64_t kPieceSize = std::int64_t{1} << 20;
+constexpr std::int64_t kElementsAtOnce = std::int64_t{1} << 20;
 
 }  // namespace
 
@@ -31,16 +31,16 @@ void Elements::reinterpret(const fs::NumpyDtype& dtype) {
   itemsize_ = dtype.itemsize;
 }
 
-void Elements::read(std::int64_t item, codec::MutableBytes out) {
-  if (!is_fortran_) return read_bytes(item * itemsize_, out);
+void Elements::read(std::int64_t offset, codec::MutableBytes out) {
+  if (!is_fortran_) return read_in_order(offset, out);
   const auto size = static_cast<std::size_t>(itemsize_);
-  for (; !out.empty(); out = out.subspan(size))
-    read_bytes(place_of(item++) * itemsize_, out.first(size));
+  for (std::int64_t item = offset / itemsize_; !out.empty(); out = out.subspan(size))
+    read_in_order(place_of(item++) * itemsize_, out.first(size));
 }
 
-void Elements::read_bytes(std::int64_t offset, codec::MutableBytes out) {
+void Elements::read_in_order(std::int64_t offset, codec::MutableBytes out) {
   for (std::size_t done = 0; done < out.size();) {
-    const std::size_t piece = std::min<std::size_t>(out.size() - done, kPieceSize);
+    const std::size_t piece = std::min<std::size_t>(out.size() - done, kElementsAtOnce);
     fs::ReplyData reply(input_.reader().cache().pages());
     view_.read(offset + static_cast<std::int64_t>(done), static_cast<std::int64_t>(piece), reply);
     reply.copy_to(out.subspan(done, piece));

@@ -36,11 +36,12 @@ class Elements {
   bool is_fortran() const { return is_fortran_; }
   const fs::FileView& view() const { return view_; }
 
-  /// Fills `out` with bytes of the items in C order; it starts with an item. Errors as FileView's.
-  void read(std::int64_t item, codec::MutableBytes out);
+  /// Fills `out` with bytes of the items in C order, from byte `offset` of them on; where
+  /// is_fortran() it begins and ends with an item. Errors as FileView's.
+  void read(std::int64_t offset, codec::MutableBytes out);
 
  private:
-  void read_bytes(std::int64_t offset, codec::MutableBytes out);
+  void read_in_order(std::int64_t offset, codec::MutableBytes out);
   /// Where an item is among those in Fortran order.
   std::int64_t place_of(std::int64_t item) const;
 

@@ -12,7 +12,7 @@
 namespace bloscfs::tools {
 namespace {
 
-constexpr std::int64_t kPieceSize = std::int64_t{1} << 20;
+constexpr std::int64_t kBytesOfItems = std::int64_t{1} << 20;
 /// Lines are written in parts of about this size.
 constexpr std::size_t kTextSize = std::size_t{1} << 18;
 
@@ -42,14 +42,14 @@ void write_text(Elements& elements, const ItemRange& range, OutputFile& out) {
   const ItemText append = text_of(elements);
   const std::int64_t length = line_length(elements);
   const auto size = static_cast<std::size_t>(elements.itemsize());
-  const std::int64_t at_once = std::max<std::int64_t>(1, kPieceSize / elements.itemsize());
+  const std::int64_t at_once = std::max<std::int64_t>(1, kBytesOfItems / elements.itemsize());
   Progress progress("cat", range.end - range.first, Progress::Unit::items);
   std::vector<std::uint8_t> items;
   std::string text;
   for (std::int64_t first = range.first; first < range.end; first += at_once) {
     const std::int64_t end = std::min(range.end, first + at_once);
     items.resize(static_cast<std::size_t>(end - first) * size);
-    elements.read(first, items);
+    elements.read(first * elements.itemsize(), items);
     codec::Bytes rest = items;
     for (std::int64_t item = first; item < end; item++, rest = rest.subspan(size)) {
       append(rest.first(size), text);

@@ -28,8 +28,8 @@ std::vector<std::vector<std::string>> table_of(const std::string& text) {
 using Row = std::vector<std::string>;
 
 /// A directory of one of each kind, and what is no frame.
-struct Frames {
-  Frames() {
+struct LsFrames {
+  LsFrames() {
     write_file(home / "array.b2nd", array_frame(make_contents("ramp", 1, 24, 4), {2, 3}, "<i4", 4));
     Cut wide;
     wide.typesize = 8;
@@ -50,7 +50,7 @@ struct Frames {
 BOOST_AUTO_TEST_SUITE(b2frame_ls)
 
 BOOST_AUTO_TEST_CASE(tells_shape_dtype_codec_and_sizes_in_aligned_columns) {
-  const Frames frames;
+  const LsFrames frames;
   const ProcessResult result = b2frame({"ls", frames.directory()});
   BOOST_TEST(result.ok(), result.description());
   const auto rows = table_of(result.out);
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(tells_shape_dtype_codec_and_sizes_in_aligned_columns) {
 }
 
 BOOST_AUTO_TEST_CASE(enters_directories_only_when_asked_and_sorts_by_name) {
-  const Frames frames;
+  const LsFrames frames;
   const ProcessResult result = b2frame({"ls", "-R", "--json", frames.directory()});
   BOOST_TEST(result.ok(), result.description());
   std::vector<std::string> names;
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(enters_directories_only_when_asked_and_sorts_by_name) {
 }
 
 BOOST_AUTO_TEST_CASE(shows_the_others_beside_what_cannot_be_read) {
-  const Frames frames;
+  const LsFrames frames;
   ByteVector broken = read_file(frames.home / "array.b2nd");
   broken.resize(broken.size() - 1);
   write_file(frames.home / "broken.b2nd", broken);
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(shows_the_others_beside_what_cannot_be_read) {
 }
 
 BOOST_AUTO_TEST_CASE(sizes_for_people_have_units) {
-  const Frames frames;
+  const LsFrames frames;
   const ProcessResult result = b2frame({"ls", "-h", frames.at("flat.b2frame")});
   BOOST_TEST(table_of(result.out).at(1).at(4) == "79K", result.out);
 }
