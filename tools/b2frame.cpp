@@ -55,6 +55,7 @@ class CommandLine {
     add_diff();
     add_verify();
     add_create();
+    add_convert();
     add_compact();
     add_set_meta();
     add_pack();
@@ -272,45 +273,83 @@ class CommandLine {
         ->option_text("OUT")
         ->required()
         ->check(local());
-    add_compression(*command);
-    add_layout(*command);
+    add_compression(*command, create_, kUsualStorage);
+    add_layout(*command, create_, kUsualStorage);
+    command->add_flag("--flat", create_.flat, "Store a NPY file as it is");
     add_layers(*command, "--meta", create_.metalayers,
                "Fixed metalayer of FILE's bytes; msgpack of a .json");
     add_layers(*command, "--vlmeta", create_.vlmetalayers, "One that can be changed later");
     command->callback([this] { work_ = [this] { return run_create(create_); }; });
   }
 
-  void add_compression(CLI::App& command) {
-    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME[:META]",
-               bloscfs::codec::list_written_codecs("or") + " (zstd)");
-    command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
+  /// What options of storage that are not given stand for.
+  struct StorageDefaults {
+    const char *codec, *clevel, *filters, *typesize, *chunk_size, *block_size, *chunk_shape;
+  };
+  static constexpr StorageDefaults kUsualStorage{" (zstd)",
+                                                 " (3)",
+                                                 " (shuffle, where items have several bytes)",
+                                                 " (the array's, or guessed)",
+                                                 " (about 4M)",
+                                                 " (by codec and level)",
+                                                 " (of whole rows)"};
+  static constexpr StorageDefaults kKeptStorage{"", "", "", "", "", "", ""};
+
+  static void add_compression(CLI::App& command, StorageOptions& options,
+                              const StorageDefaults& defaults) {
+    add_parsed(command, "--codec", options.codec, parse_codec, "NAME[:META]",
+               bloscfs::codec::list_written_codecs("or") + defaults.codec);
+    command
+        .add_option("--clevel", options.clevel,
+                    std::string("Compression level, 0 to 9") + defaults.clevel)
         ->check(CLI::Range(0, 9))
         ->option_text("LEVEL");
-    add_parsed(command, "--filters", create_.filters, parse_filters, "LIST",
+    add_parsed(command, "--filters", options.filters, parse_filters, "LIST",
                "none, or up to six of " + bloscfs::codec::list_written_filters("and") +
-                   ", joined by + (shuffle, where items have several bytes)");
-    add_parsed(command, "--typesize", create_.typesize, parse_size, "SIZE",
-               "Bytes of an item (the array's, or guessed)");
-    command.add_flag("--dict", create_.dictionary,
+                   ", joined by +" + defaults.filters);
+    add_parsed(command, "--typesize", options.typesize, parse_size, "SIZE",
+               std::string("Bytes of an item") + defaults.typesize);
+    command.add_flag("--dict", options.dictionary,
                      "Dictionaries (" + bloscfs::codec::list_dictionary_codecs("or") + ")");
-    create_.threads = std::max(1U, std::thread::hardware_concurrency());
-    command.add_option("--threads", create_.threads, "Threads that compress (all processors)")
+    options.threads = std::max(1U, std::thread::hardware_concurrency());
+    command.add_option("--threads", options.threads, "Threads that compress (all processors)")
         ->check(CLI::Range(1, 256))
         ->option_text("N");
   }
 
-  void add_layout(CLI::App& command) {
-    add_parsed(command, "--chunk-size", create_.chunk_size, parse_size, "SIZE",
-               "Bytes of a chunk, with K or M (about 4M)");
-    add_parsed(command, "--block-size", create_.block_size, parse_size, "SIZE",
-               "Bytes of a block (by codec and level)");
-    add_parsed(command, "--chunk-shape", create_.chunk_shape, parse_shape, "N,...",
-               "Shape of an array's chunks (of whole rows)");
-    add_parsed(command, "--block-shape", create_.block_shape, parse_shape, "N,...",
+  static void add_layout(CLI::App& command, StorageOptions& options,
+                         const StorageDefaults& defaults) {
+    add_parsed(command, "--chunk-size", options.chunk_size, parse_size, "SIZE",
+               std::string("Bytes of a chunk, with K or M") + defaults.chunk_size);
+    add_parsed(command, "--block-size", options.block_size, parse_size, "SIZE",
+               std::string("Bytes of a block") + defaults.block_size);
+    add_parsed(command, "--chunk-shape", options.chunk_shape, parse_shape, "N,...",
+               std::string("Shape of an array's chunks") + defaults.chunk_shape);
+    add_parsed(command, "--block-shape", options.block_shape, parse_shape, "N,...",
                "Shape of an array's blocks");
-    command.add_flag("--flat", create_.flat, "Store a NPY file as it is");
-    command.add_flag("--sparse", create_.sparse, "Write a sparse frame, which is a directory");
-    command.add_flag("--checksum", create_.checksum, "Keep a checksum of each chunk");
+    command.add_flag("--sparse", options.sparse, "Write a sparse frame, which is a directory");
+    command.add_flag("--checksum", options.checksum, "Keep a checksum of each chunk");
+  }
+
+  void add_convert() {
+    CLI::App* command =
+        add_command("convert", "Store frames in another way",
+                    {"--clevel 9 run.b2nd -o small.b2nd", "--codec lz4 --in-place /data/*.b2nd",
+                     "--chunk-shape 100,100 -d tiled *.blp"});
+    command->add_option("FILE", convert_.files, "Frames, Bloscpack files or STORE:/KEY")
+        ->required()
+        ->check(local());
+    command->add_option("-o", convert_.output, "Frame to write, of one FILE")
+        ->option_text("OUT")
+        ->check(local());
+    command->add_option("-d", convert_.directory, "Directory to write them to")
+        ->option_text("DIR")
+        ->check(local());
+    command->add_flag("--in-place", convert_.in_place, "Replace each FILE");
+    add_compression(*command, convert_.storage, kKeptStorage);
+    add_layout(*command, convert_.storage, kKeptStorage);
+    command->add_flag("--contiguous", convert_.contiguous, "Of a sparse frame make one file");
+    command->callback([this] { work_ = [this] { return run_convert(convert_); }; });
   }
 
   void add_compact() {
@@ -437,6 +476,7 @@ class CommandLine {
   DiffOptions diff_;
   VerifyOptions verify_;
   CreateOptions create_;
+  ConvertOptions convert_;
   CompactOptions compact_;
   PackOptions pack_;
   SetMetaOptions set_meta_;

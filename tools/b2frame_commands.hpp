@@ -54,6 +54,7 @@ struct ExtractOptions {
   std::string file;
   std::string output;  ///< "-" for stdout
   bool chunk = false;
+  bool recursive = false;              ///< a directory as a mount would show it
   bool npy = false;                    ///< also when `output` ends in .npy
   bool json = false;                   ///< the objects of a list, one a line
   std::int64_t offset = 0;             ///< of the first byte wanted
@@ -107,11 +108,10 @@ struct NamedLayer {
   std::optional<std::vector<std::uint8_t>> content;  ///< in its place, where it was given itself
 };
 
-struct CreateOptions {
-  std::string input;  ///< "-" for stdin
-  std::string output;
-  fs::CodecChoice codec;
-  int clevel = 3;
+/// How a frame is to be stored.
+struct StorageOptions {
+  std::optional<fs::CodecChoice> codec;    ///< absent: zstd
+  std::optional<int> clevel;               ///< absent: 3
   std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
   std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed
   std::optional<std::int32_t> chunk_size, block_size;  ///< bytes
@@ -119,11 +119,28 @@ struct CreateOptions {
   bool dictionary = false;
   bool checksum = false;
   bool sparse = false;
-  bool flat = false;     ///< a NPY file is stored as it is
   unsigned threads = 1;  ///< that encode
+};
+
+struct CreateOptions : StorageOptions {
+  std::string input;  ///< "-" for stdin
+  std::string output;
+  bool flat = false;       ///< a NPY file is stored as it is
+  bool recursive = false;  ///< a directory to one of frames
   std::vector<NamedLayer> metalayers, vlmetalayers;
 };
 int run_create(const CreateOptions& options);
+
+struct ConvertOptions {
+  /// What is absent stays as it is in each file.
+  StorageOptions storage;
+  std::vector<std::string> files;
+  std::string output;     ///< of one file
+  std::string directory;  ///< of as many as there are
+  bool in_place = false;
+  bool contiguous = false;  ///< of sparse frames: make them contiguous ones
+};
+int run_convert(const ConvertOptions& options);
 
 struct CompactOptions {
   std::vector<std::string> files;

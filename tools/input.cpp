@@ -75,9 +75,12 @@ std::string reason(const std::exception& error) {
   return system != nullptr ? system->code().message() : error.what();
 }
 
+std::string complaint(const std::string& file, const std::string& what) {
+  return fmt::format("b2frame: {}: {}", fs::printable(frame::shown_url(file)), fs::printable(what));
+}
+
 void complain(const std::string& file, const std::string& what) {
-  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(frame::shown_url(file)),
-             fs::printable(what));
+  fmt::print(stderr, "{}\n", complaint(file, what));
 }
 
 int guarded(const std::string& file, const std::function<int()>& work) {

@@ -42,7 +42,10 @@ using fs::FileError;
 /// What went wrong, without the exception's category: "No such file or directory".
 std::string reason(const std::exception& error);
 
-/// Prints "b2frame: FILE: what is wrong" to stderr.
+/// "b2frame: FILE: what is wrong".
+std::string complaint(const std::string& file, const std::string& what);
+
+/// Prints it to stderr.
 void complain(const std::string& file, const std::string& what);
 
 /// Runs `work` and returns its exit status, or complains about `file` and returns kExitBadData.
