@@ -177,8 +177,9 @@ class CommandLine {
 
   void add_extract() {
     CLI::App* command = add_command("extract", "Write decompressed contents to a file",
-                                    {"run.b2nd -o run.npy", "run.b2z:/table -o table.csv",
-                                     "--offset 1G --length 64K log.b2frame -o -"});
+                                    {"run.b2nd -o run.npy", "-r /data/results -o /tmp/results"});
+    command->add_flag("-r,--recursive", extract_.recursive,
+                      "FILE and OUT are directories: write what a mount would show");
     command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
     command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
     command
@@ -263,9 +264,8 @@ class CommandLine {
   void add_create() {
     CLI::App* command =
         add_command("create", "Compress a file to a frame, or a NPY file to an array",
-                    {"measured.npy -o measured.b2nd",
-                     "--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
-                     "--checksum --vlmeta note=note.json - -o log.b2frame <log"});
+                    {"--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
+                     "-r /home/me/results -o /data/results"});
     command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
         ->required()
         ->check(local());
@@ -273,6 +273,8 @@ class CommandLine {
         ->option_text("OUT")
         ->required()
         ->check(local());
+    command->add_flag("-r,--recursive", create_.recursive,
+                      "INPUT is a directory, and OUT one of frames");
     add_compression(*command, create_, kUsualStorage);
     add_layout(*command, create_, kUsualStorage);
     command->add_flag("--flat", create_.flat, "Store a NPY file as it is");

@@ -30,6 +30,11 @@ class UsageError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Throws UsageError unless that holds.
+inline void require(bool holds, const char* what) {
+  if (!holds) throw UsageError(what);
+}
+
 /// How URLs are read that stand where files may.
 struct RemoteOptions {
   std::string cafile;   ///< certificates of whom to trust; empty: of the system's authorities

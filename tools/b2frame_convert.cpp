@@ -27,10 +27,6 @@ namespace {
 
 namespace filesystem = std::filesystem;
 
-void require(bool holds, const char* what) {
-  if (!holds) throw UsageError(what);
-}
-
 void require_sensible(const ConvertOptions& options) {
   const int places = (options.output.empty() ? 0 : 1) + (options.directory.empty() ? 0 : 1) +
                      (options.in_place ? 1 : 0);

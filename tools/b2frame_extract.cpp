@@ -10,6 +10,7 @@
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/elements.hpp"
+#include "tools/extract_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/object_output.hpp"
 #include "tools/output_file.hpp"
@@ -18,11 +19,12 @@
 #include "tools/store_address.hpp"
 #include "tools/table_output.hpp"
 #include "tools/text_output.hpp"
+#include "tools/view_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-constexpr std::int64_t kPieceSize = std::int64_t{1} << 20;
+constexpr std::int64_t kGatheredAtOnce = std::int64_t{1} << 20;
 
 fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
   const bool npy = options.npy || options.output.ends_with(".npy");
@@ -34,11 +36,7 @@ fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
 }
 
 /// The byte range asked for, cut at the end of what there is.
-struct Range {
-  std::int64_t begin, end;
-};
-
-Range wanted_range(const ExtractOptions& options, std::int64_t size) {
+FileRange wanted_range(const ExtractOptions& options, std::int64_t size) {
   if (options.offset > size)
     throw UsageError("offset " + std::to_string(options.offset) + " is behind the end at " +
                      std::to_string(size));
@@ -46,22 +44,9 @@ Range wanted_range(const ExtractOptions& options, std::int64_t size) {
   return {options.offset, options.offset + std::min(options.length.value_or(rest), rest)};
 }
 
-void write_pieces(const fs::FileView& view, const Range& range, Input& input, OutputFile& out) {
+void write_range(const fs::FileView& view, const FileRange& range, Input& input, OutputFile& out) {
   Progress progress("extract", range.end - range.begin);
-  for (std::int64_t at = range.begin; at < range.end;) {
-    const std::int64_t data = std::min(view.seek_data(at).value_or(range.end), range.end);
-    out.write_zeros(data - at);
-    const std::int64_t hole = data < range.end ? view.seek_hole(data).value_or(range.end) : data;
-    at = std::min(hole, range.end);
-    for (std::int64_t piece = data; piece < at; piece += kPieceSize) {
-      fs::ReplyData reply(input.reader().cache().pages());
-      view.read(piece, std::min(kPieceSize, at - piece), reply);
-      for (const iovec& part : reply.pieces())
-        out.write({static_cast<const std::uint8_t*>(part.iov_base), part.iov_len});
-      input.trim();
-      progress.update(piece - range.begin);
-    }
-  }
+  write_view(view, range, input, out, [&](std::int64_t done) { progress.update(done); });
 }
 
 bool same_file(const std::string& a, const std::string& b) {
@@ -103,7 +88,7 @@ void reinterpret(const std::string& text, Elements& elements) {
 
 void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out) {
   Progress progress("cat", range.end - range.first, Progress::Unit::items);
-  const std::int64_t at_once = std::max<std::int64_t>(1, kPieceSize / elements.itemsize());
+  const std::int64_t at_once = std::max<std::int64_t>(1, kGatheredAtOnce / elements.itemsize());
   std::vector<std::uint8_t> items;
   for (std::int64_t first = range.first; first < range.end; first += at_once) {
     const std::int64_t count = std::min(at_once, range.end - first);
@@ -127,7 +112,7 @@ int extract_items(const ExtractOptions& options, Input& input) {
     // What a flat frame has behind its last whole item goes with that.
     const std::int64_t end =
         range.end == elements.count() ? elements.nbytes() : range.end * elements.itemsize();
-    write_pieces(elements.view(), {range.first * elements.itemsize(), end}, input, out);
+    write_range(elements.view(), {range.first * elements.itemsize(), end}, input, out);
   }
   out.commit();
   return 0;
@@ -168,9 +153,9 @@ int extract(const ExtractOptions& options) {
   if (wants_items(options)) return extract_items(options, input);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();
-  const Range range = wanted_range(options, view.size());
+  const FileRange range = wanted_range(options, view.size());
   OutputFile out(options.output);
-  write_pieces(view, range, input, out);
+  write_range(view, range, input, out);
   out.commit();
   return 0;
 }
@@ -178,6 +163,7 @@ int extract(const ExtractOptions& options) {
 }  // namespace
 
 int run_extract(const ExtractOptions& options) {
+  if (options.recursive) return extract_tree(options);
   if (options.json && (options.chunk || options.npy || !wants_all(options)))
     throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   return guarded(options.file, [&] { return extract(options); });

@@ -23,10 +23,6 @@ constexpr std::int32_t kChunkSize = 4 << 20;
 constexpr int kUsualLevel = 3;
 constexpr const char* kUseFlat = "; --flat stores the file as it is";
 
-void require(bool condition, const char* what) {
-  if (!condition) throw UsageError(what);
-}
-
 fs::NpyHeader array_header(codec::Bytes sample) {
   try {
     fs::NpyHeader header = fs::parse_npy_header(sample);

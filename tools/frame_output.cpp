@@ -153,9 +153,8 @@ void FrameOutput::take_over_mode() const {
 }
 
 void FrameOutput::take_over_attributes() const {
-  const auto file = sparse_
-                        ? directory_->open_directory(temporary_)->open(frame::kSframeIndexName)
-                        : directory_->open(temporary_);
+  const auto file = sparse_ ? directory_->open_directory(temporary_)->open(frame::kSframeIndexName)
+                            : directory_->open(temporary_);
   frame::FileAttributes wanted = attributes_ ? *attributes_ : file->attributes();
   if (status_) {
     wanted.mode = status_->st_mode & mode_t{0777};

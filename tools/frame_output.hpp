@@ -29,8 +29,8 @@ class FrameOutput {
               Durability durability = Durability::left_to_kernel);
   /// The same in an open directory, which outlives it, where no symlink is followed; `shown_name`
   /// is for messages.
-  FrameOutput(const fs::SourceDirectory& directory, const std::string& name,
-              std::string shown_name, bool sparse, frame::FrameSettings settings);
+  FrameOutput(const fs::SourceDirectory& directory, const std::string& name, std::string shown_name,
+              bool sparse, frame::FrameSettings settings);
   /// Removes what was written unless commit() was reached.
   ~FrameOutput();
   FrameOutput(const FrameOutput&) = delete;
