@@ -29,6 +29,9 @@ class ArrayRegions {
   template <typename Use>
   void for_each_run(const Box& box, Use use) const;
 
+  void read_runs(const Box& box, codec::MutableBytes out) const;
+  void read_blocks(const Box& box, codec::MutableBytes out) const;
+
   Elements& elements_;
   frame::ArrayInfo target_;
   std::vector<std::int64_t> strides_;  ///< bytes

@@ -35,6 +35,7 @@ class Elements {
   /// True if the bytes of the view are in another order.
   bool is_fortran() const { return is_fortran_; }
   const fs::FileView& view() const { return view_; }
+  const Input& input() const { return input_; }
 
   /// Fills `out` with bytes of the items in C order, from byte `offset` of them on; where
   /// is_fortran() it begins and ends with an item. Errors as FileView's.
