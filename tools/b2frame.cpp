@@ -1,15 +1,12 @@
 // b2frame: works on frames without mounting them. Parses the command line and calls a subcommand.
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "codec/names.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/printable.hpp"
@@ -17,6 +14,7 @@
 #include "tools/command_values.hpp"
 #include "tools/help_layout.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/storage_options.hpp"
 #include "tools/unknown_word.hpp"
 
 namespace {
@@ -275,62 +273,13 @@ class CommandLine {
         ->check(local());
     command->add_flag("-r,--recursive", create_.recursive,
                       "INPUT is a directory, and OUT one of frames");
-    add_compression(*command, create_, kUsualStorage);
-    add_layout(*command, create_, kUsualStorage);
+    add_compression_options(*command, create_, StorageDefaults::usual);
+    add_layout_options(*command, create_, StorageDefaults::usual);
     command->add_flag("--flat", create_.flat, "Store a NPY file as it is");
     add_layers(*command, "--meta", create_.metalayers,
                "Fixed metalayer of FILE's bytes; msgpack of a .json");
     add_layers(*command, "--vlmeta", create_.vlmetalayers, "One that can be changed later");
     command->callback([this] { work_ = [this] { return run_create(create_); }; });
-  }
-
-  /// What options of storage that are not given stand for.
-  struct StorageDefaults {
-    const char *codec, *clevel, *filters, *typesize, *chunk_size, *block_size, *chunk_shape;
-  };
-  static constexpr StorageDefaults kUsualStorage{" (zstd)",
-                                                 " (3)",
-                                                 " (shuffle, where items have several bytes)",
-                                                 " (the array's, or guessed)",
-                                                 " (about 4M)",
-                                                 " (by codec and level)",
-                                                 " (of whole rows)"};
-  static constexpr StorageDefaults kKeptStorage{"", "", "", "", "", "", ""};
-
-  static void add_compression(CLI::App& command, StorageOptions& options,
-                              const StorageDefaults& defaults) {
-    add_parsed(command, "--codec", options.codec, parse_codec, "NAME[:META]",
-               bloscfs::codec::list_written_codecs("or") + defaults.codec);
-    command
-        .add_option("--clevel", options.clevel,
-                    std::string("Compression level, 0 to 9") + defaults.clevel)
-        ->check(CLI::Range(0, 9))
-        ->option_text("LEVEL");
-    add_parsed(command, "--filters", options.filters, parse_filters, "LIST",
-               "none, or up to six of " + bloscfs::codec::list_written_filters("and") +
-                   ", joined by +" + defaults.filters);
-    add_parsed(command, "--typesize", options.typesize, parse_size, "SIZE",
-               std::string("Bytes of an item") + defaults.typesize);
-    command.add_flag("--dict", options.dictionary,
-                     "Dictionaries (" + bloscfs::codec::list_dictionary_codecs("or") + ")");
-    options.threads = std::max(1U, std::thread::hardware_concurrency());
-    command.add_option("--threads", options.threads, "Threads that compress (all processors)")
-        ->check(CLI::Range(1, 256))
-        ->option_text("N");
-  }
-
-  static void add_layout(CLI::App& command, StorageOptions& options,
-                         const StorageDefaults& defaults) {
-    add_parsed(command, "--chunk-size", options.chunk_size, parse_size, "SIZE",
-               std::string("Bytes of a chunk, with K or M") + defaults.chunk_size);
-    add_parsed(command, "--block-size", options.block_size, parse_size, "SIZE",
-               std::string("Bytes of a block") + defaults.block_size);
-    add_parsed(command, "--chunk-shape", options.chunk_shape, parse_shape, "N,...",
-               std::string("Shape of an array's chunks") + defaults.chunk_shape);
-    add_parsed(command, "--block-shape", options.block_shape, parse_shape, "N,...",
-               "Shape of an array's blocks");
-    command.add_flag("--sparse", options.sparse, "Write a sparse frame, which is a directory");
-    command.add_flag("--checksum", options.checksum, "Keep a checksum of each chunk");
   }
 
   void add_convert() {
@@ -348,8 +297,8 @@ class CommandLine {
         ->option_text("DIR")
         ->check(local());
     command->add_flag("--in-place", convert_.in_place, "Replace each FILE");
-    add_compression(*command, convert_.storage, kKeptStorage);
-    add_layout(*command, convert_.storage, kKeptStorage);
+    add_compression_options(*command, convert_.storage, StorageDefaults::kept);
+    add_layout_options(*command, convert_.storage, StorageDefaults::kept);
     command->add_flag("--contiguous", convert_.contiguous, "Of a sparse frame make one file");
     command->callback([this] { work_ = [this] { return run_convert(convert_); }; });
   }
@@ -400,16 +349,6 @@ class CommandLine {
             "msgpack; NAME= removes it")
         ->required();
     command->callback([this] { work_ = [this] { return run_set_meta(set_meta_); }; });
-  }
-
-  /// An option whose text `parse` turns into the value.
-  template <typename Value, typename Parse>
-  static void add_parsed(CLI::App& command, const char* name, Value& value, Parse parse,
-                         const char* shown, const std::string& help) {
-    command
-        .add_option_function<std::string>(
-            name, [&value, parse](const std::string& text) { value = parse(text); }, help)
-        ->option_text(shown);
   }
 
   static void add_layers(CLI::App& command, const char* name, std::vector<NamedLayer>& layers,
