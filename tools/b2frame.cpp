@@ -1,15 +1,12 @@
 // b2frame: works on frames without mounting them. Parses the command line and calls a subcommand.
 
-#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <thread>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "codec/names.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/printable.hpp"
@@ -17,6 +14,7 @@
 #include "tools/command_values.hpp"
 #include "tools/help_layout.hpp"
 #include "tools/interrupt.hpp"
+#include "tools/storage_options.hpp"
 #include "tools/unknown_word.hpp"
 
 namespace {
@@ -29,7 +27,7 @@ CLI::Validator local() {
       [](std::string& text) {
         return bloscfs::frame::is_remote(text)
                    ? std::string(
-                         "URLs are read only, by info, list, extract, cat, verify and report")
+                         "URLs are read only, by info, ls, list, extract, cat, diff, verify and report")
                    : std::string();
       },
       "");
@@ -45,17 +43,18 @@ class CommandLine {
     app_.footer(
         "Each subcommand has a page: man b2frame-create\n"
         "Examples:\n"
-        "  b2frame create measured.npy -o measured.b2nd\n"
-        "  b2frame info measured.b2nd\n"
-        "  b2frame verify -r /data");
+        "  b2frame create measured.npy -o measured.b2nd");
     app_.require_subcommand(0, 1);
     add_info();
+    add_ls();
     add_list();
     add_extract();
     add_cat();
+    add_diff();
     add_verify();
     add_report();
     add_create();
+    add_convert();
     add_compact();
     add_set_meta();
     add_pack();
@@ -115,6 +114,20 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
   }
 
+  void add_ls() {
+    CLI::App* command = add_command("ls", "List frames: shape, dtype, codec, sizes, time",
+                                    {"/data", "-h *.b2nd run.b2z", "-R --json /data | jq .ratio"});
+    // As ls(1) has it.
+    command->set_help_flag("--help", "Print this help");
+    command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20M, 3.1G");
+    command->add_flag("-R,--recursive", ls_.recursive, "Enter directories below a directory");
+    command->add_flag("--json", ls_.json, "One JSON object per frame");
+    command->add_option("FILE|DIR", ls_.files,
+                        "Frames, Bloscpack files, URLs, stores, STORE:/KEY, or directories (.)");
+    add_remote(*command, ls_.remote);
+    command->callback([this] { work_ = [this] { return run_ls(ls_); }; });
+  }
+
   static void add_remote(CLI::App& command, RemoteOptions& options) {
     command
         .add_option("--cafile", options.cafile, "Certificates to trust (the system's authorities)")
@@ -163,8 +176,9 @@ class CommandLine {
 
   void add_extract() {
     CLI::App* command = add_command("extract", "Write decompressed contents to a file",
-                                    {"run.b2nd -o run.npy", "run.b2z:/table -o table.csv",
-                                     "--offset 1G --length 64K log.b2frame -o -"});
+                                    {"run.b2nd -o run.npy", "-r /data/results -o /tmp/results"});
+    command->add_flag("-r,--recursive", extract_.recursive,
+                      "FILE and OUT are directories: write what a mount would show");
     command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
     command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
     command
@@ -189,14 +203,38 @@ class CommandLine {
   }
 
   void add_cat() {
-    CLI::App* command =
-        add_command("cat", "Write decompressed contents to stdout",
-                    {"station.b2frame | head", "--json run.b2z:/events | jq .name"});
+    CLI::App* command = add_command("cat", "Write decompressed contents to stdout",
+                                    {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd",
+                                     "--json run.b2z:/events | jq .name"});
+    command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
+        ->option_text("N");
+    command->add_option("-n,--count", cat_.count, "Items, at most (all that follow)")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("N");
+    command->add_flag("--text", cat_.text, "An item a line; an array's last dimension in one line");
+    command->add_option("--dtype", cat_.dtype, "Text of a flat frame's items (unsigned integers)")
+        ->option_text("DTYPE");
     add_json(*command, cat_);
     add_remote(*command, cat_.remote);
     command->add_option("FILE", cat_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
     cat_.output = "-";
     command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
+  }
+
+  void add_diff() {
+    CLI::App* command =
+        add_command("diff", "Compare the contents of two frames",
+                    {"run.b2nd copy.b2nd", "--all a.b2frame b.blp",
+                     "--meta run.b2nd https://example.org/run.b2nd"},
+                    fmt::format("Exit status: 0 the same, {} different, {} trouble.\n",
+                                kExitBadData, kExitTrouble));
+    command->add_flag("--all", diff_.all, "Count the items that differ");
+    command->add_flag("-q,--brief", diff_.brief, "Tell only whether they differ");
+    command->add_flag("--meta", diff_.meta, "Compare metalayers, and how they are stored, too");
+    command->add_option("A", diff_.first, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
+    command->add_option("B", diff_.other, "The same, of any kind")->required();
+    add_remote(*command, diff_.remote);
+    command->callback([this] { work_ = [this] { return run_diff(diff_); }; });
   }
 
   static void add_json(CLI::App& command, ExtractOptions& options) {
@@ -243,9 +281,8 @@ class CommandLine {
   void add_create() {
     CLI::App* command =
         add_command("create", "Compress a file to a frame, or a NPY file to an array",
-                    {"measured.npy -o measured.b2nd",
-                     "--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
-                     "--checksum --vlmeta note=note.json - -o log.b2frame <log"});
+                    {"--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
+                     "-r /home/me/results -o /data/results"});
     command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
         ->required()
         ->check(local());
@@ -253,45 +290,36 @@ class CommandLine {
         ->option_text("OUT")
         ->required()
         ->check(local());
-    add_compression(*command);
-    add_layout(*command);
+    command->add_flag("-r,--recursive", create_.recursive,
+                      "INPUT is a directory, and OUT one of frames");
+    add_compression_options(*command, create_, StorageDefaults::usual);
+    add_layout_options(*command, create_, StorageDefaults::usual);
+    command->add_flag("--flat", create_.flat, "Store a NPY file as it is");
     add_layers(*command, "--meta", create_.metalayers,
                "Fixed metalayer of FILE's bytes; msgpack of a .json");
     add_layers(*command, "--vlmeta", create_.vlmetalayers, "One that can be changed later");
     command->callback([this] { work_ = [this] { return run_create(create_); }; });
   }
 
-  void add_compression(CLI::App& command) {
-    add_parsed(command, "--codec", create_.codec, parse_codec, "NAME[:META]",
-               bloscfs::codec::list_written_codecs("or") + " (zstd)");
-    command.add_option("--clevel", create_.clevel, "Compression level, 0 to 9 (3)")
-        ->check(CLI::Range(0, 9))
-        ->option_text("LEVEL");
-    add_parsed(command, "--filters", create_.filters, parse_filters, "LIST",
-               "none, or up to six of " + bloscfs::codec::list_written_filters("and") +
-                   ", joined by + (shuffle, where items have several bytes)");
-    add_parsed(command, "--typesize", create_.typesize, parse_size, "SIZE",
-               "Bytes of an item (the array's, or guessed)");
-    command.add_flag("--dict", create_.dictionary,
-                     "Dictionaries (" + bloscfs::codec::list_dictionary_codecs("or") + ")");
-    create_.threads = std::max(1U, std::thread::hardware_concurrency());
-    command.add_option("--threads", create_.threads, "Threads that compress (all processors)")
-        ->check(CLI::Range(1, 256))
-        ->option_text("N");
-  }
-
-  void add_layout(CLI::App& command) {
-    add_parsed(command, "--chunk-size", create_.chunk_size, parse_size, "SIZE",
-               "Bytes of a chunk, with K or M (about 4M)");
-    add_parsed(command, "--block-size", create_.block_size, parse_size, "SIZE",
-               "Bytes of a block (by codec and level)");
-    add_parsed(command, "--chunk-shape", create_.chunk_shape, parse_shape, "N,...",
-               "Shape of an array's chunks (of whole rows)");
-    add_parsed(command, "--block-shape", create_.block_shape, parse_shape, "N,...",
-               "Shape of an array's blocks");
-    command.add_flag("--flat", create_.flat, "Store a NPY file as it is");
-    command.add_flag("--sparse", create_.sparse, "Write a sparse frame, which is a directory");
-    command.add_flag("--checksum", create_.checksum, "Keep a checksum of each chunk");
+  void add_convert() {
+    CLI::App* command =
+        add_command("convert", "Store frames in another way",
+                    {"--clevel 9 run.b2nd -o small.b2nd", "--codec lz4 --in-place /data/*.b2nd",
+                     "--chunk-shape 100,100 -d tiled *.blp"});
+    command->add_option("FILE", convert_.files, "Frames, Bloscpack files or STORE:/KEY")
+        ->required()
+        ->check(local());
+    command->add_option("-o", convert_.output, "Frame to write, of one FILE")
+        ->option_text("OUT")
+        ->check(local());
+    command->add_option("-d", convert_.directory, "Directory to write them to")
+        ->option_text("DIR")
+        ->check(local());
+    command->add_flag("--in-place", convert_.in_place, "Replace each FILE");
+    add_compression_options(*command, convert_.storage, StorageDefaults::kept);
+    add_layout_options(*command, convert_.storage, StorageDefaults::kept);
+    command->add_flag("--contiguous", convert_.contiguous, "Of a sparse frame make one file");
+    command->callback([this] { work_ = [this] { return run_convert(convert_); }; });
   }
 
   void add_compact() {
@@ -340,16 +368,6 @@ class CommandLine {
             "msgpack; NAME= removes it")
         ->required();
     command->callback([this] { work_ = [this] { return run_set_meta(set_meta_); }; });
-  }
-
-  /// An option whose text `parse` turns into the value.
-  template <typename Value, typename Parse>
-  static void add_parsed(CLI::App& command, const char* name, Value& value, Parse parse,
-                         const char* shown, const std::string& help) {
-    command
-        .add_option_function<std::string>(
-            name, [&value, parse](const std::string& text) { value = parse(text); }, help)
-        ->option_text(shown);
   }
 
   static void add_layers(CLI::App& command, const char* name, std::vector<NamedLayer>& layers,
@@ -412,10 +430,13 @@ class CommandLine {
 
   CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
   InfoOptions info_;
+  LsOptions ls_;
   ListOptions list_;
   ExtractOptions extract_, cat_;
+  DiffOptions diff_;
   VerifyOptions verify_;
   CreateOptions create_;
+  ConvertOptions convert_;
   CompactOptions compact_;
   PackOptions pack_;
   SetMetaOptions set_meta_;

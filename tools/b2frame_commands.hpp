@@ -19,6 +19,8 @@ inline constexpr int kExitBadUsage = 2;
 /// missing here, or could not be read.
 inline constexpr int kExitUnsupported = 3;
 inline constexpr int kExitUnreadable = 4;
+/// Of diff, which has 1 for a difference.
+inline constexpr int kExitTrouble = 2;
 /// Of repair: something is not as it was, or not for certain; nothing was found, nor written.
 inline constexpr int kExitIncomplete = 5;
 inline constexpr int kExitNothingFound = 6;
@@ -27,6 +29,11 @@ class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+/// Throws UsageError unless that holds.
+inline void require(bool holds, const char* what) {
+  if (!holds) throw UsageError(what);
+}
 
 /// How URLs are read that stand where files may.
 struct RemoteOptions {
@@ -52,10 +59,15 @@ struct ExtractOptions {
   std::string file;
   std::string output;  ///< "-" for stdout
   bool chunk = false;
+  bool recursive = false;              ///< a directory as a mount would show it
   bool npy = false;                    ///< also when `output` ends in .npy
   bool json = false;                   ///< the objects of a list, one a line
   std::int64_t offset = 0;             ///< of the first byte wanted
   std::optional<std::int64_t> length;  ///< bytes; all that follow if absent
+  std::int64_t start = 0;              ///< of the first item wanted; negative: from the end
+  std::optional<std::int64_t> count;   ///< items; all that follow if absent
+  bool text = false;                   ///< the items, as lines
+  std::string dtype;                   ///< of the items of a flat frame, as text
 };
 int run_extract(const ExtractOptions& options);
 
@@ -65,6 +77,24 @@ struct ListOptions {
   bool json = false;  ///< one JSON object per name and line
 };
 int run_list(const ListOptions& options);
+
+struct LsOptions {
+  RemoteOptions remote;
+  std::vector<std::string> files;  ///< none: the working directory
+  bool recursive = false;
+  bool human = false;  ///< sizes in units of 1024 bytes
+  bool json = false;   ///< one JSON object per frame and line
+};
+int run_ls(const LsOptions& options);
+
+struct DiffOptions {
+  RemoteOptions remote;
+  std::string first, other;
+  bool all = false;    ///< count what differs
+  bool brief = false;  ///< tell whether, and nothing else
+  bool meta = false;   ///< compare metalayers and how they are stored, too
+};
+int run_diff(const DiffOptions& options);
 
 struct VerifyOptions {
   RemoteOptions remote;
@@ -91,11 +121,10 @@ struct NamedLayer {
   std::optional<std::vector<std::uint8_t>> content;  ///< in its place, where it was given itself
 };
 
-struct CreateOptions {
-  std::string input;  ///< "-" for stdin
-  std::string output;
-  fs::CodecChoice codec;
-  int clevel = 3;
+/// How a frame is to be stored.
+struct StorageOptions {
+  std::optional<fs::CodecChoice> codec;    ///< absent: zstd
+  std::optional<int> clevel;               ///< absent: 3
   std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
   std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed
   std::optional<std::int32_t> chunk_size, block_size;  ///< bytes
@@ -103,11 +132,28 @@ struct CreateOptions {
   bool dictionary = false;
   bool checksum = false;
   bool sparse = false;
-  bool flat = false;     ///< a NPY file is stored as it is
   unsigned threads = 1;  ///< that encode
+};
+
+struct CreateOptions : StorageOptions {
+  std::string input;  ///< "-" for stdin
+  std::string output;
+  bool flat = false;       ///< a NPY file is stored as it is
+  bool recursive = false;  ///< a directory to one of frames
   std::vector<NamedLayer> metalayers, vlmetalayers;
 };
 int run_create(const CreateOptions& options);
+
+struct ConvertOptions {
+  /// What is absent stays as it is in each file.
+  StorageOptions storage;
+  std::vector<std::string> files;
+  std::string output;     ///< of one file
+  std::string directory;  ///< of as many as there are
+  bool in_place = false;
+  bool contiguous = false;  ///< of sparse frames: make them contiguous ones
+};
+int run_convert(const ConvertOptions& options);
 
 struct CompactOptions {
   std::vector<std::string> files;

@@ -1,221 +1,21 @@
 // b2frame create: compresses bytes or a NPY file to a frame.
 
-#include <algorithm>
 #include <filesystem>
-#include <functional>
 #include <utility>
 
-#include <fmt/core.h>
-
-#include "codec/error.hpp"
-#include "codec/filter/pipeline.hpp"
-#include "frame/array/array_cutter.hpp"
 #include "tools/b2frame_commands.hpp"
-#include "tools/chunk_pipeline.hpp"
 #include "tools/create_plan.hpp"
+#include "tools/create_tree.hpp"
+#include "tools/creation.hpp"
 #include "tools/frame_output.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/mapped_input.hpp"
 #include "tools/metalayer_file.hpp"
 #include "tools/progress.hpp"
 #include "tools/raw_input.hpp"
 
 namespace bloscfs::tools {
 namespace {
-
-using codec::Bytes;
-using codec::MutableBytes;
-
-/// Less is copied sooner than mapped.
-constexpr std::size_t kLeastMapped = 1 << 20;
-
-/// Whether a chunk is made of a copy that a filter makes. Delta and codecs look at their input
-/// twice, which goes wrong where somebody writes to a mapped file meanwhile.
-bool is_filtered_once(const codec::EncodeSettings& settings, std::size_t size) {
-  const auto header = codec::plan_chunk(settings, static_cast<std::int32_t>(size));
-  return codec::forward_buffers(header) > 0 &&
-         std::none_of(header.filters.begin(), header.filters.end(),
-                      [](const auto& step) { return step.id == codec::FilterId::delta; });
-}
-
-/// Compresses the input of one run, chunk by chunk.
-class Creation {
- public:
-  Creation(const CreateOptions& options, const CreatePlan& plan, RawInput& input, FrameOutput& out)
-      : options_(options),
-        plan_(plan),
-        input_(input),
-        out_(out),
-        progress_("create", plan.npy ? plan.npy->nbytes : input.file_size().value_or(0)),
-        pipeline_(plan.encode, options.threads,
-                  [this](const fs::RecodedChunk& chunk) { store(chunk); }) {}
-
-  void run() {
-    if (plan_.npy)
-      take_array();
-    else
-      take_stream();
-    pipeline_.finish();
-    require_mapped_input(input_.name());
-  }
-
- private:
-  void require_going_on() const {
-    throw_if_interrupted();
-    require_mapped_input(input_.name());
-  }
-
-  void take_stream() {
-    take_whole_chunks();
-    const auto chunksize = static_cast<std::size_t>(plan_.frame.chunksize);
-    for (std::size_t got = chunksize; got == chunksize;) {
-      got = input_.read(pipeline_.next(chunksize));
-      taken_ += static_cast<std::int64_t>(got);
-      if (got > 0) pipeline_.add(got);
-    }
-  }
-
-  /// Of a regular file, whose bytes workers read where they are.
-  void take_whole_chunks() {
-    const auto size = static_cast<std::size_t>(plan_.frame.chunksize);
-    while (has_elements(size)) {
-      require_going_on();
-      add_whole(size);
-    }
-  }
-
-  void add_whole(std::size_t size) {
-    if (size >= kLeastMapped && is_filtered_once(plan_.encode, size))
-      pipeline_.add_lent(size, lent_elements(size));
-    else
-      pipeline_.add_filled(size, next_elements(size));
-  }
-
-  void take_array() {
-    cutter_.emplace(*plan_.frame.array, plan_.frame.typesize);
-    std::vector<std::uint8_t> header(plan_.npy->header_size);
-    input_.read(header);
-    const bool in_order = cutter_->cuts_runs() || plan_.npy->nbytes == 0;
-    if (!in_order) elements_.emplace(input_, plan_.npy->nbytes, options_.output);
-    for (std::int64_t chunk = 0; chunk < cutter_->chunk_count(); ++chunk) {
-      require_going_on();
-      if (cutter_->keeps_order())
-        add_contents(chunk);
-      else if (cutter_->cuts_runs())
-        add_run(chunk);
-      else
-        add_pieces(chunk);
-    }
-    if (in_order) require_end();
-  }
-
-  std::size_t chunksize() const { return static_cast<std::size_t>(cutter_->chunksize()); }
-
-  /// Whether a regular file has the next bytes, so that workers can read them where they are.
-  bool has_elements(std::size_t size) const {
-    return input_.known_rest() >= static_cast<std::int64_t>(size);
-  }
-
-  /// Sets `size` bytes to those.
-  ChunkPipeline::Fill next_elements(std::size_t size) {
-    const std::int64_t position = input_.file_position();
-    const auto taken = static_cast<std::int64_t>(size);
-    input_.announce(position, taken);
-    input_.skip(taken);
-    taken_ += taken;
-    return [this, position](MutableBytes out) { input_.read_at(position, out); };
-  }
-
-  /// The same, but not copied where that can be avoided.
-  ChunkPipeline::Lend lent_elements(std::size_t size) {
-    const std::int64_t position = input_.file_position();
-    return [this, position, size, read = next_elements(size)](const ChunkPipeline::Use& use) {
-      const MappedPiece piece(input_, position, size);
-      if (piece.is_there()) return use(piece.bytes());
-      std::vector<std::uint8_t> copy(size);
-      read(copy);
-      use(copy);
-    };
-  }
-
-  void add_contents(std::int64_t chunk) {
-    const std::size_t size = cutter_->range(chunk).size();
-    if (has_elements(size)) {
-      if (size == chunksize()) return add_whole(size);
-      return pipeline_.add_filled(chunksize(),
-                                  [read = next_elements(size), size](MutableBytes contents) {
-                                    read(contents.first(size));
-                                    fill_up(contents, size);
-                                  });
-    }
-    const MutableBytes contents = pipeline_.next(chunksize());
-    read_elements(contents.first(size));
-    fill_up(contents, size);
-    pipeline_.add(chunksize());
-  }
-
-  static void fill_up(MutableBytes contents, std::size_t size) {
-    const MutableBytes rest = contents.subspan(size);
-    std::fill(rest.begin(), rest.end(), std::uint8_t{0});
-  }
-
-  void add_run(std::int64_t chunk) {
-    const std::size_t size = cutter_->range(chunk).size();
-    if (has_elements(size)) {
-      return pipeline_.add_filled(
-          chunksize(), [this, chunk, size, read = next_elements(size)](MutableBytes contents) {
-            std::vector<std::uint8_t> run(size);
-            read(run);
-            cutter_->cut(chunk, run, contents);
-          });
-    }
-    std::vector<std::uint8_t> run(size);
-    read_elements(run);
-    pipeline_.add_filled(chunksize(), [this, chunk, run = std::move(run)](MutableBytes contents) {
-      cutter_->cut(chunk, run, contents);
-    });
-  }
-
-  void add_pieces(std::int64_t chunk) {
-    const auto range = cutter_->range(chunk);
-    taken_ = range.end;
-    pipeline_.add_filled(chunksize(), [this, chunk, range](MutableBytes contents) {
-      cutter_->cut(chunk, elements_->bytes(range.begin, range.end), contents);
-    });
-  }
-
-  void read_elements(MutableBytes out) {
-    const std::size_t got = input_.read(out);
-    taken_ += static_cast<std::int64_t>(got);
-    if (got < out.size())
-      codec::throw_malformed(
-          fmt::format("NPY file ends after {} of {} bytes of elements; --flat stores it as it is",
-                      taken_, plan_.npy->nbytes));
-  }
-
-  void require_end() {
-    std::uint8_t more = 0;
-    if (input_.read({&more, 1}) > 0)
-      codec::throw_malformed("NPY file has more than its elements; --flat stores it as it is");
-  }
-
-  void store(const fs::RecodedChunk& chunk) {
-    const std::int64_t end = std::min((chunk.number + 1) * plan_.frame.chunksize, taken_);
-    out_.add_chunk(end, chunk.special, chunk.stored);
-    progress_.update(taken_);
-  }
-
-  const CreateOptions& options_;
-  const CreatePlan& plan_;
-  RawInput& input_;
-  FrameOutput& out_;
-  std::int64_t taken_ = 0;                    ///< bytes of the input, without a NPY header
-  std::optional<frame::ArrayCutter> cutter_;  ///< of an array
-  std::optional<MappedInput> elements_;       ///< where chunks are no runs of them
-  Progress progress_;
-  ChunkPipeline pipeline_;
-};
 
 void refuse_same_file(const CreateOptions& options) {
   std::error_code error;
@@ -233,7 +33,12 @@ int create(const CreateOptions& options) {
   FrameOutput out(options.output, options.sparse, plan.frame);
   for (const NamedLayer& layer : options.vlmetalayers)
     out.set_vlmetalayer(layer.name, content_of(layer));
-  Creation(options, plan, input, out).run();
+  Progress progress("create", plan.npy ? plan.npy->nbytes : input.file_size().value_or(0));
+  CreationSettings settings;
+  settings.threads = options.threads;
+  settings.beside = options.output;
+  settings.progress = [&](std::int64_t taken) { progress.update(taken); };
+  Creation(std::move(settings), plan, input, out).run();
   out.commit();
   return 0;
 }
@@ -241,6 +46,7 @@ int create(const CreateOptions& options) {
 }  // namespace
 
 int run_create(const CreateOptions& options) {
+  if (options.recursive) return create_tree(options);
   return guarded(options.input == "-" ? "stdin" : options.input, [&] { return create(options); });
 }
 

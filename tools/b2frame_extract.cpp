@@ -1,10 +1,16 @@
 // b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
+#include <filesystem>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "codec/error.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
+#include "tools/elements.hpp"
+#include "tools/extract_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/object_output.hpp"
 #include "tools/output_file.hpp"
@@ -12,11 +18,13 @@
 #include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
 #include "tools/table_output.hpp"
+#include "tools/text_output.hpp"
+#include "tools/view_output.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-constexpr std::int64_t kPieceSize = std::int64_t{1} << 20;
+constexpr std::int64_t kGatheredAtOnce = std::int64_t{1} << 20;
 
 fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
   const bool npy = options.npy || options.output.ends_with(".npy");
@@ -28,11 +36,7 @@ fs::ViewShape wanted_shape(const Input& input, const ExtractOptions& options) {
 }
 
 /// The byte range asked for, cut at the end of what there is.
-struct Range {
-  std::int64_t begin, end;
-};
-
-Range wanted_range(const ExtractOptions& options, std::int64_t size) {
+FileRange wanted_range(const ExtractOptions& options, std::int64_t size) {
   if (options.offset > size)
     throw UsageError("offset " + std::to_string(options.offset) + " is behind the end at " +
                      std::to_string(size));
@@ -40,22 +44,9 @@ Range wanted_range(const ExtractOptions& options, std::int64_t size) {
   return {options.offset, options.offset + std::min(options.length.value_or(rest), rest)};
 }
 
-void write_pieces(const fs::FileView& view, const Range& range, Input& input, OutputFile& out) {
+void write_range(const fs::FileView& view, const FileRange& range, Input& input, OutputFile& out) {
   Progress progress("extract", range.end - range.begin);
-  for (std::int64_t at = range.begin; at < range.end;) {
-    const std::int64_t data = std::min(view.seek_data(at).value_or(range.end), range.end);
-    out.write_zeros(data - at);
-    const std::int64_t hole = data < range.end ? view.seek_hole(data).value_or(range.end) : data;
-    at = std::min(hole, range.end);
-    for (std::int64_t piece = data; piece < at; piece += kPieceSize) {
-      fs::ReplyData reply(input.reader().cache().pages());
-      view.read(piece, std::min(kPieceSize, at - piece), reply);
-      for (const iovec& part : reply.pieces())
-        out.write({static_cast<const std::uint8_t*>(part.iov_base), part.iov_len});
-      input.trim();
-      progress.update(piece - range.begin);
-    }
-  }
+  write_view(view, range, input, out, [&](std::int64_t done) { progress.update(done); });
 }
 
 int extract_objects(const ExtractOptions& options, Input& input) {
@@ -65,7 +56,62 @@ int extract_objects(const ExtractOptions& options, Input& input) {
   return 0;
 }
 
-bool wants_all(const ExtractOptions& options) { return options.offset == 0 && !options.length; }
+bool wants_items(const ExtractOptions& options) {
+  return options.start != 0 || options.count || options.text || !options.dtype.empty();
+}
+
+bool wants_all(const ExtractOptions& options) {
+  return options.offset == 0 && !options.length && !wants_items(options);
+}
+
+/// The items asked for, cut at the end of what there is.
+ItemRange wanted_items(const ExtractOptions& options, std::int64_t count) {
+  if (options.start > count)
+    throw UsageError(fmt::format("item {} is behind the end at {}", options.start, count));
+  const std::int64_t first =
+      options.start < 0 ? std::max<std::int64_t>(0, count + options.start) : options.start;
+  const std::int64_t rest = count - first;
+  return {first, first + std::min(options.count.value_or(rest), rest)};
+}
+
+void reinterpret(const std::string& text, Elements& elements) {
+  if (elements.shape()) throw UsageError("--dtype goes with flat frames: an array has its own");
+  const auto dtype = fs::parse_numpy_dtype(text);
+  if (!dtype || dtype->itemsize == 0) throw UsageError(text + " is no dtype, such as <f4");
+  elements.reinterpret(*dtype);
+}
+
+void write_gathered(Elements& elements, const ItemRange& range, OutputFile& out) {
+  Progress progress("cat", range.end - range.first, Progress::Unit::items);
+  const std::int64_t at_once = std::max<std::int64_t>(1, kGatheredAtOnce / elements.itemsize());
+  std::vector<std::uint8_t> items;
+  for (std::int64_t first = range.first; first < range.end; first += at_once) {
+    const std::int64_t count = std::min(at_once, range.end - first);
+    items.resize(static_cast<std::size_t>(count * elements.itemsize()));
+    elements.read(first * elements.itemsize(), items);
+    out.write(items);
+    progress.update(first - range.first);
+  }
+}
+
+int extract_items(const ExtractOptions& options, Input& input) {
+  Elements elements(input);
+  if (!options.dtype.empty()) reinterpret(options.dtype, elements);
+  const ItemRange range = wanted_items(options, elements.count());
+  OutputFile out(options.output);
+  if (options.text || !options.dtype.empty()) {
+    write_text(elements, range, out);
+  } else if (elements.is_fortran()) {
+    write_gathered(elements, range, out);
+  } else {
+    // What a flat frame has behind its last whole item goes with that.
+    const std::int64_t end =
+        range.end == elements.count() ? elements.nbytes() : range.end * elements.itemsize();
+    write_range(elements.view(), {range.first * elements.itemsize(), end}, input, out);
+  }
+  out.commit();
+  return 0;
+}
 
 void extract_table(const StoreAddress& address, const frame::PythonStore& store,
                    const ExtractOptions& options) {
@@ -99,11 +145,12 @@ int extract(const ExtractOptions& options) {
   if (extract_if_table(options)) return 0;
   Input input(options.file, options.chunk, remote);
   if (options.json) return extract_objects(options, input);
+  if (wants_items(options)) return extract_items(options, input);
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();
-  const Range range = wanted_range(options, view.size());
+  const FileRange range = wanted_range(options, view.size());
   OutputFile out(options.output);
-  write_pieces(view, range, input, out);
+  write_range(view, range, input, out);
   out.commit();
   return 0;
 }
@@ -111,7 +158,8 @@ int extract(const ExtractOptions& options) {
 }  // namespace
 
 int run_extract(const ExtractOptions& options) {
-  if (options.json && (options.chunk || options.npy || options.offset != 0 || options.length))
+  if (options.recursive) return extract_tree(options);
+  if (options.json && (options.chunk || options.npy || !wants_all(options)))
     throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   return guarded(options.file, [&] { return extract(options); });
 }

@@ -51,6 +51,10 @@ void ChunkPipeline::add_filled(std::size_t size, Fill fill) {
       });
 }
 
+void ChunkPipeline::add_made(std::size_t size, fs::ChunkRecoder::Encode make) {
+  recoder_.add(static_cast<std::int64_t>(next_++), size, std::move(make));
+}
+
 void ChunkPipeline::add_lent(std::size_t size, Lend lend) {
   recoder_.add(static_cast<std::int64_t>(next_++), size,
                [lend = std::move(lend)](codec::ChunkEncoder& encoder, codec::MutableBytes out) {

@@ -34,6 +34,9 @@ class ChunkPipeline {
   /// Encodes `size` bytes that a worker has `fill` set, in memory that is its own: so they are in
   /// its processor's cache. Throws as add() does.
   void add_filled(std::size_t size, Fill fill);
+  /// Has a worker make the stored bytes of a chunk of `size` bytes of contents. Throws as add()
+  /// does.
+  void add_made(std::size_t size, fs::ChunkRecoder::Encode make);
   /// Encodes `size` bytes that `lend`, on a worker, has somewhere else. Throws as add() does.
   void add_lent(std::size_t size, Lend lend);
   /// Waits until all chunks are stored.

@@ -20,11 +20,8 @@ namespace {
 
 /// Large enough for good ratios and few index entries, small enough to be held per thread.
 constexpr std::int32_t kChunkSize = 4 << 20;
+constexpr int kUsualLevel = 3;
 constexpr const char* kUseFlat = "; --flat stores the file as it is";
-
-void require(bool condition, const char* what) {
-  if (!condition) throw UsageError(what);
-}
 
 fs::NpyHeader array_header(codec::Bytes sample) {
   try {
@@ -50,13 +47,14 @@ std::int32_t guessed_typesize(codec::Bytes sample) {
   return fs::guess_typesize(sample.subspan((sample.size() - size) / 2 / 64 * 64, size));
 }
 
-codec::EncodeSettings encode_settings(const CreateOptions& options, std::int32_t typesize) {
-  const codec::CodecRow& codec = *codec::find_codec(options.codec.id);
+codec::EncodeSettings encode_settings(const StorageOptions& options, std::int32_t typesize) {
+  const fs::CodecChoice choice = options.codec.value_or(fs::CodecChoice());
+  const codec::CodecRow& codec = *codec::find_codec(choice.id);
   codec::EncodeSettings settings;
   settings.codec = codec.id;
-  settings.codec_meta = options.codec.meta;
+  settings.codec_meta = choice.meta;
   if (codec.takes_single_bytes && typesize > 1) settings.split = codec::SplitMode::always;
-  settings.clevel = options.clevel;
+  settings.clevel = options.clevel.value_or(kUsualLevel);
   settings.typesize = typesize;
   settings.use_dictionary = options.dictionary;
   if (options.filters)
@@ -93,7 +91,7 @@ std::int32_t whole(std::int64_t size, std::int64_t unit) {
   return static_cast<std::int32_t>(std::max(size - size % unit, unit));
 }
 
-void plan_flat(const CreateOptions& options, CreatePlan& plan) {
+void plan_flat(const StorageOptions& options, CreatePlan& plan) {
   require(!options.chunk_shape && !options.block_shape,
           "shapes of chunks and blocks need an array");
   codec::EncodeSettings& encode = plan.encode;
@@ -113,15 +111,13 @@ std::vector<std::int32_t> chosen_shape(const std::optional<std::vector<std::int3
   return *given;
 }
 
-void plan_array(const CreateOptions& options, CreatePlan& plan) {
+/// `array` has its shape and its dtype.
+void plan_array(const StorageOptions& options, frame::ArrayInfo array, CreatePlan& plan) {
   require(!options.chunk_shape || !options.chunk_size,
           "--chunk-shape and --chunk-size exclude each other");
   require(!options.block_shape || !options.block_size,
           "--block-shape and --block-size exclude each other");
   codec::EncodeSettings& encode = plan.encode;
-  frame::ArrayInfo array;
-  array.shape = plan.npy->shape;
-  array.dtype = plan.npy->dtype.stored;
   array.chunkshape = chosen_shape(options.chunk_shape, array.shape, encode.typesize,
                                   options.chunk_size.value_or(kChunkSize));
   const std::vector<std::int64_t> chunk(array.chunkshape.begin(), array.chunkshape.end());
@@ -141,7 +137,7 @@ void plan_array(const CreateOptions& options, CreatePlan& plan) {
   plan.frame.array = std::move(array);
 }
 
-void describe_frame(const CreateOptions& options, CreatePlan& plan) {
+void describe_frame(const StorageOptions& options, CreatePlan& plan) {
   const codec::EncodeSettings& encode = plan.encode;
   plan.frame.typesize = encode.typesize;
   plan.frame.codec = encode.codec;
@@ -163,10 +159,30 @@ CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample) {
     require(!options.typesize || *options.typesize == itemsize, "--typesize is not the array's");
     plan.encode = encode_settings(options, itemsize);
     require_numbers(plan.encode, plan.npy->dtype.stored);
-    plan_array(options, plan);
+    frame::ArrayInfo array;
+    array.shape = plan.npy->shape;
+    array.dtype = plan.npy->dtype.stored;
+    plan_array(options, std::move(array), plan);
   } else {
     const std::int32_t typesize = options.typesize ? *options.typesize : guessed_typesize(sample);
     plan.encode = encode_settings(options, typesize);
+    plan_flat(options, plan);
+  }
+  require_writable(plan.encode);
+  describe_frame(options, plan);
+  return plan;
+}
+
+CreatePlan make_plan(const StorageOptions& options, const std::optional<frame::ArrayInfo>& array,
+                     std::int32_t typesize) {
+  CreatePlan plan;
+  require(!options.typesize || !array || *options.typesize == typesize,
+          "--typesize is not the array's");
+  plan.encode = encode_settings(options, options.typesize.value_or(typesize));
+  if (array) {
+    require_numbers(plan.encode, array->dtype.value_or("what has no dtype"));
+    plan_array(options, *array, plan);
+  } else {
     plan_flat(options, plan);
   }
   require_writable(plan.encode);

@@ -25,4 +25,9 @@ struct CreatePlan {
 /// cannot become an array.
 CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample);
 
+/// The same for contents that are known: an array, of which shape and dtype count, or items of
+/// `typesize` bytes.
+CreatePlan make_plan(const StorageOptions& options, const std::optional<frame::ArrayInfo>& array,
+                     std::int32_t typesize);
+
 }  // namespace bloscfs::tools

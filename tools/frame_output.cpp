@@ -43,8 +43,9 @@ void require_sframe(const std::string& path) {
 
 }  // namespace
 
-FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings)
-    : shown_name_(path), sparse_(sparse) {
+FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings,
+                         Durability durability)
+    : shown_name_(path), sparse_(sparse), durability_(durability) {
   const std::string followed = follow_symlink(path);
   const std::size_t start = followed.rfind('/') + 1;
   directory_path_ = start == 0 ? "./" : followed.substr(0, start);
@@ -52,6 +53,21 @@ FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSetti
   if (name_.empty() || path == "-")
     throw UsageError("a frame needs the name of a file to be written to");
   blaming_output([&] {
+    look_at_target();
+    create(settings);
+  });
+}
+
+FrameOutput::FrameOutput(const fs::SourceDirectory& directory, const std::string& name,
+                         std::string shown_name, bool sparse, frame::FrameSettings settings)
+    : shown_name_(std::move(shown_name)),
+      sparse_(sparse),
+      durability_(Durability::left_to_kernel),
+      directory_path_("/proc/self/fd/" + std::to_string(directory.descriptor()) + "/"),
+      name_(name) {
+  blaming_output([&] {
+    const auto st = directory.stat(name);
+    if (st && S_ISLNK(st->st_mode)) throw std::runtime_error("is a symbolic link");
     look_at_target();
     create(settings);
   });
@@ -93,8 +109,9 @@ void FrameOutput::look_at_target() {
 }
 
 void FrameOutput::create(frame::FrameSettings& settings) {
-  directory_ =
-      frame::make_local_store(open_directory(directory_path_), nullptr, frame::Syncing::never);
+  directory_ = frame::make_local_store(
+      open_directory(directory_path_), nullptr,
+      durability_ == Durability::at_commit ? frame::Syncing::at_once : frame::Syncing::never);
   if (target_ != Kind::nothing) settings.mode = mode_ & mode_t{0777};
   const std::string name = frame::temporary_name();
   writer_ = sparse_ ? frame::create_sframe(directory_, name, settings, {})
@@ -105,6 +122,11 @@ void FrameOutput::create(frame::FrameSettings& settings) {
 
 void FrameOutput::set_vlmetalayer(const std::string& name, codec::Bytes content) {
   blaming_output([&] { transaction_->set_vlmetalayer(name, content); });
+}
+
+void FrameOutput::copy_vlmetalayer(const frame::Snapshot& from,
+                                   const frame::MetalayerEntry& entry) {
+  blaming_output([&] { transaction_->copy_vlmetalayer(from, entry); });
 }
 
 void FrameOutput::add_chunk(std::int64_t content_end, codec::SpecialValue special,
@@ -130,6 +152,19 @@ void FrameOutput::take_over_mode() const {
     frame::throw_errno();
 }
 
+void FrameOutput::take_over_attributes() const {
+  const auto file = sparse_ ? directory_->open_directory(temporary_)->open(frame::kSframeIndexName)
+                            : directory_->open(temporary_);
+  frame::FileAttributes wanted = attributes_ ? *attributes_ : file->attributes();
+  if (status_) {
+    wanted.mode = status_->st_mode & mode_t{0777};
+    wanted.accessed = status_->st_atim;
+    wanted.modified = status_->st_mtim;
+  }
+  file->set_attributes(wanted);
+  file->set_times(wanted.accessed, wanted.modified);
+}
+
 void FrameOutput::swap_names() {
   const int fd = directory_->descriptor();
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
@@ -143,7 +178,9 @@ void FrameOutput::commit() {
   blaming_output([&] {
     transaction_->commit();
     take_over_mode();
+    if (attributes_ || status_) take_over_attributes();
     swap_names();
+    directory_->sync();
   });
 }
 

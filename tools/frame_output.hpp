@@ -6,13 +6,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include <sys/types.h>
+#include <sys/stat.h>
 
 #include "frame/container/frame_writer.hpp"
 #include "fs/source/mount_lock.hpp"
+#include "fs/source/source_directory.hpp"
 
 namespace bloscfs::tools {
+
+/// Whether a frame is on the disk, too, when it gets its name.
+enum class Durability { left_to_kernel, at_commit };
 
 /// Errors are FileError, which names the output.
 class FrameOutput {
@@ -20,18 +25,28 @@ class FrameOutput {
   /// A frame or a sparse frame that is called `path` is replaced and passes on its mode; where that
   /// is a symlink, what it leads to. Other directories, devices and fifos are refused, and what is
   /// mounted for writing.
-  FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings);
+  FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings,
+              Durability durability = Durability::left_to_kernel);
+  /// The same in an open directory, which outlives it, where no symlink is followed; `shown_name`
+  /// is for messages.
+  FrameOutput(const fs::SourceDirectory& directory, const std::string& name, std::string shown_name,
+              bool sparse, frame::FrameSettings settings);
   /// Removes what was written unless commit() was reached.
   ~FrameOutput();
   FrameOutput(const FrameOutput&) = delete;
   FrameOutput& operator=(const FrameOutput&) = delete;
 
+  /// Gives the frame owner, mode, times and extended attributes with its name.
+  void take_over(frame::FileAttributes attributes) { attributes_ = std::move(attributes); }
+  /// Of these the mode and the times alone.
+  void take_over(const struct stat& st) { status_ = st; }
   void set_vlmetalayer(const std::string& name, codec::Bytes content);
+  /// As it is stored there; `from` outlives this.
+  void copy_vlmetalayer(const frame::Snapshot& from, const frame::MetalayerEntry& entry);
   /// Stores the next chunk: zero or NaN, or its stored bytes. `content_end` is the decoded size up
   /// to its end, which is ignored for arrays.
   void add_chunk(std::int64_t content_end, codec::SpecialValue special, codec::Bytes stored);
-  /// Completes the frame and gives it its name. It is left to the kernel when the bytes get to the
-  /// disk.
+  /// Completes the frame and gives it its name.
   void commit();
 
  private:
@@ -41,11 +56,15 @@ class FrameOutput {
   void create(frame::FrameSettings& settings);
   void blaming_output(const std::function<void()>& work) const;
   void take_over_mode() const;
+  void take_over_attributes() const;
   void swap_names();
   std::string temporary_path() const { return directory_path_ + temporary_; }
 
   std::string shown_name_;  ///< as given, for messages
-  bool sparse_;
+  const bool sparse_;
+  const Durability durability_;
+  std::optional<frame::FileAttributes> attributes_;
+  std::optional<struct stat> status_;
   std::string directory_path_;  ///< with a slash at its end
   std::string name_;
   Kind target_ = Kind::nothing;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <exception>
 #include <functional>
 #include <system_error>
 #include <utility>
@@ -27,10 +28,21 @@ bool is_absence(const std::error_code& error) {
   return error == std::errc(ENOENT) || error == std::errc(ENOTDIR) || error == std::errc(ESTALE);
 }
 
+/// A flat frame may be called as the index of a sparse one is.
+bool is_sparse(const fs::SourceObject& directory) {
+  const auto index = directory.stat(frame::kSframeIndexName);
+  if (!index || !S_ISREG(index->st_mode)) return false;
+  try {
+    return frame::open_directory(directory.open(O_RDONLY | O_DIRECTORY), {}) != nullptr;
+  } catch (const std::exception&) {
+    return true;  // what is wrong is told by who opens it
+  }
+}
+
 }  // namespace
 
-FrameTree::FrameTree(const std::string& directory)
-    : root_(open_tree(directory), fs::OtherMounts::enter) {
+FrameTree::FrameTree(const std::string& directory, Subdirectories below)
+    : root_(open_tree(directory), fs::OtherMounts::enter), below_(below) {
   std::string shown = directory;
   while (shown.size() > 1 && shown.back() == '/') shown.pop_back();
   enter({}, shown == "/" ? "" : shown);
@@ -66,7 +78,7 @@ std::optional<TreeFile> FrameTree::next() {
   return std::nullopt;
 }
 
-/// nullopt for what is no file, and for a directory, which is entered.
+/// nullopt for what is no file, and for a directory that is entered.
 std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string shown) {
   auto object = root_.find_any(path);
   if (!object) return std::nullopt;
@@ -74,9 +86,10 @@ std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string
   if (S_ISREG(st.st_mode))
     return TreeFile{std::move(shown), path.text(), std::move(object), false, st.st_size, nullptr};
   if (!S_ISDIR(st.st_mode)) return std::nullopt;
-  const auto index = object->stat(frame::kSframeIndexName);
-  if (index && S_ISREG(index->st_mode))
+  if (is_sparse(*object))
     return TreeFile{std::move(shown), path.text(), object, true, sparse_size(path), nullptr};
+  if (below_ == Subdirectories::give)
+    return TreeFile{std::move(shown), path.text(), std::move(object), false, 0, nullptr, true};
   enter(path, shown);
   return std::nullopt;
 }
@@ -119,9 +132,8 @@ bool FrameTree::is_there(const TreeFile& file) const {
 }
 
 bool is_tree(const std::string& path) {
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0 || !S_ISDIR(st.st_mode)) return false;
-  return ::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0 || !S_ISREG(st.st_mode);
+  frame::UniqueFd fd(::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  return fd && !is_sparse(fs::SourceObject(std::move(fd), path));
 }
 
 std::int64_t tree_size(const std::string& directory) {

@@ -23,7 +23,11 @@ struct TreeFile {
   std::int64_t size =
       0;  ///< bytes of the file, of a sparse frame those of all its files; 0: not told
   std::exception_ptr problem;  ///< why what is below a directory, or this, cannot be looked at
+  bool is_directory = false;   ///< one that is not entered: Subdirectories::give
 };
+
+/// What becomes of directories below the one that is gone through.
+enum class Subdirectories { enter, give };
 
 /// Goes through a directory depth first, in the order of names; temporaries and lock files of
 /// mounts are left out. What vanishes meanwhile is passed over. next(): one thread at a time; the
@@ -48,7 +52,7 @@ class FileTree {
 class FrameTree final : public FileTree {
  public:
   /// Throws std::system_error where `directory`, which may be a symlink, is none.
-  explicit FrameTree(const std::string& directory);
+  explicit FrameTree(const std::string& directory, Subdirectories below = Subdirectories::enter);
 
   std::optional<TreeFile> next() override;
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
@@ -67,6 +71,7 @@ class FrameTree final : public FileTree {
   std::int64_t sparse_size(const fs::SourcePath& path) const;
 
   fs::SourceRoot root_;
+  const Subdirectories below_;
   std::vector<Level> levels_;
 };
 

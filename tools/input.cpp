@@ -1,5 +1,6 @@
 #include "tools/input.hpp"
 
+#include <algorithm>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -7,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
+#include "frame/array/array_shapes.hpp"
 #include "frame/open/open.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/remote_error.hpp"
@@ -25,6 +27,7 @@ namespace {
 /// Lets the largest block that the format allows be decoded; trim() keeps what is held far below.
 constexpr std::size_t kInputCacheCapacity = std::size_t{3} << 30;
 constexpr std::size_t kKeptCache = std::size_t{32} << 20;
+constexpr std::size_t kMaxKeptCache = std::size_t{512} << 20;
 
 std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool bare_chunk,
                                                   RemoteFiles& remote) {
@@ -41,16 +44,27 @@ std::shared_ptr<const frame::Snapshot> open_input(const std::string& path, bool 
   codec::throw_malformed("neither a Blosc2 frame nor a Bloscpack file");
 }
 
+/// Who reads an array in order comes to each block of a row of blocks again and again.
+std::size_t kept_cache(const frame::FrameInfo& info) {
+  if (!info.has_blocked_array() || info.array->blockshape.empty()) return kKeptCache;
+  std::int64_t row = 0;
+  if (__builtin_mul_overflow(frame::row_size(*info.array, info.typesize),
+                             info.array->blockshape.front(), &row))
+    return kMaxKeptCache;
+  return std::min(kMaxKeptCache, kKeptCache + static_cast<std::size_t>(row));
+}
+
 }  // namespace
 
 Input::Input(const std::string& path, bool bare_chunk, RemoteFiles& remote)
     : Input(open_input(path, bare_chunk, remote)) {}
 
 Input::Input(std::shared_ptr<const frame::Snapshot> snapshot)
-    : cache_(kInputCacheCapacity, pages_, stats_),
+    : kept_(kept_cache(snapshot->info())),
+      cache_(kInputCacheCapacity, pages_, stats_),
       reader_(std::move(snapshot), 1, 2, cache_, stats_) {}
 
-void Input::trim() { cache_.shrink(kKeptCache); }
+void Input::trim() { cache_.shrink(kept_); }
 
 std::string reason(const std::exception& error) {
   if (dynamic_cast<const codec::Error*>(&error) != nullptr) return error.what();
@@ -61,9 +75,12 @@ std::string reason(const std::exception& error) {
   return system != nullptr ? system->code().message() : error.what();
 }
 
+std::string complaint(const std::string& file, const std::string& what) {
+  return fmt::format("b2frame: {}: {}", fs::printable(frame::shown_url(file)), fs::printable(what));
+}
+
 void complain(const std::string& file, const std::string& what) {
-  fmt::print(stderr, "b2frame: {}: {}\n", fs::printable(frame::shown_url(file)),
-             fs::printable(what));
+  fmt::print(stderr, "{}\n", complaint(file, what));
 }
 
 int guarded(const std::string& file, const std::function<int()>& work) {

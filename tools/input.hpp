@@ -25,10 +25,12 @@ class Input {
   const frame::Snapshot& snapshot() const { return reader_.snapshot(); }
   const frame::FrameInfo& info() const { return snapshot().info(); }
   const fs::FrameReader& reader() const { return reader_; }
-  /// Forgets decoded blocks beyond a small amount; to be called between pieces of long work.
+  /// Forgets decoded blocks beyond what reading in order needs, 32 to 512 MiB; to be called between
+  /// pieces of long work.
   void trim();
 
  private:
+  const std::size_t kept_;  ///< bytes
   fs::Stats stats_;
   fs::PagePool pages_;
   fs::BlockCache cache_;
@@ -40,7 +42,10 @@ using fs::FileError;
 /// What went wrong, without the exception's category: "No such file or directory".
 std::string reason(const std::exception& error);
 
-/// Prints "b2frame: FILE: what is wrong" to stderr.
+/// "b2frame: FILE: what is wrong".
+std::string complaint(const std::string& file, const std::string& what);
+
+/// Prints it to stderr.
 void complain(const std::string& file, const std::string& what);
 
 /// Runs `work` and returns its exit status, or complains about `file` and returns kExitBadData.

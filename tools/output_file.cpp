@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -46,6 +47,13 @@ OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" :
   if (!fd_) throw FileError(name_, errno);
   if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0)
     throw FileError(name_, errno);
+}
+
+OutputFile::OutputFile(const fs::SourceDirectory& directory, const std::string& name,
+                       std::string shown_name, const struct stat& st)
+    : name_(std::move(shown_name)), status_(st) {
+  create_temporary("/proc/self/fd/" + std::to_string(directory.descriptor()) + "/" + name);
+  if (!fd_) throw FileError(name_, errno);
 }
 
 void OutputFile::create_temporary(const std::string& path) {
@@ -90,6 +98,11 @@ void OutputFile::commit() {
     return;
   }
   if (ftruncate(fd_.get(), size_) != 0) throw FileError(name_, errno);
+  if (status_) {
+    const timespec times[2] = {status_->st_atim, status_->st_mtim};
+    if (fchmod(fd_.get(), status_->st_mode & 0777) != 0 || futimens(fd_.get(), times) != 0)
+      throw FileError(name_, errno);
+  }
   if (close(fd_.release()) != 0) throw FileError(name_, errno);
   if (rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError(name_, errno);
   temporary_.clear();

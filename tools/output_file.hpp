@@ -2,10 +2,14 @@
 // Where b2frame writes to: stdout, or a file that appears under its name only when it is complete.
 
 #include <cstdint>
+#include <optional>
 #include <string>
+
+#include <sys/stat.h>
 
 #include "codec/bytes.hpp"
 #include "frame/store/byte_source.hpp"
+#include "fs/source/source_directory.hpp"
 
 namespace bloscfs::tools {
 
@@ -23,6 +27,10 @@ class OutputFile {
  public:
   /// "-" is stdout. What is no regular file (a device, a fifo) is written directly.
   explicit OutputFile(const std::string& path);
+  /// A file in an open directory, which outlives it: no symlink is followed, and what has the name
+  /// is replaced. It gets mode and times of `st`. `shown_name` is for messages.
+  OutputFile(const fs::SourceDirectory& directory, const std::string& name, std::string shown_name,
+             const struct stat& st);
   /// Removes what was written unless commit() was reached.
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
@@ -42,6 +50,7 @@ class OutputFile {
   std::string path_;       ///< final name; empty when written directly
   std::string temporary_;  ///< what commit() renames; empty when written directly
   std::int64_t size_ = 0;
+  std::optional<struct stat> status_;  ///< whose mode and times it gets
 };
 
 }  // namespace bloscfs::tools

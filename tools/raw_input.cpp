@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,8 +15,13 @@
 
 namespace bloscfs::tools {
 
-RawInput::RawInput(const std::string& path) : name_(path == "-" ? "stdin" : path) {
-  fd_.reset(path == "-" ? ::dup(STDIN_FILENO) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+RawInput::RawInput(const std::string& path)
+    : RawInput(frame::UniqueFd(path == "-" ? ::dup(STDIN_FILENO)
+                                           : ::open(path.c_str(), O_RDONLY | O_CLOEXEC)),
+               path == "-" ? "stdin" : path) {}
+
+RawInput::RawInput(frame::UniqueFd file, std::string name)
+    : name_(std::move(name)), fd_(std::move(file)) {
   throw_if_interrupted();  // while waiting for a fifo's other end
   struct stat st {};
   if (!fd_ || ::fstat(fd_.get(), &st) != 0) throw FileError(name_, errno);

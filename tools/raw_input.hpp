@@ -17,6 +17,8 @@ class RawInput {
  public:
   /// "-" is stdin.
   explicit RawInput(const std::string& path);
+  /// An open file that is called `name`.
+  RawInput(frame::UniqueFd file, std::string name);
 
   const std::string& name() const { return name_; }
   /// Bytes of a regular file behind the position that it was opened at.

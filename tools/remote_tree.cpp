@@ -26,10 +26,12 @@ std::int64_t size_of_entry(const frame::ObjectEntry& entry) {
 
 }  // namespace
 
-RemoteTree::RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url)
+RemoteTree::RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url,
+                       Subdirectories below)
     : objects_(std::move(objects)),
       frames_(std::make_shared<frame::ObjectFrames>(objects_, frame::kSframeIndexName,
-                                                    [](const std::string&) {})) {
+                                                    [](const std::string&) {})),
+      below_(below) {
   std::string shown = frame::shown_url(url);
   while (shown.ends_with('/')) shown.pop_back();
   enter("", shown, objects_->list(""));
@@ -65,7 +67,7 @@ std::optional<TreeFile> RemoteTree::next() {
   return std::nullopt;
 }
 
-/// nullopt for a directory, which is entered.
+/// nullopt for a directory that is entered.
 std::optional<TreeFile> RemoteTree::visit(const frame::ObjectEntry& entry, std::string path,
                                           std::string shown) {
   if (!entry.is_directory)
@@ -73,6 +75,8 @@ std::optional<TreeFile> RemoteTree::visit(const frame::ObjectEntry& entry, std::
                     size_of_entry(entry), nullptr};
   std::vector<frame::ObjectEntry> entries = objects_->list(path);
   if (std::none_of(entries.begin(), entries.end(), is_index)) {
+    if (below_ == Subdirectories::give)
+      return TreeFile{std::move(shown), std::move(path), nullptr, false, 0, nullptr, true};
     enter(std::move(path), std::move(shown), std::move(entries));
     return std::nullopt;
   }

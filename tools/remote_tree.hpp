@@ -14,7 +14,8 @@ namespace bloscfs::tools {
 class RemoteTree final : public FileTree {
  public:
   /// `url` is what the directory is called. Throws as ObjectTree::list().
-  RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url);
+  RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url,
+             Subdirectories below = Subdirectories::enter);
 
   std::optional<TreeFile> next() override;
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
@@ -33,6 +34,7 @@ class RemoteTree final : public FileTree {
 
   const std::shared_ptr<frame::ObjectTree> objects_;
   const std::shared_ptr<frame::ObjectFrames> frames_;
+  const Subdirectories below_;
   std::vector<Level> levels_;
 };
 

@@ -1,105 +1,25 @@
 #include "tools/table_output.hpp"
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <functional>
-#include <iterator>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "codec/error.hpp"
-#include "frame/python/utf8.hpp"
 #include "fs/numpy/npy.hpp"
+#include "tools/item_text.hpp"
 #include "tools/progress.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
 using codec::Bytes;
-using codec::throw_malformed;
 
-/// Appends the text of an item.
-using Formatter = std::function<void(Bytes item, std::string& line)>;
-
-template <typename Value>
-Value load(Bytes item, bool is_big) {
-  std::array<std::uint8_t, sizeof(Value)> bytes{};
-  std::copy_n(item.begin(), sizeof(Value), bytes.begin());
-  if (is_big) std::reverse(bytes.begin(), bytes.end());
-  return std::bit_cast<Value>(bytes);
-}
-
-template <typename Value>
-Formatter number(bool is_big) {
-  return [is_big](Bytes item, std::string& line) {
-    const std::size_t begin = line.size();
-    fmt::format_to(std::back_inserter(line), "{}", load<Value>(item, is_big));
-    // Numbers without a fraction stay recognisable as floating-point ones.
-    if constexpr (std::is_floating_point_v<Value>)
-      if (line.find_first_not_of("-0123456789", begin) == std::string::npos) line += ".0";
-  };
-}
-
-void append_quoted(std::string_view text, std::string& line) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) {
-    line += text;
-    return;
-  }
-  line += '"';
-  for (const char c : text) {
-    if (c == '"') line += '"';
-    line += c;
-  }
-  line += '"';
-}
-
-/// Code points of four bytes each; NULs at the end are no part of the text.
-Formatter unicode(bool is_big) {
-  return [is_big](Bytes item, std::string& line) {
-    std::string text;
-    std::size_t size = item.size();
-    while (size > 0 && load<std::uint32_t>(item.subspan(size - 4), is_big) == 0) size -= 4;
-    for (std::size_t at = 0; at < size; at += 4)
-      if (!frame::append_utf8(text, load<std::uint32_t>(item.subspan(at), is_big)))
-        throw_malformed("a text with what is no character");
-    append_quoted(text, line);
-  };
-}
-
-void append_bytes(Bytes item, std::string& line) {
-  std::string_view text(reinterpret_cast<const char*>(item.data()), item.size());
-  while (text.ends_with('\0')) text.remove_suffix(1);
-  append_quoted(text, line);
-}
-
-Formatter integer(std::string_view type, bool is_big) {
-  if (type == "i1") return number<std::int8_t>(is_big);
-  if (type == "i2") return number<std::int16_t>(is_big);
-  if (type == "i4") return number<std::int32_t>(is_big);
-  if (type == "i8") return number<std::int64_t>(is_big);
-  if (type == "u1") return number<std::uint8_t>(is_big);
-  if (type == "u2") return number<std::uint16_t>(is_big);
-  if (type == "u4") return number<std::uint32_t>(is_big);
-  if (type == "u8") return number<std::uint64_t>(is_big);
-  return nullptr;
-}
-
-Formatter formatter_of(const Column& column) {
-  const std::string& stored = column.dtype().stored;
-  const bool is_big = stored.front() == '>';
-  const std::string_view type = std::string_view(stored).substr(1);
-  if (auto found = integer(type, is_big)) return found;
-  if (type == "f4") return number<float>(is_big);
-  if (type == "f8") return number<double>(is_big);
-  if (type == "b1")
-    return [](Bytes item, std::string& line) { line += item[0] != 0 ? "True" : "False"; };
-  if (type.starts_with('U')) return unicode(is_big);
-  if (type.starts_with('S')) return append_bytes;
-  codec::throw_unsupported(fmt::format("column {}: has items of {}", column.name(), stored));
+ItemText formatter_of(const Column& column) {
+  if (auto found = item_text(column.dtype().stored, TextStyle::csv)) return found;
+  codec::throw_unsupported(
+      fmt::format("column {}: has items of {}", column.name(), column.dtype().stored));
 }
 
 Bytes item_of(const TableRows& part, std::size_t column, std::size_t itemsize, std::int64_t row) {
@@ -142,13 +62,13 @@ std::string fields_of(std::vector<Column>& columns) {
 }  // namespace
 
 void write_csv(Table& table, OutputFile& out) {
-  std::vector<Formatter> formatters;
+  std::vector<ItemText> formatters;
   std::string lines;
   auto& columns = table.columns();
   for (const Column& column : columns) {
     formatters.push_back(formatter_of(column));
     if (formatters.size() > 1) lines += ',';
-    append_quoted(column.name(), lines);
+    append_csv(column.name(), lines);
   }
   lines += '\n';
   const auto add_row = [&](const TableRows& part, std::int64_t row) {

@@ -35,7 +35,7 @@ _b2frame() {
         [[ $before ]] || choices+=" none"
         choices=$(printf "$before%s " $choices) ;;
       LEVEL) choices=$(echo {0..9}) ;;
-      FILE | OUT | NAME=FILE) return ;;  # readline completes files
+      FILE | OUT | DIR | NAME=FILE) return ;;  # readline completes files
       "") choices= ;;
       *) compopt +o default 2>/dev/null; return ;;
     esac

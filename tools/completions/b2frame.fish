@@ -17,7 +17,7 @@ function __b2frame_takes_file
     set -q words[2]; or return 1
     set -l value (__b2frame_value)
     or return 0
-    contains -- $value FILE OUT NAME=FILE
+    contains -- $value FILE OUT DIR NAME=FILE
 end
 
 function __b2frame_filters

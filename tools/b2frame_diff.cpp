@@ -1,0 +1,248 @@
+// b2frame diff: where two frames differ, whatever they are stored as.
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "frame/header/msgpack_json.hpp"
+#include "frame/remote/url.hpp"
+#include "fs/support/printable.hpp"
+#include "fs/view/attributes.hpp"
+#include "fs/view/thread_decoder.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/content_comparison.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/item_text.hpp"
+#include "tools/progress.hpp"
+#include "tools/remote_files.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+constexpr const char* kNone = "none";
+/// Of a metalayer.
+constexpr std::size_t kMaxLayer = std::size_t{64} << 20;
+/// Characters of a value that a line shows.
+constexpr std::size_t kMaxShown = 60;
+
+struct Side {
+  Side(const std::string& path, RemoteFiles& remote)
+      : name(frame::shown_url(path)), input(path, false, remote), elements(input) {}
+
+  std::string name;
+  Input input;
+  Elements elements;
+};
+
+std::string hex_text(codec::Bytes bytes) {
+  return fmt::format("0x{:02x}", fmt::join(bytes.first(std::min(bytes.size(), kMaxShown / 2)), ""));
+}
+
+std::string shortened(std::string text) {
+  if (text.size() > kMaxShown) text = text.substr(0, kMaxShown) + "...";
+  return fs::printable(text);
+}
+
+std::string value_text(const std::string& dtype, codec::Bytes item) {
+  std::string text;
+  if (const auto append = item_text(dtype, TextStyle::columns)) {
+    try {
+      append(item, text);
+      return shortened(text);
+    } catch (const std::exception&) {
+      // Its bytes say what it is.
+    }
+  }
+  return hex_text(item);
+}
+
+/// "[3, 17]" in an array, else the number.
+std::string place_text(const std::optional<std::vector<std::int64_t>>& shape, std::int64_t item) {
+  if (!shape) return std::to_string(item);
+  std::vector<std::int64_t> coordinates(shape->size());
+  for (std::size_t i = shape->size(); i-- > 0; item /= (*shape)[i])
+    coordinates[i] = item % (*shape)[i];
+  return fmt::format("[{}]", fmt::join(coordinates, ", "));
+}
+
+class Difference {
+ public:
+  Difference(const DiffOptions& options, Side& a, Side& b) : options_(options), a_(a), b_(b) {}
+
+  int run() {
+    compare_kinds();
+    if (options_.meta && goes_on()) compare_metadata();
+    if (goes_on() && are_comparable()) compare_contents();
+    return has_any_ ? kExitBadData : 0;
+  }
+
+ private:
+  /// False where all that is asked is known.
+  bool goes_on() const { return !has_any_ || !options_.brief; }
+
+  template <typename... Parts>
+  void tell(fmt::format_string<Parts...> what, Parts&&... parts) {
+    if (options_.brief && !has_any_)
+      fmt::print("{} and {} differ\n", fs::printable(a_.name), fs::printable(b_.name));
+    has_any_ = true;
+    if (options_.brief) return;
+    fmt::print("{} {} differ: {}\n", fs::printable(a_.name), fs::printable(b_.name),
+               fmt::format(what, std::forward<Parts>(parts)...));
+  }
+
+  void compare_values(const char* name, const std::string& a, const std::string& b) {
+    if (a != b) tell("{} {} and {}", name, fs::printable(a), fs::printable(b));
+  }
+
+  static std::string shape_text(const Elements& elements) {
+    if (!elements.shape()) return kNone;
+    return elements.shape()->empty() ? "()" : fmt::format("{}", fmt::join(*elements.shape(), ","));
+  }
+
+  void compare_kinds() {
+    const Elements& a = a_.elements;
+    const Elements& b = b_.elements;
+    compare_values("shape", shape_text(a), shape_text(b));
+    compare_values("dtype", a.dtype().value_or(kNone), b.dtype().value_or(kNone));
+    if (!a.dtype() || !b.dtype())
+      compare_values("typesize", std::to_string(a.itemsize()), std::to_string(b.itemsize()));
+  }
+
+  /// Nothing corresponds in arrays of other shapes.
+  bool are_comparable() const {
+    const Elements& a = a_.elements;
+    const Elements& b = b_.elements;
+    return a.shape() == b.shape() && (!a.shape() || a.itemsize() == b.itemsize());
+  }
+
+  void compare_contents() {
+    const Elements& a = a_.elements;
+    const Elements& b = b_.elements;
+    const bool same_size = a.itemsize() == b.itemsize();
+    const std::int64_t itemsize = same_size ? a.itemsize() : 1;
+    Progress progress("diff", std::min(a.nbytes(), b.nbytes()));
+    const auto found = ContentComparison(a_.input, a_.elements, b_.input, b_.elements, itemsize)
+                           .run(options_.all, [&](std::int64_t done) { progress.update(done); });
+    progress.clear();
+    const char* const unit = same_size ? "item" : "byte";
+    if (found) {
+      const std::string untyped = fmt::format("<u{}", itemsize);
+      tell("{} {}: {} and {}", unit, place_text(a.shape(), found->first_item),
+           value_text(a.dtype().value_or(untyped), found->first_value),
+           value_text(b.dtype().value_or(untyped), found->other_value));
+      if (options_.all && goes_on())
+        tell("{} of {} {}s", found->items, std::min(a.nbytes(), b.nbytes()) / itemsize, unit);
+    }
+    if (a.nbytes() != b.nbytes() && goes_on()) {
+      const bool a_ends = a.nbytes() < b.nbytes();
+      tell("{} ends after {} bytes, {} has {}", fs::printable(a_ends ? a_.name : b_.name),
+           std::min(a.nbytes(), b.nbytes()), a_ends ? "the other" : "the first",
+           std::max(a.nbytes(), b.nbytes()));
+    }
+  }
+
+  // --- with --meta
+
+  void compare_metadata() {
+    const frame::FrameInfo& a = a_.input.info();
+    const frame::FrameInfo& b = b_.input.info();
+    compare_values("container", a.kind_name(), b.kind_name());
+    for (const char* name :
+         {"codec", "clevel", "filters", "chunksize", "blocksize", "chunkshape", "blockshape"}) {
+      const std::string attribute = std::string(fs::kAttributePrefix) + name;
+      const auto value = [&](const frame::FrameInfo& info) {
+        const auto text = fs::computed_value(info, attribute);
+        return text && !text->empty() ? *text : kNone;
+      };
+      compare_values(name, value(a), value(b));
+    }
+    compare_layers("metalayer", fixed_layers(a_), fixed_layers(b_));
+    compare_layers("vlmetalayer", variable_layers(a_), variable_layers(b_));
+  }
+
+  using Layers = std::map<std::string, frame::MetalayerEntry>;
+
+  /// Without what the shapes say.
+  static Layers fixed_layers(const Side& side) {
+    Layers layers;
+    for (const auto& entry : side.input.snapshot().metalayers())
+      if (entry.name != "b2nd" && entry.name != "caterva") layers.emplace(entry.name, entry);
+    return layers;
+  }
+
+  /// Without checksums of how chunks are stored.
+  static Layers variable_layers(const Side& side) {
+    Layers layers;
+    for (const auto& entry : side.input.snapshot().vlmetalayers())
+      if (entry.name != "bloscfs.xxh3") layers.emplace(entry.name, entry);
+    return layers;
+  }
+
+  static std::vector<std::uint8_t> content(const Side& side, const frame::MetalayerEntry& entry,
+                                           bool is_fixed) {
+    const frame::Snapshot& snapshot = side.input.snapshot();
+    return is_fixed ? snapshot.read_metalayer(entry)
+                    : snapshot.read_vlmetalayer(entry, kMaxLayer, fs::thread_decoder());
+  }
+
+  void compare_layers(const char* what, const Layers& a, const Layers& b) {
+    const bool is_fixed = std::string(what) == "metalayer";
+    for (const auto& [name, entry] : a) {
+      const auto other = b.find(name);
+      if (other == b.end()) {
+        tell("{} {} only in {}", what, shortened(name), fs::printable(a_.name));
+        continue;
+      }
+      const auto content_a = content(a_, entry, is_fixed);
+      const auto content_b = content(b_, other->second, is_fixed);
+      if (content_a != content_b)
+        tell("{} {}: {} and {}", what, shortened(name), layer_text(content_a),
+             layer_text(content_b));
+    }
+    for (const auto& [name, entry] : b)
+      if (!a.contains(name))
+        tell("{} {} only in {}", what, shortened(name), fs::printable(b_.name));
+  }
+
+  static std::string layer_text(codec::Bytes bytes) {
+    const std::string text = frame::to_line(frame::metalayer_to_json(bytes));
+    return text.size() <= kMaxShown ? text : fmt::format("{} bytes", bytes.size());
+  }
+
+  const DiffOptions& options_;
+  Side& a_;
+  Side& b_;
+  bool has_any_ = false;
+};
+
+}  // namespace
+
+int run_diff(const DiffOptions& options) {
+  note_interrupts();
+  RemoteFiles remote(options.remote);
+  std::optional<Side> a, b;
+  const auto opened = [&](const std::string& path, std::optional<Side>& side) {
+    return guarded(path, [&] {
+             side.emplace(path, remote);
+             return 0;
+           }) == 0;
+  };
+  const bool has_a = opened(options.first, a);
+  const bool has_b = opened(options.other, b);
+  if (!has_a || !has_b) return kExitTrouble;
+  try {
+    return Difference(options, *a, *b).run();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (const std::exception& error) {
+    complain(options.first + " " + options.other, reason(error));
+    return kExitTrouble;
+  }
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,297 @@
+// b2frame ls: a line for each frame, with what it holds and how it is stored.
+
+#include <algorithm>
+#include <array>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sys/stat.h>
+
+#include "frame/header/msgpack_json.hpp"
+#include "frame/pystore/python_store.hpp"
+#include "frame/remote/open_remote.hpp"
+#include "frame/remote/url.hpp"
+#include "fs/support/printable.hpp"
+#include "fs/view/attributes.hpp"
+#include "fs/view/file_view.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/columns.hpp"
+#include "tools/frame_tree.hpp"
+#include "tools/input.hpp"
+#include "tools/remote_files.hpp"
+#include "tools/store_address.hpp"
+#include "tools/verifier.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// Characters of a dtype that the table shows; --json has all.
+constexpr std::size_t kMaxDtype = 24;
+constexpr const char* kNothing = "-";
+
+std::vector<Columns::Column> titles() {
+  using Align = Columns::Align;
+  return {{"SHAPE"},
+          {"DTYPE"},
+          {"CODEC"},
+          {"FILTERS"},
+          {"CONTENTS", Align::right},
+          {"STORED", Align::right},
+          {"RATIO", Align::right},
+          {"MODIFIED"},
+          {"NAME"}};
+}
+
+std::optional<std::string> computed(const frame::FrameInfo& info, const char* name) {
+  return fs::computed_value(info, std::string(fs::kAttributePrefix) + name);
+}
+
+/// Of a file and of a sparse frame's files together.
+struct Storage {
+  std::int64_t bytes = 0;
+  std::int64_t modified = 0;  ///< seconds since 1970; 0: not told
+};
+
+Storage storage_of(const frame::Snapshot& snapshot, std::int64_t file_bytes) {
+  const std::int64_t bytes = file_bytes > 0 ? file_bytes : snapshot.info().frame_len;
+  return {bytes, snapshot.stamp().mtime_s};
+}
+
+using BreakDown = std::tm* (*)(const std::time_t*, std::tm*);
+
+/// In the local time or in UTC, as `break_down` has it.
+std::string time_text(std::int64_t seconds, BreakDown break_down = ::localtime_r,
+                      const char* form = "%Y-%m-%dT%H:%M") {
+  const auto time = static_cast<std::time_t>(seconds);
+  std::tm parts{};
+  if (seconds == 0 || break_down(&time, &parts) == nullptr) return kNothing;
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), form, &parts)};
+}
+
+void add_time(std::int64_t seconds, nlohmann::json& line) {
+  if (seconds != 0) line["modified"] = time_text(seconds, ::gmtime_r, "%Y-%m-%dT%H:%M:%SZ");
+}
+
+class Lines {
+ public:
+  explicit Lines(const LsOptions& options) : options_(options), columns_(titles()) {}
+
+  void add(const std::string& name, const frame::Snapshot& snapshot, const Storage& storage) {
+    const frame::FrameInfo& info = snapshot.info();
+    const std::int64_t contents = fs::view_shape(info, true).content_size;
+    if (options_.json)
+      print_json(name, info, contents, storage);
+    else
+      add_row(name, info, contents, storage);
+  }
+
+  void add_directory(const std::string& name, std::int64_t modified) {
+    if (options_.json) {
+      nlohmann::json line = {{"file", name}, {"kind", "directory"}, {"status", "ok"}};
+      add_time(modified, line);
+      return print(line);
+    }
+    columns_.add({kNothing, kNothing, kNothing, kNothing, kNothing, kNothing, kNothing,
+                  time_text(modified), fs::printable(name + "/")});
+  }
+
+  void add_problem(const std::string& name, const std::exception& error) {
+    has_problems_ = true;
+    if (options_.json)
+      return print(
+          {{"file", name}, {"status", health_name(health_of(error))}, {"reason", reason(error)}});
+    complain(name, reason(error));
+  }
+
+  int finish() {
+    columns_.finish();
+    return has_problems_ ? kExitBadData : 0;
+  }
+
+ private:
+  static void print(const nlohmann::json& line) { fmt::print("{}\n", frame::to_line(line)); }
+
+  static void print_json(const std::string& name, const frame::FrameInfo& info,
+                         std::int64_t contents, const Storage& storage) {
+    nlohmann::json line;
+    line["file"] = name;
+    line["kind"] = info.kind_name();
+    line["status"] = health_name(Health::ok);
+    if (info.array) line["shape"] = info.array->shape;
+    if (info.array && info.array->dtype) line["dtype"] = *info.array->dtype;
+    line["typesize"] = info.typesize;
+    line["items"] = contents / info.typesize;
+    if (info.codec) {
+      line["codec"] = *computed(info, "codec");
+      line["clevel"] = info.clevel;
+      line["filters"] = *computed(info, "filters");
+    }
+    line["contents"] = contents;
+    line["stored"] = storage.bytes;
+    if (storage.bytes > 0) line["ratio"] = ratio(contents, storage.bytes);
+    add_time(storage.modified, line);
+    print(line);
+  }
+
+  static double ratio(std::int64_t contents, std::int64_t stored) {
+    return static_cast<double>(contents) / static_cast<double>(stored);
+  }
+
+  std::string size_text(std::int64_t bytes) const {
+    return options_.human ? human_size(bytes) : std::to_string(bytes);
+  }
+
+  /// Without blanks, so that other programs find the columns.
+  static std::string dtype_text(const frame::FrameInfo& info) {
+    std::string text = computed(info, "dtype").value_or(std::to_string(info.typesize));
+    std::erase(text, ' ');
+    if (text.size() > kMaxDtype) text = text.substr(0, kMaxDtype - 3) + "...";
+    return text;
+  }
+
+  static std::string filters_text(const frame::FrameInfo& info) {
+    if (!info.codec) return kNothing;
+    std::string text = *computed(info, "filters");
+    std::replace(text.begin(), text.end(), ',', '+');
+    return text.empty() ? "none" : text;
+  }
+
+  void add_row(const std::string& name, const frame::FrameInfo& info, std::int64_t contents,
+               const Storage& storage) {
+    std::string shape = computed(info, "shape").value_or(std::to_string(contents / info.typesize));
+    if (shape.empty()) shape = "()";
+    columns_.add(
+        {std::move(shape), dtype_text(info),
+         info.codec ? fmt::format("{}-{}", *computed(info, "codec"), info.clevel) : kNothing,
+         filters_text(info), size_text(contents), size_text(storage.bytes),
+         storage.bytes > 0 ? fmt::format("{:.2f}", ratio(contents, storage.bytes)) : kNothing,
+         time_text(storage.modified), fs::printable(name)});
+  }
+
+  const LsOptions& options_;
+  Columns columns_;
+  bool has_problems_ = false;
+};
+
+class Listing {
+ public:
+  explicit Listing(const LsOptions& options)
+      : options_(options), remote_(options.remote), lines_(options) {}
+
+  int run() {
+    if (options_.files.empty()) attempt(".", [&] { show_local("."); });
+    for (const std::string& file : options_.files)
+      attempt(frame::shown_url(file), [&] { show(file); });
+    return lines_.finish();
+  }
+
+ private:
+  Subdirectories below() const {
+    return options_.recursive ? Subdirectories::enter : Subdirectories::give;
+  }
+
+  /// Runs `work`, of which a problem is told by a line.
+  template <typename Work>
+  void attempt(const std::string& name, const Work& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      lines_.add_problem(name, error);
+    }
+  }
+
+  void show(const std::string& file) {
+    if (frame::is_remote(file)) {
+      if (const auto tree = remote_.files(file, below())) return show_tree(*tree);
+      const auto input = Input(file, false, remote_);
+      return lines_.add(frame::shown_url(file), input.snapshot(),
+                        storage_of(input.snapshot(), input.snapshot().stamp().size));
+    }
+    if (const auto address = parse_store_address(file)) {
+      const auto store = open_store(address->store);
+      const frame::StoreEntry entry = find_entry(*store, address->key);
+      if (entry.leaf) show_leaf(address->store, *store, address->key, *entry.leaf);
+      if (entry.is_group) show_leaves(address->store, *store, address->key);
+      return;
+    }
+    show_local(file);
+  }
+
+  void show_local(const std::string& file) {
+    const auto store = find_store(file);
+    if (!store && is_tree(file)) {
+      FrameTree tree(file, below());
+      return show_tree(tree);
+    }
+    // A store without files is a frame itself.
+    if (!store || store->kind() == frame::StoreKind::embed) {
+      const auto input = Input(file, false, remote_);
+      lines_.add(file, input.snapshot(), storage_of(input.snapshot(), stored_size(file)));
+    }
+    if (store) show_leaves(file, *store, "/");
+  }
+
+  static std::int64_t stored_size(const std::string& path) {
+    struct stat st {};
+    if (::stat(path.c_str(), &st) != 0) return 0;
+    return S_ISDIR(st.st_mode) ? tree_size(path) : st.st_size;
+  }
+
+  void show_tree(FileTree& tree) {
+    while (const auto file = tree.next()) {
+      // Those of a directory that nobody has named, as ls has them.
+      const bool is_bare = options_.files.empty() && file->shown.starts_with("./");
+      const std::string name = is_bare ? file->shown.substr(2) : file->shown;
+      attempt(name, [&] { show_found(tree, *file, name); });
+    }
+  }
+
+  void show_found(const FileTree& tree, const TreeFile& file, const std::string& name) {
+    if (file.problem) std::rethrow_exception(file.problem);
+    if (file.is_directory)
+      return lines_.add_directory(name, file.object ? file.object->stat().st_mtime : 0);
+    const std::shared_ptr<const frame::Snapshot> snapshot = tree.open(file);
+    if (!snapshot) {
+      if (const auto store = tree.open_zip_store(file)) show_leaves(name, *store, "/");
+      return;
+    }
+    lines_.add(name, *snapshot, storage_of(*snapshot, file.size));
+    if (const auto store = frame::open_embed_store(snapshot)) show_leaves(name, *store, "/");
+  }
+
+  void show_leaves(const std::string& path, const frame::PythonStore& store,
+                   const std::string& group) {
+    for (const std::string& message : store.messages())
+      attempt(path, [&] { throw FileError(path, message); });
+    store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
+      show_leaf(path, store, key, leaf);
+    });
+  }
+
+  void show_leaf(const std::string& path, const frame::PythonStore& store, const std::string& key,
+                 const frame::Leaf& leaf) {
+    if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
+    const std::string name = path + ":" + key;
+    attempt(name, [&] {
+      if (const auto snapshot = store.open(leaf))
+        lines_.add(name, *snapshot, storage_of(*snapshot, 0));
+    });
+  }
+
+  const LsOptions& options_;
+  RemoteFiles remote_;
+  Lines lines_;
+};
+
+}  // namespace
+
+int run_ls(const LsOptions& options) { return Listing(options).run(); }
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,133 @@
+#include "tools/conversion_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "codec/compressor/codec_table.hpp"
+#include "codec/error.hpp"
+#include "codec/loss.hpp"
+#include "codec/names.hpp"
+#include "frame/header/b2nd.hpp"
+#include "frame/header/cframe_format.hpp"
+#include "fs/encoding/new_frame.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// A dtype of another kind than NumPy's would be lost.
+bool has_other_dtype(const frame::Snapshot& source) {
+  const frame::FrameInfo& info = source.info();
+  const auto& layers = source.metalayers();
+  return info.has_blocked_array() && !info.array->dtype &&
+         std::any_of(layers.begin(), layers.end(), [&](const frame::MetalayerEntry& layer) {
+           return layer.name == "b2nd" &&
+                  layer.stored_size > frame::serialize_b2nd(*info.array).size();
+         });
+}
+
+void require_convertible(const frame::Snapshot& source) {
+  const frame::FrameInfo& info = source.info();
+  if (info.is_frame() && (info.variable_chunks || info.vl_blocks))
+    codec::throw_unsupported("has chunks or blocks of different sizes, which stay what they are");
+  if (has_other_dtype(source)) codec::throw_unsupported("an array of a type that is not NumPy's");
+}
+
+/// In the last slots, as frames have them; those of the early layout may be eight.
+fs::FilterSteps filters_of(const frame::FrameInfo& info) {
+  std::vector<codec::FilterStep> steps;
+  for (const codec::FilterStep& step : info.filters)
+    if (step.id != codec::FilterId::none) steps.push_back(step);
+  fs::FilterSteps filters{};
+  if (steps.size() > filters.size()) codec::throw_unsupported("more than six filters");
+  std::copy(steps.begin(), steps.end(), filters.end() - static_cast<std::ptrdiff_t>(steps.size()));
+  return filters;
+}
+
+bool has_checksums(const frame::Snapshot& source) {
+  const auto layers = source.vlmetalayers();
+  return std::any_of(layers.begin(), layers.end(), [](const frame::MetalayerEntry& layer) {
+    return layer.name == frame::kChecksumLayerName;
+  });
+}
+
+bool changes_codec(const StorageOptions& options) {
+  return options.codec || options.clevel || options.filters || options.dictionary;
+}
+
+bool changes_chunks(const StorageOptions& options) {
+  return options.chunk_size || options.chunk_shape || options.block_size || options.block_shape ||
+         options.typesize;
+}
+
+/// What loses more each time is not done again unless that is said.
+void refuse_losses(const StorageOptions& options, const frame::FrameInfo& info) {
+  const auto codec = options.codec ? codec::CodecId{} : info.codec.value_or(codec::CodecId{});
+  const auto filters = options.filters ? std::array<codec::FilterStep, 8>{} : info.filters;
+  if (codec::loss_of(codec, filters) == codec::Loss::every_time)
+    throw UsageError("is stored with " + codec::codec_name(info.codec.value_or(codec)) +
+                     " and filters that lose more each time; say --codec and --filters");
+}
+
+/// Sets what was not said to what the frame has.
+void fill_in(const frame::FrameInfo& info, StorageOptions& options) {
+  const bool keeps_blocks = !changes_codec(options) && !changes_chunks(options);
+  if (!options.codec && info.codec && codec::can_compress(*info.codec))
+    options.codec = fs::CodecChoice{*info.codec, info.codec_meta};
+  if (!options.clevel && info.is_frame()) options.clevel = info.clevel;
+  if (!options.filters && info.is_frame()) options.filters = filters_of(info);
+  const codec::CodecRow* const row = options.codec ? codec::find_codec(options.codec->id) : nullptr;
+  if (info.use_dict && row != nullptr && row->takes_dictionary) options.dictionary = true;
+  if (info.has_blocked_array()) {
+    if (options.chunk_shape || options.chunk_size) return;
+    options.chunk_shape = info.array->chunkshape;
+    if (!options.block_shape && !options.block_size) options.block_shape = info.array->blockshape;
+    return;
+  }
+  if (options.chunk_size || info.chunksize <= 0 || info.array) return;
+  options.chunk_size = info.chunksize;
+  if (keeps_blocks && info.blocksize > 0) options.block_size = info.blocksize;
+}
+
+/// A frame that says of itself what this one does.
+CreatePlan same_storage(const frame::FrameInfo& info) {
+  CreatePlan plan;
+  plan.frame.typesize = info.typesize;
+  plan.frame.chunksize = info.chunksize;
+  plan.frame.blocksize = info.blocksize;
+  plan.frame.codec = *info.codec;
+  plan.frame.codec_meta = info.codec_meta;
+  plan.frame.clevel = info.clevel;
+  plan.frame.filters = filters_of(info);
+  plan.frame.splitmode = info.splitmode;
+  plan.frame.use_dict = info.use_dict;
+  plan.frame.array = info.array;
+  plan.encode = fs::encode_settings(info, {});
+  return plan;
+}
+
+}  // namespace
+
+ConversionPlan plan_conversion(const StorageOptions& options, const frame::Snapshot& source,
+                               const Elements& elements) {
+  const frame::FrameInfo& info = source.info();
+  require_convertible(source);
+  ConversionPlan plan;
+  plan.copies_chunks =
+      info.is_frame() && info.chunksize > 0 && !changes_codec(options) && !changes_chunks(options);
+  if (plan.copies_chunks) {
+    plan.target = same_storage(info);
+  } else {
+    refuse_losses(options, info);
+    StorageOptions wanted = options;
+    fill_in(info, wanted);
+    const bool is_array = elements.shape().has_value();
+    std::optional<frame::ArrayInfo> array;
+    if (is_array) array = info.array;
+    plan.target = make_plan(wanted, array, static_cast<std::int32_t>(elements.itemsize()));
+  }
+  plan.target.frame.checksums = options.checksum || has_checksums(source);
+  return plan;
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,209 @@
+#include "tools/create_tree.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/core.h>
+
+#include "frame/open/open.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "fs/encoding/new_frame.hpp"
+#include "fs/source/target_name.hpp"
+#include "fs/view/file_view.hpp"
+#include "tools/creation.hpp"
+#include "tools/file_jobs.hpp"
+#include "tools/input.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/plain_tree.hpp"
+#include "tools/tree_target.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+using fs::ShownAs;
+
+/// Files that are worth being compressed by all threads, one of them at a time.
+constexpr std::int64_t kLarge = std::int64_t{64} << 20;
+
+/// An array only where that shows the same bytes.
+bool is_array(int fd, const std::string& name, std::int64_t size) {
+  if (!fs::is_array_name(name)) return false;
+  const auto read_start = [&](std::size_t wanted) {
+    std::vector<std::uint8_t> start(wanted);
+    const ssize_t got = ::pread(fd, start.data(), wanted, 0);
+    if (got < 0) frame::throw_errno();
+    start.resize(static_cast<std::size_t>(got));
+    return start;
+  };
+  return fs::array_frame_of({}, size, read_start).has_value();
+}
+
+std::string stored_name(const std::string& name, ShownAs shown) {
+  const auto names = fs::container_names(
+      name, shown, {}, shown == ShownAs::array ? fs::kArraySuffix : fs::kFlatSuffix);
+  if (names.empty()) frame::throw_errno(ENAMETOOLONG);
+  if (fs::is_temporary(names.front()) || fs::is_lock_file(names.front()))
+    throw std::runtime_error("has a name that no mount shows");
+  return names.front();
+}
+
+class TreeCreation {
+ public:
+  explicit TreeCreation(const CreateOptions& options)
+      : options_(options), tree_(options.input), target_(options.output, options.input) {}
+
+  int run() {
+    FileJobs jobs("create", Progress::is_shown() ? total() : 0);
+    const int status = jobs.run(options_.threads, [this] { return next(); });
+    target_.finish();
+    return status;
+  }
+
+ private:
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    PlainTree tree(options_.input);
+    while (const auto entry = tree.next())
+      if (S_ISREG(entry->st.st_mode)) sum += entry->st.st_size;
+    return sum;
+  }
+
+  std::string shown(const PlainEntry& entry) const {
+    return entry.path.empty() ? options_.input : options_.input + "/" + entry.path;
+  }
+
+  /// Directories are made at once: what comes next is in them.
+  std::optional<FileJobs::Job> next() {
+    while (auto entry = tree_.next()) {
+      if (S_ISDIR(entry->st.st_mode) && !entry->problem) {
+        try {
+          require_shown(*entry);
+          target_.make_directory(entry->path, entry->st);
+          continue;
+        } catch (const std::exception&) {
+          entry->problem = std::current_exception();
+        }
+      }
+      const std::string name = shown(*entry);
+      return FileJobs::Job{name,
+                           [this, entry = std::move(*entry)](const FileJobs::Advance& advance) {
+                             if (entry.problem) std::rethrow_exception(entry.problem);
+                             add(entry, advance);
+                           }};
+    }
+    return std::nullopt;
+  }
+
+  static void require_shown(const PlainEntry& entry) {
+    const std::string name = split_path(entry.path).name;
+    if (fs::is_temporary(name) || fs::is_lock_file(name))
+      throw std::runtime_error("has a name that no mount shows");
+  }
+
+  void add(const PlainEntry& entry, const FileJobs::Advance& advance) {
+    if (S_ISREG(entry.st.st_mode)) return add_file(entry, advance);
+    if (!S_ISLNK(entry.st.st_mode))
+      throw std::runtime_error("is left out: neither a file, a directory nor a symbolic link");
+    require_shown(entry);
+    target_.make_symlink(entry.path, tree_.root().read_link(fs::SourcePath(entry.path)), entry.st);
+  }
+
+  void add_file(const PlainEntry& entry, const FileJobs::Advance& advance) {
+    const auto [above, name] = split_path(entry.path);
+    frame::UniqueFd file = entry.object->open_quietly(O_RDONLY);
+    const bool as_array = !options_.flat && is_array(file.get(), name, entry.st.st_size);
+    const ShownAs shown_as = as_array ? ShownAs::array : ShownAs::flat;
+    const std::string stored = stored_name(name, shown_as);
+    const fs::SourceDirectory directory = target_.directory(above);
+    if (is_there(directory, stored, shown_as, entry.st)) return advance(entry.st.st_size);
+    refuse_others(directory, name, shown_as);
+    create_frame(entry, std::move(file), as_array, directory, stored, advance);
+  }
+
+  /// What an earlier run has made of the file.
+  static bool is_there(const fs::SourceDirectory& directory, const std::string& stored,
+                       ShownAs shown_as, const struct stat& source) {
+    const auto there = directory.stat(stored);
+    if (!there || !S_ISREG(there->st_mode)) return false;
+    try {
+      const auto snapshot = frame::open_file(directory.open(stored, O_RDONLY), {});
+      if (!snapshot) return false;
+      const fs::ViewShape shape = fs::view_shape(snapshot->info(), false);
+      return shape.is_array == (shown_as == ShownAs::array) &&
+             is_done(*there, shape.file_size(), source, source.st_size);
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  /// Two of the same shown name would both be shown by others.
+  static void refuse_others(const fs::SourceDirectory& directory, const std::string& name,
+                            ShownAs shown_as) {
+    const ShownAs other = shown_as == ShownAs::array ? ShownAs::flat : ShownAs::array;
+    if (!fs::is_array_name(name)) return;
+    const std::string stored = stored_name(name, other);
+    if (directory.stat(stored))
+      throw std::runtime_error("is " + stored + " in OUT, which was made of another file");
+  }
+
+  void create_frame(const PlainEntry& entry, frame::UniqueFd file, bool as_array,
+                    const fs::SourceDirectory& directory, const std::string& stored,
+                    const FileJobs::Advance& advance) {
+    RawInput input(std::move(file), shown(entry));
+    CreateOptions options = options_;
+    options.flat = !as_array;
+    const CreatePlan plan = make_plan(options, input.peek(kPlanSample));
+    const std::string above = split_path(entry.path).directory;
+    FrameOutput out(directory, stored, target_.shown(above.empty() ? stored : above + "/" + stored),
+                    options.sparse, plan.frame);
+    out.take_over(entry.st);
+    CreationSettings settings;
+    settings.maps = false;
+    std::int64_t done = 0;
+    settings.progress = [&](std::int64_t taken) {
+      advance(taken - done);
+      done = taken;
+    };
+    settings.threads = 1;
+    if (entry.st.st_size >= kLarge && large_.try_lock()) {
+      const std::lock_guard held(large_, std::adopt_lock);
+      settings.threads = options_.threads;
+      Creation(std::move(settings), plan, input, out).run();
+    } else {
+      Creation(std::move(settings), plan, input, out).run();
+    }
+    require_unchanged(entry);
+    out.commit();
+    advance(entry.st.st_size - done);
+  }
+
+  /// A file that was written to meanwhile would seem to be done the next time.
+  static void require_unchanged(const PlainEntry& entry) {
+    const struct stat now = entry.object->stat();
+    if (!is_done(now, now.st_size, entry.st, entry.st.st_size))
+      throw std::runtime_error("was changed meanwhile");
+  }
+
+  const CreateOptions& options_;
+  PlainTree tree_;
+  TreeTarget target_;
+  std::mutex large_;  ///< held for the large file that all threads are at
+};
+
+}  // namespace
+
+int create_tree(const CreateOptions& options) {
+  require(!options.chunk_shape && !options.block_shape, "shapes are for one array, not for -r");
+  require(options.metalayers.empty() && options.vlmetalayers.empty(),
+          "metalayers are for one frame, not for -r");
+  note_interrupts();
+  return guarded(options.input, [&] { return TreeCreation(options).run(); });
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,141 @@
+#include "tools/extract_tree.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "codec/error.hpp"
+#include "frame/remote/open_remote.hpp"
+#include "frame/store/throw_errno.hpp"
+#include "tools/file_jobs.hpp"
+#include "tools/interrupt.hpp"
+#include "tools/shown_tree.hpp"
+#include "tools/tree_target.hpp"
+#include "tools/view_output.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+constexpr std::size_t kCopiedAtOnce = std::size_t{1} << 20;
+
+/// A file that is shown as it is stored. Runs of zeros become holes.
+void copy_plain(int fd, OutputFile& out, const FileJobs::Advance& advance) {
+  std::vector<std::uint8_t> piece(kCopiedAtOnce);
+  for (;;) {
+    throw_if_interrupted();
+    const ssize_t got = ::read(fd, piece.data(), piece.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) frame::throw_errno();
+    if (got == 0) return;
+    const auto bytes = codec::Bytes(piece).first(static_cast<std::size_t>(got));
+    if (std::all_of(bytes.begin(), bytes.end(), [](std::uint8_t byte) { return byte == 0; }))
+      out.write_zeros(got);
+    else
+      out.write(bytes);
+    advance(got);
+  }
+}
+
+class TreeExtraction {
+ public:
+  explicit TreeExtraction(const ExtractOptions& options)
+      : options_(options), tree_(options.file), target_(options.output, options.file) {}
+
+  int run() {
+    FileJobs jobs("extract", Progress::is_shown() ? total() : 0);
+    const int status =
+        jobs.run(std::max(1U, std::thread::hardware_concurrency()), [this] { return next(); });
+    target_.finish();
+    return status;
+  }
+
+ private:
+  std::int64_t total() const {
+    std::int64_t sum = 0;
+    ShownTree tree(options_.file);
+    while (const auto entry = tree.next())
+      if (S_ISREG(entry->st.st_mode)) sum += entry->st.st_size;
+    return sum;
+  }
+
+  /// Directories are made at once: what comes next is in them.
+  std::optional<FileJobs::Job> next() {
+    while (auto entry = tree_.next()) {
+      if (S_ISDIR(entry->st.st_mode) && !entry->problem) {
+        try {
+          target_.make_directory(entry->path, entry->st);
+          continue;
+        } catch (const std::exception&) {
+          entry->problem = std::current_exception();
+        }
+      }
+      const std::string name = options_.file + "/" + entry->path;
+      return FileJobs::Job{name,
+                           [this, entry = std::move(*entry)](const FileJobs::Advance& advance) {
+                             if (entry.problem) std::rethrow_exception(entry.problem);
+                             add(entry, advance);
+                           }};
+    }
+    return std::nullopt;
+  }
+
+  void add(const ShownEntry& entry, const FileJobs::Advance& advance) {
+    if (S_ISREG(entry.st.st_mode)) return add_file(entry, advance);
+    if (!S_ISLNK(entry.st.st_mode))
+      throw std::runtime_error("is left out: neither a file, a directory nor a symbolic link");
+    target_.make_symlink(entry.path, entry.link, entry.st);
+  }
+
+  void add_file(const ShownEntry& entry, const FileJobs::Advance& advance) {
+    const auto [above, name] = split_path(entry.path);
+    const fs::SourceDirectory directory = target_.directory(above);
+    const auto there = directory.stat(name);
+    if (there && S_ISREG(there->st_mode) &&
+        is_done(*there, there->st_size, entry.st, entry.st.st_size))
+      return advance(entry.st.st_size);
+    const auto snapshot = tree_.open(entry);
+    if (!snapshot && (entry.source.is_container || !entry.source.object)) return;  // it has gone
+    OutputFile out(directory, name, target_.shown(entry.path), entry.st);
+    if (snapshot)
+      write_contents(snapshot, out, advance);
+    else
+      copy_plain(entry.source.object->open_quietly(O_RDONLY).get(), out, advance);
+    out.commit();
+  }
+
+  static void write_contents(const std::shared_ptr<const frame::Snapshot>& snapshot,
+                             OutputFile& out, const FileJobs::Advance& advance) {
+    Input input(snapshot);
+    const fs::FileView view(fs::view_shape(snapshot->info(), false), input.reader());
+    view.require_contents();
+    std::int64_t told = 0;
+    write_view(view, {0, view.size()}, input, out, [&](std::int64_t done) {
+      advance(done - told);
+      told = done;
+    });
+    advance(view.size() - told);
+  }
+
+  const ExtractOptions& options_;
+  ShownTree tree_;
+  TreeTarget target_;
+};
+
+}  // namespace
+
+int extract_tree(const ExtractOptions& options) {
+  if (options.chunk || options.npy || options.json || options.offset != 0 || options.length)
+    throw UsageError("-r writes whole files as a mount would show them, and goes with no other");
+  if (frame::is_remote(options.file)) throw UsageError("-r goes with local directories");
+  note_interrupts();
+  return guarded(options.file, [&] { return TreeExtraction(options).run(); });
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,65 @@
+#include "tools/storage_options.hpp"
+
+#include <algorithm>
+#include <string>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+
+#include "codec/names.hpp"
+#include "tools/command_values.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+/// An option whose text `parse` turns into the value.
+template <typename Value, typename Parse>
+void add_parsed(CLI::App& command, const char* name, Value& value, Parse parse, const char* shown,
+                const std::string& help) {
+  command
+      .add_option_function<std::string>(
+          name, [&value, parse](const std::string& text) { value = parse(text); }, help)
+      ->option_text(shown);
+}
+
+/// `help`, with what the option is by default.
+std::string told(const std::string& help, StorageDefaults defaults, const char* usual) {
+  return defaults == StorageDefaults::usual ? help + usual : help;
+}
+
+}  // namespace
+
+void add_compression_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults) {
+  add_parsed(command, "--codec", options.codec, parse_codec, "NAME[:META]",
+             told(codec::list_written_codecs("or"), defaults, " (zstd)"));
+  command
+      .add_option("--clevel", options.clevel, told("Compression level, 0 to 9", defaults, " (3)"))
+      ->check(CLI::Range(0, 9))
+      ->option_text("LEVEL");
+  add_parsed(command, "--filters", options.filters, parse_filters, "LIST",
+             told("none, or up to six of " + codec::list_written_filters("and") + ", joined by +",
+                  defaults, " (shuffle, where items have several bytes)"));
+  add_parsed(command, "--typesize", options.typesize, parse_size, "SIZE",
+             told("Bytes of an item", defaults, " (the array's, or guessed)"));
+  command.add_flag("--dict", options.dictionary,
+                   "Dictionaries (" + codec::list_dictionary_codecs("or") + ")");
+  options.threads = std::max(1U, std::thread::hardware_concurrency());
+  command.add_option("--threads", options.threads, "Threads that compress (all processors)")
+      ->check(CLI::Range(1, 256))
+      ->option_text("N");
+}
+
+void add_layout_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults) {
+  add_parsed(command, "--chunk-size", options.chunk_size, parse_size, "SIZE",
+             told("Bytes of a chunk, with K or M", defaults, " (about 4M)"));
+  add_parsed(command, "--block-size", options.block_size, parse_size, "SIZE",
+             told("Bytes of a block", defaults, " (by codec and level)"));
+  add_parsed(command, "--chunk-shape", options.chunk_shape, parse_shape, "N,...",
+             told("Shape of an array's chunks", defaults, " (of whole rows)"));
+  add_parsed(command, "--block-shape", options.block_shape, parse_shape, "N,...",
+             "Shape of an array's blocks");
+  command.add_flag("--sparse", options.sparse, "Write a sparse frame, which is a directory");
+  command.add_flag("--checksum", options.checksum, "Keep a checksum of each chunk");
+}
+
+}  // namespace bloscfs::tools
