@@ -3,6 +3,8 @@
 #include <chrono>
 #include <optional>
 
+#include "frame/store/wait_mark.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -21,6 +23,7 @@ bool DirtyBudget::has_room(const User& user) const {
 void DirtyBudget::wait_for_room(uid_t user) {
   std::optional<std::uint64_t> failures;
   std::uint64_t freed = 0;
+  std::optional<frame::WaitMark> mark;
   for (;;) {
     bool much = false;
     {
@@ -37,6 +40,7 @@ void DirtyBudget::wait_for_room(uid_t user) {
     press_(much);
     const MutexLock lock(mutex_);
     if (has_room(users_[user])) return;
+    if (!mark) mark.emplace(frame::WaitReason::room);
     changed_.wait_for(mutex_, kPatience);
     const User& mine = users_[user];
     if (mine.failures > *failures && mine.freed == freed)

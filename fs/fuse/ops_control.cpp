@@ -2,10 +2,10 @@
 
 #include <cerrno>
 
-#include <unistd.h>
-
 #include "fs/fuse/in_turn.hpp"
+#include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/remount.hpp"
+#include "fs/fuse/watched_operation.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -17,8 +17,7 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
       fuse_reply_err(request, ENOTTY);
       return;
     }
-    const uid_t user = fuse_req_ctx(request)->uid;
-    if (user != 0 && user != ::geteuid()) {
+    if (!may_manage(request)) {
       fuse_reply_err(request, EPERM);
       return;
     }
@@ -30,6 +29,8 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
 
 }  // namespace
 
-void add_control_operations(fuse_lowlevel_ops& ops) { ops.ioctl = op_ioctl; }
+void add_control_operations(fuse_lowlevel_ops& ops) {
+  ops.ioctl = watched<Operation::ioctl, op_ioctl>;
+}
 
 }  // namespace bloscfs::fs

@@ -9,6 +9,7 @@
 #include "fs/fuse/kernel_flush.hpp"
 #include "fs/mount/mounted_files.hpp"
 #include "fs/support/request_user.hpp"
+#include "fs/support/request_watch.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/turns.hpp"
 
@@ -55,6 +56,7 @@ struct MountState {
   KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
   Turns* turns = nullptr;
+  RequestWatch watch;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
   bool is_far = false;     ///< what is read may be long in coming

@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 
+#include "frame/store/wait_mark.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -127,6 +128,7 @@ BlockCache::Value BlockCache::find_any(const CacheKey& key, Purpose purpose) {
 }
 
 std::optional<BlockCache::Value> BlockCache::wait_for(Shard& shard, const Pending& pending) {
+  const frame::WaitMark mark(frame::WaitReason::other_request);
   while (!pending.done) {
     shard.made.wait_for(shard.mutex, RequestLimits::kBetweenChecks);
     RequestLimits::check();
