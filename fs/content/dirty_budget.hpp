@@ -22,7 +22,9 @@ class DirtyBudget {
   /// make room soon by what costs little, or if half of it is (`all`), by committing the dirty
   /// files.
   DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
-      : limit_(limit), stats_(stats), press_(std::move(press)) {}
+      : limit_(limit), stats_(stats), press_(std::move(press)) {
+    stats_.dirty_limit = limit;
+  }
 
   /// Waits until the user has less than his part. Throws what a commit of a file of his has failed
   /// with meanwhile, unless others have made room.

@@ -135,14 +135,6 @@ class Arguments {
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
 
-/// The mount itself, without asking the filesystem.
-std::optional<MountEntry> mount_at(const std::string& mountpoint) {
-  std::optional<MountEntry> found;
-  for (MountEntry& entry : mount_table())
-    if (entry.point == mountpoint) found = std::move(entry);
-  return found;
-}
-
 /// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
 /// gets the answer to its first request, so this comes before that.
 void raise_kernel_readahead(const std::optional<MountEntry>& mount) {

@@ -37,7 +37,9 @@ BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
       stats_(stats),
       budget_(capacity, [this] { return drop_one(); }),
       uses_(rules),
-      policy_(rules, uses_) {}
+      policy_(rules, uses_) {
+  stats_.cache_size = capacity;
+}
 
 bool BlockCache::lacks(const CacheKey& key) {
   const std::size_t hash = CacheKeyHash{}(key);
