@@ -65,7 +65,7 @@ int main(int argc, char** argv) {
   try {
     if (!is_remount) bloscfs::tools::choose_objects(settings);
     if (is_remount)
-      bloscfs::fs::remount(settings.mountpoint, settings.options.passed_on);
+      bloscfs::fs::remount(settings.mountpoint, settings.options);
     else
       bloscfs::fs::run_session(settings);
   } catch (const bloscfs::fs::FileError& error) {

@@ -20,6 +20,13 @@ bool DirtyBudget::has_room(const User& user) const {
   return user.taken == 0 || (taken_ < limit_ && user.taken / kTimesOfRest < limit_ - taken_);
 }
 
+void DirtyBudget::set_limit(std::size_t limit) {
+  const MutexLock lock(mutex_);
+  limit_ = limit;
+  stats_.dirty_limit = limit;
+  changed_.notify_all();
+}
+
 void DirtyBudget::wait_for_room(uid_t user) {
   std::optional<std::uint64_t> failures;
   std::uint64_t freed = 0;

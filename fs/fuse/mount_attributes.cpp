@@ -10,6 +10,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/running_options.hpp"
 #include "fs/support/request_watch.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
@@ -122,10 +123,11 @@ bool may_manage(fuse_req_t request) {
 
 std::optional<std::string> mount_attribute(fuse_req_t request, std::string_view name) {
   if (name == kOperationsAttribute) return describe_operations(mount_state(request).watch);
-  const bool is_list = name == kRequestsAttribute || name == kUncommittedAttribute;
-  if (!is_list) return std::nullopt;
-  if (!may_manage(request)) frame::throw_errno(EPERM, std::string(name));
+  if (name != kRequestsAttribute && name != kUncommittedAttribute && name != kOptionsAttribute)
+    return std::nullopt;
+  if (!may_manage(request)) frame::throw_errno(EPERM, name);
   if (name == kRequestsAttribute) return describe_requests(request);
+  if (name == kOptionsAttribute) return mount_state(request).running_options->list();
   TurnAtNeed::need();
   return describe_uncommitted(filesystem(request));
 }

@@ -21,6 +21,9 @@ inline constexpr std::string_view kRequestsAttribute = "user.bloscfs.requests";
 /// with `name`, `bytes`, and `error` (a text) where the last commit has failed.
 inline constexpr std::string_view kUncommittedAttribute = "user.bloscfs.uncommitted";
 
+/// For the same: those options of bloscfs that were given, as for -o.
+inline constexpr std::string_view kOptionsAttribute = "user.bloscfs.options";
+
 /// True for who has the mount, and root.
 bool may_manage(fuse_req_t request);
 

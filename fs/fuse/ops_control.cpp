@@ -1,19 +1,33 @@
 // FUSE operations for the mount as a whole.
 
 #include <cerrno>
+#include <stdexcept>
+#include <string>
 
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/remount.hpp"
+#include "fs/fuse/running_options.hpp"
 #include "fs/fuse/watched_operation.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+/// Its text ends at a zero byte, or with the request.
+void change_options(fuse_req_t request, const std::string& text) {
+  try {
+    mount_state(request).running_options->change(text.substr(0, text.find('\0')));
+    fuse_reply_ioctl(request, 0, nullptr, 0);
+  } catch (const std::invalid_argument&) {
+    fuse_reply_err(request, EINVAL);  // whoever asked has looked at them before
+  }
+}
+
 void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fuse_file_info*,
-              unsigned, const void*, std::size_t, std::size_t) {
+              unsigned, const void* in, std::size_t in_size, std::size_t) {
+  const std::string text(static_cast<const char*>(in), in_size);
   in_turn(request, inode, "ioctl", [=] {
-    if (command != kCommitRequest || inode != kRootId) {
+    if ((command != kCommitRequest && command != kChangeRequest) || inode != kRootId) {
       fuse_reply_err(request, ENOTTY);
       return;
     }
@@ -21,6 +35,7 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
       fuse_reply_err(request, EPERM);
       return;
     }
+    if (command == kChangeRequest) return change_options(request, text);
     TurnAtNeed::need();
     filesystem(request).commit_written();
     fuse_reply_ioctl(request, 0, nullptr, 0);

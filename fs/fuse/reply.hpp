@@ -16,6 +16,7 @@
 namespace bloscfs::fs {
 
 class KernelChannel;
+class RunningOptions;
 
 /// As errno_of(error); what has no errno is logged with the operation's name.
 int errno_of(const std::exception& error, const char* operation) noexcept;
@@ -55,6 +56,7 @@ struct MountState {
   fuse_session* session = nullptr;
   KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
+  RunningOptions* running_options = nullptr;
   Turns* turns = nullptr;
   RequestWatch watch;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it

@@ -26,6 +26,7 @@
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
+#include "fs/fuse/running_options.hpp"
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/idle_watch.hpp"
 #include "fs/source/mount_table.hpp"
@@ -328,7 +329,9 @@ void run_session(SessionSettings settings) {
   filesystem->set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
     kernel_flush.before(node, std::move(done));
   });
-  const IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  RunningOptions running_options(settings.options, *filesystem, idle_watch);
+  state.running_options = &running_options;
   // The place that the command was called from may be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)

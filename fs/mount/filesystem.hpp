@@ -132,6 +132,7 @@ class Filesystem final : public MountedFiles {
 
   void commit_written() override;
   void commit_all() override;
+  void change_options(const MountOptions& options) override;
   std::vector<Uncommitted> uncommitted() override {
     return look_at_uncommitted(committer_.uncommitted());
   }

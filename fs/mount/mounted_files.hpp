@@ -16,6 +16,7 @@
 #include "fs/mount/directory_listings.hpp"
 #include "fs/mount/file_handle.hpp"
 #include "fs/names/namespace.hpp"
+#include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/tree/tree.hpp"
@@ -126,11 +127,13 @@ class MountedFiles {
   /// The same, before the mount ends. What cannot be committed is kept for `b2frame recover` where
   /// that is possible; the exception names each file and what has become of it.
   virtual void commit_all() {}
+  /// Goes on with another dirty_limit and sync=, and a cache_size that is not less than before.
+  virtual void change_options(const MountOptions& options) = 0;
   /// What still waits for a commit.
   struct Uncommitted {
-    std::string path;        ///< below SOURCE
-    std::int64_t bytes = 0;  ///< of contents
-    std::error_code failure; ///< of the last try, if one has failed
+    std::string path;         ///< below SOURCE
+    std::int64_t bytes = 0;   ///< of contents
+    std::error_code failure;  ///< of the last try, if one has failed
   };
   virtual std::vector<Uncommitted> uncommitted() { return {}; }
   /// Time since the last file handle was released; zero while one is open.

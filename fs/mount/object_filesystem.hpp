@@ -100,6 +100,7 @@ class ObjectFilesystem final : public MountedFiles {
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override;
   void commit_written() override;
   void commit_all() override;
+  void change_options(const MountOptions& options) override;
   std::vector<Uncommitted> uncommitted() override {
     return look_at_uncommitted(committer_.uncommitted());
   }

@@ -72,9 +72,9 @@ std::vector<MountEntry> mount_table() {
     entry.source = unescaped(source);
     entry.flags = words_of(flags);
     entry.read_only = !entry.flags.empty() && entry.flags.front() == "ro";
-    const std::vector<std::string> of_filesystem = words_of(options);
-    entry.user = number_of("user_id=", of_filesystem);
-    entry.group = number_of("group_id=", of_filesystem);
+    entry.options = words_of(options);
+    entry.user = number_of("user_id=", entry.options);
+    entry.group = number_of("group_id=", entry.options);
     entries.push_back(std::move(entry));
   }
   return entries;

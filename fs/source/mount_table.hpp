@@ -17,6 +17,7 @@ struct MountEntry {
   std::string source;
   std::vector<std::string> flags;  ///< of the mount, as in mount(8)
   bool read_only = false;
+  std::vector<std::string> options;  ///< of the filesystem
   /// Who has mounted it, where that is what FUSE says; else root.
   uid_t user = 0;
   gid_t group = 0;

@@ -41,6 +41,17 @@ BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
   stats_.cache_size = capacity;
 }
 
+void BlockCache::grow(std::size_t capacity) {
+  const EvictionRules rules(capacity);
+  uses_.follow(rules);
+  {
+    const MutexLock order(order_mutex_);
+    policy_.follow(rules);
+  }
+  budget_.grow(capacity);
+  stats_.cache_size = capacity;
+}
+
 bool BlockCache::lacks(const CacheKey& key) {
   const std::size_t hash = CacheKeyHash{}(key);
   Shard& shard = shard_of(hash);

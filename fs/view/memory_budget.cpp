@@ -42,7 +42,7 @@ void MemoryBudget::require_affordable(std::size_t working_memory) const {
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("needs {} bytes of memory, more than half of cache_size {}: "
                                    "mount with a larger cache_size",
-                                   working_memory, capacity_));
+                                   working_memory, capacity()));
 }
 
 void MemoryBudget::Part::resize(std::size_t bytes) {
