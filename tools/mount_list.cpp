@@ -56,7 +56,7 @@ std::vector<Listed> all_mounts() {
   questions.reserve(mounts.size());
   for (const fs::MountEntry& mount : mounts)
     questions.push_back(std::make_unique<fs::MountQuestion>(
-        mount, [](int root) { return fs::read_attribute(root, fs::kStatsAttribute); }));
+        mount, [] { return fs::read_root_attribute(fs::kStatsAttribute); }));
   const auto end = Clock::now() + kPatience;
   std::vector<Listed> all;
   for (std::size_t i = 0; i < mounts.size(); i++) {

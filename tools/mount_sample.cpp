@@ -21,11 +21,11 @@ using nlohmann::json;
 constexpr std::chrono::seconds kAnswerPatience{5};
 
 /// All three, as an array of texts, so that they are of about one moment.
-std::string ask_everything(int root) {
+std::string ask_everything() {
   json answers = json::array();
   for (const auto name : {fs::kStatsAttribute, fs::kOperationsAttribute, fs::kRequestsAttribute}) {
     try {
-      answers.push_back(fs::read_attribute(root, name));
+      answers.push_back(fs::read_root_attribute(name));
     } catch (const std::system_error& error) {
       if (name != fs::kRequestsAttribute || error.code() != std::errc::operation_not_permitted)
         throw;

@@ -39,7 +39,7 @@ void write_all(int file, std::string_view text) {
 }
 
 /// An errno, and behind that the text.
-std::string answer_of(const MountEntry& mount, const std::function<std::string(int)>& ask) {
+std::string answer_of(const MountEntry& mount, const std::function<std::string()>& ask) {
   int error = 0;
   std::string text;
   try {
@@ -47,9 +47,8 @@ std::string answer_of(const MountEntry& mount, const std::function<std::string(i
     const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     if (!place) frame::throw_errno();
     become_owner(mount);
-    const frame::UniqueFd root(::openat(place.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!root) frame::throw_errno();
-    text = ask(root.get());
+    if (::fchdir(place.get()) != 0) frame::throw_errno();
+    text = ask();
   } catch (const std::system_error& failure) {
     error = failure.code().value();
   } catch (const std::exception&) {
@@ -60,8 +59,7 @@ std::string answer_of(const MountEntry& mount, const std::function<std::string(i
 
 }  // namespace
 
-MountQuestion::MountQuestion(const MountEntry& mount,
-                             const std::function<std::string(int root)>& ask) {
+MountQuestion::MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno("pipe");
   answer_.reset(ends[0]);
@@ -102,17 +100,23 @@ std::optional<std::string> MountQuestion::wait(std::chrono::milliseconds patienc
   return text_.substr(sizeof error);
 }
 
-std::string read_attribute(int file, std::string_view name) {
+std::string read_root_attribute(std::string_view name) {
   std::string value(kMaxAttributeSize, '\0');
-  const ssize_t got = ::fgetxattr(file, std::string(name).c_str(), value.data(), value.size());
+  const ssize_t got = ::getxattr(".", std::string(name).c_str(), value.data(), value.size());
   if (got < 0) frame::throw_errno();
   value.resize(static_cast<std::size_t>(got));
   return value;
 }
 
+frame::UniqueFd open_root() {
+  frame::UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) frame::throw_errno();
+  return root;
+}
+
 std::string ask_attribute(const MountEntry& mount, std::string_view name,
                           std::chrono::milliseconds patience) {
-  MountQuestion question(mount, [name](int root) { return read_attribute(root, name); });
+  MountQuestion question(mount, [name] { return read_root_attribute(name); });
   auto answer = question.wait(patience);
   if (!answer) frame::throw_errno(ETIMEDOUT);
   return *std::move(answer);

@@ -19,9 +19,10 @@ namespace bloscfs::fs {
 /// is the owner of the mount who does, whom alone FUSE lets in unless the mount is for others.
 class MountQuestion {
  public:
-  /// `ask` is called in that process, with the mount's root open for reading. To be called while
-  /// there are no other threads. Throws std::system_error.
-  MountQuestion(const MountEntry& mount, const std::function<std::string(int root)>& ask);
+  /// `ask` is called in that process, whose current directory is the mount's root. To open that may
+  /// take as long as listing it does. To be called while there are no other threads. Throws
+  /// std::system_error.
+  MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask);
   /// Ends the process, which goes once it can.
   ~MountQuestion();
   MountQuestion(const MountQuestion&) = delete;
@@ -38,8 +39,12 @@ class MountQuestion {
   std::string text_;
 };
 
-/// An attribute of an open file. Throws std::system_error.
-std::string read_attribute(int file, std::string_view name);
+// For `ask`; both throw std::system_error.
+
+/// An attribute of the root.
+std::string read_root_attribute(std::string_view name);
+/// The root, open for ioctl(2).
+frame::UniqueFd open_root();
 
 /// An attribute of the mount's root. Throws as MountQuestion::wait(), and ETIMEDOUT.
 std::string ask_attribute(const MountEntry& mount, std::string_view name,

@@ -74,7 +74,7 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
 }
 
 /// Of something that the daemon may have to wait for.
-std::string ask_patiently(const MountEntry& mount, const std::function<std::string(int)>& ask) {
+std::string ask_patiently(const MountEntry& mount, const std::function<std::string()>& ask) {
   MountQuestion question(mount, ask);
   std::optional<std::string> answer;
   while (!(answer = question.wait(std::chrono::hours(1)))) continue;
@@ -84,8 +84,8 @@ std::string ask_patiently(const MountEntry& mount, const std::function<std::stri
 /// True if there was a daemon that can write, which has committed everything.
 bool commit_all(const MountEntry& mount) {
   constexpr const char* kReadOnly = "ro";
-  return ask_patiently(mount, [](int root) -> std::string {
-           if (::ioctl(root, kCommitRequest) == 0) return "";
+  return ask_patiently(mount, []() -> std::string {
+           if (::ioctl(open_root().get(), kCommitRequest) == 0) return "";
            if (errno == EROFS) return kReadOnly;
            frame::throw_errno("committing what was written");
          }) != kReadOnly;
@@ -97,7 +97,7 @@ std::optional<ChangeText> plan_change(const MountEntry& mount,
                                       const std::vector<std::string>& wanted) {
   if (wanted.empty()) return std::nullopt;
   const std::string list =
-      ask_patiently(mount, [](int root) { return read_attribute(root, kOptionsAttribute); });
+      ask_patiently(mount, [] { return read_root_attribute(kOptionsAttribute); });
   const std::vector<std::string> own = parse_options({list}).own;
   if (change_running(own, wanted) == own) return std::nullopt;
   const std::string text = fmt::format("{}", fmt::join(wanted, ","));
@@ -108,8 +108,8 @@ std::optional<ChangeText> plan_change(const MountEntry& mount,
 }
 
 void tell_change(const MountEntry& mount, const ChangeText& request) {
-  ask_patiently(mount, [&request](int root) -> std::string {
-    if (::ioctl(root, kChangeRequest, request.data()) != 0) frame::throw_errno();
+  ask_patiently(mount, [&request]() -> std::string {
+    if (::ioctl(open_root().get(), kChangeRequest, request.data()) != 0) frame::throw_errno();
     return "";
   });
 }

@@ -40,8 +40,8 @@ MountEntry require_own_mount(const std::string& mountpoint) {
 }
 
 /// 0 where all went well, or nothing can be written.
-std::string commit_all(int root) {
-  if (::ioctl(root, kCommitRequest) == 0 || errno == EROFS) return "";
+std::string commit_all() {
+  if (::ioctl(open_root().get(), kCommitRequest) == 0 || errno == EROFS) return "";
   return std::to_string(errno);
 }
 
