@@ -1,7 +1,5 @@
 #include "fs/fuse/running_options.hpp"
 
-#include <chrono>
-
 #include <fmt/format.h>
 
 namespace bloscfs::fs {
@@ -15,9 +13,7 @@ void RunningOptions::change(const std::string& list) {
   const std::vector<std::string> changes = parse_options({list}).own;
   const MutexLock lock(mutex_);
   own_ = change_running(own_, changes);
-  const MountOptions options = parse_options(own_);
-  files_.change_options(options);
-  idle_watch_.set_limit(std::chrono::seconds(options.idle_timeout));
+  change_(parse_options(own_));
 }
 
 }  // namespace bloscfs::fs

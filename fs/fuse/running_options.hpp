@@ -1,11 +1,11 @@
 #pragma once
 // The options of a mount, of which some can be changed while it goes on.
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "fs/mount/idle_watch.hpp"
-#include "fs/mount/mounted_files.hpp"
 #include "fs/options/options.hpp"
 #include "fs/support/sync.hpp"
 
@@ -14,9 +14,9 @@ namespace bloscfs::fs {
 /// Thread-safe.
 class RunningOptions {
  public:
-  /// Both outlive it.
-  RunningOptions(const MountOptions& options, MountedFiles& files, IdleWatch& idle_watch)
-      : files_(files), idle_watch_(idle_watch), own_(options.own) {}
+  /// `change` has the mount go on with other options, and is called once at a time.
+  RunningOptions(const MountOptions& options, std::function<void(const MountOptions&)> change)
+      : change_(std::move(change)), own_(options.own) {}
 
   /// Those of ours that were given, or changed since, as for -o.
   std::string list() const EXCLUDES(mutex_);
@@ -24,8 +24,7 @@ class RunningOptions {
   void change(const std::string& list) EXCLUDES(mutex_);
 
  private:
-  MountedFiles& files_;
-  IdleWatch& idle_watch_;
+  const std::function<void(const MountOptions&)> change_;
   mutable Mutex mutex_;
   std::vector<std::string> own_ GUARDED_BY(mutex_);
 };

@@ -330,7 +330,10 @@ void run_session(SessionSettings settings) {
     kernel_flush.before(node, std::move(done));
   });
   IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
-  RunningOptions running_options(settings.options, *filesystem, idle_watch);
+  RunningOptions running_options(settings.options, [&](const MountOptions& options) {
+    filesystem->change_options(options);
+    idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
+  });
   state.running_options = &running_options;
   // The place that the command was called from may be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");

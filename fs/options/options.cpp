@@ -285,10 +285,6 @@ constexpr std::array<std::string_view, 11> kIgnored = {"defaults", "auto",  "noa
                                                        "_netdev",  "user",  "nouser", "users",
                                                        "owner",    "group", "comment"};
 
-/// Of ours, what a mount can go on with another value of.
-constexpr std::array<std::string_view, 4> kChangedRunning = {"cache_size", "dirty_limit",
-                                                             "idle_timeout", "sync"};
-
 /// As they are given: with a `=` where a value follows.
 std::vector<std::string> known_options() {
   std::vector<std::string> known;
@@ -391,28 +387,6 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
                     options.write.dirty_limit, options.cache_size));
   options.unwritable = meaning_of_rw(options.passed_on);
   return options;
-}
-
-std::vector<std::string> change_running(const std::vector<std::string>& own,
-                                        const std::vector<std::string>& changes) {
-  const MountOptions before = parse_options(own);
-  std::vector<std::string> changed = own;
-  for (const std::string& change : changes) {
-    if (is_among(change, changed)) continue;
-    const std::string name = change.substr(0, change.find('='));
-    if (!is_among(name, kChangedRunning))
-      throw std::invalid_argument(fmt::format(
-          "option {}: cannot be changed while it is mounted; unmount it, and mount it again",
-          name));
-    std::erase_if(changed, [&](const std::string& item) { return item.starts_with(name + "="); });
-    changed.push_back(change);
-  }
-  const MountOptions after = parse_options(changed);
-  if (after.cache_size < before.cache_size)
-    throw std::invalid_argument(
-        fmt::format("option cache_size: is {} bytes, and can only grow while it is mounted",
-                    before.cache_size));
-  return changed;
 }
 
 std::string options_help() {
