@@ -1,13 +1,10 @@
-// What bloscfs does with mounts that are there: --unmount, --list, --stats, -o remount.
-
-#include <algorithm>
-#include <sstream>
+// bloscfs --unmount and --list.
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/file.h>
 
+#include "tests/mount/asked_mounts.hpp"
 #include "tests/mount/naming_cases.hpp"
 #include "tests/mount/place.hpp"
 #include "tests/support/comes_true.hpp"
@@ -23,71 +20,14 @@ namespace {
 using boost::unit_test::precondition;
 using nlohmann::json;
 
-ProcessResult bloscfs(Arguments words, const ProcessSettings& settings = {}) {
-  words.insert(words.begin(), bloscfs_program());
-  return run(words, settings);
-}
-
 ProcessResult unmount_by_program(const Mount& mount) {
   return bloscfs({"--unmount", mount.path().string()});
-}
-
-/// A copy of the program that every user may run, and a place that is open to them.
-struct ForOthers {
-  ForOthers() {
-    fs_std::permissions(home.path(), fs_std::perms(0755));
-    fs_std::copy_file(bloscfs_program(), program());
-    fs_std::create_directory(home / "source");
-    fs_std::permissions(home / "source", fs_std::perms(0777));
-  }
-  std::string program() const { return home / "bloscfs"; }
-  fs_std::path source() const { return home / "source"; }
-  ProcessResult as_nobody(Arguments words) const {
-    ProcessSettings settings;
-    settings.uid = nobody();
-    words.insert(words.begin(), program());
-    return run(words, settings);
-  }
-  MountSettings of_nobody() const {
-    MountSettings settings;
-    settings.uid = nobody();
-    settings.program = program();
-    return settings;
-  }
-  TempDir home;
-};
-
-MountSettings with_options(std::vector<std::string> options) {
-  MountSettings settings;
-  settings.options = std::move(options);
-  return settings;
 }
 
 ByteVector stored_contents(const fs_std::path& frame) {
   const auto result = run({b2frame_program(), "extract", frame.string(), "-o", "-"});
   BOOST_TEST(result.ok(), result.description());
   return bytes_of(result.out);
-}
-
-/// The line of --list for that mountpoint; null where it is not listed.
-json listed(const fs_std::path& point, const std::string& output) {
-  std::istringstream lines(output);
-  for (std::string line; std::getline(lines, line);)
-    if (const json found = json::parse(line); found.at("mountpoint") == point.string())
-      return found;
-  return nullptr;
-}
-
-json listed(const fs_std::path& point) {
-  const auto result = bloscfs({"--list", "--json"});
-  BOOST_TEST(result.ok(), result.description());
-  return listed(point, result.out);
-}
-
-json stats_of(const Mount& mount) {
-  const auto result = bloscfs({"--stats", mount.path().string(), "--json"});
-  BOOST_TEST_REQUIRE(result.ok(), result.description());
-  return json::parse(result.out);
 }
 
 /// Nobody unmounts for it.
@@ -240,18 +180,6 @@ BOOST_AUTO_TEST_CASE(mounts_of_others_are_not_theirs, *precondition(needs_fuse_f
   BOOST_TEST(listed(closed.path()).is_object());
 }
 
-BOOST_AUTO_TEST_CASE(counters_are_for_all_and_names_for_the_owner,
-                     *precondition(needs_fuse_for_nobody)) {
-  const ForOthers place;
-  const Mount mount(place.source(), with_options({"allow_other"}));
-  const auto result = place.as_nobody({"--stats", mount.path().string(), "--json"});
-  BOOST_TEST_REQUIRE(result.ok(), result.description());
-  const json stats = json::parse(result.out);
-  BOOST_TEST(stats.at("counters").at("pid") == mount.pid());
-  BOOST_TEST(!stats.contains("requests"));
-  BOOST_TEST(stats_of(mount).contains("requests"));
-}
-
 BOOST_AUTO_TEST_CASE(lists_what_is_mounted, *precondition(needs_fuse)) {
   const TempDir source;
   const Mount mount(source.path(), with_options({"cache_size=64M"}));
@@ -279,129 +207,6 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
   mount.signal(SIGCONT);
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
-}
-
-BOOST_AUTO_TEST_CASE(stats_count_requests_and_how_long_they_take, *precondition(needs_fuse)) {
-  const TempDir source;
-  const Mount mount(source.path());
-  const auto bytes = make_contents("noise", 4, 3000000, 1);
-  write_file(mount / "a", bytes);
-  BOOST_CHECK(read_file(mount / "a") == bytes);
-  const json stats = stats_of(mount);
-  const json& operations = stats.at("operations");
-  BOOST_TEST(operations.at("write").at("bytes") == 3000000);
-  BOOST_TEST(operations.at("read").at("bytes").get<int>() >= 3000000);
-  BOOST_TEST(operations.at("create").at("count") == 1);
-  for (const char* name : {"write", "create", "lookup"}) {
-    const json& one = operations.at(name);
-    BOOST_TEST(one.at("per_second").get<double>() > 0);
-    BOOST_TEST(one.at("p50_us").get<int>() <= one.at("p99_us").get<int>());
-    BOOST_TEST(one.at("p99_us").get<int>() > 0);
-  }
-  const std::string page = bloscfs({"--stats", mount.path().string()}).out;
-  BOOST_TEST(page.starts_with(mount.path().string() + ": " + source.path().string()), page);
-  BOOST_TEST(contains(page, "\nwrite "), page);
-}
-
-BOOST_AUTO_TEST_CASE(what_waits_is_shown_with_the_reason, *precondition(needs_programs("cat"))) {
-  const TempDir source;
-  write_file(source / "run.b2frame", flat_frame(std::string("contents")));
-  write_file(source / "run.b2frame.b2lock", ByteVector());
-  const Mount mount(source.path());
-  const Fd lock(::open((source / "run.b2frame.b2lock").c_str(), O_RDWR | O_CLOEXEC));
-  BOOST_REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
-  Child reader({"cat", (mount / "run").string()}, (source / "log").string());
-  json waiting;
-  BOOST_TEST(comes_true([&] {
-    const json stats = stats_of(mount);
-    for (const json& request : stats.at("requests"))
-      if (request.value("waits_for", "") == "other_program") waiting = request;
-    return !waiting.is_null();
-  }));
-  BOOST_TEST_REQUIRE(waiting.is_object());
-  BOOST_TEST(waiting.at("name") == "run.b2frame");
-  BOOST_TEST(waiting.at("process") == reader.pid());
-  BOOST_TEST(waiting.at("waits_us").get<int>() <= waiting.at("age_us").get<int>());
-  const std::string page = bloscfs({"--stats", mount.path().string()}).out;
-  BOOST_TEST(contains(page, "  other_program "), page);
-  ::flock(lock.get(), LOCK_UN);
-  BOOST_TEST(reader.wait(Seconds(20)));
-  BOOST_TEST(reader.result().ok());
-  BOOST_TEST(stats_of(mount).at("requests").empty());
-}
-
-BOOST_AUTO_TEST_CASE(watching_shows_each_second, *precondition(needs_fuse)) {
-  const TempDir source, home;
-  const Mount mount(source.path());
-  write_file(mount / "a", "contents");
-  const std::string log = home / "log";
-  Child watch({bloscfs_program(), "--stats", mount.path().string(), "--watch", "--json"}, log);
-  const auto lines = [&] {
-    const auto bytes = read_file(log);
-    return std::count(bytes.begin(), bytes.end(), std::uint8_t{'\n'});
-  };
-  BOOST_TEST(comes_true([&] { return lines() >= 2; }));
-  watch.signal(SIGINT);
-  BOOST_TEST(watch.wait(Seconds(10)));
-  const auto bytes = read_file(log);
-  std::istringstream stream(std::string(bytes.begin(), bytes.end()));
-  std::string line;
-  std::getline(stream, line);
-  const json first = json::parse(line);
-  BOOST_TEST(first.at("seconds").get<double>() >= 0.5);
-  // Of the last second alone.
-  BOOST_TEST(!first.at("operations").contains("create"));
-}
-
-BOOST_AUTO_TEST_CASE(what_can_change_is_changed_while_mounted, *precondition(needs_fuse)) {
-  const TempDir source;
-  Mount mount(source.path(), with_options({"cache_size=64M,clevel=3"}));
-  const auto remount = [&](const std::string& options) {
-    return bloscfs({"-o", "remount," + options, mount.path().string()});
-  };
-  const auto changed = remount("cache_size=128M,clevel=3,sync=strict");
-  BOOST_TEST(changed.ok(), changed.description());
-  BOOST_TEST(mount.counter("cache_size") == 128u << 20);
-  BOOST_TEST(mount.counter("dirty_limit") == 32u << 20);
-  write_file(mount / "a", "contents");
-  BOOST_TEST(fs_std::exists(source / "a.b2frame"));
-  BOOST_TEST(remount("dirty_limit=8M").ok());
-  BOOST_TEST(mount.counter("dirty_limit") == 8u << 20);
-  BOOST_TEST(mount.counter("cache_size") == 128u << 20);
-  for (const char* option : {"raw", "clevel=4", "threads=3", "allow_other"}) {
-    const auto refused = remount(option);
-    BOOST_TEST(refused.status == 1, option);
-    BOOST_TEST(contains(refused.err, "cannot be changed while it is mounted"), refused.err);
-  }
-  const auto smaller = remount("dirty_limit=1M,cache_size=8M");
-  BOOST_TEST(smaller.status == 1);
-  BOOST_TEST(contains(smaller.err, "can only grow"), smaller.err);
-  BOOST_TEST(mount.counter("dirty_limit") == 8u << 20);
-  BOOST_TEST(mount.unmount().ok(), mount.log());
-}
-
-BOOST_AUTO_TEST_CASE(an_idle_timeout_can_be_set_later, *precondition(needs_fuse)) {
-  const TempDir source;
-  Mount mount(source.path());
-  BOOST_TEST(bloscfs({"-o", "remount,idle_timeout=1", mount.path().string()}).ok());
-  BOOST_TEST(mount.wait(Seconds(10)));
-  BOOST_TEST(mount.result().status == 0, mount.log());
-}
-
-BOOST_AUTO_TEST_CASE(flags_are_roots_to_change, *precondition(needs_fuse_for_nobody)) {
-  const ForOthers place;
-  Mount mount(place.source(), place.of_nobody());
-  const auto refused = place.as_nobody({"-o", "remount,ro,sync=strict", mount.path().string()});
-  BOOST_TEST(refused.status == 1);
-  BOOST_TEST(contains(refused.err, "only root can change flags"), refused.err);
-  BOOST_TEST(place.as_nobody({"-o", "remount,sync=strict", mount.path().string()}).ok());
-  const auto made_read_only = bloscfs({"-o", "remount,ro", mount.path().string()});
-  BOOST_TEST(made_read_only.ok(), made_read_only.description());
-  BOOST_TEST(listed(mount.path()).at("read_only") == true);
-  // Flags that nobody has asked to change stay.
-  BOOST_TEST(run({"findmnt", "-no", "OPTIONS", mount.path().string()})
-                 .out.starts_with("ro,nosuid,nodev,"));
-  BOOST_TEST(mount.unmount().ok(), mount.log());
 }
 
 BOOST_AUTO_TEST_CASE(words_that_make_no_sense_together_are_refused) {
