@@ -43,6 +43,12 @@ void tell(const bloscfs::tools::ServiceManager& manager,
                    : "STOPPING=1\nSTATUS=Committing what was written to " + shown);
 }
 
+int run_on_mounts(const bloscfs::tools::MountsCommand& command) {
+  if (command.lists) return bloscfs::tools::list_mounts(command.json);
+  if (!command.unmounted.empty()) return bloscfs::tools::unmount(command.unmounted);
+  return bloscfs::tools::show_stats(command.stats);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -50,6 +56,7 @@ int main(int argc, char** argv) {
   auto parsed = bloscfs::tools::parse_mount_command(argc, argv);
   if (const int* const status = std::get_if<int>(&parsed)) return *status;
   auto& command = std::get<bloscfs::tools::MountCommand>(parsed);
+  if (command.of_mounts.is_given()) return run_on_mounts(command.of_mounts);
   if (command.only_checks) return 0;
   bloscfs::fs::SessionSettings& settings = command.settings;
   const bloscfs::tools::ServiceManager manager;
@@ -58,7 +65,7 @@ int main(int argc, char** argv) {
   try {
     if (!is_remount) bloscfs::tools::choose_objects(settings);
     if (is_remount)
-      bloscfs::fs::remount(settings.mountpoint, settings.options.passed_on);
+      bloscfs::fs::remount(settings.mountpoint, settings.options);
     else
       bloscfs::fs::run_session(settings);
   } catch (const bloscfs::fs::FileError& error) {

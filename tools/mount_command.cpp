@@ -33,25 +33,36 @@ void add_common(CLI::App& app, Words& words, fs::SessionSettings& settings) {
   app.set_help_flag("-h,--help", "print this help");
   app.set_version_flag("-V,--version", app.get_name() + " " + BLOSCFS_VERSION, "print the version");
   app.add_option("SOURCE", settings.source,
-                 "frame, sparse frame, or directory; or a URL: http, https, s3")
-      ->required();
-  app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory")->required();
+                 "frame, sparse frame, or directory; or a URL: http, https, s3");
+  app.add_option("MOUNTPOINT", settings.mountpoint, "an existing directory");
   app.add_option("-o", words.option_lists, "mount options, separated by commas")
       ->option_text("OPTION,...")
       ->allow_extra_args(false);
 }
 
-void describe_program(CLI::App& app, fs::SessionSettings& settings) {
+void add_mounts_commands(CLI::App& app, MountsCommand& command) {
+  const auto add = [&](const char* name, std::string& mountpoint, const char* help) {
+    app.add_option(name, mountpoint, help)->option_text("MNT")->allow_extra_args(false);
+  };
+  add("--unmount", command.unmounted, "commit everything, then unmount MNT");
+  app.add_flag("--list", command.lists, "show what is mounted");
+  add("--stats", command.stats.mountpoint, "show what happens in MNT, and what waits");
+  app.add_flag("--watch", command.stats.watch, "with --stats: again each second");
+  app.add_flag("--json", command.json, "with --list or --stats: for programs");
+}
+
+void describe_program(CLI::App& app, fs::SessionSettings& settings, MountsCommand& of_mounts) {
   app.description(
       "Mounts Blosc2 frames, Bloscpack files, or a directory tree of them, and shows\n"
       "the decompressed contents as ordinary files.");
   app.add_flag("-f", settings.foreground, "stay in the foreground");
   app.add_flag("-d", settings.debug, "show every request (libfuse's debugging); implies -f");
+  add_mounts_commands(app, of_mounts);
   app.footer("Mount options:\n" + fs::options_help() +
              "Examples:\n"
              "  bloscfs -o ro,cache_size=512M /data /mnt\n"
              "  bloscfs -o allow_other,idle_timeout=600 run.b2nd /mnt\n"
-             "  fusermount3 -u /mnt");
+             "  bloscfs --unmount /mnt");
 }
 
 void describe_helper(CLI::App& app, Words& words, bool& only_checks) {
@@ -96,6 +107,34 @@ void understand_for_helper(const Words& words, fs::MountOptions& options) {
     options.passed_on.push_back("subtype=" + words.type.substr(dot + 1));
 }
 
+/// One thing at a time, and all that it takes. CLI11 asks for arguments before it is known what
+/// there is to be done.
+void understand_words(MountCommand& command, const Words& words) {
+  MountsCommand& of_mounts = command.of_mounts;
+  const std::string& source = command.settings.source;
+  const int things = (of_mounts.lists ? 1 : 0) + (of_mounts.unmounted.empty() ? 0 : 1) +
+                     (of_mounts.stats.mountpoint.empty() ? 0 : 1);
+  if (things > 1) throw std::invalid_argument("--list, --stats and --unmount are one at a time");
+  if (of_mounts.stats.watch && of_mounts.stats.mountpoint.empty())
+    throw std::invalid_argument("--watch is for --stats");
+  if (of_mounts.json && (things == 0 || !of_mounts.unmounted.empty()))
+    throw std::invalid_argument("--json is for --list and --stats");
+  of_mounts.stats.json = of_mounts.json;
+  if (things == 1) {
+    if (!source.empty()) throw std::invalid_argument("one argument too many: " + source);
+    if (!words.option_lists.empty()) throw std::invalid_argument("-o is for mounting");
+    return;
+  }
+  if (source.empty()) throw CLI::RequiredError("SOURCE");
+}
+
+/// Whoever changes a mount need not name its SOURCE.
+void require_mountpoint(fs::SessionSettings& settings) {
+  if (!settings.mountpoint.empty()) return;
+  if (!settings.options.remount) throw CLI::RequiredError("MOUNTPOINT");
+  settings.mountpoint = std::exchange(settings.source, {});
+}
+
 void complain(const std::string& program, const std::string& what, bool has_help) {
   std::fprintf(stderr, "%s: %s\n", program.c_str(), fs::printable(what).c_str());
   if (has_help) std::fprintf(stderr, "Try '%s --help'.\n", program.c_str());
@@ -114,12 +153,15 @@ std::variant<MountCommand, int> parse_mount_command(int argc, const char* const*
   if (is_helper)
     describe_helper(app, words, command.only_checks);
   else
-    describe_program(app, command.settings);
+    describe_program(app, command.settings, command.of_mounts);
   try {
     auto given = reversed_words(argc, argv);
     app.parse(given);
+    understand_words(command, words);
+    if (command.of_mounts.is_given()) return command;
     command.settings.options = fs::parse_options(
         words.option_lists, words.is_sloppy ? fs::Unknown::passed_over : fs::Unknown::refused);
+    require_mountpoint(command.settings);
     if (is_helper) understand_for_helper(words, command.settings.options);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);

@@ -13,6 +13,7 @@
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/s3_signature.hpp"
 #include "frame/store/interruption.hpp"
+#include "frame/store/wait_mark.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -48,6 +49,7 @@ void wait_a_while(int attempts) {
   const milliseconds full = std::min(kLongestWait, kFirstWait * (1 << std::min(attempts, 8)));
   std::uniform_int_distribution pauses(full.count() / 2, full.count());
   const auto end = std::chrono::steady_clock::now() + milliseconds(pauses(random));
+  const WaitMark mark(WaitReason::network);
   while (std::chrono::steady_clock::now() < end) {
     Interruption::check();
     std::this_thread::sleep_for(

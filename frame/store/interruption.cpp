@@ -25,7 +25,9 @@ void Interruption::before_wait() {
 }
 
 std::unique_lock<std::timed_mutex> Interruption::lock(std::timed_mutex& mutex) {
-  std::unique_lock lock(mutex, kBetweenChecks);
+  std::unique_lock lock(mutex, std::try_to_lock);
+  if (lock) return lock;
+  const WaitMark mark(WaitReason::commit);
   while (!lock) {
     check();
     lock = std::unique_lock(mutex, kBetweenChecks);

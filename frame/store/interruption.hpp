@@ -6,6 +6,8 @@
 #include <functional>
 #include <mutex>
 
+#include "frame/store/wait_mark.hpp"
+
 namespace bloscfs::frame {
 
 /// While one lives, long waits of its thread ask `check` now and then, which ends them by throwing;
@@ -32,6 +34,8 @@ class Interruption {
   template <typename Predicate>
   static void wait(std::condition_variable& changed, std::unique_lock<std::mutex>& lock,
                    const Predicate& is_over) {
+    if (is_over()) return;
+    const WaitMark mark(WaitReason::network);
     if (!is_possible()) changed.wait(lock, is_over);
     while (!changed.wait_for(lock, kBetweenChecks, is_over)) {
       lock.unlock();

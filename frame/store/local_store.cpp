@@ -19,6 +19,7 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
+#include "frame/store/wait_mark.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -104,7 +105,9 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
   }
 
   void sync() override {
-    if (syncing_ == Syncing::at_once) check(::fdatasync(fd()), "fdatasync");
+    if (syncing_ != Syncing::at_once) return;
+    const WaitMark mark(WaitReason::disk);
+    check(::fdatasync(fd()), "fdatasync");
   }
 
   std::uint64_t link_count() const override { return status_of(fd()).st_nlink; }
@@ -259,13 +262,16 @@ class LocalDirectory final : public StoreDirectory {
   }
 
   void sync() override {
-    if (syncing_ == Syncing::at_once) check(::fsync(fd_.get()), "fsync directory");
+    if (syncing_ != Syncing::at_once) return;
+    const WaitMark mark(WaitReason::disk);
+    check(::fsync(fd_.get()), "fsync directory");
   }
   void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
     // The files are in one filesystem, that of their directory.
-    if (syncing_ == Syncing::at_once && files.size() >= kSharedFlush)
-      return check(::syncfs(fd_.get()), "syncfs");
-    StoreDirectory::sync_files(files);
+    if (syncing_ != Syncing::at_once || files.size() < kSharedFlush)
+      return StoreDirectory::sync_files(files);
+    const WaitMark mark(WaitReason::disk);
+    check(::syncfs(fd_.get()), "syncfs");
   }
   int descriptor() const override { return fd_.get(); }
 

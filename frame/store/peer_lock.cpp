@@ -18,6 +18,7 @@
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
+#include "frame/store/wait_mark.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -123,6 +124,7 @@ void PeerLock::acquire() {
   std::unique_lock guard(mutex_);
   if (try_acquire()) return;
   const CountedPatience counted;
+  const WaitMark mark(WaitReason::other_program);
   const Deadline deadline = LockPatience::end_of(counted.time());
   for (auto pause = kFirstPause; !try_acquire(); pause = std::min(2 * pause, kLongestPause)) {
     if (LockPatience::Clock::now() >= deadline) throw LockedByOthers(kLockName);

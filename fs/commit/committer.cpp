@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "frame/store/lock_patience.hpp"
+#include "frame/store/wait_mark.hpp"
 #include "fs/commit/content_commit.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/request_user.hpp"
@@ -40,6 +41,7 @@ class LockWait {
   /// False once the thread's patience has ended.
   bool pause() {
     if (Clock::now() >= end_) return false;
+    if (!mark_) mark_.emplace(frame::WaitReason::other_program);
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
     return true;
@@ -50,6 +52,7 @@ class LockWait {
 
   const Clock::time_point end_ = frame::LockPatience::end_of(frame::kLockPatience);
   std::chrono::milliseconds pause_{1};
+  std::optional<frame::WaitMark> mark_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 // When changed files are committed: soon after they are closed, when someone asks for it, and when
 // too much is dirty.
 
+#include <atomic>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -48,6 +49,10 @@ class Committer {
   /// Starts the thread that commits in the background.
   void start(Services services);
   void stop();
+
+  /// Whether each file is committed at its close, not with others soon.
+  bool commits_at_close() const { return commits_at_close_; }
+  void set_commits_at_close(bool at_close) { commits_at_close_ = at_close; }
 
   /// The content has something to commit, and `owner` lives until that is done.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
@@ -134,6 +139,7 @@ class Committer {
   void record_outcome(const std::shared_ptr<Content>& content, const CommitFailure& failure);
 
   Stats& stats_;
+  std::atomic<bool> commits_at_close_{false};
   Services services_;
   std::thread thread_, long_thread_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents

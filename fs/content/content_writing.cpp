@@ -7,6 +7,7 @@
 #include "frame/array/array_shapes.hpp"
 #include "frame/open/open_writer.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_mark.hpp"
 #include "fs/content/at_place.hpp"
 #include "fs/content/content.hpp"
 #include "fs/content/patient_lock.hpp"
@@ -132,6 +133,7 @@ void Content::changing(const Change& change) {
       const WriteLock lock(mutex_);
       if (!epochs_.is_ending()) return change();
     }
+    const frame::WaitMark mark(frame::WaitReason::commit);
     // Held by whoever has the content follow, from the first step to the last.
     const MutexLock until_it_has_followed(commit_mutex_);
   }

@@ -3,6 +3,8 @@
 #include <chrono>
 #include <optional>
 
+#include "frame/store/wait_mark.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -18,9 +20,17 @@ bool DirtyBudget::has_room(const User& user) const {
   return user.taken == 0 || (taken_ < limit_ && user.taken / kTimesOfRest < limit_ - taken_);
 }
 
+void DirtyBudget::set_limit(std::size_t limit) {
+  const MutexLock lock(mutex_);
+  limit_ = limit;
+  stats_.dirty_limit = limit;
+  changed_.notify_all();
+}
+
 void DirtyBudget::wait_for_room(uid_t user) {
   std::optional<std::uint64_t> failures;
   std::uint64_t freed = 0;
+  std::optional<frame::WaitMark> mark;
   for (;;) {
     bool much = false;
     {
@@ -37,6 +47,7 @@ void DirtyBudget::wait_for_room(uid_t user) {
     press_(much);
     const MutexLock lock(mutex_);
     if (has_room(users_[user])) return;
+    if (!mark) mark.emplace(frame::WaitReason::room);
     changed_.wait_for(mutex_, kPatience);
     const User& mine = users_[user];
     if (mine.failures > *failures && mine.freed == freed)

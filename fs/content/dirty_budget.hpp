@@ -22,8 +22,11 @@ class DirtyBudget {
   /// make room soon by what costs little, or if half of it is (`all`), by committing the dirty
   /// files.
   DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
-      : limit_(limit), stats_(stats), press_(std::move(press)) {}
+      : stats_(stats), press_(std::move(press)), limit_(limit) {
+    stats_.dirty_limit = limit;
+  }
 
+  void set_limit(std::size_t limit) EXCLUDES(mutex_);
   /// Waits until the user has less than his part. Throws what a commit of a file of his has failed
   /// with meanwhile, unless others have made room.
   void wait_for_room(uid_t user) EXCLUDES(mutex_);
@@ -41,11 +44,11 @@ class DirtyBudget {
   };
   bool has_room(const User& user) const REQUIRES(mutex_);
 
-  const std::size_t limit_;
   Stats& stats_;
   const std::function<void(bool all)> press_;
   Mutex mutex_;
   CondVar changed_;
+  std::size_t limit_ GUARDED_BY(mutex_);
   std::size_t taken_ GUARDED_BY(mutex_) = 0;
   /// Those who have something, and those who wait.
   std::unordered_map<uid_t, User> users_ GUARDED_BY(mutex_);

@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "frame/store/lock_patience.hpp"
+#include "frame/store/wait_mark.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/turns.hpp"
 
@@ -17,6 +18,7 @@ inline std::unique_lock<Mutex> lock_patiently(Mutex& mutex) {
   if (lock) return lock;
   if (frame::LockPatience::has_ended()) throw frame::LockedByOthers("in another thread's hands");
   TurnAtNeed::need();
+  const frame::WaitMark mark(frame::WaitReason::commit);
   lock.lock();
   return lock;
 }

@@ -27,12 +27,13 @@ bool wait_for_turn(fuse_req_t request, NodeId node, std::function<void()> work) 
   MountState& state = mount_state(request);
   const uid_t user = fuse_req_ctx(request)->uid;
   try {
-    Turns::Waiting waiting{request, [request, session = state.session, work = std::move(work)] {
-                             if (fuse_session_exited(session) != 0)
-                               fuse_reply_err(request, ENOTCONN);
-                             else
-                               work();
-                           }};
+    const auto serve = [request, session = state.session, work = std::move(work)] {
+      if (fuse_session_exited(session) != 0)
+        fuse_reply_err(request, ENOTCONN);
+      else
+        work();
+    };
+    Turns::Waiting waiting{request, RequestWatch::carried(frame::WaitReason::turn, serve)};
     // Before somebody else may have answered the request.
     fuse_req_interrupt_func(request, end_waiting, state.turns);
     const auto is_over = [request] { return fuse_req_interrupted(request) != 0; };

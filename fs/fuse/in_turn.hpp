@@ -44,6 +44,7 @@ void in_turn(fuse_req_t request, NodeId node, const char* operation, const Body&
   }
   if (must_wait)
     has_turn = wait_for_turn(request, node, [=] { guarded(request, operation, body); });
+  RequestWatch::end_served();
   if (has_turn) end_turn(turns, user);
 }
 

@@ -1,11 +1,14 @@
 // FUSE operations on extended attributes.
 
 #include <cerrno>
+#include <optional>
 #include <string>
 
 #include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
+#include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/watched_operation.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/view/attributes.hpp"
 
@@ -30,7 +33,10 @@ void op_getxattr(fuse_req_t request, fuse_ino_t inode, const char* name, std::si
   }
   in_turn(request, inode, "getxattr", [=, name = std::string(name)] {
     const RequestLimits limits([request] { return fuse_req_interrupted(request) != 0; });
-    reply_sized(request, filesystem(request).attribute(inode, name), size);
+    std::optional<std::string> value;
+    if (inode == kRootId) value = mount_attribute(request, name);
+    if (!value) value = filesystem(request).attribute(inode, name);
+    reply_sized(request, *value, size);
   });
 }
 
@@ -71,10 +77,10 @@ void op_removexattr(fuse_req_t request, fuse_ino_t inode, const char* name) {
 }  // namespace
 
 void add_attribute_operations(fuse_lowlevel_ops& ops) {
-  ops.getxattr = op_getxattr;
-  ops.listxattr = op_listxattr;
-  ops.setxattr = op_setxattr;
-  ops.removexattr = op_removexattr;
+  ops.getxattr = watched<Operation::getxattr, op_getxattr>;
+  ops.listxattr = watched<Operation::listxattr, op_listxattr>;
+  ops.setxattr = watched<Operation::setxattr, op_setxattr>;
+  ops.removexattr = watched<Operation::removexattr, op_removexattr>;
 }
 
 }  // namespace bloscfs::fs

@@ -1,27 +1,41 @@
 // FUSE operations for the mount as a whole.
 
 #include <cerrno>
-
-#include <unistd.h>
+#include <stdexcept>
+#include <string>
 
 #include "fs/fuse/in_turn.hpp"
+#include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/remount.hpp"
+#include "fs/fuse/running_options.hpp"
+#include "fs/fuse/watched_operation.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
+/// Its text ends at a zero byte, or with the request.
+void change_options(fuse_req_t request, const std::string& text) {
+  try {
+    mount_state(request).running_options->change(text.substr(0, text.find('\0')));
+    fuse_reply_ioctl(request, 0, nullptr, 0);
+  } catch (const std::invalid_argument&) {
+    fuse_reply_err(request, EINVAL);  // whoever asked has looked at them before
+  }
+}
+
 void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fuse_file_info*,
-              unsigned, const void*, std::size_t, std::size_t) {
+              unsigned, const void* in, std::size_t in_size, std::size_t) {
+  const std::string text(static_cast<const char*>(in), in_size);
   in_turn(request, inode, "ioctl", [=] {
-    if (command != kCommitRequest || inode != kRootId) {
+    if ((command != kCommitRequest && command != kChangeRequest) || inode != kRootId) {
       fuse_reply_err(request, ENOTTY);
       return;
     }
-    const uid_t user = fuse_req_ctx(request)->uid;
-    if (user != 0 && user != ::geteuid()) {
+    if (!may_manage(request)) {
       fuse_reply_err(request, EPERM);
       return;
     }
+    if (command == kChangeRequest) return change_options(request, text);
     TurnAtNeed::need();
     filesystem(request).commit_written();
     fuse_reply_ioctl(request, 0, nullptr, 0);
@@ -30,6 +44,8 @@ void op_ioctl(fuse_req_t request, fuse_ino_t inode, unsigned command, void*, fus
 
 }  // namespace
 
-void add_control_operations(fuse_lowlevel_ops& ops) { ops.ioctl = op_ioctl; }
+void add_control_operations(fuse_lowlevel_ops& ops) {
+  ops.ioctl = watched<Operation::ioctl, op_ioctl>;
+}
 
 }  // namespace bloscfs::fs

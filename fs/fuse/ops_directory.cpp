@@ -10,6 +10,7 @@
 #include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/watched_operation.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -151,10 +152,10 @@ void op_releasedir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 }  // namespace
 
 void add_directory_operations(fuse_lowlevel_ops& ops) {
-  ops.opendir = op_opendir;
-  ops.readdir = op_readdir;
-  ops.readdirplus = op_readdirplus;
-  ops.releasedir = op_releasedir;
+  ops.opendir = watched<Operation::opendir, op_opendir>;
+  ops.readdir = watched<Operation::readdir, op_readdir>;
+  ops.readdirplus = watched<Operation::readdir, op_readdirplus>;
+  ops.releasedir = watched<Operation::releasedir, op_releasedir>;
 }
 
 }  // namespace bloscfs::fs

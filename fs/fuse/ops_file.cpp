@@ -10,6 +10,7 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/watched_operation.hpp"
 #include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
@@ -33,12 +34,14 @@ void tell_change(MountState& state, fuse_ino_t inode) {
 /// A file that has changed has its new size when it is open: the kernel does not believe what it
 /// asked while it was told to forget.
 void reply_open_when_told(fuse_req_t request, fuse_ino_t inode, const fuse_file_info& info) {
-  mount_state(request).kernel_flush->after(inode, [=] {
+  const auto reply = [=] {
     guarded(request, "open", [&] {
       tell_change(mount_state(request), inode);
       reply_open(request, info);
     });
-  });
+  };
+  mount_state(request).kernel_flush->after(inode,
+                                           RequestWatch::carried(frame::WaitReason::kernel, reply));
 }
 
 void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
@@ -76,6 +79,7 @@ void reply_from_descriptor(fuse_req_t request, const DescriptorRange& range) {
   buffer.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
   buffer.buf[0].fd = range.descriptor;
   buffer.buf[0].pos = range.offset;
+  RequestWatch::add_bytes(range.size);
   fuse_reply_data(request, &buffer, FUSE_BUF_SPLICE_MOVE);
 }
 
@@ -84,7 +88,9 @@ void reply_read(fuse_req_t request, FileHandle& handle, std::size_t size, off_t 
   const ReadBytes bytes = handle.read(offset, static_cast<std::int64_t>(size));
   if (const auto* range = std::get_if<DescriptorRange>(&bytes))
     return reply_from_descriptor(request, *range);
-  const auto pieces = std::get<ReplyData>(bytes).pieces();
+  const ReplyData& data = std::get<ReplyData>(bytes);
+  const auto pieces = data.pieces();
+  RequestWatch::add_bytes(static_cast<std::size_t>(data.size()));
   fuse_reply_iov(request, pieces.data(), static_cast<int>(pieces.size()));
 }
 
@@ -110,7 +116,9 @@ void op_lseek(fuse_req_t request, fuse_ino_t inode, off_t offset, int whence,
     const auto reply = [=] { reply_lseek(request, *handle, offset, whence); };
     if (!handle->has_writers()) return in_turn(request, inode, "lseek", reply);
     // That thread is none for requests, and must not go on with those of others.
-    mount_state(request).kernel_flush->before(inode, [=] { guarded(request, "lseek", reply); });
+    mount_state(request).kernel_flush->before(
+        inode, RequestWatch::carried(frame::WaitReason::kernel,
+                                     [=] { guarded(request, "lseek", reply); }));
   });
 }
 
@@ -134,8 +142,10 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
     // What is not in cells libfuse has in one piece.
     const fuse_buf& all = in->buf[0];
     const codec::Bytes bytes(static_cast<const std::uint8_t*>(all.mem), all.size);
-    fuse_reply_write(request,
-                     cells.empty() ? handle->write(place, bytes) : handle->write(place, cells));
+    const std::size_t count =
+        cells.empty() ? handle->write(place, bytes) : handle->write(place, cells);
+    RequestWatch::add_bytes(count);
+    fuse_reply_write(request, count);
   });
 }
 
@@ -179,15 +189,15 @@ void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_fi
 }  // namespace
 
 void add_file_operations(fuse_lowlevel_ops& ops) {
-  ops.open = op_open;
-  ops.release = op_release;
-  ops.read = op_read;
-  ops.lseek = op_lseek;
-  ops.write_buf = op_write_buf;
-  ops.fsync = op_fsync;
-  ops.flush = op_flush;
-  ops.fallocate = op_fallocate;
-  ops.copy_file_range = op_copy_file_range;
+  ops.open = watched<Operation::open, op_open>;
+  ops.release = watched<Operation::release, op_release>;
+  ops.read = watched<Operation::read, op_read>;
+  ops.lseek = watched<Operation::lseek, op_lseek>;
+  ops.write_buf = watched<Operation::write, op_write_buf>;
+  ops.fsync = watched<Operation::fsync, op_fsync>;
+  ops.flush = watched<Operation::flush, op_flush>;
+  ops.fallocate = watched<Operation::fallocate, op_fallocate>;
+  ops.copy_file_range = watched<Operation::copy_file_range, op_copy_file_range>;
 }
 
 }  // namespace bloscfs::fs

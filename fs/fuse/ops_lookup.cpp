@@ -12,6 +12,7 @@
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/watched_operation.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -157,14 +158,14 @@ void op_statfs(fuse_req_t request, fuse_ino_t) {
 }  // namespace
 
 void add_lookup_operations(fuse_lowlevel_ops& ops) {
-  ops.lookup = op_lookup;
+  ops.lookup = watched<Operation::lookup, op_lookup>;
   ops.forget = op_forget;
   ops.forget_multi = op_forget_multi;
-  ops.getattr = op_getattr;
-  ops.setattr = op_setattr;
-  ops.access = op_access;
-  ops.readlink = op_readlink;
-  ops.statfs = op_statfs;
+  ops.getattr = watched<Operation::getattr, op_getattr>;
+  ops.setattr = watched<Operation::setattr, op_setattr>;
+  ops.access = watched<Operation::access, op_access>;
+  ops.readlink = watched<Operation::readlink, op_readlink>;
+  ops.statfs = watched<Operation::statfs, op_statfs>;
 }
 
 }  // namespace bloscfs::fs

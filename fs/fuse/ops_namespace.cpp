@@ -10,6 +10,7 @@
 #include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
+#include "fs/fuse/watched_operation.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -136,15 +137,15 @@ void op_fsyncdir(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
 }  // namespace
 
 void add_namespace_operations(fuse_lowlevel_ops& ops) {
-  ops.mknod = op_mknod;
-  ops.mkdir = op_mkdir;
-  ops.symlink = op_symlink;
-  ops.link = op_link;
-  ops.unlink = op_unlink;
-  ops.rmdir = op_rmdir;
-  ops.rename = op_rename;
-  ops.create = op_create;
-  ops.fsyncdir = op_fsyncdir;
+  ops.mknod = watched<Operation::mknod, op_mknod>;
+  ops.mkdir = watched<Operation::mkdir, op_mkdir>;
+  ops.symlink = watched<Operation::symlink, op_symlink>;
+  ops.link = watched<Operation::link, op_link>;
+  ops.unlink = watched<Operation::unlink, op_unlink>;
+  ops.rmdir = watched<Operation::rmdir, op_rmdir>;
+  ops.rename = watched<Operation::rename, op_rename>;
+  ops.create = watched<Operation::create, op_create>;
+  ops.fsyncdir = watched<Operation::fsyncdir, op_fsyncdir>;
 }
 
 }  // namespace bloscfs::fs

@@ -1,16 +1,24 @@
 #include "fs/fuse/remount.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
+#include <vector>
 
-#include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/store/byte_source.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/fuse/mount_attributes.hpp"
+#include "fs/fuse/mount_question.hpp"
+#include "fs/source/mount_table.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -31,37 +39,112 @@ constexpr std::array<Flag, 10> kFlags = {{{"ro", "rw", MS_RDONLY},
                                           {"relatime", "norelatime", MS_RELATIME},
                                           {"strictatime", "", MS_STRICTATIME}}};
 
-unsigned long flags_of(const std::vector<std::string>& options) {
-  unsigned long flags = 0;
-  for (const std::string& option : options)
+/// What the kernel was told when it mounted.
+constexpr std::array<std::string_view, 3> kFixed = {"allow_other", "allow_root",
+                                                    "default_permissions"};
+
+/// `flags` as these words change them.
+unsigned long changed(unsigned long flags, const std::vector<std::string>& words) {
+  for (const std::string& word : words)
     for (const Flag& flag : kFlags) {
-      if (option == flag.set) flags |= flag.bit;
-      if (option == flag.cleared) flags &= ~flag.bit;
+      if (word == flag.set) flags |= flag.bit;
+      if (word == flag.cleared) flags &= ~flag.bit;
     }
   return flags;
 }
 
+MountEntry require_mount(const std::string& mountpoint) {
+  auto mount = mount_at(mountpoint);
+  struct stat st {};
+  if (!mount && ::stat(mountpoint.c_str(), &st) != 0) frame::throw_errno();
+  if (!mount || mount->type != kMountType)
+    throw std::invalid_argument("no bloscfs is mounted there");
+  return *std::move(mount);
+}
+
+void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words) {
+  const auto has = [](const auto& list, std::string_view word) {
+    return std::find(list.begin(), list.end(), word) != list.end();
+  };
+  for (const std::string_view word : kFixed)
+    if (has(words, word) && !has(mount.options, word))
+      throw std::invalid_argument(fmt::format(
+          "option {}: cannot be changed while it is mounted; unmount it, and mount it again",
+          word));
+}
+
+/// Of something that the daemon may have to wait for.
+std::string ask_patiently(const MountEntry& mount, const std::function<std::string()>& ask) {
+  MountQuestion question(mount, ask);
+  std::optional<std::string> answer;
+  while (!(answer = question.wait(std::chrono::hours(1)))) continue;
+  return *std::move(answer);
+}
+
 /// True if there was a daemon that can write, which has committed everything.
-bool commit_all(const std::string& mountpoint) {
-  const frame::UniqueFd root(::open(mountpoint.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!root) frame::throw_errno();
-  if (::ioctl(root.get(), kCommitRequest) == 0) return true;
-  if (errno == EROFS) return false;
-  if (errno == ENOTTY) throw std::invalid_argument("no bloscfs is mounted there");
-  frame::throw_errno("committing what was written");
+bool commit_all(const MountEntry& mount) {
+  constexpr const char* kReadOnly = "ro";
+  return ask_patiently(mount, []() -> std::string {
+           if (::ioctl(open_root().get(), kCommitRequest) == 0) return "";
+           if (errno == EROFS) return kReadOnly;
+           frame::throw_errno("committing what was written");
+         }) != kReadOnly;
+}
+
+/// What is to be told to the daemon, nothing where it has all of `wanted`. Refuses what cannot be
+/// changed.
+std::optional<ChangeText> plan_change(const MountEntry& mount,
+                                      const std::vector<std::string>& wanted) {
+  if (wanted.empty()) return std::nullopt;
+  const std::string list =
+      ask_patiently(mount, [] { return read_root_attribute(kOptionsAttribute); });
+  const std::vector<std::string> own = parse_options({list}).own;
+  if (change_running(own, wanted) == own) return std::nullopt;
+  const std::string text = fmt::format("{}", fmt::join(wanted, ","));
+  ChangeText request{};
+  if (text.size() >= request.size()) throw std::invalid_argument("too many options at once");
+  std::copy(text.begin(), text.end(), request.begin());
+  return request;
+}
+
+void tell_change(const MountEntry& mount, const ChangeText& request) {
+  ask_patiently(mount, [&request]() -> std::string {
+    if (::ioctl(open_root().get(), kChangeRequest, request.data()) != 0) frame::throw_errno();
+    return "";
+  });
+}
+
+void change_flags(const MountEntry& mount, unsigned long flags) {
+  const bool writes = commit_all(mount);
+  if (!writes && (flags & MS_RDONLY) == 0)
+    throw std::invalid_argument("was mounted read-only; unmount it, and mount it again");
+  if (::mount(nullptr, mount.point.c_str(), nullptr, MS_REMOUNT | flags, nullptr) != 0) {
+    if (errno == EBUSY) throw std::runtime_error("files are open for writing in it");
+    frame::throw_errno("remount");
+  }
+  // The kernel has handed over by now what it had collected.
+  if ((flags & MS_RDONLY) != 0) commit_all(mount);
 }
 
 }  // namespace
 
-void remount(const std::string& mountpoint, const std::vector<std::string>& options) {
-  const unsigned long flags = flags_of(options);
-  const bool writes = commit_all(mountpoint);
-  if (!writes && (flags & MS_RDONLY) == 0)
-    throw std::invalid_argument("was mounted read-only; unmount it, and mount it again");
-  if (::mount(nullptr, mountpoint.c_str(), nullptr, MS_REMOUNT | flags, nullptr) != 0)
-    frame::throw_errno("remount");
-  // The kernel has handed over by now what it had collected.
-  if ((flags & MS_RDONLY) != 0) commit_all(mountpoint);
+void remount(const std::string& mountpoint, const MountOptions& options) {
+  const MountEntry mount = require_mount(mountpoint);
+  if (::geteuid() != 0 && ::geteuid() != mount.user)
+    throw std::runtime_error(
+        fmt::format("is a mount of user {}: only they and root can change it", mount.user));
+  const unsigned long before = changed(0, mount.flags);
+  const unsigned long flags = changed(before, options.passed_on);
+  // Nothing is changed unless all can be.
+  if (flags != before && ::geteuid() != 0)
+    throw std::runtime_error("only root can change flags of a mount such as ro");
+  refuse_fixed(mount, options.passed_on);
+  const auto change = plan_change(mount, options.own);
+  if (flags != before)
+    change_flags(mount, flags);
+  else if ((flags & MS_RDONLY) != 0)
+    commit_all(mount);
+  if (change) tell_change(mount, *change);
 }
 
 }  // namespace bloscfs::fs

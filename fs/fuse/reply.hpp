@@ -9,12 +9,14 @@
 #include "fs/fuse/kernel_flush.hpp"
 #include "fs/mount/mounted_files.hpp"
 #include "fs/support/request_user.hpp"
+#include "fs/support/request_watch.hpp"
 #include "fs/support/sync.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 
 class KernelChannel;
+class RunningOptions;
 
 /// As errno_of(error); what has no errno is logged with the operation's name.
 int errno_of(const std::exception& error, const char* operation) noexcept;
@@ -54,7 +56,9 @@ struct MountState {
   fuse_session* session = nullptr;
   KernelChannel* channel = nullptr;  ///< null: requests and replies go libfuse's own ways
   KernelFlush* kernel_flush = nullptr;
+  RunningOptions* running_options = nullptr;
   Turns* turns = nullptr;
+  RequestWatch watch;
   Mutex telling;           ///< who opens a changed file waits for who tells the kernel of it
   bool writeback = false;  ///< the kernel's writeback cache is wanted
   bool is_far = false;     ///< what is read may be long in coming

@@ -26,6 +26,7 @@
 #include "fs/fuse/kernel_channel.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
+#include "fs/fuse/running_options.hpp"
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/idle_watch.hpp"
 #include "fs/source/mount_table.hpp"
@@ -134,14 +135,6 @@ class Arguments {
  private:
   fuse_args arguments_ = FUSE_ARGS_INIT(0, nullptr);
 };
-
-/// The mount itself, without asking the filesystem.
-std::optional<MountEntry> mount_at(const std::string& mountpoint) {
-  std::optional<MountEntry> found;
-  for (MountEntry& entry : mount_table())
-    if (entry.point == mountpoint) found = std::move(entry);
-  return found;
-}
 
 /// The kernel starts with 128 KiB; only root may raise it. It stays at what it is when the kernel
 /// gets the answer to its first request, so this comes before that.
@@ -336,7 +329,12 @@ void run_session(SessionSettings settings) {
   filesystem->set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
     kernel_flush.before(node, std::move(done));
   });
-  const IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
+  RunningOptions running_options(settings.options, [&](const MountOptions& options) {
+    filesystem->change_options(options);
+    idle_watch.set_limit(std::chrono::seconds(options.idle_timeout));
+  });
+  state.running_options = &running_options;
   // The place that the command was called from may be unmounted.
   if (::chdir("/") != 0) frame::throw_errno("chdir");
   if (log_file)

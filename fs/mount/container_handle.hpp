@@ -19,7 +19,6 @@ struct ContainerServices {
   WrittenFiles& files;
   Committer& committer;
   const ReadingServices& reading;
-  bool commit_at_close;
 };
 
 /// Opened for reading.

@@ -68,7 +68,7 @@ std::vector<std::string> ExtendedAttributes::list(NodeId node) {
   const auto group = tree_.store_place(node);
   if (group) names = stores_.attribute_names(*group);
   for (std::string& name : tree_.object(node, entry)->attribute_names())
-    if (name != kStatsAttribute && is_in_shown_space(name) &&
+    if (!name.starts_with(kMountPrefix) && is_in_shown_space(name) &&
         passes_through(name, entry.is_container || group))
       names.push_back(std::move(name));
   return names;
@@ -137,7 +137,7 @@ SourceEntry ExtendedAttributes::entry_to_change(NodeId node, const std::string& 
   if (!is_in_shown_space(name)) throw_errno(EOPNOTSUPP, name);
   if (!writable_ || stores_.is_part(node)) throw_errno(EROFS, name);
   if (name.starts_with(kAttributePrefix) && tree_.store_place(node)) throw_errno(EOPNOTSUPP, name);
-  if (tree_.is_virtual(node) || name == kStatsAttribute) throw_errno(EPERM, name);
+  if (tree_.is_virtual(node) || name.starts_with(kMountPrefix)) throw_errno(EPERM, name);
   SourceEntry entry = tree_.entry(node);
   if (entry.is_read_only) throw_errno(EROFS, name);
   return entry;

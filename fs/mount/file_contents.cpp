@@ -76,7 +76,7 @@ void FileContents::changed(const std::shared_ptr<const OpenContainer>& file,
                            FairShare::Part descriptors) {
   committer_.note(file->content, file);
   if (!file->content->has_writers())
-    committer_.queue(file->content, services_.options.strict, std::move(descriptors));
+    committer_.queue(file->content, committer_.commits_at_close(), std::move(descriptors));
 }
 
 void FileContents::created(NodeId node, std::shared_ptr<ContentHome> home,

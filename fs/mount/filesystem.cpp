@@ -26,11 +26,6 @@ std::int64_t readahead_limit(std::size_t cache_size) {
   return static_cast<std::int64_t>(std::min(cache_size / 16, std::size_t{16} << 20));
 }
 
-/// Bytes that may be dirty at once, as a part of the budget unless it is given.
-std::size_t dirty_limit(const MountOptions& options) {
-  return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / 4;
-}
-
 std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
   return (writes ? DescriptorShares::kOfWriter : DescriptorShares::kOfReader) +
          (entry.is_sframe ? DescriptorShares::kSparseMore : 0);
@@ -69,7 +64,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
                         budget_, write_options_, options.raw,      next_content_id_},
       contents_(root_, tree_, classifier_, committer_, descriptors_, content_services_),
       reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
-      container_services_{contents_, committer_, reading_services_, write_options_.strict},
+      container_services_{contents_, committer_, reading_services_},
       containers_(container_services_, tree_, contents_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
       aliases_(tree_, stats_.source, pages),
@@ -77,7 +72,14 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
                            writable_) {
   names_.set_contents(contents_);
+  committer_.set_commits_at_close(options.write.strict);
   if (writable_) begin_writing(lock);
+}
+
+void Filesystem::change_options(const MountOptions& options) {
+  if (options.cache_size > cache_.budget().capacity()) cache_.grow(options.cache_size);
+  budget_.set_limit(dirty_limit(options));
+  committer_.set_commits_at_close(options.write.strict);
 }
 
 void Filesystem::begin_writing(MountLock* lock) {

@@ -82,6 +82,9 @@ class Filesystem final : public MountedFiles {
   std::string attribute(NodeId node, const std::string& name) override {
     return extended_attributes_.read(node, name);
   }
+  std::string told_path(NodeId node) override {
+    return Stores::holds(node) ? stores_.told_path(node) : tree_.told_path(node);
+  }
   bool is_far(NodeId node) override;
 
   Opened open(NodeId node, int flags, FairShare::Part descriptors = {}) override;
@@ -129,6 +132,10 @@ class Filesystem final : public MountedFiles {
 
   void commit_written() override;
   void commit_all() override;
+  void change_options(const MountOptions& options) override;
+  std::vector<Uncommitted> uncommitted() override {
+    return look_at_uncommitted(committer_.uncommitted());
+  }
   std::chrono::steady_clock::duration idle_time() const override;
   std::uint64_t requests() const override {
     return stats_.cache_hits + stats_.cache_misses + stats_.commits;

@@ -30,7 +30,8 @@ void IdleWatch::watch() {
   std::unique_lock lock(mutex_);
   while (!condition_.wait_for(lock, kCheck, [this] { return stopped_; })) {
     rest_if_unused();
-    if (limit_ == std::chrono::seconds::zero() || filesystem_.idle_time() < limit_) continue;
+    const std::chrono::seconds limit = limit_;
+    if (limit == std::chrono::seconds::zero() || filesystem_.idle_time() < limit) continue;
     ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
     return;
   }

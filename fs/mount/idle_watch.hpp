@@ -2,6 +2,7 @@
 // What happens when nobody uses a mount: memory goes back to the system, and after the time that
 // was asked for the session ends.
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -17,6 +18,7 @@ class IdleWatch {
   /// `limit`: how long no file may be open before the session is ended; zero: for ever.
   IdleWatch(MountedFiles& filesystem, std::chrono::seconds limit);
   ~IdleWatch();
+  void set_limit(std::chrono::seconds limit) { limit_ = limit; }
   IdleWatch(const IdleWatch&) = delete;
   IdleWatch& operator=(const IdleWatch&) = delete;
 
@@ -27,7 +29,7 @@ class IdleWatch {
   void rest_if_unused();
 
   MountedFiles& filesystem_;
-  const std::chrono::seconds limit_;
+  std::atomic<std::chrono::seconds> limit_;
   std::uint64_t requests_ = 0;  ///< when somebody was last seen to read or write
   Clock::time_point since_ = Clock::now();
   bool rests_ = false;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <sys/stat.h>
@@ -15,6 +16,7 @@
 #include "fs/mount/directory_listings.hpp"
 #include "fs/mount/file_handle.hpp"
 #include "fs/names/namespace.hpp"
+#include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/tree/tree.hpp"
@@ -59,6 +61,8 @@ class MountedFiles {
   virtual uid_t owner(NodeId node) = 0;
   virtual std::vector<std::string> attribute_names(NodeId node) = 0;
   virtual std::string attribute(NodeId node, const std::string& name) = 0;
+  /// Path below SOURCE, or what else is told of a node in messages.
+  virtual std::string told_path(NodeId node) = 0;
   /// True for what is not at hand: much of what is asked of it takes long, and must end with who
   /// asked.
   virtual bool is_far(NodeId node) = 0;
@@ -123,6 +127,15 @@ class MountedFiles {
   /// The same, before the mount ends. What cannot be committed is kept for `b2frame recover` where
   /// that is possible; the exception names each file and what has become of it.
   virtual void commit_all() {}
+  /// Goes on with another dirty_limit and sync=, and a cache_size that is not less than before.
+  virtual void change_options(const MountOptions& options) = 0;
+  /// What still waits for a commit.
+  struct Uncommitted {
+    std::string path;         ///< below SOURCE
+    std::int64_t bytes = 0;   ///< of contents
+    std::error_code failure;  ///< of the last try, if one has failed
+  };
+  virtual std::vector<Uncommitted> uncommitted() { return {}; }
   /// Time since the last file handle was released; zero while one is open.
   virtual std::chrono::steady_clock::duration idle_time() const = 0;
   /// Grows with everything that is read or committed.

@@ -72,7 +72,7 @@ void ObjectContents::changed(const std::shared_ptr<const OpenContainer>& file,
                              FairShare::Part descriptors) {
   committer_.note(file->content, file);
   if (!file->content->has_writers())
-    committer_.queue(file->content, services_.options.strict, std::move(descriptors));
+    committer_.queue(file->content, committer_.commits_at_close(), std::move(descriptors));
 }
 
 }  // namespace bloscfs::fs

@@ -22,8 +22,6 @@ using frame::throw_errno;
 /// Bytes that may be decoded ahead at once, as a part of the budget.
 constexpr std::size_t kReadaheadPart = 16;
 constexpr std::int64_t kMostReadahead = std::int64_t{16} << 20;
-/// Bytes that may be dirty at once, as a part of the budget unless they are given.
-constexpr std::size_t kDirtyPart = 4;
 /// For so long chunks stay that no index names any more.
 constexpr std::chrono::minutes kReadersHave{10};
 /// Each chunk is an object.
@@ -66,9 +64,7 @@ ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tre
                      return objects_.list(node, if_many);
                    }),
       write_options_(written_as(options.write)),
-      budget_(options.write.dirty_limit != 0 ? options.write.dirty_limit
-                                             : options.cache_size / kDirtyPart,
-              stats_, [this](bool all) { committer_.press(all); }),
+      budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
       readahead_budget_(
           std::min(static_cast<std::int64_t>(options.cache_size / kReadaheadPart), kMostReadahead)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
@@ -79,8 +75,9 @@ ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tre
                         options.raw, next_content_id_},
       reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
       contents_(objects_, committer_, log_, content_services_, options.remote.disk_cache),
-      container_services_{contents_, committer_, reading_services_, write_options_.strict} {
+      container_services_{contents_, committer_, reading_services_} {
   objects_.require_shown();
+  committer_.set_commits_at_close(options.write.strict);
   if (!writable_) return;
   Committer::Services services;
   services.ended = [this](uid_t user, const std::error_code& error) {
@@ -92,6 +89,12 @@ ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tre
   // Each is stored by a request of its own: there is no flush to share.
   services.batch = 1;
   committer_.start(std::move(services));
+}
+
+void ObjectFilesystem::change_options(const MountOptions& options) {
+  if (options.cache_size > cache_.budget().capacity()) cache_.grow(options.cache_size);
+  budget_.set_limit(dirty_limit(options));
+  committer_.set_commits_at_close(options.write.strict);
 }
 
 void ObjectFilesystem::check_access(NodeId, int mask) {

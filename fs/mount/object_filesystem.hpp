@@ -67,6 +67,7 @@ class ObjectFilesystem final : public MountedFiles {
   uid_t owner(NodeId node) override { return objects_.attributes(node).st_uid; }
   std::vector<std::string> attribute_names(NodeId node) override;
   std::string attribute(NodeId node, const std::string& name) override;
+  std::string told_path(NodeId node) override { return objects_.told_path(node); }
   bool is_far(NodeId) override { return true; }
 
   Opened open(NodeId node, int flags, FairShare::Part descriptors) override;
@@ -99,6 +100,10 @@ class ObjectFilesystem final : public MountedFiles {
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override;
   void commit_written() override;
   void commit_all() override;
+  void change_options(const MountOptions& options) override;
+  std::vector<Uncommitted> uncommitted() override {
+    return look_at_uncommitted(committer_.uncommitted());
+  }
 
   std::chrono::steady_clock::duration idle_time() const override;
   std::uint64_t requests() const override {

@@ -25,4 +25,12 @@ std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
   return told;
 }
 
+std::vector<MountedFiles::Uncommitted> look_at_uncommitted(
+    const std::vector<Committer::Uncommitted>& left) {
+  std::vector<MountedFiles::Uncommitted> described;
+  for (const auto& [content, failure] : left)
+    described.push_back({content->path(), content->uncommitted_bytes(), failure});
+  return described;
+}
+
 }  // namespace bloscfs::fs

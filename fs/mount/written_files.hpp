@@ -10,6 +10,7 @@
 
 #include "fs/commit/committer.hpp"
 #include "fs/content/open_file.hpp"
+#include "fs/mount/mounted_files.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/tree/node_table.hpp"
 
@@ -41,5 +42,9 @@ class WrittenFiles {
 /// Keeps what the last commits of a mount could not store. Returns what has become of each file;
 /// nothing if none had contents to lose.
 std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left);
+
+/// The same contents, told of while the mount goes on.
+std::vector<MountedFiles::Uncommitted> look_at_uncommitted(
+    const std::vector<Committer::Uncommitted>& left);
 
 }  // namespace bloscfs::fs

@@ -30,7 +30,7 @@ constexpr std::size_t kMostKnown = 100'000;
 constexpr std::size_t kMostSources = 64;
 constexpr std::string_view kDirectoryStoreSuffix = ".b2d";
 const std::string kIndexName(frame::kSframeIndexName);
-const std::string kEmbedFile(frame::kEmbedName);
+const std::string kEmbedObject(frame::kEmbedName);
 
 }  // namespace
 
@@ -201,7 +201,7 @@ LookPointer ObjectLooks::judge_directory(const std::string& path) {
   LookPointer found;
   const bool promises_frame = !promises_store && promised_by(name) != ShownAs::itself;
   if (promises_frame) found = judge_sframe(path);
-  if (!found && settings_.stores && (promises_store || has_object(path, kEmbedFile)))
+  if (!found && settings_.stores && (promises_store || has_object(path, kEmbedObject)))
     found = judge_store_directory(path);
   if (!found && !promises_frame && has_object(path, kIndexName)) found = judge_sframe(path);
   if (found) return found;
@@ -264,7 +264,7 @@ LookPointer ObjectLooks::try_judge_sframe(const std::string& path) {
 }
 
 LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
-  const SourcePointer embed = current_if_any(path_in(path, kEmbedFile));
+  const SourcePointer embed = current_if_any(path_in(path, kEmbedObject));
   if (!embed) return nullptr;
   ObjectLook look;
   look.kind = Kind::store_directory;
@@ -284,7 +284,7 @@ LookPointer ObjectLooks::judge_store_directory(const std::string& path) {
 
 std::string ObjectLooks::object_of(const std::string& path, Kind kind) const {
   if (kind == Kind::sframe) return path_in(path, kIndexName);
-  return kind == Kind::store_directory ? path_in(path, kEmbedFile) : path;
+  return kind == Kind::store_directory ? path_in(path, kEmbedObject) : path;
 }
 
 ObjectLooks::SourcePointer ObjectLooks::source(const std::string& path, const ObjectLook& look) {

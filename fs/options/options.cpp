@@ -323,6 +323,7 @@ void apply_own(MountOptions& options, const OwnOption& option, std::string_view 
     throw std::invalid_argument(
         fmt::format("option {} {}", option.name, has_value ? "takes no value" : "needs a value"));
   option.set(options, value);
+  options.own.emplace_back(item);
   if (option.is_remote) options.remote.one_given = option.name;
 }
 

@@ -55,7 +55,15 @@ struct MountOptions {
   RemoteOptions remote;
   /// Options for libfuse and the kernel, as given.
   std::vector<std::string> passed_on;
+  /// Our own, as given.
+  std::vector<std::string> own;
 };
+
+/// Bytes that may be dirty at once: a part of the budget unless they are given.
+inline std::size_t dirty_limit(const MountOptions& options) {
+  constexpr std::size_t kPart = 4;
+  return options.write.dirty_limit != 0 ? options.write.dirty_limit : options.cache_size / kPart;
+}
 
 /// What becomes of options that are not known.
 enum class Unknown { refused, passed_over };
@@ -64,6 +72,12 @@ enum class Unknown { refused, passed_over };
 /// for an unknown option it lists those that exist.
 MountOptions parse_options(const std::vector<std::string>& lists,
                            Unknown unknown = Unknown::refused);
+
+/// Options of ours, as given, with `changes` among them: each takes the place of that of its name.
+/// Throws std::invalid_argument, with a message, for one that is not there yet and cannot be
+/// changed while the mount goes on; or where the result could not be mounted either.
+std::vector<std::string> change_running(const std::vector<std::string>& own,
+                                        const std::vector<std::string>& changes);
 
 /// What --help prints about the options.
 std::string options_help();

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/sandbox/lazy_unmount.hpp"
+#include "fs/sandbox/unmount.hpp"
 
 namespace bloscfs::fs {
 namespace {

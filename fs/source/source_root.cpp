@@ -14,6 +14,7 @@
 
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_mark.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -137,6 +138,7 @@ struct statvfs SourceRoot::stat_filesystem() const {
 
 void SourceRoot::sync_all() const {
   const frame::UniqueFd root = open({}, O_RDONLY | O_DIRECTORY);
+  const frame::WaitMark mark(frame::WaitReason::disk);
   if (::syncfs(root.get()) != 0) throw_errno("syncfs");
 }
 

@@ -1,6 +1,7 @@
 #include "fs/support/stats.hpp"
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace bloscfs::fs {
 
@@ -11,6 +12,7 @@ nlohmann::json json_of(const Stats& stats) {
       {"cache_hits", stats.cache_hits.load()},
       {"cache_misses", stats.cache_misses.load()},
       {"cache_bytes", stats.cache_bytes.load()},
+      {"cache_size", stats.cache_size.load()},
       {"cache_evictions", stats.cache_evictions.load()},
       {"blocks_decoded", stats.blocks_decoded.load()},
       {"index_blocks_decoded", stats.index_blocks_decoded.load()},
@@ -20,11 +22,16 @@ nlohmann::json json_of(const Stats& stats) {
       {"source_bytes_read", stats.source.bytes.load()},
       {"readahead_blocks", stats.readahead_blocks.load()},
       {"dirty_bytes", stats.dirty_bytes.load()},
+      {"dirty_limit", stats.dirty_limit.load()},
       {"commits", stats.commits.load()},
       {"commit_failures", stats.commit_failures.load()},
       {"checksum_failures", stats.checksum_failures.load()},
       {"io_errors", stats.io_errors.load()},
       {"names_held_us", stats.names_held_us.load()},
+      {"pid", ::getpid()},
+      {"uptime_ms", std::chrono::duration_cast<std::chrono::milliseconds>(
+                        std::chrono::steady_clock::now() - stats.begun)
+                        .count()},
   };
 }
 

@@ -2,6 +2,7 @@
 // Counters of a mount, shown as the attribute user.bloscfs.stats.
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <string>
 
@@ -16,6 +17,7 @@ struct Stats {
   Counter cache_hits{0};
   Counter cache_misses{0};
   Counter cache_bytes{0};  ///< bytes held by the block cache now
+  Counter cache_size{0};   ///< what the mount may keep, uncommitted data too
   Counter cache_evictions{0};
   Counter blocks_decoded{0};
   Counter index_blocks_decoded{0};
@@ -23,12 +25,14 @@ struct Stats {
   Counter contents_bytes_read{0};  ///< that the kernel asked for
   Counter readahead_blocks{0};
   Counter dirty_bytes{0};
+  Counter dirty_limit{0};
   Counter commits{0};
   Counter commit_failures{0};
   Counter checksum_failures{0};
   Counter io_errors{0};
   Counter names_held_us{0};  ///< at the longest, when it was last asked for
   frame::SourceCounters source;
+  const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };
 
 /// A JSON object of integers, without newline.

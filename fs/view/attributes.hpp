@@ -18,7 +18,9 @@
 namespace bloscfs::fs {
 
 inline constexpr std::string_view kAttributePrefix = "user.blosc2.";
-/// Of a mount's root: its counters.
+/// Of what is told of a mount, as attributes of its root: no file has others of such a name.
+inline constexpr std::string_view kMountPrefix = "user.bloscfs.";
+/// Its counters.
 inline constexpr std::string_view kStatsAttribute = "user.bloscfs.stats";
 inline constexpr std::string_view kMetaPrefix = "user.blosc2.meta.";
 inline constexpr std::string_view kVlmetaPrefix = "user.blosc2.vlmeta.";

@@ -4,6 +4,7 @@
 
 #include <malloc.h>
 
+#include "frame/store/wait_mark.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -36,7 +37,20 @@ BlockCache::BlockCache(std::size_t capacity, PagePool& pages, Stats& stats,
       stats_(stats),
       budget_(capacity, [this] { return drop_one(); }),
       uses_(rules),
-      policy_(rules, uses_) {}
+      policy_(rules, uses_) {
+  stats_.cache_size = capacity;
+}
+
+void BlockCache::grow(std::size_t capacity) {
+  const EvictionRules rules(capacity);
+  uses_.follow(rules);
+  {
+    const MutexLock order(order_mutex_);
+    policy_.follow(rules);
+  }
+  budget_.grow(capacity);
+  stats_.cache_size = capacity;
+}
 
 bool BlockCache::lacks(const CacheKey& key) {
   const std::size_t hash = CacheKeyHash{}(key);
@@ -127,6 +141,7 @@ BlockCache::Value BlockCache::find_any(const CacheKey& key, Purpose purpose) {
 }
 
 std::optional<BlockCache::Value> BlockCache::wait_for(Shard& shard, const Pending& pending) {
+  const frame::WaitMark mark(frame::WaitReason::other_request);
   while (!pending.done) {
     shard.made.wait_for(shard.mutex, RequestLimits::kBetweenChecks);
     RequestLimits::check();

@@ -86,6 +86,9 @@ class BlockCache {
   /// Drops a value, which is not being made now.
   void forget(const CacheKey& key) EXCLUDES(order_mutex_);
 
+  /// Takes more from here on: `capacity` in bytes is larger than before.
+  void grow(std::size_t capacity) EXCLUDES(order_mutex_);
+
   /// Drops what nobody uses until at most `keep` bytes of the budget are taken.
   void shrink(std::size_t keep) { budget_.shrink(keep); }
   /// Nobody has asked for anything for a while: gives most of the memory back to the system.

@@ -51,6 +51,8 @@ class UseCounter {
  public:
   explicit UseCounter(const EvictionRules& rules)
       : one_use_(rules.one_use), most_uses_(rules.most_uses) {}
+  /// Those of a cache of another capacity, from here on.
+  void follow(const EvictionRules& rules) { one_use_ = rules.one_use; }
 
   /// The value was made.
   void begin(EvictionItem& item);
@@ -58,7 +60,7 @@ class UseCounter {
   void use(EvictionItem& item, Purpose purpose) const;
 
  private:
-  const std::size_t one_use_;
+  std::atomic<std::size_t> one_use_;
   const std::uint8_t most_uses_;
   std::atomic<std::uint64_t> made_{0};  ///< bytes of all values ever
 };
@@ -72,6 +74,8 @@ class EvictionPolicy {
   /// `uses` outlives the policy.
   EvictionPolicy(const EvictionRules& rules, UseCounter& uses)
       : rules_(rules), uses_(uses), ghosts_(rules.ghosts) {}
+  /// As UseCounter's. As many keys are remembered as before.
+  void follow(const EvictionRules& rules) { rules_ = rules; }
 
   /// The value was made, for that purpose.
   void add(EvictionItem& item, Purpose purpose);
@@ -101,7 +105,7 @@ class EvictionPolicy {
   List& at(Queue queue) { return lists_[static_cast<std::size_t>(queue)]; }
   void push(EvictionItem& item, Queue queue);
 
-  const EvictionRules rules_;
+  EvictionRules rules_;
   UseCounter& uses_;
   std::array<List, kQueues> lists_;  ///< by Queue
   RecentHashes ghosts_;

@@ -1,11 +1,13 @@
 #include "fs/view/memory_budget.hpp"
 
 #include <cerrno>
+#include <optional>
 
 #include <fmt/core.h>
 
 #include "codec/error.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "frame/store/wait_mark.hpp"
 #include "fs/support/request_limits.hpp"
 #include "fs/support/turns.hpp"
 
@@ -40,7 +42,7 @@ void MemoryBudget::require_affordable(std::size_t working_memory) const {
     throw codec::Error(codec::FormatErrc::too_large,
                        fmt::format("needs {} bytes of memory, more than half of cache_size {}: "
                                    "mount with a larger cache_size",
-                                   working_memory, capacity_));
+                                   working_memory, capacity()));
 }
 
 void MemoryBudget::Part::resize(std::size_t bytes) {
@@ -69,8 +71,10 @@ MemoryBudget::LargeWork::LargeWork(MemoryBudget& budget, std::int64_t bytes)
   // Permits never take more than half, and each thread has one at most: whoever has one goes on
   // without waiting, so that it is given back. Two works of 60 MiB of 256 run together, a third
   // waits for either.
+  std::optional<frame::WaitMark> mark;
   while (budget_.large_work_ + bytes_ > budget_.capacity_ / 2) {
     TurnAtNeed::need();
+    if (!mark) mark.emplace(frame::WaitReason::memory);
     budget_.large_freed_.wait_for(budget_.large_mutex_, RequestLimits::kBetweenChecks);
     RequestLimits::check();
   }

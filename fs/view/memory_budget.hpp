@@ -34,6 +34,8 @@ class MemoryBudget {
   MemoryBudget(std::size_t capacity, std::function<bool()> free_one);
 
   std::size_t capacity() const { return capacity_; }
+  /// More than before: whatever was allowed stays so. What open files may have does not grow.
+  void grow(std::size_t capacity) { capacity_ = capacity; }
   std::size_t used() const { return used_; }
 
   void take(std::size_t bytes);
@@ -90,7 +92,7 @@ class MemoryBudget {
   };
 
  private:
-  const std::size_t capacity_;
+  std::atomic<std::size_t> capacity_;
   const std::function<bool()> free_one_;
   std::atomic<std::size_t> used_{0};
   FairShare held_;  ///< by open files

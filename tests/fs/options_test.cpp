@@ -1,6 +1,8 @@
 #include "fs/options/options.hpp"
 
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -139,6 +141,19 @@ BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
   for (const char* name : {"cache_size=", "threads=", "raw", "frames", "verify",
                            "idle_timeout=", "libfuse_io", "uid=", "gid=", "log="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(running_mounts_change_what_they_can) {
+  using Items = std::vector<std::string>;
+  const Items own{"cache_size=64M", "raw", "sync=group"};
+  BOOST_TEST(change_running(own, {"raw", "cache_size=64M"}) == own,
+             boost::test_tools::per_element());
+  BOOST_TEST(change_running(own, {"cache_size=1G", "idle_timeout=5"}) ==
+                 (Items{"raw", "sync=group", "cache_size=1G", "idle_timeout=5"}),
+             boost::test_tools::per_element());
+  for (const Items& refused :
+       {Items{"clevel=3"}, {"nostores"}, {"cache_size=32M"}, {"sync=never"}, {"dirty_limit=65M"}})
+    BOOST_CHECK_THROW(change_running(own, refused), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -21,13 +21,17 @@ FuzzMount::FuzzMount(FuseChannel& channel, const std::string& source,
   });
   const fs::MutexLock lock(mutex_);
   kernel_flush_.emplace(channel.state().session);
+  running_options_.emplace(
+      options, [this](const fs::MountOptions& changed) { filesystem_->change_options(changed); });
   channel.state().filesystem = &*filesystem_;
+  channel.state().running_options = &*running_options_;
   channel.state().kernel_flush = &*kernel_flush_;
   channel.state().writeback = options.write.writeback && !options.read_only;
 }
 
 FuzzMount::~FuzzMount() {
   channel_.state().filesystem = nullptr;
+  channel_.state().running_options = nullptr;
   channel_.state().kernel_flush = nullptr;
   {
     const fs::MutexLock lock(mutex_);

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "fs/fuse/running_options.hpp"
 #include "fs/mount/filesystem.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "tests/fuzz/fuse_channel.hpp"
@@ -30,6 +31,7 @@ class FuzzMount {
   std::optional<fs::MountLock> lock_;
   fs::PagePool pages_;
   std::optional<fs::Filesystem> filesystem_;
+  std::optional<fs::RunningOptions> running_options_;
   fs::Mutex mutex_;
   /// What is killed may be committing until the filesystem is gone, which is later.
   std::optional<fs::KernelFlush> kernel_flush_ GUARDED_BY(mutex_);

@@ -141,6 +141,7 @@ BOOST_AUTO_TEST_CASE(of_bash_replace_what_follows_the_last_break,
   BOOST_CHECK(offered("bash", "bloscfs -o ro,sync=s") == Words{"strict"});
   BOOST_CHECK(offered("bash", "bloscfs -o ro,cache") == Words{"ro,cache_size="});
   BOOST_CHECK(offered("bash", "b2frame info run").empty());
+  BOOST_CHECK(offered("bash", "bloscfs --unm") == Words{"--unmount"});
 }
 
 BOOST_AUTO_TEST_CASE(of_fish_name_what_help_names,
@@ -150,6 +151,7 @@ BOOST_AUTO_TEST_CASE(of_fish_name_what_help_names,
   check_values_of_mount_options("fish");
   BOOST_CHECK(offered("fish", "b2frame create --filters delta+bits") == Words{"delta+bitshuffle"});
   BOOST_CHECK(offered("fish", "bloscfs -o ro,sync=s") == Words{"ro,sync=strict"});
+  BOOST_CHECK(offered("fish", "bloscfs --unm") == Words{"--unmount"});
 }
 
 BOOST_AUTO_TEST_CASE(of_zsh_name_what_help_names,

@@ -22,6 +22,10 @@ _bloscfs_values() {
   esac
 }
 
+_bloscfs_mountpoints() {
+  "$1" --list 2>/dev/null | awk 'NR > 1 { print $1 }'
+}
+
 _bloscfs() {
   local program=${1/#\~/$HOME} line=${COMP_LINE:0:COMP_POINT}
   local words cur last name
@@ -45,9 +49,13 @@ _bloscfs() {
       compopt -o nospace 2>/dev/null
     fi
     [[ ${COMPREPLY[*]} ]] || compopt +o default 2>/dev/null
+  elif [[ ${words[-2]} == --@(unmount|stats) ]]; then
+    mapfile -t COMPREPLY < <(compgen -W "$(_bloscfs_mountpoints "$program")" -- "$cur")
+    compopt +o default 2>/dev/null
   elif [[ $cur == -* ]]; then
     local options
-    options=$("$program" --help 2>/dev/null | sed -nE 's/^  (-[A-Za-z])(, (--[a-z]+))?( .*)?$/\1 \3/p')
+    options=$("$program" --help 2>/dev/null |
+      sed -nE 's/^  (-[A-Za-z])(, (--[a-z]+))?( .*)?$/\1 \3/p; s/^  (--[a-z]+)( .*)?$/\1/p')
     mapfile -t COMPREPLY < <(compgen -W "$options -ro -rw" -- "$cur")
   fi
 }

@@ -1,0 +1,125 @@
+#include "fs/fuse/mount_question.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "frame/store/throw_errno.hpp"
+#include "fs/view/attributes.hpp"
+
+namespace bloscfs::fs {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// FUSE looks at all of these. The groups, too: they are not those of that user.
+void become_owner(const MountEntry& mount) {
+  if (::geteuid() != 0 || mount.user == 0) return;
+  if (::setgroups(0, nullptr) != 0 || ::setresgid(mount.group, mount.group, mount.group) != 0 ||
+      ::setresuid(mount.user, mount.user, mount.user) != 0)
+    frame::throw_errno();
+}
+
+void write_all(int file, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(file, text.data(), text.size());
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+/// An errno, and behind that the text.
+std::string answer_of(const MountEntry& mount, const std::function<std::string()>& ask) {
+  int error = 0;
+  std::string text;
+  try {
+    // The way there may be closed to the owner, and the root itself to who is not.
+    const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (!place) frame::throw_errno();
+    become_owner(mount);
+    if (::fchdir(place.get()) != 0) frame::throw_errno();
+    text = ask();
+  } catch (const std::system_error& failure) {
+    error = failure.code().value();
+  } catch (const std::exception&) {
+    error = EIO;
+  }
+  return std::string(reinterpret_cast<const char*>(&error), sizeof error) + text;
+}
+
+}  // namespace
+
+MountQuestion::MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno("pipe");
+  answer_.reset(ends[0]);
+  const frame::UniqueFd its_end(ends[1]);
+  process_ = ::fork();
+  if (process_ < 0) frame::throw_errno("fork");
+  if (process_ > 0) return;
+  answer_.reset();
+  write_all(its_end.get(), answer_of(mount, ask));
+  ::_exit(0);
+}
+
+MountQuestion::~MountQuestion() {
+  if (process_ < 0) return;
+  ::kill(process_, SIGKILL);
+  ::waitpid(process_, nullptr, WNOHANG);
+}
+
+std::optional<std::string> MountQuestion::wait(std::chrono::milliseconds patience) {
+  const auto end = Clock::now() + patience;
+  for (;;) {
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    pollfd answer{answer_.get(), POLLIN, 0};
+    const int ready = ::poll(&answer, 1, static_cast<int>(std::max<std::int64_t>(rest.count(), 0)));
+    if (ready < 0 && errno != EINTR) frame::throw_errno("poll");
+    if (ready == 0) return std::nullopt;
+    if (ready < 0) continue;
+    std::array<char, 4096> part{};
+    const ssize_t got = ::read(answer_.get(), part.data(), part.size());
+    if (got < 0 && errno != EINTR) frame::throw_errno("read");
+    if (got > 0) text_.append(part.data(), static_cast<std::size_t>(got));
+    if (got == 0) break;
+  }
+  ::waitpid(std::exchange(process_, -1), nullptr, 0);
+  int error = EIO;  // of one that was killed
+  if (text_.size() >= sizeof error) std::memcpy(&error, text_.data(), sizeof error);
+  if (error != 0) frame::throw_errno(error);
+  return text_.substr(sizeof error);
+}
+
+std::string read_root_attribute(std::string_view name) {
+  std::string value(kMaxAttributeSize, '\0');
+  const ssize_t got = ::getxattr(".", std::string(name).c_str(), value.data(), value.size());
+  if (got < 0) frame::throw_errno();
+  value.resize(static_cast<std::size_t>(got));
+  return value;
+}
+
+frame::UniqueFd open_root() {
+  frame::UniqueFd root(::open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root) frame::throw_errno();
+  return root;
+}
+
+std::string ask_attribute(const MountEntry& mount, std::string_view name,
+                          std::chrono::milliseconds patience) {
+  MountQuestion question(mount, [name] { return read_root_attribute(name); });
+  auto answer = question.wait(patience);
+  if (!answer) frame::throw_errno(ETIMEDOUT);
+  return *std::move(answer);
+}
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,54 @@
+#pragma once
+// Ending a mount so that nothing is lost.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "frame/store/byte_source.hpp"
+#include "fs/source/kept_files.hpp"
+#include "fs/source/mount_table.hpp"
+
+namespace bloscfs::fs {
+
+/// The steps, in this order. Each may throw std::system_error, or std::runtime_error with a message
+/// for the user; neither names the mountpoint. To be called while there are no other threads.
+class Unmounting {
+ public:
+  /// Called now and then, with the bytes that still wait for a commit.
+  using Progress = std::function<void(std::uint64_t dirty_bytes)>;
+
+  /// Refuses what is no bloscfs, and what is another user's.
+  explicit Unmounting(const std::string& mountpoint);
+
+  const MountEntry& mount() const { return mount_; }
+
+  /// False where the daemon is gone: then the mountpoint is free, and what the daemon had not
+  /// committed is lost.
+  bool has_daemon();
+
+  struct Uncommitted {
+    std::string name, error;
+    std::int64_t bytes = 0;
+  };
+  /// Commits everything that was written. What could not be is still there, in the mount.
+  std::vector<Uncommitted> commit(const Progress& progress);
+
+  /// EBUSY where it is in use.
+  void unmount();
+
+  /// Waits until the daemon has ended. What was written behind commit() and could not be committed
+  /// is kept in SOURCE under these names.
+  std::vector<KeptFile> wait_for_end(const Progress& progress);
+
+ private:
+  std::uint64_t dirty_bytes() const;
+
+  const MountEntry mount_;
+  frame::UniqueFd daemon_;  ///< stands for the process; empty where it cannot be found
+  std::vector<KeptFile> kept_before_;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,25 @@
+#pragma once
+// Who keeps a mount from being unmounted.
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "fs/source/mount_table.hpp"
+
+namespace bloscfs::fs {
+
+struct MountUser {
+  pid_t process = 0;
+  uid_t user = 0;
+  std::string command;
+  /// One of what it uses, and how: "open file", "current directory", "mapped file", "program".
+  std::string use, path;
+};
+
+/// Processes that use something of the mount, the caller not among them, by their numbers. Those of
+/// others are not seen by ordinary users. The mount is not asked.
+std::vector<MountUser> users_of(const MountEntry& mount);
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,145 @@
+#pragma once
+// Requests of the kernel: those under way, with what they wait for, and how long those took that
+// are done. Whoever serves one takes no lock for that.
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "frame/store/wait_mark.hpp"
+#include "fs/support/latencies.hpp"
+
+namespace bloscfs::fs {
+
+enum class Operation : std::uint8_t {
+  lookup,
+  getattr,
+  setattr,
+  access,
+  readlink,
+  statfs,
+  open,
+  release,
+  read,
+  lseek,
+  write,
+  fsync,
+  flush,
+  fallocate,
+  copy_file_range,
+  opendir,
+  readdir,
+  releasedir,
+  fsyncdir,
+  getxattr,
+  listxattr,
+  setxattr,
+  removexattr,
+  mknod,
+  mkdir,
+  symlink,
+  link,
+  unlink,
+  rmdir,
+  rename,
+  create,
+  ioctl,
+};
+inline constexpr std::size_t kOperations = static_cast<std::size_t>(Operation::ioctl) + 1;
+const char* name_of(Operation operation);
+
+/// Thread-safe.
+class RequestWatch {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  RequestWatch();
+  ~RequestWatch();
+  RequestWatch(const RequestWatch&) = delete;
+  RequestWatch& operator=(const RequestWatch&) = delete;
+
+  struct Sender {
+    uid_t user = 0;
+    pid_t process = 0;
+  };
+
+  /// One request, from the object's construction to its end. The watch outlives it.
+  class Request;
+  /// While one lives, its thread serves that request. One at a time in a thread.
+  class Served;
+
+  /// Ends the request that the thread serves, which is answered: what it does next is for others.
+  static void end_served() noexcept;
+  /// Lets go of the request that the thread serves: `work`, which answers it, goes on with it on
+  /// whatever thread calls it. Until then it waits for `reason`. Without one `work` is returned.
+  static std::function<void()> carried(frame::WaitReason reason, std::function<void()> work);
+  /// The request that the thread serves moves so many bytes of contents.
+  static void add_bytes(std::size_t count) noexcept;
+
+  struct UnderWay {
+    Operation operation{};
+    std::uint64_t node = 0;
+    Sender sender;
+    Clock::duration age{};
+    frame::WaitReason waits_for{};
+    Clock::duration waits{};  ///< for how long it has waited for that
+  };
+  /// The oldest first. More than 1000 are not known at once, but those that wait for their turn
+  /// among them: others are counted when they are done.
+  std::vector<UnderWay> under_way() const;
+
+  const Latencies& latencies(Operation operation) const { return of(operation).latencies; }
+  std::uint64_t bytes(Operation operation) const { return of(operation).bytes; }
+
+ private:
+  struct Done {
+    Latencies latencies;
+    std::atomic<std::uint64_t> bytes{0};
+  };
+  struct Slot;
+  static constexpr std::size_t kSlots = 1024;
+
+  const Done& of(Operation operation) const { return done_[static_cast<std::size_t>(operation)]; }
+  Done& of(Operation operation) { return done_[static_cast<std::size_t>(operation)]; }
+  Slot* take_slot() noexcept;
+
+  std::array<Done, kOperations> done_;
+  const std::unique_ptr<Slot[]> slots_;
+};
+
+class RequestWatch::Request {
+ public:
+  Request(RequestWatch& watch, Operation operation, std::uint64_t node, Sender sender) noexcept;
+  Request(Request&& other) noexcept;
+  Request& operator=(Request&&) = delete;
+  ~Request() { end(); }
+
+ private:
+  friend class RequestWatch;
+  friend class Served;
+  void end() noexcept;
+  /// Null where the request is not listed.
+  frame::WaitState* waits() const;
+
+  RequestWatch* watch_;  ///< null once it has ended
+  Slot* slot_;
+  Operation operation_;
+  Clock::time_point began_;
+};
+
+class RequestWatch::Served {
+ public:
+  explicit Served(Request& request) noexcept;
+  ~Served();
+  Served(const Served&) = delete;
+  Served& operator=(const Served&) = delete;
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,114 @@
+// bloscfs --stats.
+
+#include <algorithm>
+#include <sstream>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/file.h>
+
+#include "tests/mount/asked_mounts.hpp"
+#include "tests/mount/place.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using nlohmann::json;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mount_stats)
+
+BOOST_AUTO_TEST_CASE(counters_are_for_all_and_names_for_the_owner,
+                     *precondition(needs_fuse_for_nobody)) {
+  const ForOthers place;
+  const Mount mount(place.source(), with_options({"allow_other"}));
+  const auto result = place.as_nobody({"--stats", mount.path().string(), "--json"});
+  BOOST_TEST_REQUIRE(result.ok(), result.description());
+  const json stats = json::parse(result.out);
+  BOOST_TEST(stats.at("counters").at("pid") == mount.pid());
+  BOOST_TEST(!stats.contains("requests"));
+  BOOST_TEST(stats_of(mount).contains("requests"));
+}
+
+BOOST_AUTO_TEST_CASE(stats_count_requests_and_how_long_they_take, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path());
+  const auto bytes = make_contents("noise", 4, 3000000, 1);
+  write_file(mount / "a", bytes);
+  BOOST_CHECK(read_file(mount / "a") == bytes);
+  const json stats = stats_of(mount);
+  const json& operations = stats.at("operations");
+  BOOST_TEST(operations.at("write").at("bytes") == 3000000);
+  BOOST_TEST(operations.at("read").at("bytes").get<int>() >= 3000000);
+  BOOST_TEST(operations.at("create").at("count") == 1);
+  for (const char* name : {"write", "create", "lookup"}) {
+    const json& one = operations.at(name);
+    BOOST_TEST(one.at("per_second").get<double>() > 0);
+    BOOST_TEST(one.at("p50_us").get<int>() <= one.at("p99_us").get<int>());
+    BOOST_TEST(one.at("p99_us").get<int>() > 0);
+  }
+  const std::string page = bloscfs({"--stats", mount.path().string()}).out;
+  BOOST_TEST(page.starts_with(mount.path().string() + ": " + source.path().string()), page);
+  BOOST_TEST(contains(page, "\nwrite "), page);
+}
+
+BOOST_AUTO_TEST_CASE(what_waits_is_shown_with_the_reason, *precondition(needs_programs("cat"))) {
+  const TempDir source;
+  write_file(source / "run.b2frame", flat_frame(std::string("contents")));
+  write_file(source / "run.b2frame.b2lock", ByteVector());
+  const Mount mount(source.path());
+  const Fd lock(::open((source / "run.b2frame.b2lock").c_str(), O_RDWR | O_CLOEXEC));
+  BOOST_REQUIRE(::flock(lock.get(), LOCK_EX) == 0);
+  Child reader({"cat", (mount / "run").string()}, (source / "log").string());
+  json waiting;
+  BOOST_TEST(comes_true([&] {
+    const json stats = stats_of(mount);
+    for (const json& request : stats.at("requests"))
+      if (request.value("waits_for", "") == "other_program") waiting = request;
+    return !waiting.is_null();
+  }));
+  BOOST_TEST_REQUIRE(waiting.is_object());
+  BOOST_TEST(waiting.at("name") == "run.b2frame");
+  BOOST_TEST(waiting.at("process") == reader.pid());
+  BOOST_TEST(waiting.at("waits_us").get<int>() <= waiting.at("age_us").get<int>());
+  const std::string page = bloscfs({"--stats", mount.path().string()}).out;
+  BOOST_TEST(contains(page, "  other_program "), page);
+  ::flock(lock.get(), LOCK_UN);
+  BOOST_TEST(reader.wait(Seconds(20)));
+  BOOST_TEST(reader.result().ok());
+  BOOST_TEST(stats_of(mount).at("requests").empty());
+}
+
+BOOST_AUTO_TEST_CASE(watching_shows_each_second, *precondition(needs_fuse)) {
+  const TempDir source, home;
+  const Mount mount(source.path());
+  write_file(mount / "a", "contents");
+  const std::string log = home / "log";
+  Child watch({bloscfs_program(), "--stats", mount.path().string(), "--watch", "--json"}, log);
+  const auto lines = [&] {
+    const auto bytes = read_file(log);
+    return std::count(bytes.begin(), bytes.end(), std::uint8_t{'\n'});
+  };
+  BOOST_TEST(comes_true([&] { return lines() >= 2; }));
+  watch.signal(SIGINT);
+  BOOST_TEST(watch.wait(Seconds(10)));
+  const auto bytes = read_file(log);
+  std::istringstream stream(std::string(bytes.begin(), bytes.end()));
+  std::string line;
+  std::getline(stream, line);
+  const json first = json::parse(line);
+  BOOST_TEST(first.at("seconds").get<double>() >= 0.5);
+  // Of the last second alone.
+  BOOST_TEST(!first.at("operations").contains("create"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

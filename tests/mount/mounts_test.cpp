@@ -1,0 +1,228 @@
+// bloscfs --unmount and --list.
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <signal.h>
+
+#include "tests/mount/asked_mounts.hpp"
+#include "tests/mount/naming_cases.hpp"
+#include "tests/mount/place.hpp"
+#include "tests/support/comes_true.hpp"
+#include "tests/support/contents.hpp"
+#include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
+#include "tests/support/mount.hpp"
+#include "tests/support/needs.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+using boost::unit_test::precondition;
+using nlohmann::json;
+
+ProcessResult unmount_by_program(const Mount& mount) {
+  return bloscfs({"--unmount", mount.path().string()});
+}
+
+ByteVector stored_contents(const fs_std::path& frame) {
+  const auto result = run({b2frame_program(), "extract", frame.string(), "-o", "-"});
+  BOOST_TEST(result.ok(), result.description());
+  return bytes_of(result.out);
+}
+
+/// Nobody unmounts for it.
+struct DeadMount {
+  DeadMount() : mount(source.path(), with_options({"sandbox=off"})) {
+    mount.signal(SIGKILL);
+    BOOST_REQUIRE(mount.wait(Seconds(10)));
+  }
+  TempDir source;
+  Mount mount;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mounts)
+
+BOOST_AUTO_TEST_CASE(unmounting_returns_when_everything_is_committed, *precondition(needs_fuse)) {
+  const TempDir source;
+  Mount mount(source.path());
+  const auto bytes = make_contents("noise", 4, 4000000, 1);
+  write_file(mount / "a", bytes);
+  const auto result = unmount_by_program(mount);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.err == "");
+  BOOST_TEST(!is_mounted(mount.path()));
+  // Not before the daemon has ended.
+  BOOST_TEST(mount.wait(Seconds(0.5)));
+  BOOST_TEST(mount.result().status == 0, mount.log());
+  BOOST_CHECK(stored_contents(source / "a.b2frame") == bytes);
+}
+
+BOOST_AUTO_TEST_CASE(who_uses_a_mount_is_named, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "a.b2frame", flat_frame(std::string("contents")));
+  Mount mount(source.path());
+  {
+    const Fd file(::open((mount / "a").c_str(), O_RDONLY | O_CLOEXEC));
+    const Child other({"sh", "-c", "cd \"$0\" && exec sleep 100", mount.path().string()},
+                      (source / "log").string());
+    const std::string number = std::to_string(other.pid());
+    BOOST_REQUIRE(comes_true(
+        [&] { return contains(unmount_by_program(mount).err, "sleep (process " + number + ")"); }));
+    const auto refused = unmount_by_program(mount);
+    BOOST_TEST(refused.status == 1);
+    BOOST_TEST(contains(refused.err, mount.path().string() + ": stays mounted: it is in use\n"),
+               refused.err);
+    BOOST_TEST(contains(refused.err, "(process " + std::to_string(getpid()) + "): open file " +
+                                         (mount / "a").string() + "\n"),
+               refused.err);
+    BOOST_TEST(contains(refused.err, "(process " + number + "): current directory " +
+                                         mount.path().string() + "\n"),
+               refused.err);
+    BOOST_TEST(is_mounted(mount.path()));
+    BOOST_TEST((read_file(mount / "a") == bytes_of("contents")));
+  }
+  const auto result = unmount_by_program(mount);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(mount.wait(Seconds(10)));
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_be_committed_stays_mounted, *precondition(needs_fuse)) {
+  const TempDir source;
+  // An array with hard links stays one, and these bytes are none.
+  Maker(source.path()).array("t.b2nd");
+  fs_std::create_hard_link(source / "t.b2nd", source / "u.b2nd");
+  Mount mount(source.path());
+  const auto bytes = make_contents("noise", 5, 30000, 1);
+  write_file(mount / "t.npy", bytes);
+  const auto result = unmount_by_program(mount);
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(contains(result.err, "stays mounted: a file could not be committed\n  t.b2nd: "),
+             result.err);
+  BOOST_TEST(contains(result.err, "; 30000 bytes wait in the mount\n"), result.err);
+  BOOST_TEST(is_mounted(mount.path()));
+  BOOST_CHECK(read_file(mount / "t.npy") == bytes);
+  // With what was in the way gone, all is well.
+  fs_std::remove(source / "u.b2nd");
+  const auto later = unmount_by_program(mount);
+  BOOST_TEST(later.ok(), later.description());
+  BOOST_TEST(mount.wait(Seconds(10)));
+  BOOST_CHECK(stored_contents(source / "t.npy.b2frame") == bytes);
+}
+
+BOOST_AUTO_TEST_CASE(only_mounts_of_ours_are_unmounted) {
+  const TempDir home;
+  write_file(home / "file", "plain");
+  for (const std::string& point :
+       {home.path().string(), (home / "file").string(), std::string("/proc"), std::string("/"),
+        (home / "nowhere").string()}) {
+    const auto result = bloscfs({"--unmount", point});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(result.err == "bloscfs: " + point + ": no bloscfs is mounted there\n");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(dead_mounts_are_listed_as_such_and_unmounted,
+                     *precondition(needs_fuse_as_root)) {
+  const DeadMount dead;
+  const json line = listed(dead.mount.path());
+  BOOST_TEST_REQUIRE(line.is_object());
+  BOOST_TEST(line.at("state") == "dead");
+  BOOST_TEST(line.at("pid").is_null());
+  BOOST_TEST(contains(bloscfs({"--list"}).out, "  dead  "));
+  const auto stats = bloscfs({"--stats", dead.mount.path().string()});
+  BOOST_TEST(stats.status == 1);
+  BOOST_TEST(contains(stats.err, "its daemon has died"), stats.err);
+  const auto result = unmount_by_program(dead.mount);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(contains(result.err, "its daemon had died"), result.err);
+  BOOST_TEST(!is_mounted(dead.mount.path()));
+}
+
+BOOST_AUTO_TEST_CASE(users_unmount_their_own_mounts, *precondition(needs_fuse_for_nobody)) {
+  const ForOthers place;
+  {
+    Mount mount(place.source(), place.of_nobody());
+    const auto result = place.as_nobody({"--unmount", mount.path().string()});
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
+  // Root, too, whom FUSE does not let in.
+  Mount mount(place.source(), place.of_nobody());
+  BOOST_TEST(listed(mount.path()).at("state") == "mounted");
+  const Child user({"sh", "-c", "exec 3<\"$0\"; exec sleep 100", mount.path().string()},
+                   (place.home / "log").string(), [] {
+                     ProcessSettings settings;
+                     settings.uid = nobody();
+                     return settings;
+                   }());
+  BOOST_REQUIRE(comes_true([&] {
+    return contains(unmount_by_program(mount).err,
+                    "sleep (process " + std::to_string(user.pid()) + ", user ");
+  }));
+  BOOST_TEST(is_mounted(mount.path()));
+  user.signal(SIGKILL);
+  BOOST_TEST(comes_true([&] { return unmount_by_program(mount).ok(); }));
+  BOOST_TEST(mount.wait(Seconds(10)));
+}
+
+BOOST_AUTO_TEST_CASE(mounts_of_others_are_not_theirs, *precondition(needs_fuse_for_nobody)) {
+  const ForOthers place;
+  const Mount closed(place.source());
+  const auto refused = place.as_nobody({"--unmount", closed.path().string()});
+  BOOST_TEST(refused.status == 1);
+  BOOST_TEST(contains(refused.err, "is a mount of user 0"), refused.err);
+  const auto changed = place.as_nobody({"-o", "remount,sync=strict", closed.path().string()});
+  BOOST_TEST(changed.status == 1);
+  BOOST_TEST(contains(changed.err, "is a mount of user 0"), changed.err);
+  BOOST_TEST(listed(closed.path(), place.as_nobody({"--list", "--json"}).out).is_null());
+  BOOST_TEST(listed(closed.path()).is_object());
+}
+
+BOOST_AUTO_TEST_CASE(lists_what_is_mounted, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path(), with_options({"cache_size=64M"}));
+  write_file(mount / "a", make_contents("noise", 4, 300000, 1));
+  const json line = listed(mount.path());
+  BOOST_TEST_REQUIRE(line.is_object());
+  BOOST_TEST(line.at("source") == source.path().string());
+  BOOST_TEST(line.at("state") == "mounted");
+  BOOST_TEST(line.at("read_only") == false);
+  BOOST_TEST(line.at("pid") == mount.pid());
+  BOOST_TEST(line.at("cache_size") == 64 << 20);
+  BOOST_TEST(line.at("dirty_bytes").get<int>() >= 300000);
+  const std::string table = bloscfs({"--list"}).out;
+  BOOST_TEST(table.starts_with("MOUNTPOINT "), table);
+  // The columns of all rows begin at one place.
+  const std::size_t row = table.find("\n" + mount.path().string() + " ") + 1;
+  BOOST_TEST(table.substr(row + table.find("SOURCE")).starts_with(source.path().string()), table);
+}
+
+BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path());
+  mount.signal(SIGSTOP);
+  const auto result = bloscfs({"--list", "--json"});
+  mount.signal(SIGCONT);
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
+}
+
+BOOST_AUTO_TEST_CASE(words_that_make_no_sense_together_are_refused) {
+  for (const Arguments& words : {Arguments{"--list", "--unmount", "/mnt"},
+                                 {"--watch"},
+                                 {"--json"},
+                                 {"--watch", "--list"},
+                                 {"--unmount", "/mnt", "--json"},
+                                 {"--list", "/mnt"},
+                                 {"--unmount"},
+                                 {"--stats"},
+                                 {"-o", "ro", "/mnt"},
+                                 {"-o", "ro", "--list"}})
+    BOOST_TEST(bloscfs(words).status == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test

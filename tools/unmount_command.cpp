@@ -1,0 +1,119 @@
+// bloscfs --unmount: ends a mount once everything is committed.
+
+#include <algorithm>
+#include <cerrno>
+#include <exception>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include "fs/fuse/unmounting.hpp"
+#include "fs/source/mount_users.hpp"
+#include "fs/support/printable.hpp"
+#include "tools/mounts_commands.hpp"
+#include "tools/progress.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+constexpr int kFailed = 1;
+
+void tell(const std::string& line) { fmt::print(stderr, "{}\n", fs::printable(line)); }
+
+void complain(const std::string& mountpoint, const std::string& what) {
+  tell("bloscfs: " + mountpoint + ": " + what);
+}
+
+/// The bar stands for what was dirty at first.
+class CommitProgress {
+ public:
+  void update(std::uint64_t dirty_bytes) {
+    const auto dirty = static_cast<std::int64_t>(dirty_bytes);
+    if (!bar_) bar_.emplace("committing", most_ = std::max<std::int64_t>(dirty, 1));
+    bar_->update(std::clamp<std::int64_t>(most_ - dirty, 0, most_));
+  }
+  void clear() { bar_.reset(); }
+
+ private:
+  std::int64_t most_ = 0;
+  std::optional<Progress> bar_;
+};
+
+void tell_uncommitted(const std::string& mountpoint,
+                      const std::vector<fs::Unmounting::Uncommitted>& left) {
+  complain(mountpoint, fmt::format("stays mounted: {} could not be committed",
+                                   left.size() == 1 ? "a file" : "files"));
+  for (const auto& file : left)
+    tell(fmt::format("  {}: {}; {} bytes wait in the mount", file.name, file.error, file.bytes));
+  tell("Once what is in the way has gone, unmount again. 'fusermount3 -u' ends the mount all the");
+  tell("same, and keeps what there is room for in SOURCE, for 'b2frame recover'.");
+}
+
+std::string name_of(uid_t user) {
+  return user == ::geteuid() ? "" : fmt::format(", user {}", user);
+}
+
+void tell_users(const fs::MountEntry& mount) {
+  const auto users = fs::users_of(mount);
+  const auto below = fs::mount_points_below(mount.point);
+  complain(mount.point, "stays mounted: it is in use");
+  for (const std::string& point : below)
+    tell(fmt::format("  mounted on it: {}/{}", mount.point, point));
+  for (const fs::MountUser& user : users)
+    tell(fmt::format("  {} (process {}{}): {} {}", user.command, user.process, name_of(user.user),
+                     user.use, user.path));
+  if (users.empty() && below.empty())
+    tell(::geteuid() == 0 ? "  by no process that can be seen from here"
+                          : "  by no process of yours; those of others root can see");
+}
+
+int tell_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
+  for (const fs::KeptFile& file : kept)
+    complain(mount.point, fmt::format("{}: not committed, kept in {} as {}: 'b2frame recover' "
+                                      "gives it its name",
+                                      file.path, mount.source, file.temporary));
+  return kept.empty() ? 0 : kFailed;
+}
+
+int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
+  if (!unmounting.has_daemon()) {
+    complain(mountpoint, "its daemon had died: unmounted, what was not committed is lost");
+    return 0;
+  }
+  CommitProgress progress;
+  const auto update = [&](std::uint64_t dirty_bytes) { progress.update(dirty_bytes); };
+  const auto left = unmounting.commit(update);
+  progress.clear();
+  if (!left.empty()) {
+    tell_uncommitted(mountpoint, left);
+    return kFailed;
+  }
+  try {
+    unmounting.unmount();
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::device_or_resource_busy) throw;
+    tell_users(unmounting.mount());
+    return kFailed;
+  }
+  const auto kept = unmounting.wait_for_end(update);
+  progress.clear();
+  return tell_kept(unmounting.mount(), kept);
+}
+
+}  // namespace
+
+int unmount(const std::string& mountpoint) {
+  try {
+    fs::Unmounting unmounting(mountpoint);
+    return run_steps(unmounting, mountpoint);
+  } catch (const std::exception& error) {
+    complain(mountpoint, error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace bloscfs::tools
