@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Checks that each document that is named somewhere exists, and has the sections that are quoted from it; and that what
-tests/tsan.supp names of ours is in the sources: a name that has moved silences nothing.
+"""Checks that each document that is named somewhere exists, and has the sections that are quoted from it; that links of
+documents lead somewhere; and that what tests/tsan.supp names of ours is in the sources: a name that has moved silences
+nothing.
 
 Documents are named by their path from the root, in other documents also from their own folder, and sections follow in
 quotes: frame/formats/cframe.md, "Index" and "Trailer".
@@ -20,6 +21,7 @@ NOT_TEXT = {".bin", ".blp", ".b2frame", ".b2nd", ".cdata", ".chunk", ".json", ".
 
 LEADER = re.compile(r"\n[ \t]*(?:///?<?|#)?[ \t]*")  # of a comment's next line
 TITLES = r'"[^"]+"(?:(?:,| and|, and) "[^"]+")*'
+LINK = re.compile(r"\]\((?![a-z]+://)([^)#\s]*)(?:#([^)\s]+))?\)")
 NAMED = re.compile(r'(?<![\w./-])([\w./-]+\.md)\b[`)]?(?:, (' + TITLES + "))?")
 
 
@@ -36,6 +38,23 @@ def texts(root):
 
 def titles(document):
     return {match[1] for match in re.finditer(r"^#+ (.*?) *$", document.read_text(), re.MULTILINE)}
+
+
+def anchors(document):
+    """What GitHub and others call its sections in links."""
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles(document)}
+
+
+def links(root):
+    for name, text in texts(root):
+        if name.suffix != ".md":
+            continue
+        for path, section in LINK.findall(text):
+            target = name.parent / path if path else name
+            if not target.exists():
+                yield f"{name.relative_to(root)}: there is no {path}"
+            elif section and section not in anchors(target):
+                yield f"{name.relative_to(root)}: {path or 'it'} has no section #{section}"
 
 
 def problems(root):
@@ -62,4 +81,4 @@ def unknown_to_sources(root):
 
 
 if __name__ == "__main__":
-    sys.exit("\n".join(p for check in (problems, unknown_to_sources) for p in check(ROOT)) or 0)
+    sys.exit("\n".join(p for check in (problems, links, unknown_to_sources) for p in check(ROOT)) or 0)

@@ -1,7 +1,6 @@
 // b2frame extract: writes decompressed contents, whole or a range, and tables of stores.
 
 #include <algorithm>
-#include <filesystem>
 #include <vector>
 
 #include <fmt/format.h>
