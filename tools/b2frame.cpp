@@ -25,10 +25,10 @@ using namespace bloscfs::tools;
 CLI::Validator local() {
   return CLI::Validator(
       [](std::string& text) {
-        return bloscfs::frame::is_remote(text)
-                   ? std::string(
-                         "URLs are read only, by info, ls, list, extract, cat, diff, verify and report")
-                   : std::string();
+        return bloscfs::frame::is_remote(text) ? std::string(
+                                                     "URLs are read only, by info, ls, list, "
+                                                     "extract, cat, diff, verify and report")
+                                               : std::string();
       },
       "");
 }

@@ -44,9 +44,9 @@ std::vector<ShownCommand> shown_commands() {
 }
 
 /// The tour's /tmp, and an end to whatever is mounted there.
-class Place {
+class TourPlace {
  public:
-  ~Place() { force_unmount(home_ / "mnt"); }
+  ~TourPlace() { force_unmount(home_ / "mnt"); }
 
   ProcessResult run_shown(const std::string& line) const {
     const std::string tools = fs_std::path(bloscfs_program()).parent_path().string(),
@@ -70,7 +70,7 @@ BOOST_AUTO_TEST_SUITE(readme)
 BOOST_AUTO_TEST_CASE(its_tour_can_be_followed,
                      *boost::unit_test::precondition(needs_numpy) *
                          boost::unit_test::precondition(needs_programs("getfattr flock"))) {
-  const Place place;
+  const TourPlace place;
   const std::vector<ShownCommand> commands = shown_commands();
   BOOST_TEST(!commands.empty());
   for (const ShownCommand& command : commands) {
