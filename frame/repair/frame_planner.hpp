@@ -87,6 +87,7 @@ class FramePlanner {
   void set_sizes();
   void set_variable_sizes();
   bool is_readable(const Slot& slot);
+  bool needs_what_is_missing(const Slot& slot);
   void judge(Slot& slot);
   std::optional<bool> checksum_agrees(const Slot& slot, std::int64_t number);
   void compare_checksum(Slot& slot, std::int64_t number);

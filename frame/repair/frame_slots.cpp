@@ -22,14 +22,29 @@ namespace {
 constexpr std::int32_t kMaxSalvaged = 512 << 20;
 constexpr std::size_t kSumWindow = std::size_t{256} << 10;
 
-/// True if chunks of such a frame cannot be decoded here.
-bool needs_missing_decoder(const FrameInfo& info) {
-  const codec::CodecRow* const codec = info.codec ? codec::find_codec(*info.codec) : nullptr;
-  if (info.codec && (codec == nullptr || codec->make_decompressor == nullptr)) return true;
-  return std::any_of(info.filters.begin(), info.filters.end(), [](const codec::FilterStep& step) {
-    const codec::FilterRow* const row = codec::find_filter(step.id);
-    return step.id != codec::FilterId::none && (row == nullptr || row->undoing == nullptr);
-  });
+bool is_missing(codec::CodecId id) {
+  const codec::CodecRow* const row = codec::find_codec(id);
+  return row == nullptr || row->make_decompressor == nullptr;
+}
+
+bool is_missing(codec::FilterId id) {
+  const codec::FilterRow* const row = codec::find_filter(id);
+  return id != codec::FilterId::none && (row == nullptr || row->undoing == nullptr);
+}
+
+/// True if what a chunk needs and is missing here is what the frame says it uses: a damaged header
+/// of a chunk, or of the frame, names something by chance.
+bool is_expected(const codec::ChunkHeader& chunk, const FrameInfo& info) {
+  bool needs_any = is_missing(chunk.codec);
+  if (needs_any && info.codec != chunk.codec) return false;
+  for (const codec::FilterStep& step : chunk.filters) {
+    if (!is_missing(step.id)) continue;
+    needs_any = true;
+    if (std::none_of(info.filters.begin(), info.filters.end(),
+                     [&](const codec::FilterStep& other) { return other.id == step.id; }))
+      return false;
+  }
+  return needs_any;
 }
 
 bool is_array_layer(const std::string& name) { return name == "b2nd" || name == "caterva"; }
@@ -150,6 +165,13 @@ bool FramePlanner::is_readable(const Slot& slot) {
   return facts.soundness == slot.soundness && facts.nbytes == slot.nbytes;
 }
 
+bool FramePlanner::needs_what_is_missing(const Slot& slot) {
+  const auto place = chunks_->locate(slot.at);
+  const auto opened =
+      place ? probe_->open(*place->source, place->position, place->limit) : std::nullopt;
+  return opened && is_expected(opened->chunk.header(), header_.defaults);
+}
+
 /// Decides what is lost of a slot, once all have their sizes.
 void FramePlanner::judge(Slot& slot) {
   const std::int64_t number = number_;
@@ -158,8 +180,8 @@ void FramePlanner::judge(Slot& slot) {
   compare_checksum(slot, number);
   if (slot.kind != SlotKind::stored) return;
   // A codec that the frame does not have: a damaged header says so.
-  const bool is_strange = slot.soundness == Soundness::undecodable && !slot.is_proven &&
-                          !needs_missing_decoder(header_.defaults);
+  const bool is_strange =
+      slot.soundness == Soundness::undecodable && !slot.is_proven && !needs_what_is_missing(slot);
   if (is_strange || !is_readable(slot)) {
     const std::int32_t nbytes = slot.nbytes;
     slot = Slot::make_missing(1, false);
