@@ -179,7 +179,14 @@ void ObjectNodes::rekey_locked(NodeId id, Node& node, LookPointer look) {
   unmap(id, node);
   node.look = std::move(look);
   node.look_is_due = false;
+  node.last_stored.reset();
   ids_[key_of(node)] = id;
+}
+
+void ObjectNodes::note_stored(NodeId id, const LogicalAttributes& attributes) {
+  const MutexLock lock(mutex_);
+  const auto found = nodes_.find(id);
+  if (found != nodes_.end()) found->second.last_stored = attributes;
 }
 
 void ObjectNodes::rekey(NodeId id, LookPointer look) {

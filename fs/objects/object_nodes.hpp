@@ -34,8 +34,11 @@ struct ObjectNode {
   bool is_new = false;          ///< never committed
   bool is_sent = false;         ///< new, but the store may have it
   bool is_removed = false;
-  frame::FileAttributes owner = {};                          ///< of a new one
-  bool look_is_due = false;                                  ///< a commit has stored another state
+  frame::FileAttributes owner = {};  ///< of a new one
+  bool look_is_due = false;          ///< a commit has stored another state
+  /// What its content was told to be when that was stored, until it is looked at: the content may
+  /// be on its way out.
+  std::optional<LogicalAttributes> last_stored = std::nullopt;
   std::optional<frame::ObjectState> outcome = std::nullopt;  ///< which, once nobody has it open
 
   bool is_directory() const { return child ? !child->leaf : look->is_directory(); }
@@ -85,6 +88,8 @@ class ObjectNodes {
 
   /// What is open for writing at that path, or was.
   std::optional<Node> leading(const std::string& path) const;
+  /// A commit of what is open has stored this of it.
+  void note_stored(NodeId id, const LogicalAttributes& attributes);
   /// It is found by another look from now on, if it is there at all.
   void rekey(NodeId id, LookPointer look);
   /// The same where that look was due; ESTALE unless it is what a commit has stored.

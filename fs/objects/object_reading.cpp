@@ -67,20 +67,21 @@ struct stat Objects::status(const Node& node) const {
     st.st_nlink = 2;
     return st;
   }
-  if (const auto file = node.open_file.lock();
-      file && !node.child && file->content->is_writable()) {
-    const LogicalAttributes live = file->content->attributes();
-    st.st_mode |= S_IFREG;
+  st.st_mode |= S_IFREG;
+  std::int64_t stored = node.look->stored_size;
+  const auto file = node.open_file.lock();
+  const bool is_live = file && !node.child && file->content->is_writable();
+  if (is_live || (!file && node.last_stored)) {
+    const LogicalAttributes live = is_live ? file->content->attributes() : *node.last_stored;
+    if (is_live) stored = file->content->shown().stored_chunks;
     st.st_size = live.size;
-    st.st_blocks = (file->content->shown().stored_chunks + kStatBlock - 1) / kStatBlock;
+    st.st_blocks = (stored + kStatBlock - 1) / kStatBlock;
     if (live.modified) st.st_mtim = *live.modified;
     if (live.accessed) st.st_atim = *live.accessed;
     st.st_ctim = live.changed.value_or(st.st_mtim);
     if (node.is_removed) st.st_nlink = 0;
     return st;
   }
-  std::int64_t stored = node.look->stored_size;
-  st.st_mode |= S_IFREG;
   st.st_size = node.look->size;
   if (node.child) {
     st.st_mode = S_IFREG | (st.st_mode & 0444);

@@ -122,7 +122,11 @@ void Objects::stored_as(NodeId id, const std::string& full_name) {
   if (before != path && !was_new) remove_frame(before);
 }
 
-void Objects::rewritten(NodeId id) { looks_.forget(nodes_.get(id).path); }
+void Objects::rewritten(NodeId id) {
+  const Node found = nodes_.get(id);
+  looks_.forget(found.path);
+  if (const auto file = found.open_file.lock()) nodes_.note_stored(id, file->content->attributes());
+}
 
 void Objects::given_up(NodeId id) {
   const auto path = nodes_.take_names(id);
