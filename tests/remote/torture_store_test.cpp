@@ -292,7 +292,8 @@ class StoreTorture {
     then.insert(may_be.begin(), may_be.end());
     may_be = then;
     history.add(patched, error, may_be);
-    if (error != ESTALE) return what;
+    // Of what no write has taken nothing is kept.
+    if (error != ESTALE || (done == 0 && !patch.bytes.empty())) return what;
     const std::lock_guard guard(refused_mutex_);
     refused_.emplace_back(name, std::move(then));
     return what;
