@@ -11,7 +11,7 @@ constexpr std::size_t kLargestRange = std::size_t{8} << 20;
 /// Windows of so much are kept when they were read, all together at most that.
 constexpr std::size_t kSmallWindow = std::size_t{256} << 10, kKept = std::size_t{1} << 20;
 constexpr std::size_t kMostWindows = 512;
-constexpr std::size_t kSmallestInNeed = std::size_t{256} << 10,
+constexpr std::size_t kSmallestInNeed = std::size_t{128} << 10,
                       kLargestInNeed = std::size_t{1} << 20;
 /// Ahead of one who reads on, at the least, whatever the link is.
 constexpr std::size_t kLeastAhead = std::size_t{2} << 20;

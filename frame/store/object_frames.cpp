@@ -97,6 +97,11 @@ bool ObjectFrames::is_overtaken(const std::string& path) {
   return (used && used->is_overtaken()) || services_->is_taken(path);
 }
 
+bool ObjectFrames::is_removed(const std::string& path) {
+  const auto used = in_use(path);
+  return used && used->is_removed();
+}
+
 void ObjectFrames::set_attributes(const std::string& path, const FileAttributes& attributes) {
   opened(path)->put_attributes(attributes);
 }

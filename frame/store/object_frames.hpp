@@ -48,6 +48,8 @@ class ObjectFrames : public std::enable_shared_from_this<ObjectFrames> {
   std::optional<ObjectState> state(const std::string& path);
   /// What has the name now was put there by somebody else.
   bool is_overtaken(const std::string& path);
+  /// It was removed through these, and nothing was put there since.
+  bool is_removed(const std::string& path);
   /// Whose a frame is to be that has no index yet; its index is put with that.
   void set_owner(const std::string& path, const FileAttributes& owner) {
     services_->set_owner(path, owner);

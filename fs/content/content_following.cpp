@@ -47,7 +47,7 @@ bool Content::follow_source() {
   const PatientLock commit_lock(commit_mutex_);
   if (home() == nullptr || is_orphan() || is_current()) return false;
   home()->require_finished();
-  const bool had_contents = has_contents_to_keep();
+  const bool had_contents = has_contents_to_keep() && !home()->is_removed_here();
   begin_following();
   try {
     // Kept before the tree goes on: if the disk is full everything is as it was, and the next look

@@ -85,6 +85,9 @@ class ContentHome {
 
   /// True while the name leads to the file that the tree knows as the content's.
   virtual bool is_in_place() = 0;
+  /// This mount has removed the file, though its content may not be told yet: what was written to
+  /// it is nobody's.
+  virtual bool is_removed_here() { return false; }
   /// Throws BeingWritten where what has the name now is.
   virtual void require_finished() = 0;
   /// Beside the file, as NAME.conflict-YYYYMMDDThhmmss[-N] (UTC; NAME as the mount shows it). Where

@@ -26,6 +26,7 @@ class ObjectHome final : public ContentHome {
 
   std::string path() override;
   bool is_in_place() override { return objects_.is_in_place(node_); }
+  bool is_removed_here() override { return objects_.is_removed_here(node_); }
   void require_finished() override {}
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;

@@ -138,6 +138,11 @@ void Objects::given_up(NodeId id) {
 
 void Objects::forget_listing_of(const std::string& path) { listings_.forget(parent_of(path)); }
 
+bool Objects::is_removed_here(NodeId id) {
+  const auto found = nodes_.find(id);
+  return found && (found->is_removed || frames_->is_removed(found->path));
+}
+
 bool Objects::is_in_place(NodeId id) {
   const Node found = nodes_.get(id);
   return !found.is_removed && !frames_->is_overtaken(found.path);

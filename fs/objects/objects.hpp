@@ -106,6 +106,8 @@ class Objects {
   void stored_as(NodeId id, const std::string& full_name);
   /// Another state of it is stored.
   void rewritten(NodeId id);
+  /// By this mount, whether or not its content knows.
+  bool is_removed_here(NodeId id);
   /// A commit is about to give it its name. ESTALE where it was removed.
   void begin_storing(NodeId id) { nodes_.begin_storing(id); }
   bool is_in_place(NodeId id);
