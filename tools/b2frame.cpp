@@ -39,9 +39,9 @@ class CommandLine {
     app_.formatter(help_layout());
     app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION,
                           "Print the version");
-    app_.set_help_flag("-h,--help", "Print this help, of a subcommand that one's");
+    app_.set_help_flag("-h,--help",
+                       "Print this help; of a subcommand, see man b2frame-create, too");
     app_.footer(
-        "Each subcommand has a page: man b2frame-create\n"
         "Examples:\n"
         "  b2frame create measured.npy -o measured.b2nd");
     app_.require_subcommand(0, 1);
