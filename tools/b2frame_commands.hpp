@@ -144,6 +144,14 @@ struct CreateOptions : StorageOptions {
 };
 int run_create(const CreateOptions& options);
 
+struct AdviseOptions {
+  std::vector<std::string> files;
+  std::optional<std::int32_t> typesize;  ///< bytes, of files that are no frames and no arrays
+  bool json = false;                     ///< one JSON object per file and line
+  std::string picture;                   ///< SVG file to write; empty: none
+};
+int run_advise(const AdviseOptions& options);
+
 struct ConvertOptions {
   /// What is absent stays as it is in each file.
   StorageOptions storage;

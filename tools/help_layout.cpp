@@ -15,7 +15,8 @@ constexpr std::size_t kWidestColumn = 24;
 class HelpLayout : public CLI::FormatterBase {
  public:
   std::string make_help(const CLI::App* app, std::string name, CLI::AppFormatMode) const override {
-    std::string text = usage(*app, name) + app->get_description() + "\n\n";
+    std::string text = usage(*app, name) + app->get_description() + "\n";
+    if (subcommands(*app).empty()) text += "\n";  // of which there is a screen full
     const std::size_t column = column_of(*app);
     for (const CLI::App* command : subcommands(*app))
       text += fs::help_row(command->get_name(), command->get_description(), column);
