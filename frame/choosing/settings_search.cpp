@@ -21,6 +21,8 @@ constexpr std::size_t kPartSize = 64 << 10;
 constexpr std::size_t kMostParts = 8;
 constexpr std::size_t kMostPieces = 2;
 constexpr std::int32_t kLargeBlock = kPieceSize;
+/// What is stored in a smaller part says nothing of what follows.
+constexpr double kSaysNothing = 0.001;
 /// An item size that is none of the usual ones has to save one part in so many.
 constexpr std::size_t kWorthwhile = 10;
 
@@ -208,12 +210,15 @@ const Candidate& best_of(std::span<const Candidate> candidates, Goal goal) {
   });
 }
 
-EncodeSettings choose_settings(Bytes sample, std::int32_t typesize, Goal goal) {
+std::optional<EncodeSettings> choose_settings(Bytes sample, std::int32_t typesize, Goal goal) {
   std::vector<Bytes> pieces;
   for (std::size_t at = 0; at < sample.size(); at += kPieceSize)
     pieces.push_back(sample.subspan(at, std::min<std::size_t>(kPieceSize, sample.size() - at)));
+  if (pieces.empty()) return std::nullopt;
   SettingsSearch search(pieces, typesize);
-  return best_of(search.find(goal), goal).settings;
+  const Candidate& best = best_of(search.find(goal), goal);
+  if (best.stored < kSaysNothing) return std::nullopt;
+  return best.settings;
 }
 
 }  // namespace bloscfs::frame

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,7 +70,12 @@ class SettingsSearch {
 /// The best of them, which are not empty, for a goal.
 const Candidate& best_of(std::span<const Candidate> candidates, Goal goal);
 
-/// What suits contents of which `sample` is the beginning, some MiB of it, best.
-codec::EncodeSettings choose_settings(codec::Bytes sample, std::int32_t typesize, Goal goal);
+/// Bytes of contents that choose_settings() looks at, if there are as many.
+inline constexpr std::size_t kChoiceSample = std::size_t{8} << 20;
+
+/// What suits contents best of which `sample` is the beginning; nothing where that says nothing, as
+/// zeros do, or next to nothing. `typesize` as for a search.
+std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::int32_t typesize,
+                                                     Goal goal);
 
 }  // namespace bloscfs::frame

@@ -128,6 +128,43 @@ BOOST_AUTO_TEST_CASE(draws_a_point_in_both_diagrams_for_each) {
   BOOST_TEST(svg.find("prefers-color-scheme:dark") != std::string::npos);
 }
 
+BOOST_AUTO_TEST_CASE(settings_are_chosen_by_create_where_the_codec_is_auto) {
+  const TempDir home;
+  const std::string contents = rounded_wave(300'000), file = (home / "wave").string();
+  write_file(file, contents);
+  const auto created = [&](const Arguments& options) {
+    const std::string frame = (home / "wave.b2frame").string();
+    const ProcessResult made =
+        b2frame(Arguments{"create"} + options + Arguments{file, "-o", frame});
+    BOOST_TEST_REQUIRE(made.ok(), made.description());
+    BOOST_TEST(extracted(frame) == contents);
+    return info_of(frame);
+  };
+  const Json ratio = created({"--codec", "auto:ratio"}), again = created({"--codec", "auto:ratio"});
+  for (const char* field : {"codec", "clevel", "filters", "typesize", "blocksize", "cbytes"})
+    BOOST_TEST(ratio[field] == again[field], field);
+  const auto cbytes = [](const Json& info) { return info["cbytes"].get<double>(); };
+  const Json speed = created({"--codec", "auto:speed"}), balanced = created({"--codec", "auto"});
+  BOOST_TEST(cbytes(ratio) <= cbytes(balanced));
+  BOOST_TEST(cbytes(balanced) <= cbytes(speed));
+  BOOST_TEST(cbytes(ratio) <=
+             1.02 * cbytes(created({"--clevel", "5", "--filters", "shuffle", "--typesize", "4"})));
+  BOOST_TEST(balanced["cbytes"] == created({"--codec", "auto:balanced"})["cbytes"]);
+  BOOST_TEST(created({"--codec", "auto", "--typesize", "8"})["typesize"] == 8);
+  BOOST_TEST(created({"--codec", "auto:ratio", "--block-size", "64K"})["blocksize"] <= 65536);
+  for (const Arguments& bad : {Arguments{"--codec", "auto", "--clevel", "3"},
+                               {"--codec", "auto:x"},
+                               {"--codec", "auto", "--dict"}})
+    BOOST_TEST(
+        b2frame(Arguments{"create"} + bad + Arguments{file, "-o", (home / "no").string()}).status ==
+        2);
+  write_file(home / "zeros", std::string(100'000, '\0'));
+  BOOST_TEST(b2frame({"create", "--codec", "auto:speed", (home / "zeros").string(), "-o",
+                      (home / "z").string()})
+                 .ok());
+  BOOST_TEST(info_of(home / "z")["codec"] == "zstd");
+}
+
 BOOST_AUTO_TEST_CASE(says_why_there_is_nothing_to_advise) {
   const TempDir home;
   write_file(home / "empty", std::string());
