@@ -34,7 +34,7 @@ ROOMS = {
         header array bloscpack
         container
         stored remote
-        store python
+        store python choosing
         """,
 }
 

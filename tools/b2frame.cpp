@@ -53,6 +53,7 @@ class CommandLine {
     add_diff();
     add_verify();
     add_report();
+    add_advise();
     add_create();
     add_convert();
     add_compact();
@@ -278,6 +279,25 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_report(report_); }; });
   }
 
+  void add_advise() {
+    CLI::App* command = add_command(
+        "advise", "Find the codec and filters that suit files, and measure them",
+        {"run.b2nd", "--typesize 20 records.bin --picture records.svg", "--json /data/*.b2nd"});
+    command->add_option("FILE", advise_.files, "Frames, or files that would be made some")
+        ->required()
+        ->check(local());
+    command
+        ->add_option_function<std::string>(
+            "--typesize", [this](const std::string& text) { advise_.typesize = parse_size(text); },
+            "Bytes of an item (the array's, or what suits it)")
+        ->option_text("SIZE");
+    command->add_flag("--json", advise_.json, "One JSON object per file");
+    command->add_option("--picture", advise_.picture, "Picture to write, as SVG; of one FILE")
+        ->option_text("OUT")
+        ->check(local());
+    command->callback([this] { work_ = [this] { return run_advise(advise_); }; });
+  }
+
   void add_create() {
     CLI::App* command =
         add_command("create", "Compress a file to a frame, or a NPY file to an array",
@@ -428,13 +448,15 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_repair(repair_); }; });
   }
 
-  CLI::App app_{"Works on Blosc2 frames without mounting them.", "b2frame"};
+  CLI::App app_{"Works on Blosc2 frames without mounting them. Pages: man b2frame-create ...",
+                "b2frame"};
   InfoOptions info_;
   LsOptions ls_;
   ListOptions list_;
   ExtractOptions extract_, cat_;
   DiffOptions diff_;
   VerifyOptions verify_;
+  AdviseOptions advise_;
   CreateOptions create_;
   ConvertOptions convert_;
   CompactOptions compact_;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "codec/chunk_format.hpp"
+#include "frame/choosing/cost.hpp"
 #include "fs/options/option_values.hpp"
 
 namespace bloscfs::tools {
@@ -124,6 +125,7 @@ struct NamedLayer {
 /// How a frame is to be stored.
 struct StorageOptions {
   std::optional<fs::CodecChoice> codec;    ///< absent: zstd
+  std::optional<frame::Goal> goal;         ///< codec, level and filters are to be chosen for it
   std::optional<int> clevel;               ///< absent: 3
   std::optional<fs::FilterSteps> filters;  ///< absent: shuffle, where items have several bytes
   std::optional<std::int32_t> typesize;    ///< bytes; absent: the array's, or guessed
@@ -143,6 +145,14 @@ struct CreateOptions : StorageOptions {
   std::vector<NamedLayer> metalayers, vlmetalayers;
 };
 int run_create(const CreateOptions& options);
+
+struct AdviseOptions {
+  std::vector<std::string> files;
+  std::optional<std::int32_t> typesize;  ///< bytes, of files that are no frames and no arrays
+  bool json = false;                     ///< one JSON object per file and line
+  std::string picture;                   ///< SVG file to write; empty: none
+};
+int run_advise(const AdviseOptions& options);
 
 struct ConvertOptions {
   /// What is absent stays as it is in each file.

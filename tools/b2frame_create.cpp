@@ -27,7 +27,7 @@ int create(const CreateOptions& options) {
   refuse_same_file(options);
   note_interrupts();
   RawInput input(options.input);
-  CreatePlan plan = make_plan(options, input.peek(kPlanSample));
+  CreatePlan plan = make_plan(options, input.peek(plan_sample(options)));
   for (const NamedLayer& layer : options.metalayers)
     plan.frame.metalayers.push_back({layer.name, content_of(layer)});
   FrameOutput out(options.output, options.sparse, plan.frame);

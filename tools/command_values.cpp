@@ -46,6 +46,19 @@ fs::CodecChoice parse_codec(const std::string& text) {
   return *codec;
 }
 
+void parse_codec_or_goal(const std::string& text, StorageOptions& options) {
+  constexpr std::string_view kAuto = "auto";
+  options.goal.reset();
+  if (!text.starts_with(kAuto)) {
+    options.codec = parse_codec(text);
+    return;
+  }
+  for (const frame::Goal goal : frame::kGoals)
+    if (text.substr(kAuto.size()) == std::string(":") + frame::goal_name(goal)) options.goal = goal;
+  if (text == kAuto) options.goal = frame::Goal::balanced;
+  if (!options.goal) refuse(text, "auto, auto:ratio, auto:balanced or auto:speed");
+}
+
 fs::FilterSteps parse_filters(const std::string& text) {
   const auto filters = fs::parse_filters(text);
   if (!filters) refuse(text, "none, nor up to six of " + codec::list_written_filters("and"));

@@ -16,6 +16,8 @@ std::int64_t parse_bytes(const std::string& text);
 /// The same for chunks, blocks and items: 1 to what a chunk can hold.
 std::int32_t parse_size(const std::string& text);
 fs::CodecChoice parse_codec(const std::string& text);
+/// A codec to `options.codec`, or "auto", which may have a goal behind it, to `options.goal`.
+void parse_codec_or_goal(const std::string& text, StorageOptions& options);
 fs::FilterSteps parse_filters(const std::string& text);
 std::vector<std::int32_t> parse_shape(const std::string& text);
 /// NAME=FILE or NAME:=JSON, for a list that has no layer of that name yet.

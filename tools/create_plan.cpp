@@ -12,6 +12,7 @@
 #include "codec/loss.hpp"
 #include "codec/names.hpp"
 #include "frame/array/array_shapes.hpp"
+#include "frame/choosing/settings_search.hpp"
 #include "frame/header/b2nd.hpp"
 #include "fs/encoding/new_frame.hpp"
 
@@ -21,6 +22,7 @@ namespace {
 /// Large enough for good ratios and few index entries, small enough to be held per thread.
 constexpr std::int32_t kChunkSize = 4 << 20;
 constexpr int kUsualLevel = 3;
+constexpr std::size_t kUsualSample = std::size_t{1} << 20;
 constexpr const char* kUseFlat = "; --flat stores the file as it is";
 
 fs::NpyHeader array_header(codec::Bytes sample) {
@@ -39,6 +41,16 @@ fs::NpyHeader array_header(codec::Bytes sample) {
   } catch (const codec::Error& error) {
     codec::throw_unsupported(error.what() + std::string(kUseFlat));
   }
+}
+
+/// What suits `contents`, items of `typesize` bytes (0: nobody knows), where that is asked for.
+std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& options,
+                                                     codec::Bytes contents, std::int32_t typesize) {
+  if (!options.goal) return std::nullopt;
+  require(
+      !options.clevel && !options.filters && !options.dictionary,
+      "--codec auto chooses level and filters: --clevel, --filters and --dict don't go with it");
+  return frame::choose_settings(contents, typesize, *options.goal);
 }
 
 /// An even place well inside, since a file's beginning is often unlike the rest.
@@ -96,7 +108,7 @@ void plan_flat(const StorageOptions& options, CreatePlan& plan) {
           "shapes of chunks and blocks need an array");
   codec::EncodeSettings& encode = plan.encode;
   const std::int32_t chunksize = whole(options.chunk_size.value_or(kChunkSize), encode.typesize);
-  encode.blocksize = options.block_size ? whole(*options.block_size, encode.typesize) : 0;
+  if (options.block_size) encode.blocksize = whole(*options.block_size, encode.typesize);
   encode.blocksize = codec::choose_blocksize(encode, chunksize);
   plan.frame.chunksize = options.chunk_size ? chunksize : whole(chunksize, encode.blocksize);
   plan.frame.blocksize = encode.blocksize;
@@ -151,21 +163,29 @@ void describe_frame(const StorageOptions& options, CreatePlan& plan) {
 
 }  // namespace
 
+std::size_t plan_sample(const CreateOptions& options) {
+  return options.goal ? frame::kChoiceSample : kUsualSample;
+}
+
 CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample) {
   CreatePlan plan;
   if (!options.flat && fs::npy_header_size(sample)) {
     plan.npy = array_header(sample);
     const auto itemsize = static_cast<std::int32_t>(plan.npy->dtype.itemsize);
     require(!options.typesize || *options.typesize == itemsize, "--typesize is not the array's");
-    plan.encode = encode_settings(options, itemsize);
+    const auto chosen = chosen_settings(
+        options, sample.subspan(std::min(sample.size(), plan.npy->header_size)), itemsize);
+    plan.encode = chosen ? *chosen : encode_settings(options, itemsize);
     require_numbers(plan.encode, plan.npy->dtype.stored);
     frame::ArrayInfo array;
     array.shape = plan.npy->shape;
     array.dtype = plan.npy->dtype.stored;
     plan_array(options, std::move(array), plan);
   } else {
-    const std::int32_t typesize = options.typesize ? *options.typesize : guessed_typesize(sample);
-    plan.encode = encode_settings(options, typesize);
+    const auto chosen = chosen_settings(options, sample, options.typesize.value_or(0));
+    plan.encode = chosen ? *chosen
+                         : encode_settings(options, options.typesize ? *options.typesize
+                                                                     : guessed_typesize(sample));
     plan_flat(options, plan);
   }
   require_writable(plan.encode);

@@ -13,7 +13,7 @@
 namespace bloscfs::tools {
 
 /// Bytes of the input that make_plan() looks at, if there are as many.
-inline constexpr std::size_t kPlanSample = std::size_t{1} << 20;
+std::size_t plan_sample(const CreateOptions& options);
 
 struct CreatePlan {
   frame::FrameSettings frame;

@@ -30,8 +30,15 @@ std::string told(const std::string& help, StorageDefaults defaults, const char* 
 }  // namespace
 
 void add_compression_options(CLI::App& command, StorageOptions& options, StorageDefaults defaults) {
-  add_parsed(command, "--codec", options.codec, parse_codec, "NAME[:META]",
-             told(codec::list_written_codecs("or"), defaults, " (zstd)"));
+  if (defaults == StorageDefaults::usual)
+    command
+        .add_option_function<std::string>(
+            "--codec", [&](const std::string& text) { parse_codec_or_goal(text, options); },
+            codec::list_written_codecs("or") + " (zstd); auto[:ratio|:balanced|:speed]")
+        ->option_text("CODEC|auto");
+  else
+    add_parsed(command, "--codec", options.codec, parse_codec, "NAME[:META]",
+               codec::list_written_codecs("or"));
   command
       .add_option("--clevel", options.clevel, told("Compression level, 0 to 9", defaults, " (3)"))
       ->check(CLI::Range(0, 9))

@@ -100,6 +100,8 @@ Words names_of_filters() {
 
 void check_values_of_create(const std::string& shell) {
   check_has(names_of(offered(shell, "b2frame create --codec ")), names_of_codecs(), shell);
+  check_has(offered(shell, "b2frame create --codec auto"), {"auto", "auto:ratio", "auto:speed"},
+            shell);
   check_has(names_of(offered(shell, "b2frame create --filters ")), names_of_filters(), shell);
 }
 

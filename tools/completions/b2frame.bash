@@ -26,8 +26,9 @@ _b2frame() {
     [[ $cur == -* ]] || choices=${choices//--*/}
   elif [[ $prev == -* && $prev != -r ]]; then
     case $(_b2frame_value "$prev" "$program" "$subcommand") in
-      "NAME[:META]")
-        choices="blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8 zfp_accuracy: zfp_precision: zfp_rate:" ;;
+      "NAME[:META]" | "CODEC|auto")
+        choices="blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8 zfp_accuracy: zfp_precision: zfp_rate:"
+        [[ $subcommand != create ]] || choices+=" auto auto:ratio auto:balanced auto:speed" ;;
       LIST)
         local before=
         [[ $cur == *[+,]* ]] && before=${cur%"${cur##*[+,]}"}

@@ -35,8 +35,10 @@ function __b2frame_candidates
         return
     end
     switch "$(__b2frame_value)"
-        case 'NAME?:META?'
+        case 'NAME?:META?' 'CODEC|auto'
             printf '%s\n' blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8 zfp_accuracy: zfp_precision: zfp_rate:
+            string match -q '*auto' -- "$(__b2frame_value)"
+            and printf '%s\n' auto auto:ratio auto:balanced auto:speed
         case LIST
             __b2frame_filters
         case LEVEL

@@ -1,0 +1,224 @@
+#include "frame/choosing/settings_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "codec/chunk_encoder.hpp"
+
+namespace bloscfs::frame {
+namespace {
+
+using codec::Bytes;
+using codec::CodecId;
+using codec::EncodeSettings;
+using codec::FilterId;
+
+constexpr std::int32_t kUsualTypesizes[] = {1, 2, 4, 8};
+constexpr std::int32_t kMaxRecord = 64;           ///< bytes, of which nobody said that they are one
+constexpr std::int32_t kMaxHeaderTypesize = 255;  ///< filters know no larger items
+constexpr std::size_t kPartSize = 64 << 10;
+constexpr std::size_t kMostParts = 8;
+constexpr std::size_t kMostPieces = 2;
+constexpr std::int32_t kLargeBlock = kPieceSize;
+/// What is stored in a smaller part says nothing of what follows.
+constexpr double kSaysNothing = 0.001;
+/// An item size that is none of the usual ones has to save one part in so many.
+constexpr std::size_t kWorthwhile = 10;
+
+/// `count` of `all`, evenly spread.
+std::vector<Bytes> spread(std::span<const Bytes> all, std::size_t count) {
+  count = std::min(count, all.size());
+  std::vector<Bytes> chosen;
+  for (std::size_t i = 0; i < count; i++)
+    chosen.push_back(all[(2 * i + 1) * all.size() / (2 * count)]);
+  return chosen;
+}
+
+/// From the middle, since beginnings are often unlike the rest.
+Bytes middle(Bytes piece, std::size_t size) {
+  if (piece.size() <= size) return piece;
+  return piece.subspan((piece.size() - size) / 2 / 64 * 64, size);
+}
+
+}  // namespace
+
+SettingsSearch::SettingsSearch(std::span<const Bytes> pieces, std::int32_t typesize)
+    : pieces_(spread(pieces, kMostPieces)) {
+  for (const Bytes piece : spread(pieces, kMostParts)) parts_.push_back(middle(piece, kPartSize));
+  if (typesize > 0) typesizes_ = {typesize};
+}
+
+/// The usual ones, and the size of records if there seem to be some.
+void SettingsSearch::choose_typesizes() {
+  if (!typesizes_.empty()) return;
+  typesizes_.assign(std::begin(kUsualTypesizes), std::end(kUsualTypesizes));
+  const auto part =
+      std::span<const Bytes>(parts_).subspan(parts_.size() / 2, parts_.empty() ? 0 : 1);
+  std::size_t best_usual = 0, best_size = 0;
+  std::int32_t best = 0;
+  for (std::int32_t typesize = 1; typesize <= kMaxRecord && may_go_on(); typesize++) {
+    const bool usual = std::ranges::count(kUsualTypesizes, typesize) > 0;
+    EncodeSettings settings;
+    settings.codec = CodecId::lz4;
+    settings.typesize = typesize;
+    settings.split = codec::SplitMode::never;
+    if (typesize > 1) settings.filters.back() = {FilterId::shuffle, 0};
+    const std::size_t size = stored_size(settings, part);
+    if (usual && (best_usual == 0 || size < best_usual)) best_usual = size;
+    // Two records are no better item than one.
+    if (usual || (best != 0 && size >= best_size - best_size / kWorthwhile)) continue;
+    best = typesize;
+    best_size = size;
+  }
+  if (best != 0 && best_size < best_usual - best_usual / kWorthwhile) typesizes_.push_back(best);
+}
+
+std::vector<SettingsSearch::Layout> SettingsSearch::all_layouts() const {
+  std::vector<Layout> layouts;
+  const auto add = [&](std::int32_t typesize, std::initializer_list<FilterId> filters) {
+    Layout layout{typesize, {}};
+    std::size_t slot = layout.filters.size() - filters.size();
+    for (const FilterId id : filters) layout.filters[slot++] = {id, 0};
+    layouts.push_back(layout);
+  };
+  add(typesizes_.front(), {});
+  for (const std::int32_t typesize : typesizes_) {
+    if (typesize > kMaxHeaderTypesize) continue;
+    if (typesize > 1) add(typesize, {FilterId::shuffle});
+    add(typesize, {FilterId::bitshuffle});
+    if (typesize > 1)
+      add(typesize, {FilterId::shuffle, FilterId::bytedelta});
+    else
+      add(typesize, {FilterId::bytedelta});
+  }
+  return layouts;
+}
+
+std::vector<SettingsSearch::Layout> SettingsSearch::best_layouts(CodecId codec) {
+  std::vector<std::pair<std::size_t, Layout>> sizes;
+  for (const Layout& layout : all_layouts()) {
+    if (!sizes.empty() && !may_go_on()) break;
+    EncodeSettings settings;
+    settings.codec = codec;
+    settings.clevel = codec == CodecId::zstd ? 1 : 5;
+    settings.typesize = layout.typesize;
+    settings.filters = layout.filters;
+    sizes.emplace_back(stored_size(settings, parts_), layout);
+  }
+  std::ranges::stable_sort(sizes, {}, [](const auto& entry) { return entry.first; });
+  std::vector<Layout> best;
+  for (const auto& [size, layout] : sizes) best.push_back(layout);
+  return best;
+}
+
+/// Of whole items; at least 1, so that sizes can be divided.
+std::size_t SettingsSearch::stored_size(const EncodeSettings& settings,
+                                        std::span<const Bytes> pieces) {
+  codec::ChunkEncoder encoder(settings);
+  const auto typesize = static_cast<std::size_t>(settings.typesize);
+  std::size_t stored = 0;
+  for (const Bytes piece : pieces) {
+    const Bytes whole =
+        piece.size() < typesize ? piece : piece.first(piece.size() - piece.size() % typesize);
+    buffer_.resize(std::max(buffer_.size(), codec::ChunkEncoder::max_stored_size(whole.size())));
+    stored += encoder.encode_into(whole, buffer_).stored + (piece.size() - whole.size());
+  }
+  return std::max<std::size_t>(stored, 1);
+}
+
+void SettingsSearch::add(CodecId codec, int clevel, const Layout& layout, std::int32_t blocksize) {
+  EncodeSettings settings;
+  settings.codec = codec;
+  settings.clevel = clevel;
+  settings.typesize = layout.typesize;
+  settings.filters = layout.filters;
+  settings.blocksize = blocksize;
+  const auto same = [&](const Candidate& other) { return other.settings == settings; };
+  if (std::ranges::any_of(candidates_, same) || (!candidates_.empty() && !may_go_on())) return;
+  std::size_t nbytes = 0;
+  for (const Bytes piece : pieces_) nbytes += piece.size();
+  const auto stored = static_cast<double>(stored_size(settings, pieces_));
+  candidates_.push_back({settings, stored / static_cast<double>(std::max<std::size_t>(nbytes, 1))});
+}
+
+void SettingsSearch::add_for_speed(const Layout& fast) {
+  for (const Layout& layout : {all_layouts().front(), fast}) {
+    add(CodecId::lz4, 1, layout);
+    add(CodecId::lz4, 5, layout);
+    add(CodecId::lz4, 9, layout);
+    add(CodecId::zstd, 1, layout);
+  }
+}
+
+void SettingsSearch::add_for_balance(const Layout& fast) {
+  const std::vector<Layout> best = best_layouts(CodecId::zstd);
+  std::vector<Layout> layouts(best.begin(),
+                              best.begin() + std::min<std::ptrdiff_t>(2, std::ssize(best)));
+  layouts.push_back(all_layouts().front());
+  // The usual settings: shuffle, with the item size that suits it best.
+  const auto usual = std::ranges::find_if(
+      best, [](const Layout& layout) { return layout.filters.back().id == FilterId::shuffle; });
+  if (usual != best.end()) layouts.push_back(*usual);
+  for (const Layout& layout : layouts)
+    for (const int clevel : {1, 3, 5}) add(CodecId::zstd, clevel, layout);
+  add(CodecId::lz4hc, 9, fast);
+}
+
+/// Levels that take long are tried on what is best at lower ones.
+void SettingsSearch::add_for_ratio() {
+  std::vector<Candidate> at_five;
+  for (const Candidate& candidate : candidates_)
+    if (candidate.settings.codec == CodecId::zstd && candidate.settings.clevel == 5)
+      at_five.push_back(candidate);
+  for (const Candidate& candidate : at_five)
+    add(CodecId::zstd, 5, {candidate.settings.typesize, candidate.settings.filters}, kLargeBlock);
+  const auto best_at = [&](int clevel, std::size_t count) {
+    std::vector<Candidate> found;
+    for (const Candidate& candidate : candidates_)
+      if (candidate.settings.codec == CodecId::zstd && candidate.settings.clevel == clevel)
+        found.push_back(candidate);
+    std::ranges::stable_sort(found, {}, &Candidate::stored);
+    found.resize(std::min(found.size(), count));
+    return found;
+  };
+  const auto raise = [&](const std::vector<Candidate>& found, int clevel) {
+    for (const Candidate& candidate : found)
+      add(CodecId::zstd, clevel, {candidate.settings.typesize, candidate.settings.filters},
+          candidate.settings.blocksize);
+  };
+  raise(best_at(5, 3), 8);
+  raise(best_at(8, 1), 7);
+  raise(best_at(8, 1), 9);
+}
+
+const std::vector<Candidate>& SettingsSearch::find(Goal goal) {
+  candidates_.clear();
+  choose_typesizes();
+  const Layout fast = best_layouts(CodecId::lz4).front();
+  add_for_speed(fast);
+  if (goal != Goal::speed) add_for_balance(fast);
+  if (goal == Goal::ratio) add_for_ratio();
+  std::ranges::stable_sort(
+      candidates_, {}, [](const Candidate& candidate) { return time_cost(candidate.settings); });
+  return candidates_;
+}
+
+const Candidate& best_of(std::span<const Candidate> candidates, Goal goal) {
+  return *std::ranges::min_element(candidates, {}, [&](const Candidate& candidate) {
+    return penalty(goal, candidate.settings, candidate.stored);
+  });
+}
+
+std::optional<EncodeSettings> choose_settings(Bytes sample, std::int32_t typesize, Goal goal) {
+  std::vector<Bytes> pieces;
+  for (std::size_t at = 0; at < sample.size(); at += kPieceSize)
+    pieces.push_back(sample.subspan(at, std::min<std::size_t>(kPieceSize, sample.size() - at)));
+  if (pieces.empty()) return std::nullopt;
+  SettingsSearch search(pieces, typesize);
+  const Candidate& best = best_of(search.find(goal), goal);
+  if (best.stored < kSaysNothing) return std::nullopt;
+  return best.settings;
+}
+
+}  // namespace bloscfs::frame

@@ -1,0 +1,182 @@
+// advise: settings that suit a file, as options of create that do what they promise.
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include <boost/algorithm/string/split.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include "tests/support/npy.hpp"
+#include "tests/tools/program.hpp"
+
+namespace {
+
+using namespace bloscfs::test;
+using Json = nlohmann::json;
+
+/// A wave of 32-bit floats with two decimals.
+std::string rounded_wave(std::size_t count) {
+  std::string bytes;
+  for (std::size_t i = 0; i < count; i++) {
+    const auto value =
+        static_cast<float>(std::round(1500 * std::sin(static_cast<double>(i) / 300)) / 100);
+    bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+  }
+  return bytes;
+}
+
+Arguments words(const std::string& text) {
+  Arguments parts;
+  boost::algorithm::split(parts, text, [](char c) { return c == ' '; });
+  return parts;
+}
+
+Json advice_on(const Arguments& arguments) {
+  const ProcessResult result = b2frame(Arguments{"advise", "--json"} + arguments);
+  BOOST_TEST_REQUIRE(result.ok(), result.description());
+  return Json::parse(result.out);
+}
+
+std::string at_mark(const Json& advice, const std::string& mark) {
+  for (const Json& one : advice["settings"])
+    for (const Json& other : one["marks"])
+      if (other == mark) return one["options"];
+  return "";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(b2frame_advise)
+
+BOOST_AUTO_TEST_CASE(options_store_a_file_as_small_as_they_promise) {
+  const TempDir home;
+  const std::string contents = rounded_wave(200'000), file = (home / "wave").string();
+  write_file(file, contents);
+  const Json advice = advice_on({file});
+  BOOST_TEST(advice["contents"] == contents.size());
+  BOOST_TEST(advice["sampled"] == contents.size());
+  BOOST_TEST_REQUIRE(advice["settings"].size() > 3);
+  double last = 1e9;
+  for (const Json& one : advice["settings"]) {
+    const double ratio = one["ratio"];
+    BOOST_TEST(ratio <= last);
+    last = ratio;
+    BOOST_TEST(one["encode_mb_s"].get<double>() > 0);
+    BOOST_TEST(one["decode_mb_s"].get<double>() > 0);
+    const std::string options = one["options"], frame = (home / "wave.b2frame").string();
+    const ProcessResult made =
+        b2frame(Arguments{"create"} + words(options) + Arguments{file, "-o", frame});
+    BOOST_TEST_REQUIRE(made.ok(), made.description());
+    BOOST_TEST(extracted(frame) == contents);
+    const double stored = info_of(frame)["cbytes"];
+    BOOST_TEST(std::abs(static_cast<double>(contents.size()) / stored / ratio - 1) < 0.15,
+               options << " gives " << static_cast<double>(contents.size()) / stored << " and not "
+                       << ratio);
+  }
+  for (const char* mark : {"ratio", "balanced", "speed", "usual"})
+    BOOST_TEST(at_mark(advice, mark).starts_with("--codec "), mark);
+  BOOST_TEST(advice["settings"][0]["front"] == true);
+}
+
+BOOST_AUTO_TEST_CASE(beats_the_usual_settings_of_an_array_and_of_records) {
+  const TempDir home;
+  std::string records;
+  for (int i = 0; i < 40'000; i++) {
+    const std::string id = std::to_string(1'000'000 + i * 37);
+    records += id + std::string(1, static_cast<char>(i % 7)) + std::string(3, '\0') + id.substr(3) +
+               std::string("abcde");
+  }
+  write_file(home / "records", records);
+  const Json advice = advice_on({(home / "records").string()});
+  BOOST_TEST(at_mark(advice, "ratio").find("--typesize 20") != std::string::npos,
+             at_mark(advice, "ratio"));
+  write_file(home / "wave.npy", npy_header("<f4", {100, 300}) + rounded_wave(30'000));
+  const Json array = advice_on({(home / "wave.npy").string()});
+  BOOST_TEST(array["contents"] == 120'000);
+  for (const Json& one : array["settings"])
+    BOOST_TEST(one["options"].get<std::string>().find("--typesize") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(compares_with_what_a_frame_has_now) {
+  const TempDir home;
+  write_file(home / "wave", rounded_wave(50'000));
+  const std::string frame = (home / "wave.b2frame").string();
+  BOOST_TEST(b2frame({"create", "--codec", "zlib", "--clevel", "2", "--filters", "bitshuffle",
+                      "--typesize", "4", (home / "wave").string(), "-o", frame})
+                 .ok());
+  const Json advice = advice_on({frame});
+  BOOST_TEST(at_mark(advice, "now").starts_with("--codec zlib --clevel 2 --filters bitshuffle"));
+  BOOST_TEST(at_mark(advice, "usual").empty());
+  BOOST_TEST(advice["ratio"].get<double>() > 1);
+  const ProcessResult table = b2frame({"advise", frame});
+  BOOST_TEST(table.ok(), table.description());
+  BOOST_TEST(table.out.find("OPTIONS OF CREATE") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(draws_a_point_in_both_diagrams_for_each) {
+  const TempDir home;
+  const std::string file = (home / "<wave>").string(), picture = (home / "wave.svg").string();
+  write_file(file, rounded_wave(50'000));
+  const Json advice = advice_on({file, "--picture", picture});
+  const ByteVector bytes = read_file(picture);
+  const std::string svg(bytes.begin(), bytes.end());
+  std::size_t circles = 0;
+  for (std::size_t at = 0; (at = svg.find("<circle", at)) != std::string::npos; at++) circles++;
+  BOOST_TEST(circles == 2 * advice["settings"].size());
+  BOOST_TEST(svg.find("&lt;wave&gt;") != std::string::npos);
+  BOOST_TEST(svg.find("prefers-color-scheme:dark") != std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(settings_are_chosen_by_create_where_the_codec_is_auto) {
+  const TempDir home;
+  const std::string contents = rounded_wave(300'000), file = (home / "wave").string();
+  write_file(file, contents);
+  const auto created = [&](const Arguments& options) {
+    const std::string frame = (home / "wave.b2frame").string();
+    const ProcessResult made =
+        b2frame(Arguments{"create"} + options + Arguments{file, "-o", frame});
+    BOOST_TEST_REQUIRE(made.ok(), made.description());
+    BOOST_TEST(extracted(frame) == contents);
+    return info_of(frame);
+  };
+  const Json ratio = created({"--codec", "auto:ratio"}), again = created({"--codec", "auto:ratio"});
+  for (const char* field : {"codec", "clevel", "filters", "typesize", "blocksize", "cbytes"})
+    BOOST_TEST(ratio[field] == again[field], field);
+  const auto cbytes = [](const Json& info) { return info["cbytes"].get<double>(); };
+  const Json speed = created({"--codec", "auto:speed"}), balanced = created({"--codec", "auto"});
+  BOOST_TEST(cbytes(ratio) <= cbytes(balanced));
+  BOOST_TEST(cbytes(balanced) <= cbytes(speed));
+  BOOST_TEST(cbytes(ratio) <=
+             1.02 * cbytes(created({"--clevel", "5", "--filters", "shuffle", "--typesize", "4"})));
+  BOOST_TEST(balanced["cbytes"] == created({"--codec", "auto:balanced"})["cbytes"]);
+  BOOST_TEST(created({"--codec", "auto", "--typesize", "8"})["typesize"] == 8);
+  BOOST_TEST(created({"--codec", "auto:ratio", "--block-size", "64K"})["blocksize"] <= 65536);
+  for (const Arguments& bad : {Arguments{"--codec", "auto", "--clevel", "3"},
+                               {"--codec", "auto:x"},
+                               {"--codec", "auto", "--dict"}})
+    BOOST_TEST(
+        b2frame(Arguments{"create"} + bad + Arguments{file, "-o", (home / "no").string()}).status ==
+        2);
+  write_file(home / "zeros", std::string(100'000, '\0'));
+  BOOST_TEST(b2frame({"create", "--codec", "auto:speed", (home / "zeros").string(), "-o",
+                      (home / "z").string()})
+                 .ok());
+  BOOST_TEST(info_of(home / "z")["codec"] == "zstd");
+}
+
+BOOST_AUTO_TEST_CASE(says_why_there_is_nothing_to_advise) {
+  const TempDir home;
+  write_file(home / "empty", std::string());
+  const std::string empty = (home / "empty").string();
+  const ProcessResult nothing = b2frame({"advise", empty});
+  BOOST_TEST(nothing.status == 1);
+  BOOST_TEST(is_message_about(nothing.err, empty), nothing.err);
+  BOOST_TEST(b2frame({"advise", home.path().string()}).status == 1);
+  BOOST_TEST(b2frame({"advise", (home / "none").string()}).status == 1);
+  write_file(home / "x.npy", npy_header("<f4", {3}) + rounded_wave(3));
+  BOOST_TEST(b2frame({"advise", "--typesize", "8", (home / "x.npy").string()}).status == 2);
+  BOOST_TEST(b2frame({"advise", "--picture", (home / "p").string(), empty, empty}).status == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

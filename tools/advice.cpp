@@ -1,0 +1,234 @@
+#include "tools/advice.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "codec/error.hpp"
+#include "codec/loss.hpp"
+#include "codec/names.hpp"
+#include "frame/choosing/settings_search.hpp"
+#include "frame/open/open.hpp"
+#include "fs/encoding/new_frame.hpp"
+#include "fs/numpy/npy.hpp"
+#include "tools/b2frame_commands.hpp"
+#include "tools/elements.hpp"
+#include "tools/input.hpp"
+#include "tools/raw_input.hpp"
+#include "tools/store_address.hpp"
+
+namespace bloscfs::tools {
+namespace {
+
+using AdviceClock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Ends of the parts of the work, from its beginning; each may be exceeded by one step.
+constexpr milliseconds kReadingEnds{1500}, kSearchEnds{3000}, kMeasuringEnds{6500};
+constexpr std::int64_t kMostSamplePieces = 8;
+constexpr std::size_t kAdvisedNpyStart = 256 << 10;
+
+/// What a file holds, whatever it is.
+struct AdvisedContents {
+  std::int64_t size = 0;      ///< bytes
+  std::int32_t typesize = 0;  ///< 0: nobody knows
+  std::function<void(std::int64_t offset, codec::MutableBytes out)> read;
+  std::optional<double> stored_ratio;
+  std::optional<codec::EncodeSettings> now;  ///< of a frame
+};
+
+/// A frame's settings, if samples can be encoded and decoded by them: nothing is lost, and no shape
+/// of blocks needed.
+std::optional<codec::EncodeSettings> frame_settings(const frame::FrameInfo& info) {
+  if (!info.codec) return std::nullopt;
+  codec::EncodeSettings settings;
+  settings.codec = *info.codec;
+  settings.codec_meta = info.codec_meta;
+  settings.clevel = info.clevel;
+  std::copy_n(info.filters.begin(), settings.filters.size(), settings.filters.begin());
+  settings.typesize = info.typesize;
+  settings.blocksize = info.blocksize;
+  settings.split = static_cast<codec::SplitMode>(info.splitmode);
+  settings.use_dictionary = info.use_dict;
+  if (codec::loss_of(settings.codec, settings.filters) != codec::Loss::none) return std::nullopt;
+  try {
+    codec::check_settings(settings);
+  } catch (const codec::Error&) {
+    return std::nullopt;
+  }
+  return settings;
+}
+
+AdvisedContents advised_contents(std::shared_ptr<const frame::Snapshot> snapshot) {
+  struct Opened {
+    explicit Opened(std::shared_ptr<const frame::Snapshot> snapshot)
+        : input(std::move(snapshot)), elements(input) {}
+    Input input;
+    Elements elements;
+  };
+  const auto opened = std::make_shared<Opened>(std::move(snapshot));
+  const frame::FrameInfo& info = opened->input.info();
+  AdvisedContents contents;
+  contents.size = opened->elements.nbytes();
+  contents.typesize = info.typesize;
+  contents.now = frame_settings(info);
+  if (info.cbytes > 0)
+    contents.stored_ratio = static_cast<double>(info.nbytes) / static_cast<double>(info.cbytes);
+  contents.read = [opened](std::int64_t offset, codec::MutableBytes out) {
+    opened->elements.read(offset, out);
+  };
+  return contents;
+}
+
+AdvisedContents advised_file_contents(const std::string& path,
+                                      std::optional<std::int32_t> typesize) {
+  if (!std::filesystem::is_regular_file(path))
+    throw std::runtime_error("neither a frame nor a regular file");
+  const auto file = std::make_shared<RawInput>(path);
+  AdvisedContents contents;
+  contents.size = file->file_size().value_or(0);
+  contents.typesize = typesize.value_or(0);
+  std::int64_t begin = 0;
+  std::vector<std::uint8_t> start(
+      static_cast<std::size_t>(std::min<std::int64_t>(contents.size, kAdvisedNpyStart)));
+  file->read_at(0, start);
+  if (const auto header_size = fs::npy_header_size(start);
+      header_size && *header_size <= start.size()) {
+    const fs::NpyHeader header = fs::parse_npy_header(start);
+    const std::int64_t itemsize = header.dtype.itemsize;
+    require(!typesize || *typesize == itemsize, "--typesize is not the array's");
+    begin = static_cast<std::int64_t>(*header_size);
+    contents.size = std::min(contents.size - begin, header.nbytes);
+    if (itemsize > 0 && itemsize <= codec::kMaxBlocksize)
+      contents.typesize = static_cast<std::int32_t>(itemsize);
+  }
+  contents.read = [file, begin](std::int64_t offset, codec::MutableBytes out) {
+    file->read_at(begin + offset, out);
+  };
+  return contents;
+}
+
+AdvisedContents open_contents(const std::string& path, std::optional<std::int32_t> typesize) {
+  std::shared_ptr<const frame::Snapshot> snapshot;
+  if (const auto address = parse_store_address(path))
+    snapshot = open_leaf(*address);
+  else
+    snapshot = frame::open_path(path, {});
+  if (!snapshot) return advised_file_contents(path, typesize);
+  require(!typesize, "--typesize is for files that are no frames");
+  return advised_contents(std::move(snapshot));
+}
+
+using SamplePiece = std::vector<std::uint8_t>;
+
+/// Evenly spread, of whole items. At least one.
+std::vector<SamplePiece> take_pieces(const AdvisedContents& contents, AdviceClock::time_point end) {
+  const std::int64_t item = std::max(contents.typesize, 1);
+  const std::int64_t items = contents.size / item;
+  const std::int64_t items_each = std::max<std::int64_t>(frame::kPieceSize / item, 1);
+  if (items == 0) throw std::runtime_error("has no contents to try settings on");
+  const std::int64_t count = std::min(kMostSamplePieces, codec::ceil_div(items, items_each));
+  std::vector<SamplePiece> pieces;
+  for (std::int64_t i = 0; i < count && (i == 0 || AdviceClock::now() < end); i++) {
+    const std::int64_t first =
+        items <= count * items_each ? i * items_each : (items - items_each) / (count - 1) * i;
+    const std::int64_t here = std::min(items_each, items - first);
+    pieces.emplace_back(static_cast<std::size_t>(here * item));
+    contents.read(first * item, pieces.back());
+  }
+  return pieces;
+}
+
+std::string filter_options_text(const codec::EncodeSettings& settings) {
+  std::string text;
+  for (const codec::FilterStep& step : settings.filters) {
+    if (step.id == codec::FilterId::none) continue;
+    text += (text.empty() ? "" : "+") + codec::filter_name(step.id);
+    if (step.meta != 0) text += fmt::format(":{}", step.meta);
+  }
+  return text.empty() ? "none" : text;
+}
+
+std::string block_size_text(std::int32_t bytes) {
+  constexpr std::int32_t kKi = 1024, kMi = kKi * kKi;
+  if (bytes % kMi == 0) return fmt::format("{}M", bytes / kMi);
+  return bytes % kKi == 0 ? fmt::format("{}K", bytes / kKi) : std::to_string(bytes);
+}
+
+/// What b2frame create makes where nothing is said.
+codec::EncodeSettings usual_create_settings(codec::Bytes piece, std::int32_t typesize) {
+  codec::EncodeSettings settings;
+  settings.codec = codec::CodecId::zstd;
+  settings.clevel = 3;
+  settings.typesize =
+      typesize > 0 ? typesize
+                   : fs::guess_typesize(piece.first(std::min(piece.size(), fs::kSampleSize)));
+  if (settings.typesize > 1) settings.filters.back() = {codec::FilterId::shuffle, 0};
+  return settings;
+}
+
+/// Those that, by the table of costs, no others are better than in size and time.
+std::vector<frame::Candidate> worth_measuring(const std::vector<frame::Candidate>& all) {
+  std::vector<frame::Candidate> kept;
+  for (const frame::Candidate& one : all)  // cheap ones first
+    if (kept.empty() || one.stored < kept.back().stored) kept.push_back(one);
+  return kept;
+}
+
+}  // namespace
+
+std::string create_options_text(const codec::EncodeSettings& settings,
+                                std::int32_t known_typesize) {
+  std::string text = "--codec " + codec::codec_name(settings.codec);
+  if (settings.codec_meta != 0) text += fmt::format(":{}", settings.codec_meta);
+  text += fmt::format(" --clevel {} --filters {}", settings.clevel, filter_options_text(settings));
+  if (settings.typesize != known_typesize) text += fmt::format(" --typesize {}", settings.typesize);
+  if (settings.blocksize != 0) text += " --block-size " + block_size_text(settings.blocksize);
+  if (settings.use_dictionary) text += " --dict";
+  return text;
+}
+
+Advice advise(const std::string& file, std::optional<std::int32_t> typesize) {
+  const AdviceClock::time_point begin = AdviceClock::now();
+  const AdvisedContents contents = open_contents(file, typesize);
+  const std::vector<SamplePiece> taken = take_pieces(contents, begin + kReadingEnds);
+  const std::vector<codec::Bytes> pieces(taken.begin(), taken.end());
+  frame::SettingsSearch search(pieces, contents.typesize);
+  search.set_limit([&] { return AdviceClock::now() < begin + kSearchEnds; });
+  const std::vector<frame::Candidate>& found = search.find(frame::Goal::ratio);
+  const codec::EncodeSettings compared =
+      contents.now.value_or(usual_create_settings(pieces[pieces.size() / 2], contents.typesize));
+  std::vector<codec::EncodeSettings> settings{compared};
+  const auto add = [&](const codec::EncodeSettings& one) {
+    if (std::ranges::find(settings, one) == settings.end()) settings.push_back(one);
+  };
+  for (const frame::Candidate& candidate : worth_measuring(found)) add(candidate.settings);
+  for (const frame::Goal goal : frame::kGoals) add(frame::best_of(found, goal).settings);
+  std::ranges::stable_sort(settings, {}, frame::time_cost);
+
+  Advice advice;
+  advice.file = file;
+  advice.contents = contents.size;
+  for (const codec::Bytes piece : pieces) advice.sampled += std::ssize(piece);
+  advice.stored_ratio = contents.stored_ratio;
+  for (const MeasuredSettings& measured :
+       measure_settings(pieces, settings, begin + kMeasuringEnds)) {
+    AdvisedSettings advised{
+        measured, create_options_text(measured.settings, contents.typesize), {}};
+    for (const frame::Goal goal : frame::kGoals)
+      if (measured.settings == frame::best_of(found, goal).settings)
+        advised.marks.emplace_back(frame::goal_name(goal));
+    if (measured.settings == compared) advised.marks.emplace_back(contents.now ? "now" : "usual");
+    advice.settings.push_back(std::move(advised));
+  }
+  std::ranges::stable_sort(advice.settings, std::ranges::greater{},
+                           [](const AdvisedSettings& advised) { return advised.measured.ratio; });
+  return advice;
+}
+
+}  // namespace bloscfs::tools
