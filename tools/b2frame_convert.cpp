@@ -56,7 +56,7 @@ void require_one_name(const std::string& path) {
 std::string name_of(const std::string& file, const frame::FrameInfo& info) {
   std::string path = file;
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  const std::string name = path.substr(path.rfind('/') + 1);
+  std::string name = path.substr(path.rfind('/') + 1);
   const std::string stem(fs::stem(name));
   if (info.is_frame() && stem != name) return name;
   return stem + std::string(info.array ? fs::kArraySuffix : fs::kFlatSuffix);
@@ -107,9 +107,9 @@ class Converter {
       require_one_name(file);
       return file;
     }
-    const std::string output = options_.directory.empty()
-                                   ? options_.output
-                                   : options_.directory + "/" + name_of(file, info);
+    std::string output = options_.directory.empty()
+                             ? options_.output
+                             : options_.directory + "/" + name_of(file, info);
     std::error_code error;
     require(!filesystem::equivalent(file, output, error) || error,
             "input and output are the same file: --in-place");

@@ -1,5 +1,6 @@
 #include "tools/tree_target.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <stdexcept>
@@ -89,10 +90,11 @@ void TreeTarget::make_symlink(const std::string& path, const std::string& text,
 void TreeTarget::finish() {
   const fs::MutexLock lock(mutex_);
   // Inner ones first: what is done in a directory changes its times.
-  for (auto made = made_.rbegin(); made != made_.rend(); ++made) {
-    const fs::SourceObject object = root_.object(fs::SourcePath(made->path));
-    object.set_mode(made->mode);
-    object.set_times(made->accessed, made->modified);
+  std::reverse(made_.begin(), made_.end());
+  for (const auto& made : made_) {
+    const fs::SourceObject object = root_.object(fs::SourcePath(made.path));
+    object.set_mode(made.mode);
+    object.set_times(made.accessed, made.modified);
   }
   made_.clear();
   root_.sync_all();

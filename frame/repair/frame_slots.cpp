@@ -107,13 +107,13 @@ void FramePlanner::set_sizes() {
   Slot& last = plan_.slots.back();
   const std::int64_t count = count_slots(plan_.slots);
   std::int32_t last_nbytes = sizes_.chunksize;
-  if (last.kind == SlotKind::stored && last.soundness == Soundness::whole &&
-      last.nbytes <= sizes_.chunksize && !sizes_.array)
+  const bool is_stored = last.kind == SlotKind::stored;
+  const bool is_sure = is_stored && last.soundness == Soundness::whole &&
+                       last.nbytes <= sizes_.chunksize && !sizes_.array;
+  if (is_sure || (!sizes_.nbytes && is_stored && last.nbytes < sizes_.chunksize))
     last_nbytes = last.nbytes;
   else if (sizes_.nbytes)
     last_nbytes = static_cast<std::int32_t>(*sizes_.nbytes - (count - 1) * sizes_.chunksize);
-  else if (last.kind == SlotKind::stored && last.nbytes < sizes_.chunksize)
-    last_nbytes = last.nbytes;
   if (last.count > 1 && last_nbytes != sizes_.chunksize) {
     Slot single = last;
     single.count = 1;

@@ -48,7 +48,7 @@ std::shared_ptr<ObjectFrame> ObjectFrames::in_use(const std::string& path) {
 }
 
 std::shared_ptr<ObjectFrame> ObjectFrames::opened(const std::string& path) {
-  const auto used = in_use(path);
+  auto used = in_use(path);
   if (used) {
     used->resolve();
     if (!used->is_removed()) return used;

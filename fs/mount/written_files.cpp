@@ -28,6 +28,7 @@ std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
 std::vector<MountedFiles::Uncommitted> look_at_uncommitted(
     const std::vector<Committer::Uncommitted>& left) {
   std::vector<MountedFiles::Uncommitted> described;
+  described.reserve(left.size());
   for (const auto& [content, failure] : left)
     described.push_back({content->path(), content->uncommitted_bytes(), failure});
   return described;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -31,7 +32,10 @@ class ElementSampler {
   /// What is decoded together, among elements that differ along two dimensions.
   struct Unit {
     std::int64_t row = 0, column = 0;
-    auto operator<=>(const Unit&) const = default;
+    bool operator==(const Unit&) const = default;
+    bool operator<(const Unit& other) const {
+      return std::tie(row, column) < std::tie(other.row, other.column);
+    }
   };
   Unit unit_of(const std::vector<std::int64_t>& place, std::size_t row_axis,
                std::size_t column_axis) const;
@@ -42,7 +46,9 @@ class ElementSampler {
     Unit unit;
     std::int64_t offset = 0;
     std::size_t target = 0;  ///< what it is handed over with
-    auto operator<=>(const Wanted&) const = default;
+    bool operator<(const Wanted& other) const {
+      return std::tie(unit, offset, target) < std::tie(other.unit, other.offset, other.target);
+    }
   };
   /// nullopt: it cannot be decoded.
   using Use = std::function<void(std::size_t target, std::optional<double> value)>;

@@ -118,15 +118,15 @@ Markup draw_cell(const ChunkSurvey& survey, std::int64_t cell, const MapLayout& 
   const auto [x, y] = layout.position(cell);
   Markup out;
   if (counts.cbytes > 0)
-    out.add("<rect class=\"c\" x=\"{}\" y=\"{}\" width=\".9\" height=\".9\" fill=\"{}\">", x, y,
+    out.add(R"(<rect class="c" x="{}" y="{}" width=".9" height=".9" fill="{}">)", x, y,
             colour_text(scale.colour(ratio_of(counts))));
   else
-    out.add("<rect class=\"c {}\" x=\"{}\" y=\"{}\" width=\".9\" height=\".9\">",
+    out.add(R"(<rect class="c {}" x="{}" y="{}" width=".9" height=".9">)",
             counts.damaged > 0 ? "bad" : "bare", x, y);
   out.add("<title>{}</title></rect>", words_of(survey, cell).sentence());
   if (counts.cbytes <= 0 && counts.damaged == 0)
-    out.add("<use href=\"#shape-{}\" x=\"{}\" y=\"{}\"/>", shape_of(counts), x, y);
-  if (counts.damaged > 0) out.add("<use href=\"#shape-damage\" x=\"{}\" y=\"{}\"/>", x, y);
+    out.add(R"(<use href="#shape-{}" x="{}" y="{}"/>)", shape_of(counts), x, y);
+  if (counts.damaged > 0) out.add(R"(<use href="#shape-damage" x="{}" y="{}"/>)", x, y);
   return out;
 }
 
@@ -227,10 +227,10 @@ Markup chunk_map(const ChunkSurvey& survey, const std::string& id) {
 
 Markup chunk_map_shapes() {
   Markup out;
-  out.add("<svg class=\"shapes\" aria-hidden=\"true\"><defs><linearGradient id=\"ramp\">");
+  out.add(R"(<svg class="shapes" aria-hidden="true"><defs><linearGradient id="ramp">)");
   constexpr int kStops = 16;
   for (int i = 0; i <= kStops; i++)
-    out.add("<stop offset=\"{:.4f}\" stop-color=\"{}\"/>", static_cast<double>(i) / kStops,
+    out.add(R"(<stop offset="{:.4f}" stop-color="{}"/>)", static_cast<double>(i) / kStops,
             colour_text(ramp_colour(static_cast<double>(i) / kStops)));
   out.add(
       "</linearGradient>"

@@ -139,7 +139,7 @@ Markup draw_paths(const ArrayLine& line) {
   Markup bands, damage;
   std::string upper, lower, means;
   const auto close_band = [&] {
-    if (!upper.empty()) bands.add("<path class=\"band\" d=\"M{}{}Z\"/>", upper, lower);
+    if (!upper.empty()) bands.add(R"(<path class="band" d="M{}{}Z"/>)", upper, lower);
     upper.clear();
     lower.clear();
   };
@@ -148,7 +148,7 @@ Markup draw_paths(const ArrayLine& line) {
     const ArrayLine::Bin& bin = line.bins[i];
     const double x = static_cast<double>(i) + 0.5;
     if (bin.range.unreadable > 0)
-      damage.add("<rect class=\"bad\" x=\"{}\" width=\"1\" height=\"100\"/>", i);
+      damage.add(R"(<rect class="bad" x="{}" width="1" height="100"/>)", i);
     if (bin.range.finite == 0) {
       close_band();
       is_open = false;
@@ -163,7 +163,7 @@ Markup draw_paths(const ArrayLine& line) {
     is_open = true;
   }
   close_band();
-  return markup("{}{}<path class=\"mean\" d=\"{}\"/>", damage, bands, means);
+  return markup(R"({}{}<path class="mean" d="{}"/>)", damage, bands, means);
 }
 
 Markup draw_line(const ArrayLine& line) {

@@ -19,7 +19,7 @@ struct Section {
 
 /// Of a frame that can be opened. `id` is the section's, and begins those of its elements. Errors:
 /// std::system_error, Error.
-Section frame_section(const std::string& file, const std::string& id, Input& input);
+Section frame_section(const std::string& name, const std::string& id, Input& input);
 
 /// Of one that cannot, for a `problem`: what a repair would bring back, where it is a file or a
 /// directory here, and not too large to be searched.

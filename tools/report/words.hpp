@@ -27,7 +27,7 @@ std::string shape_text(const std::vector<Extent>& shape);
 std::string place_text(const std::vector<std::int64_t>& place);
 
 /// "Zstandard (zstd)"
-std::string codec_text(codec::CodecId codec);
+std::string codec_text(codec::CodecId id);
 /// "shuffle: bytes of equal rank are put together"
 std::string filter_text(const codec::FilterStep& step);
 /// What a container is, as a noun phrase: "contiguous frame, which is one file".
