@@ -80,8 +80,8 @@ class SpeedPanel {
       for (const int digit : {1, 2, 5}) draw_speed(digit * std::pow(10, power), bottom, out);
     for (int i = 0; i <= 4; i++) {
       const double ratio = y_.least + (y_.most - y_.least) * i / 4, at = y_(ratio);
-      out.add("<line class=\"grid\" x1=\"{}\" y1=\"{:.1f}\" x2=\"{}\" y2=\"{:.1f}\"/>",
-              kPictureLeft, at, kPictureWidth - kPictureRight, at);
+      out.add(R"(<line class="grid" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>)", kPictureLeft, at,
+              kPictureWidth - kPictureRight, at);
       out.add("<text class=\"small\" x=\"{}\" y=\"{:.1f}\" text-anchor=\"end\">{:.2f}</text>\n",
               kPictureLeft - 6, at + 4, ratio);
     }
@@ -92,7 +92,7 @@ class SpeedPanel {
   void draw_speed(double speed, double bottom, Markup& out) const {
     const double at = x_(std::log10(speed));
     if (at < kPictureLeft || at > kPictureWidth - kPictureRight) return;
-    out.add("<line class=\"grid\" x1=\"{:.1f}\" y1=\"{}\" x2=\"{:.1f}\" y2=\"{}\"/>", at, top_, at,
+    out.add(R"(<line class="grid" x1="{:.1f}" y1="{}" x2="{:.1f}" y2="{}"/>)", at, top_, at,
             bottom);
     out.add("<text class=\"small\" x=\"{:.1f}\" y=\"{}\" text-anchor=\"middle\">{:g}</text>\n", at,
             bottom + 16, speed);
@@ -113,8 +113,8 @@ class SpeedPanel {
   void draw_dot(std::size_t i, Markup& out) const {
     const AdvisedSettings& one = all_[i];
     const char* const kind = is_compared(one) ? "now" : (one.measured.on_front ? "dot" : "beaten");
-    out.add("<circle class=\"{}\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\"><title>{}</title></circle>",
-            kind, x(one.measured), y(one.measured), one.options);
+    out.add(R"(<circle class="{}" cx="{:.1f}" cy="{:.1f}" r="5"><title>{}</title></circle>)", kind,
+            x(one.measured), y(one.measured), one.options);
     out.add("<text class=\"small\" x=\"{:.1f}\" y=\"{:.1f}\">{}</text>\n", x(one.measured) + 7,
             y(one.measured) - 5, i + 1);
   }

@@ -108,6 +108,7 @@ std::vector<SettingsSearch::Layout> SettingsSearch::best_layouts(CodecId codec) 
   }
   std::ranges::stable_sort(sizes, {}, [](const auto& entry) { return entry.first; });
   std::vector<Layout> best;
+  best.reserve(sizes.size());
   for (const auto& [size, layout] : sizes) best.push_back(layout);
   return best;
 }
