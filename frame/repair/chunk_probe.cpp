@@ -12,7 +12,18 @@ namespace bloscfs::frame {
 namespace {
 
 /// Of one block with all that decoding it takes: the largest that the format allows fits.
-constexpr std::int64_t kMaxDecodeMemory = std::int64_t{3} << 30;
+constexpr std::uint64_t kMaxDecodeMemory = std::uint64_t{3} << 30;
+/// More than this is taken only for chunks that store so much that they may need it.
+constexpr std::uint64_t kFreeDecodeMemory = std::uint64_t{128} << 20, kLikelyRatio = 1024;
+
+/// `limit`: stored bytes that are there, whatever the chunk says.
+bool needs_too_much(const codec::Chunk& chunk, std::uint64_t limit) {
+  const auto memory = static_cast<std::uint64_t>(chunk.decode_memory());
+  const auto stored = std::min(limit, static_cast<std::uint64_t>(chunk.header().cbytes));
+  return memory > kMaxDecodeMemory ||
+         (memory > kFreeDecodeMemory && memory / kLikelyRatio > stored);
+}
+
 /// Of block starts.
 constexpr std::int64_t kMaxPrefix = std::int64_t{512} << 20;
 
@@ -182,7 +193,7 @@ ChunkFacts ChunkProbe::look(const ByteSource& source, std::uint64_t position, st
     facts.soundness = Soundness::none;
   } else if (header.is_special() || (header.memcpyed && !facts.is_cut)) {
     facts.soundness = Soundness::whole;
-  } else if (chunk.decode_memory() > kMaxDecodeMemory) {
+  } else if (needs_too_much(chunk, limit)) {
     facts.soundness = Soundness::undecodable;
   } else {
     decode_all(source, position, *opened, only_whole, facts);

@@ -115,6 +115,8 @@ class LossWalk {
  private:
   /// A chunk of which some blocks are lost; of the rest nobody knows.
   void add_damaged(const Slot& slot, const std::vector<ByteRange>& lost) {
+    // Blocks of another size than the array's have no boxes.
+    if (boxes_ && !are_blocks(slot, lost)) return add(LossKind::lost, 1, {offset_, slot.nbytes});
     std::int64_t at = 0;
     for (const ByteRange& range : lost) {
       add(LossKind::doubtful, 1, {offset_ + at, range.offset - at});
@@ -122,6 +124,14 @@ class LossWalk {
       at = range.offset + range.size;
     }
     add(LossKind::doubtful, 1, {offset_ + at, slot.nbytes - at});
+  }
+
+  bool are_blocks(const Slot& slot, const std::vector<ByteRange>& ranges) const {
+    const std::int64_t blocksize = plan_.info.blocksize;
+    return blocksize > 0 && std::all_of(ranges.begin(), ranges.end(), [&](const ByteRange& range) {
+             const std::int64_t end = range.offset + range.size;
+             return range.offset % blocksize == 0 && (end % blocksize == 0 || end == slot.nbytes);
+           });
   }
 
   void add(LossKind kind, std::int64_t chunks, const ByteRange& content) {
