@@ -209,7 +209,10 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize) {
   };
   for (const frame::Candidate& candidate : worth_measuring(found)) add(candidate.settings);
   for (const frame::Goal goal : frame::kGoals) add(frame::best_of(found, goal).settings);
-  std::ranges::stable_sort(settings, {}, frame::time_cost);
+  // What is compared with is there in any case; what takes long may be too late.
+  std::stable_sort(settings.begin() + 1, settings.end(), [](const auto& a, const auto& b) {
+    return frame::time_cost(a) < frame::time_cost(b);
+  });
 
   Advice advice;
   advice.file = file;

@@ -106,7 +106,8 @@ class SettingsMeasurement {
       SettingsTrial trial;
       for (;;) {
         const std::size_t next = next_++;
-        if (next >= outcomes_.size() || MeasurementClock::now() >= deadline_) return;
+        const bool is_late = next > 0 && MeasurementClock::now() >= deadline_;
+        if (next >= outcomes_.size() || is_late) return;
         throw_if_interrupted();
         const std::size_t which = next % settings_.size();
         outcomes_[next] = trial.run(pieces_[next / settings_.size()], settings_[which]);

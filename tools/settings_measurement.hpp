@@ -21,8 +21,8 @@ struct MeasuredSettings {
 
 /// Encodes and decodes pieces with all settings in turn, so that what slows one down for a while
 /// slows all of them. All processors are used; what is timed is each thread's own time. After
-/// `deadline` no piece is begun; settings that have not even had the first one then are left out,
-/// and those that take long come last. Throws Error where something does not decode to what it was.
+/// `deadline` no piece is begun, but for the first one with the first settings; others that have
+/// not had one then are left out. Throws Error where something does not decode to what it was.
 std::vector<MeasuredSettings> measure_settings(std::span<const codec::Bytes> pieces,
                                                std::span<const codec::EncodeSettings> settings,
                                                std::chrono::steady_clock::time_point deadline);

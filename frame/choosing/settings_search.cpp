@@ -21,7 +21,7 @@ constexpr std::size_t kPartSize = 64 << 10;
 constexpr std::size_t kMostParts = 8;
 constexpr std::size_t kMostPieces = 2;
 constexpr std::int32_t kLargeBlock = kPieceSize;
-/// What is stored in a smaller part says nothing of what follows.
+/// What everything stores in a smaller part says nothing of what follows.
 constexpr double kSaysNothing = 0.001;
 /// An item size that is none of the usual ones has to save one part in so many.
 constexpr std::size_t kWorthwhile = 10;
@@ -217,9 +217,10 @@ std::optional<EncodeSettings> choose_settings(Bytes sample, std::int32_t typesiz
     pieces.push_back(sample.subspan(at, std::min<std::size_t>(kPieceSize, sample.size() - at)));
   if (pieces.empty()) return std::nullopt;
   SettingsSearch search(pieces, typesize);
-  const Candidate& best = best_of(search.find(goal), goal);
-  if (best.stored < kSaysNothing) return std::nullopt;
-  return best.settings;
+  const std::vector<Candidate>& found = search.find(goal);
+  const auto worst = std::ranges::max_element(found, {}, &Candidate::stored);
+  if (worst->stored < kSaysNothing) return std::nullopt;
+  return best_of(found, goal).settings;
 }
 
 }  // namespace bloscfs::frame
