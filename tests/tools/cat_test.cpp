@@ -1,7 +1,6 @@
 // cat of some items, and of items as text.
 
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include <boost/test/unit_test.hpp>
@@ -16,9 +15,8 @@ using namespace bloscfs::test;
 
 template <typename Item>
 ByteVector bytes_of_items(const std::vector<Item>& items) {
-  ByteVector bytes(items.size() * sizeof(Item));
-  std::memcpy(bytes.data(), items.data(), bytes.size());
-  return bytes;
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(items.data());
+  return ByteVector(first, first + items.size() * sizeof(Item));
 }
 
 struct CatPlace {
