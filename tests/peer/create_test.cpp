@@ -1,6 +1,12 @@
 // What b2frame create makes, read by C-Blosc2.
 
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
 #include <boost/test/unit_test.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "codec/compressor/codec_table.hpp"
@@ -113,6 +119,39 @@ BOOST_AUTO_TEST_CASE(blosc2_reads_arrays_by_their_shape, *precondition(needs_pee
       BOOST_TEST((read_file(scratch / "theirs") == ours));
     }
   }
+}
+
+/// Of kinds for which different item sizes, filters, codecs and blocks are best.
+std::vector<ByteVector> contents_to_choose_for() {
+  constexpr int kItems = 300'000;
+  std::vector<std::int64_t> times;
+  std::vector<float> rounded;
+  std::string records, lines;
+  for (int i = 0; i < kItems; i++) {
+    times.push_back(1'700'000'000'000 + 20 * i + i % 7);
+    rounded.push_back(std::round(std::sin(0.001F * static_cast<float>(i)) * 2000) / 100);
+    if (i % 5 == 0) lines += fmt::format("{},{},{:.2f}\n", i, i % 13, rounded.back());
+    if (i % 10 == 0) records += fmt::format("{:08x}{:04}{:>8}", i * 37, i % 97, "abc");
+  }
+  const auto bytes_of = [](const auto& items) {
+    const auto* const first = reinterpret_cast<const std::uint8_t*>(items.data());
+    return ByteVector(first, first + items.size() * sizeof items[0]);
+  };
+  return {bytes_of(times), bytes_of(rounded), bytes_of(records), bytes_of(lines),
+          make_contents("noise", 1, 3'000'000, 1)};
+}
+
+BOOST_AUTO_TEST_CASE(blosc2_opens_what_was_chosen, *precondition(needs_peer)) {
+  for (const ByteVector& contents : contents_to_choose_for())
+    for (const char* const goal : {"auto:ratio", "auto:balanced", "auto:speed"}) {
+      const TempDir scratch;
+      create_frame({contents, {}, false, {"--codec", goal}}, scratch / "frame", scratch / "input");
+      BOOST_TEST_CONTEXT(goal << " " << info_of(scratch / "frame")) {
+        BOOST_TEST((extracted(scratch / "frame", scratch / "ours") == contents));
+        read_by_peer(scratch / "frame", scratch / "theirs");
+        BOOST_TEST((read_file(scratch / "theirs") == contents));
+      }
+    }
 }
 
 BOOST_AUTO_TEST_CASE(blosc2_opens_what_create_made, *precondition(needs_peer)) {
