@@ -120,7 +120,7 @@ class CommandLine {
                                     {"/data", "-h *.b2nd run.b2z", "-R --json /data | jq .ratio"});
     // As ls(1) has it.
     command->set_help_flag("--help", "Print this help");
-    command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20M, 3.1G");
+    command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20.0M, 213G");
     command->add_flag("-R,--recursive", ls_.recursive, "Enter directories below a directory");
     command->add_flag("--json", ls_.json, "One JSON object per frame");
     command->add_option("FILE|DIR", ls_.files,

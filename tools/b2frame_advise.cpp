@@ -1,6 +1,7 @@
 // b2frame advise: the codec and filters that suit a file.
 
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,10 +11,10 @@
 #include "tools/advice.hpp"
 #include "tools/advice_picture.hpp"
 #include "tools/b2frame_commands.hpp"
-#include "tools/columns.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
+#include "tools/text_columns.hpp"
 
 namespace bloscfs::tools {
 namespace {
@@ -39,20 +40,16 @@ void print_advice(const Advice& advice) {
              advice.sampled);
   if (advice.stored_ratio) fmt::print(", stored now at {:.2f}", *advice.stored_ratio);
   fmt::print("\n");
-  using Align = Columns::Align;
-  Columns columns({{""},
-                   {"RATIO", Align::right},
-                   {"ENCODE", Align::right},
-                   {"DECODE", Align::right},
-                   {"FOR"},
-                   {"OPTIONS OF CREATE"}});
+  std::vector<std::vector<std::string>> rows{
+      {"", "RATIO", "ENCODE", "DECODE", "FOR", "OPTIONS OF CREATE"}};
   for (const AdvisedSettings& advised : advice.settings) {
     const MeasuredSettings& measured = advised.measured;
-    columns.add({measured.on_front ? "*" : "", fmt::format("{:.2f}", measured.ratio),
-                 fmt::format("{:.0f}", measured.encode), fmt::format("{:.0f}", measured.decode),
-                 fmt::format("{}", fmt::join(advised.marks, ",")), advised.options});
+    rows.push_back({measured.on_front ? "*" : "", fmt::format("{:.2f}", measured.ratio),
+                    fmt::format("{:.0f}", measured.encode), fmt::format("{:.0f}", measured.decode),
+                    fmt::format("{}", fmt::join(advised.marks, ",")), advised.options});
   }
-  columns.finish();
+  using enum Align;
+  fmt::print("{}", text_columns({left, right, right, right, left, left}, rows));
 }
 
 void write_advice_picture(const Advice& advice, const std::string& path) {

@@ -17,15 +17,15 @@
 #include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
-#include "fs/support/printable.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
-#include "tools/columns.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/size_text.hpp"
 #include "tools/store_address.hpp"
+#include "tools/text_columns.hpp"
 #include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
@@ -35,17 +35,11 @@ namespace {
 constexpr std::size_t kMaxDtype = 24;
 constexpr const char* kNothing = "-";
 
-std::vector<Columns::Column> titles() {
-  using Align = Columns::Align;
-  return {{"SHAPE"},
-          {"DTYPE"},
-          {"CODEC"},
-          {"FILTERS"},
-          {"CONTENTS", Align::right},
-          {"STORED", Align::right},
-          {"RATIO", Align::right},
-          {"MODIFIED"},
-          {"NAME"}};
+TextColumns table() {
+  using enum Align;
+  return {
+      {left, left, left, left, right, right, right, left, left},
+      {"SHAPE", "DTYPE", "CODEC", "FILTERS", "CONTENTS", "STORED", "RATIO", "MODIFIED", "NAME"}};
 }
 
 std::optional<std::string> computed(const frame::FrameInfo& info, const char* name) {
@@ -81,7 +75,7 @@ void add_time(std::int64_t seconds, nlohmann::json& line) {
 
 class Lines {
  public:
-  explicit Lines(const LsOptions& options) : options_(options), columns_(titles()) {}
+  explicit Lines(const LsOptions& options) : options_(options), table_(table()) {}
 
   void add(const std::string& name, const frame::Snapshot& snapshot, const Storage& storage) {
     const frame::FrameInfo& info = snapshot.info();
@@ -98,8 +92,8 @@ class Lines {
       add_time(modified, line);
       return print(line);
     }
-    columns_.add({kNothing, kNothing, kNothing, kNothing, kNothing, kNothing, kNothing,
-                  time_text(modified), fs::printable(name + "/")});
+    add_cells({kNothing, kNothing, kNothing, kNothing, kNothing, kNothing, kNothing,
+               time_text(modified), name + "/"});
   }
 
   void add_problem(const std::string& name, const std::exception& error) {
@@ -111,11 +105,17 @@ class Lines {
   }
 
   int finish() {
-    columns_.finish();
+    if (has_rows_) fmt::print("{}", table_.take());
     return has_problems_ ? kExitBadData : 0;
   }
 
  private:
+  void add_cells(const std::vector<std::string>& cells) {
+    table_.add(cells);
+    has_rows_ = true;
+    if (table_.is_full()) fmt::print("{}", table_.take());
+  }
+
   static void print(const nlohmann::json& line) { fmt::print("{}\n", frame::to_line(line)); }
 
   static void print_json(const std::string& name, const frame::FrameInfo& info,
@@ -144,8 +144,8 @@ class Lines {
     return static_cast<double>(contents) / static_cast<double>(stored);
   }
 
-  std::string size_text(std::int64_t bytes) const {
-    return options_.human ? human_size(bytes) : std::to_string(bytes);
+  std::string bytes_text(std::int64_t bytes) const {
+    return options_.human ? size_text(static_cast<double>(bytes)) : std::to_string(bytes);
   }
 
   /// Without blanks, so that other programs find the columns.
@@ -167,16 +167,16 @@ class Lines {
                const Storage& storage) {
     std::string shape = computed(info, "shape").value_or(std::to_string(contents / info.typesize));
     if (shape.empty()) shape = "()";
-    columns_.add(
-        {std::move(shape), dtype_text(info),
-         info.codec ? fmt::format("{}-{}", *computed(info, "codec"), info.clevel) : kNothing,
-         filters_text(info), size_text(contents), size_text(storage.bytes),
-         storage.bytes > 0 ? fmt::format("{:.2f}", ratio(contents, storage.bytes)) : kNothing,
-         time_text(storage.modified), fs::printable(name)});
+    add_cells({std::move(shape), dtype_text(info),
+               info.codec ? fmt::format("{}-{}", *computed(info, "codec"), info.clevel) : kNothing,
+               filters_text(info), bytes_text(contents), bytes_text(storage.bytes),
+               storage.bytes > 0 ? fmt::format("{:.2f}", ratio(contents, storage.bytes)) : kNothing,
+               time_text(storage.modified), name});
   }
 
   const LsOptions& options_;
-  Columns columns_;
+  TextColumns table_;
+  bool has_rows_ = false;
   bool has_problems_ = false;
 };
 

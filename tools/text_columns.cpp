@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "fs/support/printable.hpp"
 
 namespace bloscfs::tools {
 namespace {
+
+constexpr std::size_t kMostRowsWaiting = 1024;
 
 /// Characters of UTF-8, of which each counts as one column.
 std::size_t width_of(const std::string& text) {
@@ -17,29 +20,44 @@ std::size_t width_of(const std::string& text) {
 
 }  // namespace
 
+TextColumns::TextColumns(std::vector<Align> columns, std::vector<std::string> heads)
+    : columns_(std::move(columns)), widths_(columns_.size()) {
+  add(heads);
+}
+
+void TextColumns::add(const std::vector<std::string>& cells) {
+  Cells& shown = rows_.emplace_back();
+  for (std::size_t i = 0; i < columns_.size(); i++) {
+    shown.push_back(fs::printable(cells[i]));
+    widths_[i] = std::max(widths_[i], width_of(shown.back()));
+  }
+}
+
+bool TextColumns::is_full() const { return rows_.size() >= kMostRowsWaiting; }
+
+std::string TextColumns::line_of(const Cells& cells) const {
+  std::string line;
+  for (std::size_t i = 0; i < columns_.size(); i++) {
+    if (i > 0) line += "  ";
+    const std::string blanks(widths_[i] - width_of(cells[i]), ' ');
+    line += columns_[i] == Align::left ? cells[i] + blanks : blanks + cells[i];
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line + "\n";
+}
+
+std::string TextColumns::take() {
+  std::string text;
+  for (const Cells& row : rows_) text += line_of(row);
+  rows_.clear();
+  return text;
+}
+
 std::string text_columns(const std::vector<Align>& columns,
                          const std::vector<std::vector<std::string>>& rows) {
-  std::vector<std::vector<std::string>> cells;
-  std::vector<std::size_t> widths(columns.size(), 0);
-  for (const auto& row : rows) {
-    auto& shown = cells.emplace_back();
-    for (std::size_t i = 0; i < columns.size(); i++) {
-      shown.push_back(fs::printable(row[i]));
-      widths[i] = std::max(widths[i], width_of(shown.back()));
-    }
-  }
-  std::string text;
-  for (const auto& row : cells) {
-    std::string line;
-    for (std::size_t i = 0; i < columns.size(); i++) {
-      if (i > 0) line += "  ";
-      const std::string blanks(widths[i] - width_of(row[i]), ' ');
-      line += columns[i] == Align::left ? row[i] + blanks : blanks + row[i];
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    text += line + "\n";
-  }
-  return text;
+  TextColumns table(columns, rows.front());
+  for (auto row = rows.begin() + 1; row != rows.end(); ++row) table.add(*row);
+  return table.take();
 }
 
 }  // namespace bloscfs::tools

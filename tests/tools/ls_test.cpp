@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(shows_the_others_beside_what_cannot_be_read) {
 BOOST_AUTO_TEST_CASE(sizes_for_people_have_units) {
   const LsFrames frames;
   const ProcessResult result = b2frame({"ls", "-h", frames.at("flat.b2frame")});
-  BOOST_TEST(table_of(result.out).at(1).at(4) == "79K", result.out);
+  BOOST_TEST(table_of(result.out).at(1).at(4) == "78.1K", result.out);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -85,8 +85,8 @@ CellWords words_of(const ChunkSurvey& survey, std::int64_t cell) {
   if (survey.grid.is_of_array() && survey.grid.dimensions().size() > 1)
     words.place = place_text(survey.grid.place_of(first));
   if (counts.cbytes > 0) {
-    words.contents = size_text(counts.nbytes);
-    words.stored = size_text(counts.cbytes);
+    words.contents = size_in_words(counts.nbytes);
+    words.stored = size_in_words(counts.cbytes);
     words.ratio = ratio_text(ratio_of(counts));
   }
   const auto add = [&](const std::string& text) {

@@ -29,8 +29,8 @@ class List {
 };
 
 std::string exact_size(std::int64_t bytes) {
-  return bytes < 1024 ? size_text(bytes)
-                      : fmt::format("{} ({} bytes)", size_text(bytes), grouped(bytes));
+  return bytes < 1024 ? size_in_words(bytes)
+                      : fmt::format("{} ({} bytes)", size_in_words(bytes), grouped(bytes));
 }
 
 std::string element_text(const FrameInfo& info) {
@@ -113,7 +113,7 @@ Markup sizes(const FrameInfo& info, std::int64_t stored) {
   return markup(
       "<p class=\"sizes\"><span><b>{}</b> of contents</span> <span><b>{}</b> stored</span> "
       "<span><b>{}</b> ratio</span></p>\n",
-      size_text(contents), size_text(stored),
+      size_in_words(contents), size_in_words(stored),
       ratio_text(static_cast<double>(contents) / static_cast<double>(stored)));
 }
 

@@ -103,7 +103,7 @@ class Layers {
 };
 
 Markup too_large(std::int64_t size) {
-  return markup("<span class=\"left-out\">{}, too large for this page</span>", size_text(size));
+  return markup("<span class=\"left-out\">{}, too large for this page</span>", size_in_words(size));
 }
 
 }  // namespace

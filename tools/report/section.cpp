@@ -144,8 +144,8 @@ std::string intact_text(const frame::RepairPlan& plan) {
       "A repair would bring back {} of {} as they were; {} doubtful, {} guessed, {} lost. The "
       "order "
       "of the chunks is told by: {}.",
-      size_text(sum.intact), size_text(sum.contents), size_text(sum.doubtful),
-      size_text(sum.guessed), size_text(sum.lost), order_name(plan.order));
+      size_in_words(sum.intact), size_in_words(sum.contents), size_in_words(sum.doubtful),
+      size_in_words(sum.guessed), size_in_words(sum.lost), order_name(plan.order));
 }
 
 Markup plan_parts(const std::string& file, const std::string& id, const frame::RepairPlan& plan) {

@@ -74,7 +74,7 @@ std::string counted(std::int64_t number, const char* one, const char* many) {
   return grouped(number) + " " + (number == 1 ? one : many);
 }
 
-std::string size_text(std::int64_t bytes) {
+std::string size_in_words(std::int64_t bytes) {
   static constexpr std::array<const char*, 6> kUnits{"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
   if (bytes < 1024) return counted(bytes, "byte", "bytes");
   double size = static_cast<double>(bytes) / 1024;

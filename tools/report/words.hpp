@@ -15,7 +15,7 @@ std::string grouped(std::int64_t number);
 /// "1 chunk", "28 800 chunks".
 std::string counted(std::int64_t number, const char* one, const char* many);
 /// "27.5 MiB"; below a KiB in bytes.
-std::string size_text(std::int64_t bytes);
+std::string size_in_words(std::int64_t bytes);
 /// "4.1 : 1"
 std::string ratio_text(double ratio);
 /// With six digits at most.
