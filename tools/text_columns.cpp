@@ -20,7 +20,7 @@ std::size_t width_of(const std::string& text) {
 
 }  // namespace
 
-TextColumns::TextColumns(std::vector<Align> columns, std::vector<std::string> heads)
+TextColumns::TextColumns(std::vector<Align> columns, const std::vector<std::string>& heads)
     : columns_(std::move(columns)), widths_(columns_.size()) {
   add(heads);
 }

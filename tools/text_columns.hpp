@@ -13,7 +13,7 @@ enum class Align { left, right };
 /// printed of a cell is harmless on a terminal.
 class TextColumns {
  public:
-  TextColumns(std::vector<Align> columns, std::vector<std::string> heads);
+  TextColumns(std::vector<Align> columns, const std::vector<std::string>& heads);
 
   void add(const std::vector<std::string>& cells);
   /// True when so many rows wait that they are to be taken: memory is bounded, however many come.
