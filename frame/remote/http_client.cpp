@@ -232,7 +232,8 @@ class HttpClient::Loop {
 
   void start(Task& task) {
     if (task.attempts == 0 && task.redirects == 0) task.began = Clock::now();
-    task.transfer = std::make_unique<Transfer>(task.exchange->request, task.place, settings_);
+    task.transfer =
+        std::make_unique<Transfer>(task.exchange->request, task.place, settings_, sockets_);
     CURL* handle = task.transfer->handle();
     const auto at = running_.emplace(handle, std::move(task)).first;
     if (curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
@@ -323,6 +324,7 @@ class HttpClient::Loop {
 
   const HttpSettings settings_;
   std::size_t connections_ = 1;
+  Connections sockets_;
   std::unique_ptr<CURLM, FreeMulti> multi_;
   std::atomic<std::uint64_t> requests_{0}, bytes_received_{0};
 

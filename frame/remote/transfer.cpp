@@ -8,6 +8,8 @@
 #include <utility>
 
 #include <fmt/core.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 
 #include "frame/remote/private_address.hpp"
@@ -106,6 +108,14 @@ void set(CURL* handle, CURLoption option, Value value) {
         fmt::format("libcurl: option {}: {}", static_cast<int>(option), curl_easy_strerror(code)));
 }
 
+/// Some servers send a body only once its head is acknowledged (Nagle's algorithm, which Ceph's
+/// gateway leaves on), and the kernel would wait 40 ms for something to send along.
+void acknowledge_now(curl_socket_t socket) {
+  constexpr int kOn = 1;
+  if (socket != CURL_SOCKET_BAD)
+    static_cast<void>(::setsockopt(socket, IPPROTO_TCP, TCP_QUICKACK, &kOn, sizeof kOn));
+}
+
 }  // namespace
 
 const char* name_of(HttpMethod method) {
@@ -122,8 +132,13 @@ const char* name_of(HttpMethod method) {
   return "";
 }
 
-Transfer::Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings)
-    : request_(request), settings_(settings), place_(std::move(place)), easy_(curl_easy_init()) {
+Transfer::Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings,
+                   Connections& connections)
+    : request_(request),
+      settings_(settings),
+      connections_(connections),
+      place_(std::move(place)),
+      easy_(curl_easy_init()) {
   if (!easy_) throw std::bad_alloc();
   set_options();
   set_security();
@@ -176,6 +191,7 @@ void Transfer::set_callbacks() {
   set(handle, CURLOPT_WRITEDATA, static_cast<void*>(this));
   set(handle, CURLOPT_OPENSOCKETFUNCTION, &Transfer::on_socket);
   set(handle, CURLOPT_OPENSOCKETDATA, static_cast<void*>(this));
+  connections_.take_closing(handle);
   set(handle, CURLOPT_PREREQFUNCTION, &Transfer::on_connected);
   set(handle, CURLOPT_PREREQDATA, static_cast<void*>(this));
 }
@@ -257,7 +273,10 @@ std::size_t Transfer::on_header(char* data, std::size_t, std::size_t count, void
   }
   const std::string_view line(data, count);
   if (line.starts_with("HTTP/")) transfer.head_is_whole_ = false;
-  if (line == "\r\n" || line == "\n") transfer.head_is_whole_ = true;
+  if (line == "\r\n" || line == "\n") {
+    transfer.head_is_whole_ = true;
+    acknowledge_now(transfer.socket_);
+  }
   try {
     transfer.headers_.add_line(line);
   } catch (const std::bad_alloc&) {
@@ -294,12 +313,13 @@ curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* addre
     transfer.refuse("a redirect from a public address into a private network");
     return CURL_SOCKET_BAD;
   }
-  return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  return transfer.connections_.open(*address);
 }
 
 /// A connection may have been opened for another transfer.
-int Transfer::on_connected(void* self, char* address, char*, int, int) {
+int Transfer::on_connected(void* self, char* address, char*, int, int own_port) {
   auto& transfer = *static_cast<Transfer*>(self);
+  transfer.socket_ = transfer.connections_.with_port(own_port);
   transfer.refused_.reset();  // a host may have other addresses that will not do
   if (!is_private_address(std::string(address)))
     transfer.place_.came_from_public = true;

@@ -9,6 +9,7 @@
 
 #include <curl/curl.h>
 
+#include "frame/remote/connections.hpp"
 #include "frame/remote/http_request.hpp"
 
 namespace bloscfs::frame {
@@ -34,8 +35,9 @@ struct FreeList {
 /// thread. What the server sends is bounded here.
 class Transfer {
  public:
-  /// `request` and `settings` must outlive it. Throws std::bad_alloc.
-  Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings);
+  /// What it is given by reference must outlive it. Throws std::bad_alloc.
+  Transfer(const WebRequest& request, HttpPlace place, const HttpSettings& settings,
+           Connections& connections);
   Transfer(const Transfer&) = delete;
   Transfer& operator=(const Transfer&) = delete;
 
@@ -73,7 +75,9 @@ class Transfer {
 
   const WebRequest& request_;
   const HttpSettings& settings_;
+  Connections& connections_;
   HttpPlace place_;
+  curl_socket_t socket_ = CURL_SOCKET_BAD;  ///< that it came to use
   std::unique_ptr<CURL, FreeEasy> easy_;
   std::unique_ptr<curl_slist, FreeList> header_list_;
   AnswerHeaders headers_;

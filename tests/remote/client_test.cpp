@@ -345,4 +345,19 @@ BOOST_AUTO_TEST_CASE(no_more_connections_than_allowed) {
   BOOST_TEST(most <= 3);
 }
 
+BOOST_AUTO_TEST_CASE(heads_are_acknowledged_at_once) {
+  ScriptedServer server([&](const HttpRequest& request) {
+    return HttpReply{range_of(kObject, request), {}, false, true};
+  });
+  HttpClient client(quick());
+  // The kernel would do so after 40 ms, of a connection that it knows for one of short questions.
+  int late = 0;
+  for (int i = 0; i < 40; i++) {
+    const auto begin = Clock::now();
+    BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
+    if (Clock::now() - begin >= milliseconds(35)) late++;
+  }
+  BOOST_TEST(late < 20);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -140,9 +140,12 @@ void ScriptedServer::send(int connection, const HttpReply& reply) const {
   const auto end = std::chrono::steady_clock::now() + reply.before;
   while (!ending_ && std::chrono::steady_clock::now() < end)
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  const std::size_t first_part =
+      reply.head_first ? reply.bytes.find("\r\n\r\n") + 4 : reply.bytes.size();
   for (std::size_t done = 0; done < reply.bytes.size() && !ending_;) {
+    const std::size_t end_of_part = done < first_part ? first_part : reply.bytes.size();
     const ssize_t sent =
-        ::send(connection, reply.bytes.data() + done, reply.bytes.size() - done, MSG_NOSIGNAL);
+        ::send(connection, reply.bytes.data() + done, end_of_part - done, MSG_NOSIGNAL);
     if (sent <= 0) return;
     done += static_cast<std::size_t>(sent);
   }

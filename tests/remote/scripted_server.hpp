@@ -30,6 +30,7 @@ struct HttpReply {
   std::string bytes;
   std::chrono::milliseconds before{0};  ///< a pause
   bool close = false;
+  bool head_first = false;  ///< on its own; the body waits until that is acknowledged
 };
 
 class ScriptedServer {

@@ -217,8 +217,8 @@ std::map<std::string, std::string> put_beside(const Mount& mount) {
   for (const std::string& name : names_in(mount.path())) {
     const std::size_t at = name.find(".conflict-");
     if (at == std::string::npos) continue;
-    // Else chunks that a host left behind.
-    if (!fs_std::is_directory(mount / name)) found[name.substr(0, at)] += file_text(mount / name);
+    // Else chunks of a copy that a killed host has begun: a name, and no file yet.
+    if (fs_std::is_regular_file(mount / name)) found[name.substr(0, at)] += file_text(mount / name);
   }
   return found;
 }
