@@ -44,6 +44,12 @@ EncodedSize finish(ChunkLayout& layout, const ChunkHeader& header) {
 ChunkEncoder::ChunkEncoder(const EncodeSettings& settings)
     : settings_(checked(settings)), blocks_(settings.clevel) {}
 
+void ChunkEncoder::use(const EncodeSettings& settings) {
+  const bool same_level = checked(settings).clevel == settings_.clevel;
+  settings_ = settings;
+  if (!same_level) blocks_ = BlockEncoder(settings.clevel);
+}
+
 EncodedSize ChunkEncoder::store_special(ChunkHeader header, SpecialValue special, Bytes contents,
                                         MutableBytes out) const {
   header.special = special;

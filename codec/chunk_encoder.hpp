@@ -40,6 +40,9 @@ class ChunkEncoder {
   explicit ChunkEncoder(const EncodeSettings& settings);
 
   const EncodeSettings& settings() const { return settings_; }
+  /// Others for what follows. Codec contexts are kept where the level stays: to make one takes as
+  /// long as to compress some ten KiB. Throws as the constructor does, and changes nothing then.
+  void use(const EncodeSettings& settings);
 
   /// The most that a chunk of `nbytes` takes, stored.
   static std::size_t max_stored_size(std::size_t nbytes) { return nbytes + kExtendedHeaderSize; }

@@ -47,16 +47,10 @@ fs::CodecChoice parse_codec(const std::string& text) {
 }
 
 void parse_codec_or_goal(const std::string& text, StorageOptions& options) {
-  constexpr std::string_view kAuto = "auto";
-  options.goal.reset();
-  if (!text.starts_with(kAuto)) {
-    options.codec = parse_codec(text);
-    return;
-  }
-  for (const frame::Goal goal : frame::kGoals)
-    if (text.substr(kAuto.size()) == std::string(":") + frame::goal_name(goal)) options.goal = goal;
-  if (text == kAuto) options.goal = frame::Goal::balanced;
-  if (!options.goal) refuse(text, "auto, auto:ratio, auto:balanced or auto:speed");
+  options.goal = fs::parse_goal(text);
+  if (options.goal) return;
+  if (text.starts_with("auto")) refuse(text, "auto, auto:ratio, auto:balanced or auto:speed");
+  options.codec = parse_codec(text);
 }
 
 fs::FilterSteps parse_filters(const std::string& text) {

@@ -34,14 +34,12 @@ constexpr std::int64_t kLarge = std::int64_t{64} << 20;
 /// An array only where that shows the same bytes.
 bool is_array(int fd, const std::string& name, std::int64_t size) {
   if (!fs::is_array_name(name)) return false;
-  const auto read_start = [&](std::size_t wanted) {
-    std::vector<std::uint8_t> start(wanted);
-    const ssize_t got = ::pread(fd, start.data(), wanted, 0);
+  const auto read = [&](std::int64_t offset, codec::MutableBytes out) {
+    const ssize_t got = ::pread(fd, out.data(), out.size(), offset);
     if (got < 0) frame::throw_errno();
-    start.resize(static_cast<std::size_t>(got));
-    return start;
+    std::fill(out.begin() + got, out.end(), std::uint8_t{0});  // it became shorter
   };
-  return fs::array_frame_of({}, size, read_start).has_value();
+  return fs::array_frame_of({}, {size, read}).has_value();
 }
 
 std::string stored_name(const std::string& name, ShownAs shown) {

@@ -4,8 +4,6 @@
 #include <array>
 #include <utility>
 
-#include "codec/chunk_encoder.hpp"
-
 namespace bloscfs::frame {
 namespace {
 
@@ -14,17 +12,12 @@ using codec::CodecId;
 using codec::EncodeSettings;
 using codec::FilterId;
 
-constexpr std::int32_t kUsualTypesizes[] = {1, 2, 4, 8};
-constexpr std::int32_t kMaxRecord = 64;           ///< bytes, of which nobody said that they are one
-constexpr std::int32_t kMaxHeaderTypesize = 255;  ///< filters know no larger items
 constexpr std::size_t kPartSize = 64 << 10;
 constexpr std::size_t kMostParts = 8;
 constexpr std::size_t kMostPieces = 2;
 constexpr std::int32_t kLargeBlock = kPieceSize;
 /// What everything stores in a smaller part says nothing of what follows.
 constexpr double kSaysNothing = 0.001;
-/// An item size that is none of the usual ones has to save one part in so many.
-constexpr std::size_t kWorthwhile = 10;
 
 /// `count` of `all`, evenly spread.
 std::vector<Bytes> spread(std::span<const Bytes> all, std::size_t count) {
@@ -35,43 +28,27 @@ std::vector<Bytes> spread(std::span<const Bytes> all, std::size_t count) {
   return chosen;
 }
 
-/// From the middle, since beginnings are often unlike the rest.
-Bytes middle(Bytes piece, std::size_t size) {
-  if (piece.size() <= size) return piece;
-  return piece.subspan((piece.size() - size) / 2 / 64 * 64, size);
+/// Since beginnings are often unlike the rest.
+std::vector<Bytes> middles(std::vector<Bytes> pieces) {
+  for (Bytes& piece : pieces)
+    if (piece.size() > kPartSize)
+      piece = piece.subspan((piece.size() - kPartSize) / 2 / 64 * 64, kPartSize);
+  return pieces;
 }
 
 }  // namespace
 
 SettingsSearch::SettingsSearch(std::span<const Bytes> pieces, std::int32_t typesize)
-    : pieces_(spread(pieces, kMostPieces)) {
-  for (const Bytes piece : spread(pieces, kMostParts)) parts_.push_back(middle(piece, kPartSize));
+    : pieces_(spread(pieces, kMostPieces)), parts_(middles(spread(pieces, kMostParts))) {
   if (typesize > 0) typesizes_ = {typesize};
 }
 
-/// The usual ones, and the size of records if there seem to be some.
 void SettingsSearch::choose_typesizes() {
   if (!typesizes_.empty()) return;
   typesizes_.assign(std::begin(kUsualTypesizes), std::end(kUsualTypesizes));
-  const auto part =
-      std::span<const Bytes>(parts_).subspan(parts_.size() / 2, parts_.empty() ? 0 : 1);
-  std::size_t best_usual = 0, best_size = 0;
-  std::int32_t best = 0;
-  for (std::int32_t typesize = 1; typesize <= kMaxRecord && may_go_on(); typesize++) {
-    const bool usual = std::ranges::count(kUsualTypesizes, typesize) > 0;
-    EncodeSettings settings;
-    settings.codec = CodecId::lz4;
-    settings.typesize = typesize;
-    settings.split = codec::SplitMode::never;
-    if (typesize > 1) settings.filters.back() = {FilterId::shuffle, 0};
-    const std::size_t size = stored_size(settings, part);
-    if (usual && (best_usual == 0 || size < best_usual)) best_usual = size;
-    // Two records are no better item than one.
-    if (usual || (best != 0 && size >= best_size - best_size / kWorthwhile)) continue;
-    best = typesize;
-    best_size = size;
-  }
-  if (best != 0 && best_size < best_usual - best_usual / kWorthwhile) typesizes_.push_back(best);
+  for (const Bytes part : spread(parts_.pieces(), 1))
+    if (const auto record = find_record_size(part, 1, [this] { return may_go_on(); }))
+      typesizes_.push_back(*record);
 }
 
 std::vector<SettingsSearch::Layout> SettingsSearch::all_layouts() const {
@@ -84,7 +61,7 @@ std::vector<SettingsSearch::Layout> SettingsSearch::all_layouts() const {
   };
   add(typesizes_.front(), {});
   for (const std::int32_t typesize : typesizes_) {
-    if (typesize > kMaxHeaderTypesize) continue;
+    if (typesize > kMaxFilteredItem) continue;
     if (typesize > 1) add(typesize, {FilterId::shuffle});
     add(typesize, {FilterId::bitshuffle});
     if (typesize > 1)
@@ -104,28 +81,13 @@ std::vector<SettingsSearch::Layout> SettingsSearch::best_layouts(CodecId codec) 
     settings.clevel = codec == CodecId::zstd ? 1 : 5;
     settings.typesize = layout.typesize;
     settings.filters = layout.filters;
-    sizes.emplace_back(stored_size(settings, parts_), layout);
+    sizes.emplace_back(parts_.stored_size(settings), layout);
   }
   std::ranges::stable_sort(sizes, {}, [](const auto& entry) { return entry.first; });
   std::vector<Layout> best;
   best.reserve(sizes.size());
   for (const auto& [size, layout] : sizes) best.push_back(layout);
   return best;
-}
-
-/// Of whole items; at least 1, so that sizes can be divided.
-std::size_t SettingsSearch::stored_size(const EncodeSettings& settings,
-                                        std::span<const Bytes> pieces) {
-  codec::ChunkEncoder encoder(settings);
-  const auto typesize = static_cast<std::size_t>(settings.typesize);
-  std::size_t stored = 0;
-  for (const Bytes piece : pieces) {
-    const Bytes whole =
-        piece.size() < typesize ? piece : piece.first(piece.size() - piece.size() % typesize);
-    buffer_.resize(std::max(buffer_.size(), codec::ChunkEncoder::max_stored_size(whole.size())));
-    stored += encoder.encode_into(whole, buffer_).stored + (piece.size() - whole.size());
-  }
-  return std::max<std::size_t>(stored, 1);
 }
 
 void SettingsSearch::add(CodecId codec, int clevel, const Layout& layout, std::int32_t blocksize) {
@@ -137,10 +99,7 @@ void SettingsSearch::add(CodecId codec, int clevel, const Layout& layout, std::i
   settings.blocksize = blocksize;
   const auto same = [&](const Candidate& other) { return other.settings == settings; };
   if (std::ranges::any_of(candidates_, same) || (!candidates_.empty() && !may_go_on())) return;
-  std::size_t nbytes = 0;
-  for (const Bytes piece : pieces_) nbytes += piece.size();
-  const auto stored = static_cast<double>(stored_size(settings, pieces_));
-  candidates_.push_back({settings, stored / static_cast<double>(std::max<std::size_t>(nbytes, 1))});
+  candidates_.push_back(pieces_.candidate(settings));
 }
 
 void SettingsSearch::add_for_speed(const Layout& fast) {
@@ -211,6 +170,11 @@ const Candidate& best_of(std::span<const Candidate> candidates, Goal goal) {
   });
 }
 
+bool says_nothing(std::span<const Candidate> candidates) {
+  return std::ranges::all_of(
+      candidates, [](const Candidate& candidate) { return candidate.stored < kSaysNothing; });
+}
+
 std::optional<EncodeSettings> choose_settings(Bytes sample, std::int32_t typesize, Goal goal) {
   std::vector<Bytes> pieces;
   for (std::size_t at = 0; at < sample.size(); at += kPieceSize)
@@ -218,8 +182,7 @@ std::optional<EncodeSettings> choose_settings(Bytes sample, std::int32_t typesiz
   if (pieces.empty()) return std::nullopt;
   SettingsSearch search(pieces, typesize);
   const std::vector<Candidate>& found = search.find(goal);
-  const auto worst = std::ranges::max_element(found, {}, &Candidate::stored);
-  if (worst->stored < kSaysNothing) return std::nullopt;
+  if (says_nothing(found)) return std::nullopt;
   return best_of(found, goal).settings;
 }
 

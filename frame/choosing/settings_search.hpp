@@ -11,17 +11,12 @@
 #include "codec/bytes.hpp"
 #include "codec/encode_settings.hpp"
 #include "frame/choosing/cost.hpp"
+#include "frame/choosing/trial.hpp"
 
 namespace bloscfs::frame {
 
 /// Bytes of a piece of contents: blocks of that size can be tried.
 inline constexpr std::int32_t kPieceSize = 1 << 20;
-
-/// Settings that were tried. A block size of 0 is the one by codec and level.
-struct Candidate {
-  codec::EncodeSettings settings;
-  double stored = 1;  ///< bytes for each byte of contents, above 0
-};
 
 /// For one thread. What it finds goes by sizes and the table of costs alone: the same pieces give
 /// the same settings.
@@ -51,24 +46,24 @@ class SettingsSearch {
   std::vector<Layout> all_layouts() const;
   /// All of them, what suits a codec best first.
   std::vector<Layout> best_layouts(codec::CodecId codec);
-  std::size_t stored_size(const codec::EncodeSettings& settings,
-                          std::span<const codec::Bytes> pieces);
   void add(codec::CodecId codec, int clevel, const Layout& layout, std::int32_t blocksize = 0);
   void add_for_speed(const Layout& fast);
   void add_for_balance(const Layout& fast);
   void add_for_ratio();
   bool may_go_on() const { return !may_go_on_ || may_go_on_(); }
 
-  std::vector<codec::Bytes> pieces_;  ///< that codecs and levels are tried on
-  std::vector<codec::Bytes> parts_;   ///< shorter ones, for layouts
+  Trial pieces_;  ///< that codecs and levels are tried on
+  Trial parts_;   ///< shorter ones, for layouts
   std::vector<std::int32_t> typesizes_;
   std::function<bool()> may_go_on_;
-  std::vector<std::uint8_t> buffer_;
   std::vector<Candidate> candidates_;
 };
 
 /// The best of them, which are not empty, for a goal.
 const Candidate& best_of(std::span<const Candidate> candidates, Goal goal);
+
+/// Whether all settings are as good, as for zeros.
+bool says_nothing(std::span<const Candidate> candidates);
 
 /// Bytes of contents that choose_settings() looks at, if there are as many.
 inline constexpr std::size_t kChoiceSample = std::size_t{8} << 20;

@@ -26,6 +26,11 @@ bool keeps_array(const FrozenBytes& bytes, bool is_raw) {
   return bytes.read_start(shape.header.size()) == shape.header;
 }
 
+NewContents contents_of(const FrozenBytes& bytes) {
+  return {bytes.size,
+          [&bytes](std::int64_t offset, codec::MutableBytes out) { bytes.read(offset, out); }};
+}
+
 std::optional<frame::FrameSettings> array_settings(const FrozenBytes& bytes,
                                                    const ContentServices& services) {
   if (bytes.view != nullptr && bytes.view->missing()) return std::nullopt;
@@ -33,8 +38,7 @@ std::optional<frame::FrameSettings> array_settings(const FrozenBytes& bytes,
   if (fixed_metalayers(bytes.snapshot(), bytes.layer->metalayers).size() >=
       static_cast<std::size_t>(frame::kMaxMetalayers))
     return std::nullopt;
-  auto settings = array_frame_of(services.options, bytes.size,
-                                 [&](std::size_t size) { return bytes.read_start(size); });
+  auto settings = array_frame_of(services.options, contents_of(bytes));
   if (!settings) return std::nullopt;
   const auto chunks = frame::array_chunk_count(*settings->array, settings->typesize);
   if (!chunks || !can_be_rewritten(*chunks, services.cache.budget().capacity()))
@@ -68,9 +72,7 @@ RepresentationFacts representation_facts(const Content::Frozen& frozen, const St
   facts.keeps_array = [&] { return keeps_array(bytes, services.raw); };
   facts.name_can_be_array = [&] { return name_can_be_array(frozen.home()); };
   facts.array_settings = [&] { return array_settings(bytes, services); };
-  facts.flat_settings = [&] {
-    return new_flat_frame(services.options, bytes.read_start(kSampleSize));
-  };
+  facts.flat_settings = [&] { return new_flat_frame(services.options, contents_of(bytes)); };
   return facts;
 }
 

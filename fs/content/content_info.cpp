@@ -27,14 +27,14 @@ frame::FrameInfo Content::info() const {
 }
 
 frame::FrameInfo Content::planned_info(bool can_be_array) const {
-  const auto read_start = [this](std::size_t size) REQUIRES_SHARED(mutex_) {
-    std::vector<std::uint8_t> bytes(std::min(size, static_cast<std::size_t>(size_)));
-    live_.apply(0, bytes);
-    return bytes;
-  };
+  const NewContents contents{
+      size_, [this](std::int64_t offset, codec::MutableBytes out) REQUIRES_SHARED(mutex_) {
+        std::ranges::fill(out, std::uint8_t{0});
+        live_.apply(offset, out);
+      }};
   std::optional<frame::FrameSettings> settings;
-  if (can_be_array) settings = array_frame_of(services_.options, size_, read_start);
-  if (!settings) settings = new_flat_frame(services_.options, read_start(kSampleSize));
+  if (can_be_array) settings = array_frame_of(services_.options, contents);
+  if (!settings) settings = new_flat_frame(services_.options, contents);
   frame::FrameInfo info = frame::plan_cframe(*settings);
   if (info.array) return info;
   info.nbytes = size_;

@@ -7,6 +7,7 @@
 #include "codec/filter/filter_table.hpp"
 #include "codec/loss.hpp"
 #include "frame/array/array_shapes.hpp"
+#include "frame/choosing/trial.hpp"
 #include "frame/header/b2nd.hpp"
 #include "frame/header/frame_limits.hpp"
 
@@ -20,7 +21,6 @@ constexpr std::int32_t kBlockSize = 32 << 10;
 constexpr std::int64_t kMaxItemSize = 16 << 20;
 constexpr std::size_t kMinSample = 256;
 constexpr int kWorthwhile = 20;
-constexpr std::int32_t kTypesizes[] = {1, 2, 4, 8};
 
 /// What all new frames have in common with this one, but for codec and filters.
 codec::EncodeSettings shaped_like(const frame::FrameSettings& frame) {
@@ -115,6 +115,28 @@ void take_out_losses(codec::EncodeSettings& settings, const WriteOptions& fallba
     if (is_losing({}, {&step, 1})) step = {};
 }
 
+/// With what suits items of `typesize` bytes (0: nobody knows) that begin at `begin`, where that is
+/// asked for. The item size that was chosen, too.
+WriteOptions chosen_for(WriteOptions options, const NewContents& contents, std::int64_t begin,
+                        std::int32_t& typesize) {
+  if (!options.goal) return options;
+  const auto read = [&](std::int64_t offset, codec::MutableBytes out) {
+    contents.read(begin + offset, out);
+  };
+  const std::int64_t size = std::max<std::int64_t>(contents.size - begin, 0);
+  auto settings = frame::choose_quickly(read, size, typesize, *options.goal);
+  if (!settings) {
+    if (typesize == 0) typesize = guess_typesize(contents.start(kSampleSize));
+    settings = frame::usual_settings(*options.goal, typesize);
+  }
+  typesize = settings->typesize;
+  options.codec = settings->codec;
+  options.codec_meta = 0;
+  options.clevel = settings->clevel;
+  options.filters = settings->filters;
+  return options;
+}
+
 std::int32_t whole_items(std::int32_t size, std::int32_t typesize) {
   return std::max(size - size % typesize, typesize);
 }
@@ -125,7 +147,7 @@ std::int32_t guess_typesize(codec::Bytes sample) {
   if (sample.size() < kMinSample) return 1;
   std::int32_t best = 1;
   std::size_t best_size = 0;
-  for (const std::int32_t typesize : kTypesizes) {
+  for (const std::int32_t typesize : frame::kUsualTypesizes) {
     codec::EncodeSettings settings;
     settings.codec = codec::CodecId::lz4;
     settings.typesize = typesize;
@@ -143,26 +165,34 @@ std::int32_t guess_typesize(codec::Bytes sample) {
 std::int32_t min_flat_chunk(const WriteOptions& options) {
   const std::int32_t wanted = options.chunk_size != 0 ? options.chunk_size : kChunkSize;
   std::int32_t smallest = wanted;
-  for (const std::int32_t typesize : kTypesizes)
+  for (std::int32_t typesize = 1; typesize <= frame::kMaxRecord; typesize++)
     smallest = std::min(smallest, whole_items(wanted, typesize));
   return smallest;
 }
 
-frame::FrameSettings new_flat_frame(const WriteOptions& options, codec::Bytes sample) {
+std::vector<std::uint8_t> NewContents::start(std::size_t most) const {
+  std::vector<std::uint8_t> bytes(
+      static_cast<std::size_t>(std::min(size, static_cast<std::int64_t>(most))));
+  read(0, bytes);
+  return bytes;
+}
+
+frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents) {
   frame::FrameSettings frame;
-  frame.typesize = guess_typesize(sample);
+  frame.typesize = options.goal ? 0 : guess_typesize(contents.start(kSampleSize));
+  const WriteOptions chosen = chosen_for(options, contents, 0, frame.typesize);
   frame.chunksize =
       whole_items(options.chunk_size != 0 ? options.chunk_size : kChunkSize, frame.typesize);
   frame.blocksize = std::min(
       frame.chunksize,
       whole_items(options.block_size != 0 ? options.block_size : kBlockSize, frame.typesize));
-  set_codec(frame, options);
+  set_codec(frame, chosen);
   return frame;
 }
 
 std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
-                                                    codec::Bytes header_bytes) {
+                                                    const NewContents& contents) {
   const std::int64_t itemsize = header.dtype.itemsize;
   if (header.shape.size() > frame::kMaxB2ndDimensions || itemsize < 1 || itemsize > kMaxItemSize)
     return std::nullopt;
@@ -181,22 +211,24 @@ std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
   info.typesize = frame.typesize;
   info.array = array;
   const auto ours = npy_view(info);
+  const std::vector<std::uint8_t> header_bytes = contents.start(header.header_size);
   if (!ours || !std::equal(ours->begin(), ours->end(), header_bytes.begin(), header_bytes.end()))
     return std::nullopt;
   frame.array = std::move(array);
-  set_codec(frame, options);
+  const auto begin = static_cast<std::int64_t>(header.header_size);
+  set_codec(frame, chosen_for(options, contents, begin, frame.typesize));
   return frame;
 }
 
-std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options, std::int64_t size,
-                                                   const ReadStart& read_start) {
-  const auto header_size = npy_header_size(read_start(kNpyPrefix));
-  if (!header_size || static_cast<std::int64_t>(*header_size) > size) return std::nullopt;
-  const std::vector<std::uint8_t> header_bytes = read_start(*header_size);
+std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options,
+                                                   const NewContents& contents) {
+  const auto header_size = npy_header_size(contents.start(kNpyPrefix));
+  if (!header_size || static_cast<std::int64_t>(*header_size) > contents.size) return std::nullopt;
   try {
-    const NpyHeader header = parse_npy_header(header_bytes);
-    if (static_cast<std::int64_t>(header.header_size) + header.nbytes != size) return std::nullopt;
-    return new_array_frame(options, header, header_bytes);
+    const NpyHeader header = parse_npy_header(contents.start(*header_size));
+    if (static_cast<std::int64_t>(header.header_size) + header.nbytes != contents.size)
+      return std::nullopt;
+    return new_array_frame(options, header, contents);
   } catch (const codec::Error&) {
     return std::nullopt;
   }

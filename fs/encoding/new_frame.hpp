@@ -3,19 +3,29 @@
 // mount's options.
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
+#include "frame/choosing/quick_choice.hpp"
 #include "frame/container/frame_writer.hpp"
 #include "fs/numpy/npy.hpp"
 #include "fs/options/write_options.hpp"
 
 namespace bloscfs::fs {
 
-/// Settings of a flat frame. `sample` is the beginning of its contents, up to kSampleSize bytes.
-frame::FrameSettings new_flat_frame(const WriteOptions& options, codec::Bytes sample);
+/// What is to be stored.
+struct NewContents {
+  std::int64_t size = 0;
+  frame::ReadContents read;
+
+  /// The first bytes, as many as are asked for or there are.
+  std::vector<std::uint8_t> start(std::size_t most) const;
+};
+
+/// Settings of a flat frame. Throws what reading throws.
+frame::FrameSettings new_flat_frame(const WriteOptions& options, const NewContents& contents);
+/// Of the beginning, that is looked at.
 inline constexpr std::size_t kSampleSize = 32U << 10;
 /// Size of the smallest chunks that it gives a frame, whatever the contents are.
 std::int32_t min_flat_chunk(const WriteOptions& options);
@@ -24,21 +34,19 @@ std::int32_t min_flat_chunk(const WriteOptions& options);
 /// compress best under LZ4, where that saves at least 1 part in 20 over smaller ones.
 std::int32_t guess_typesize(codec::Bytes sample);
 
-/// Settings of an array for the contents of a NPY file that consists of `header_bytes` and as many
-/// elements as they say; nullopt where an array could not show the same bytes: header_bytes is not
+/// Settings of an array for the contents of a NPY file that consists of its header and as many
+/// elements as that says; nullopt where an array could not show the same bytes: its header is not
 /// what we would write ourselves, order is Fortran's, or there are more than 16 dimensions, or more
 /// chunks than a frame can have. B2ND knows C order alone, and no metalayer of Python's tells of
 /// another: elements that were moved into it would be shown in another order than they were
 /// written, and as an array of the reversed shape other programs would take them for its transpose.
 std::optional<frame::FrameSettings> new_array_frame(const WriteOptions& options,
                                                     const NpyHeader& header,
-                                                    codec::Bytes header_bytes);
+                                                    const NewContents& contents);
 
 /// The same for the contents of a file; nullopt also where they are no complete NPY file.
-/// `read_start` gives the first bytes, as many as are asked for or the file has.
-using ReadStart = std::function<std::vector<std::uint8_t>(std::size_t size)>;
-std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options, std::int64_t size,
-                                                   const ReadStart& read_start);
+std::optional<frame::FrameSettings> array_frame_of(const WriteOptions& options,
+                                                   const NewContents& contents);
 
 /// How chunks for a frame are encoded; `fallback` serves where the frame's own codec or filters can
 /// only be read. Chunks of a frame with a codec or filters that lose more each time (codec::Loss)

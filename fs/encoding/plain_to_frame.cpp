@@ -48,8 +48,9 @@ StoredFrame store_as_frame(const FileBytes& bytes,
                            const std::shared_ptr<frame::StoreDirectory>& directory,
                            const WriteOptions& options, PagePool& pages, WorkerPool& pool,
                            const std::optional<std::string>& shared_name) {
-  const auto sample = read(bytes, 0, std::min<std::int64_t>(bytes.size(), kSampleSize));
-  frame::FrameSettings settings = new_flat_frame(options, sample);
+  frame::FrameSettings settings = new_flat_frame(
+      options, {bytes.size(),
+                [&](std::int64_t offset, codec::MutableBytes out) { bytes.read(offset, out); }});
   settings.mode = 0600;
   frame::WriterSettings writer_settings{options.locking};
   writer_settings.shared = shared_name.has_value();

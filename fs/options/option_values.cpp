@@ -74,6 +74,14 @@ std::optional<CodecChoice> parse_codec(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<frame::Goal> parse_goal(std::string_view text) {
+  constexpr std::string_view kAuto = "auto";
+  if (text == kAuto) return frame::Goal::balanced;
+  for (const frame::Goal goal : frame::kGoals)
+    if (text == std::string(kAuto) + ":" + frame::goal_name(goal)) return goal;
+  return std::nullopt;
+}
+
 std::optional<FilterSteps> parse_filters(std::string_view text) {
   FilterSteps filters{};
   if (text == "none") return filters;

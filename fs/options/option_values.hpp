@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "codec/chunk_format.hpp"
+#include "frame/choosing/cost.hpp"
 
 namespace bloscfs::fs {
 
@@ -28,6 +29,9 @@ struct CodecChoice {
 /// One by its name, with :META behind it where it has a parameter; that can be left out where the
 /// codec has a usual one.
 std::optional<CodecChoice> parse_codec(std::string_view text);
+
+/// What "auto:ratio", "auto:balanced", "auto:speed", or "auto" for the second of them, ask for.
+std::optional<frame::Goal> parse_goal(std::string_view text);
 
 /// Up to six filters that we write, in the order in which they are applied: names, each with :META,
 /// -128 to 255, or without, with + or commas between them; or "none". They end up in the last

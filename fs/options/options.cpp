@@ -62,11 +62,16 @@ std::string without_backslashes(std::string_view value) {
 /// changes.
 constexpr codec::Loss kMostLoss = codec::Loss::once;
 
-CodecChoice codec_option(std::string_view value) {
+void set_codec(WriteOptions& options, std::string_view value) {
+  options.goal = parse_goal(value);
+  if (options.goal) return;
   const auto codec = parse_codec(value);
   if (!codec || codec::loss_of(codec->id, {}) > kMostLoss)
-    refuse("codec", value, "wanted " + codec::list_written_codecs("or", kMostLoss));
-  return *codec;
+    refuse("codec", value,
+           fmt::format("wanted {}, or auto, which may have :ratio, :balanced or :speed behind it",
+                       codec::list_written_codecs("or", kMostLoss)));
+  options.codec = codec->id;
+  options.codec_meta = codec->meta;
 }
 
 FilterSteps filters_option(std::string_view value) {
@@ -154,12 +159,10 @@ const std::array kOwnOptions = {
               },
               "of cache_size, what uncommitted writes may take (a quarter)"},
     OwnOption{"codec", true,
-              [](MountOptions& o, std::string_view v) {
-                const CodecChoice choice = codec_option(v);
-                o.write.codec = choice.id;
-                o.write.codec_meta = choice.meta;
-              },
-              fmt::format("of new files: {} (zstd)", codec::list_written_codecs("or", kMostLoss))},
+              [](MountOptions& o, std::string_view v) { set_codec(o.write, v); },
+              fmt::format("of new files: {} (zstd), or auto[:GOAL] by their contents, GOAL being "
+                          "ratio, balanced or speed (balanced)",
+                          codec::list_written_codecs("or", kMostLoss))},
     OwnOption{"clevel", true,
               [](MountOptions& o, std::string_view v) {
                 o.write.clevel = static_cast<int>(number_option("clevel", v, 0, 9));
@@ -348,6 +351,12 @@ void apply(MountOptions& options, std::string_view item, Unknown unknown) {
   options.passed_on.emplace_back(item);
 }
 
+bool gives_level_or_filters(const MountOptions& options) {
+  return std::ranges::any_of(options.own, [](const std::string& item) {
+    return item.starts_with("clevel=") || item.starts_with("filters=");
+  });
+}
+
 /// mount(8) puts `rw` in front of what it was given unless that has `ro`, and mount.fuse(8) puts
 /// `dev` and `suid` behind it unless that has their opposites: then it need not be the user's word.
 Unwritable meaning_of_rw(const std::vector<std::string>& options) {
@@ -385,6 +394,9 @@ MountOptions parse_options(const std::vector<std::string>& lists, Unknown unknow
     throw std::invalid_argument(
         fmt::format("option dirty_limit={}: wanted no more than cache_size, which is {} bytes",
                     options.write.dirty_limit, options.cache_size));
+  if (options.write.goal && gives_level_or_filters(options))
+    throw std::invalid_argument(
+        "option codec=auto chooses level and filters: clevel= and filters= don't go with it");
   options.unwritable = meaning_of_rw(options.passed_on);
   return options;
 }

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "codec/chunk_format.hpp"
+#include "frame/choosing/cost.hpp"
 
 namespace bloscfs::fs {
 
@@ -20,6 +21,8 @@ struct WriteOptions {
   int clevel = 1;
   /// Absent: shuffle, where items have more than one byte.
   std::optional<std::array<codec::FilterStep, codec::kFilterSlots>> filters;
+  /// Codec, level and filters are chosen for each new file, those above are not looked at.
+  std::optional<frame::Goal> goal;
   std::int32_t chunk_size = 0;  ///< bytes; 0: chosen for cheap small changes
   std::int32_t block_size = 0;
   std::string suffix = ".b2frame";  ///< of new flat files in SOURCE

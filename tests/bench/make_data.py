@@ -10,13 +10,17 @@ Each file has about BYTES bytes:
   grid.npy    float64, 4-d: waves over time
   mixed       text and machine code, as a disk holds them
   noise.u8    what no codec makes smaller
+and each kind of kinds.py.
 """
 
+import functools
 import sys
 import zlib
 from pathlib import Path
 
 import numpy as np
+
+import kinds
 
 SEED = 20240229
 PIECE = 1 << 22  # items made at a time
@@ -106,6 +110,7 @@ MAKERS = {
     "mixed": write_mixed,
     "noise.u8": write_noise,
 }
+MAKERS |= {name: functools.partial(kinds.write, name) for name in kinds.KINDS}
 
 
 def make(directory, name, size):

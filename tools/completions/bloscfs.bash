@@ -11,7 +11,7 @@ _bloscfs_mount_options() {
 
 _bloscfs_values() {
   case $1 in
-    codec) echo blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8 ;;
+    codec) echo blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8 auto auto:ratio auto:speed ;;
     filters) echo none shuffle bitshuffle delta delta+shuffle bytedelta trunc_prec: int_trunc: ;;
     suffix) echo .b2frame .b2f .b2 .b2nd .blp ;;
     sync) echo group strict ;;

@@ -9,7 +9,7 @@ end
 function __bloscfs_values
     switch $argv[1]
         case codec
-            printf '%s\n' blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8
+            printf '%s\n' blosclz lz4 lz4hc zlib zstd ndlz:4 ndlz:8 auto auto:ratio auto:speed
         case filters
             printf '%s\n' none shuffle bitshuffle delta delta+shuffle bytedelta trunc_prec: int_trunc:
         case suffix
