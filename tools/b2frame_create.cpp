@@ -27,7 +27,7 @@ int create(const CreateOptions& options) {
   refuse_same_file(options);
   note_interrupts();
   RawInput input(options.input);
-  CreatePlan plan = make_plan(options, input.peek(plan_sample(options)));
+  CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   for (const NamedLayer& layer : options.metalayers)
     plan.frame.metalayers.push_back({layer.name, content_of(layer)});
   FrameOutput out(options.output, options.sparse, plan.frame);

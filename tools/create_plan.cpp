@@ -12,7 +12,7 @@
 #include "codec/loss.hpp"
 #include "codec/names.hpp"
 #include "frame/array/array_shapes.hpp"
-#include "frame/choosing/settings_search.hpp"
+#include "frame/choosing/choice.hpp"
 #include "frame/header/b2nd.hpp"
 #include "fs/encoding/new_frame.hpp"
 
@@ -43,14 +43,16 @@ fs::NpyHeader array_header(codec::Bytes sample) {
   }
 }
 
-/// What suits `contents`, items of `typesize` bytes (0: nobody knows), where that is asked for.
+/// What suits contents of `size` bytes that begin so, items of `typesize` bytes (0: nobody knows),
+/// where that is asked for.
 std::optional<codec::EncodeSettings> chosen_settings(const StorageOptions& options,
-                                                     codec::Bytes contents, std::int32_t typesize) {
+                                                     codec::Bytes contents, std::int64_t size,
+                                                     std::int32_t typesize) {
   if (!options.goal) return std::nullopt;
   require(
       !options.clevel && !options.filters && !options.dictionary,
       "--codec auto chooses level and filters: --clevel, --filters and --dict don't go with it");
-  return frame::choose_settings(contents, typesize, *options.goal);
+  return frame::choose_settings(contents, size, typesize, *options.goal);
 }
 
 /// An even place well inside, since a file's beginning is often unlike the rest.
@@ -167,14 +169,16 @@ std::size_t plan_sample(const CreateOptions& options) {
   return options.goal ? frame::kChoiceSample : kUsualSample;
 }
 
-CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample) {
+CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
+                     std::optional<std::int64_t> known_size) {
   CreatePlan plan;
+  const std::int64_t size = std::max<std::int64_t>(known_size.value_or(0), std::ssize(sample));
   if (!options.flat && fs::npy_header_size(sample)) {
     plan.npy = array_header(sample);
     const auto itemsize = static_cast<std::int32_t>(plan.npy->dtype.itemsize);
     require(!options.typesize || *options.typesize == itemsize, "--typesize is not the array's");
     const auto chosen = chosen_settings(
-        options, sample.subspan(std::min(sample.size(), plan.npy->header_size)), itemsize);
+        options, sample.subspan(std::min(sample.size(), plan.npy->header_size)), size, itemsize);
     plan.encode = chosen ? *chosen : encode_settings(options, itemsize);
     require_numbers(plan.encode, plan.npy->dtype.stored);
     frame::ArrayInfo array;
@@ -182,7 +186,7 @@ CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample) {
     array.dtype = plan.npy->dtype.stored;
     plan_array(options, std::move(array), plan);
   } else {
-    const auto chosen = chosen_settings(options, sample, options.typesize.value_or(0));
+    const auto chosen = chosen_settings(options, sample, size, options.typesize.value_or(0));
     plan.encode = chosen ? *chosen
                          : encode_settings(options, options.typesize ? *options.typesize
                                                                      : guessed_typesize(sample));

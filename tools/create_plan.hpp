@@ -21,9 +21,11 @@ struct CreatePlan {
   std::optional<fs::NpyHeader> npy;  ///< of an array; its elements are stored, not its header
 };
 
-/// Throws UsageError where options contradict each other or the input, Error for a NPY file that
-/// cannot become an array.
-CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample);
+/// For input that begins with `sample`, and has so many bytes where that is known. Throws
+/// UsageError where options contradict each other or the input, Error for a NPY file that cannot
+/// become an array.
+CreatePlan make_plan(const CreateOptions& options, codec::Bytes sample,
+                     std::optional<std::int64_t> known_size);
 
 /// The same for contents that are known: an array, of which shape and dtype count, or items of
 /// `typesize` bytes.

@@ -156,7 +156,7 @@ class TreeCreation {
     RawInput input(std::move(file), shown(entry));
     CreateOptions options = options_;
     options.flat = !as_array;
-    const CreatePlan plan = make_plan(options, input.peek(plan_sample(options)));
+    const CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
     const std::string above = split_path(entry.path).directory;
     FrameOutput out(directory, stored, target_.shown(above.empty() ? stored : above + "/" + stored),
                     options.sparse, plan.frame);

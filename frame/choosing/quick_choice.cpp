@@ -17,6 +17,7 @@ constexpr std::size_t kTrialSize = 32 << 10;  ///< a block
 constexpr std::size_t kRecordTrialSize = 8 << 10;
 constexpr std::int64_t kMostSamples = 4;
 constexpr int kFastLevel = 5;  ///< of LZ4
+constexpr std::size_t kLayoutsForRatio = 2;
 /// Of sizes that records are looked for among, since each try takes as long as another.
 constexpr std::int32_t kRecordStep = 4;
 
@@ -62,7 +63,9 @@ class QuickSearch {
     if (goal_ == Goal::ratio) {
       // Strong codecs find by themselves what filters take apart: repeated values.
       raise(with(CodecId::zstd, 1, best.front().typesize, {}), CodecId::zstd, 5);
-      raise(best.front(), CodecId::zstd, 5);
+      for (std::size_t i = 0; i < std::min(best.size(), kLayoutsForRatio); i++)
+        raise(best[i], CodecId::zstd, 5);
+      for (const std::int32_t typesize : typesizes_) add(shuffled(CodecId::zstd, 5, typesize));
       raise(smallest(), CodecId::zstd, 7);
     } else {
       raise(best.front(), CodecId::lz4, kFastLevel);
@@ -73,13 +76,13 @@ class QuickSearch {
   }
 
  private:
-  /// The one that shuffled bytes compress best with, by each codec, and for ratio that of records.
+  /// The one that shuffled bytes compress best with, by each codec, and that of records.
   void choose_typesizes() {
     add_best_typesize(CodecId::lz4, kFastLevel);
     if (goal_ != Goal::speed) add_best_typesize(CodecId::zstd, 1);
-    if (goal_ != Goal::ratio) return;
-    const codec::Bytes sample = trial_.pieces().front().first(kRecordTrialSize);
-    if (const auto record = find_record_size(sample, kRecordStep)) typesizes_.push_back(*record);
+    const codec::Bytes sample = trial_.pieces().front();
+    const codec::Bytes part = sample.first(std::min(sample.size(), kRecordTrialSize));
+    if (const auto record = find_record_size(part, kRecordStep)) typesizes_.push_back(*record);
   }
 
   void add_best_typesize(CodecId codec, int clevel) {
@@ -133,16 +136,21 @@ class QuickSearch {
 
 }  // namespace
 
+bool is_worth_choosing(std::int64_t size, Goal goal) { return size >= bytes_for_sample(goal); }
+
 std::optional<EncodeSettings> choose_quickly(const ReadContents& read, std::int64_t size,
                                              std::int32_t typesize, Goal goal) {
-  if (size < bytes_for_sample(goal)) return std::nullopt;
+  if (size == 0) return std::nullopt;
   const std::int64_t looked_at = std::min(size, static_cast<std::int64_t>(kChoiceSample));
-  const std::int64_t count = std::min(size / bytes_for_sample(goal), kMostSamples);
+  const std::int64_t count =
+      std::clamp<std::int64_t>(size / bytes_for_sample(goal), 1, kMostSamples);
   std::vector<std::vector<std::uint8_t>> bytes;
   for (std::int64_t i = 0; i < count; i++) {
-    const std::int64_t middle = looked_at * (2 * i + 1) / (2 * count);
-    bytes.emplace_back(kTrialSize);
-    read(middle - middle % std::max(typesize, kUsualTypesizes[3]), bytes.back());
+    // Around the middle of each part.
+    const std::int64_t begin = std::max<std::int64_t>(
+        looked_at * (2 * i + 1) / (2 * count) - static_cast<std::int64_t>(kTrialSize) / 2, 0);
+    bytes.emplace_back(std::min(kTrialSize, static_cast<std::size_t>(looked_at)));
+    read(begin - begin % std::max(typesize, kUsualTypesizes[3]), bytes.back());
   }
   QuickSearch search({bytes.begin(), bytes.end()}, typesize, goal);
   const std::vector<Candidate>& found = search.find();

@@ -14,14 +14,17 @@ namespace bloscfs::frame {
 /// Gives the bytes of contents from `offset` on. May throw.
 using ReadContents = std::function<void(std::int64_t offset, codec::MutableBytes out)>;
 
+/// Whether that takes less than about a 20th of the time of writing so many bytes.
+bool is_worth_choosing(std::int64_t size, Goal goal);
+
 /// What is best for contents of `size` bytes, by 32 to 128 KiB of their first 8 MiB; `typesize` is
 /// that of the items, or 0 where nobody knows: 1, 2, 4 and 8 are tried. Levels are those that suit
 /// blocks of 32 KiB. The same contents give the same settings. Nothing where samples say nothing,
-/// as those of zeros, or where contents are so short that looking at them would take more than a
-/// 20th of the time of writing them: usual_settings() serve there.
+/// as those of zeros.
 std::optional<codec::EncodeSettings> choose_quickly(const ReadContents& read, std::int64_t size,
                                                     std::int32_t typesize, Goal goal);
 
+/// For what was not looked at.
 codec::EncodeSettings usual_settings(Goal goal, std::int32_t typesize);
 
 }  // namespace bloscfs::frame

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 namespace bloscfs::frame {
@@ -18,6 +19,20 @@ constexpr std::size_t kMostPieces = 2;
 constexpr std::int32_t kLargeBlock = kPieceSize;
 /// What everything stores in a smaller part says nothing of what follows.
 constexpr double kSaysNothing = 0.001;
+
+/// What is smaller with usual settings is never stored in more, but for what samples may be wrong
+/// by.
+constexpr double kUsualAllowance = 1.005;
+
+/// Zstandard 5, with shuffle where items can be shuffled.
+bool is_usual(const EncodeSettings& settings) {
+  const FilterId filter = settings.typesize > 1 && settings.typesize <= kMaxFilteredItem
+                              ? FilterId::shuffle
+                              : FilterId::none;
+  return settings.codec == CodecId::zstd && settings.clevel == 5 && settings.blocksize == 0 &&
+         settings.filters.back().id == filter &&
+         settings.filters[settings.filters.size() - 2].id == FilterId::none;
+}
 
 /// `count` of `all`, evenly spread.
 std::vector<Bytes> spread(std::span<const Bytes> all, std::size_t count) {
@@ -165,25 +180,19 @@ const std::vector<Candidate>& SettingsSearch::find(Goal goal) {
 }
 
 const Candidate& best_of(std::span<const Candidate> candidates, Goal goal) {
+  double limit = std::numeric_limits<double>::infinity();
+  for (const Candidate& candidate : candidates)
+    if (goal == Goal::ratio && is_usual(candidate.settings))
+      limit = std::min(limit, candidate.stored);
   return *std::ranges::min_element(candidates, {}, [&](const Candidate& candidate) {
-    return penalty(goal, candidate.settings, candidate.stored);
+    const bool is_too_large = candidate.stored > limit;
+    return std::pair(is_too_large, penalty(goal, candidate.settings, candidate.stored));
   });
 }
 
 bool says_nothing(std::span<const Candidate> candidates) {
   return std::ranges::all_of(
       candidates, [](const Candidate& candidate) { return candidate.stored < kSaysNothing; });
-}
-
-std::optional<EncodeSettings> choose_settings(Bytes sample, std::int32_t typesize, Goal goal) {
-  std::vector<Bytes> pieces;
-  for (std::size_t at = 0; at < sample.size(); at += kPieceSize)
-    pieces.push_back(sample.subspan(at, std::min<std::size_t>(kPieceSize, sample.size() - at)));
-  if (pieces.empty()) return std::nullopt;
-  SettingsSearch search(pieces, typesize);
-  const std::vector<Candidate>& found = search.find(goal);
-  if (says_nothing(found)) return std::nullopt;
-  return best_of(found, goal).settings;
 }
 
 }  // namespace bloscfs::frame

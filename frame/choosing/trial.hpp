@@ -19,6 +19,9 @@ struct Candidate {
   double stored = 1;  ///< bytes for each byte of contents, above 0
 };
 
+/// Bytes of contents that settings are chosen by, if there are as many.
+inline constexpr std::size_t kChoiceSample = std::size_t{8} << 20;
+
 /// Pieces of contents, which outlive it. For one thread.
 class Trial {
  public:

@@ -124,7 +124,9 @@ WriteOptions chosen_for(WriteOptions options, const NewContents& contents, std::
     contents.read(begin + offset, out);
   };
   const std::int64_t size = std::max<std::int64_t>(contents.size - begin, 0);
-  auto settings = frame::choose_quickly(read, size, typesize, *options.goal);
+  std::optional<codec::EncodeSettings> settings;
+  if (frame::is_worth_choosing(size, *options.goal))
+    settings = frame::choose_quickly(read, size, typesize, *options.goal);
   if (!settings) {
     if (typesize == 0) typesize = guess_typesize(contents.start(kSampleSize));
     settings = frame::usual_settings(*options.goal, typesize);

