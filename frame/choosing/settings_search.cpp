@@ -20,10 +20,6 @@ constexpr std::int32_t kLargeBlock = kPieceSize;
 /// What everything stores in a smaller part says nothing of what follows.
 constexpr double kSaysNothing = 0.001;
 
-/// What is smaller with usual settings is never stored in more, but for what samples may be wrong
-/// by.
-constexpr double kUsualAllowance = 1.005;
-
 /// Zstandard 5, with shuffle where items can be shuffled.
 bool is_usual(const EncodeSettings& settings) {
   const FilterId filter = settings.typesize > 1 && settings.typesize <= kMaxFilteredItem
