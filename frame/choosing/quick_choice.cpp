@@ -21,8 +21,8 @@ constexpr std::size_t kLayoutsForRatio = 2;
 /// Of sizes that records are looked for among, since each try takes as long as another.
 constexpr std::int32_t kRecordStep = 4;
 
-/// Bytes of contents for which there is one sample: a 20th of the time of writing them pays for
-/// what is tried on it.
+/// Bytes of contents for which there is one sample: to write them takes ten times what is tried on
+/// it, and longer.
 std::int64_t bytes_for_sample(Goal goal) { return std::int64_t{goal == Goal::speed ? 4 : 8} << 20; }
 
 EncodeSettings with(CodecId codec, int clevel, std::int32_t typesize,

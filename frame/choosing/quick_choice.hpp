@@ -14,7 +14,7 @@ namespace bloscfs::frame {
 /// Gives the bytes of contents from `offset` on. May throw.
 using ReadContents = std::function<void(std::int64_t offset, codec::MutableBytes out)>;
 
-/// Whether that takes less than about a 20th of the time of writing so many bytes.
+/// Whether that takes but a small part of the time of writing so many bytes: at most about a tenth.
 bool is_worth_choosing(std::int64_t size, Goal goal);
 
 /// What is best for contents of `size` bytes, by 32 to 128 KiB of their first 8 MiB; `typesize` is
