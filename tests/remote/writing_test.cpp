@@ -92,6 +92,18 @@ BOOST_AUTO_TEST_CASE(a_new_file_is_there_for_others_once_it_is_synced) {
   BOOST_TEST(mount.log() == "");
 }
 
+BOOST_AUTO_TEST_CASE(unmounting_by_command_waits_for_the_store) {
+  const StorePlace place;
+  const std::string contents = text(make_contents("text", 7, 3'000'000, 1));
+  ObjectMount mount(place);
+  BOOST_TEST(errno_of_writing(mount / "one", 0, contents, 0, false) == 0);
+  const ProcessResult result = run({bloscfs_program(), "--unmount", mount.path()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(!fs_std::exists(mount / "one"));
+  ObjectMount other(place);
+  BOOST_TEST((file_text(other / "one") == contents));
+}
+
 BOOST_AUTO_TEST_CASE(the_peer_reads_a_copy_of_the_prefix, *utf::precondition(needs_peer)) {
   const StorePlace place;
   std::string contents = text(make_contents("text", 2, 9'000'000, 1));
