@@ -47,6 +47,7 @@ class Comparison {
       const std::int64_t end = std::min(loss.content.offset + loss.content.size, size);
       std::fill(is_known_.begin() + begin, is_known_.begin() + end, false);
     });
+    if (known_.info.array) leave_out_padding(*known_.info.array);
   }
 
   /// Nothing that is called intact is anything but what it was.
@@ -85,6 +86,27 @@ class Comparison {
     for (std::uint64_t i = begin; i < end; ++i)
       if (i >= damaged_.size() || damaged_[i] != known_.bytes[i]) return true;
     return false;
+  }
+  /// Blocks beyond the shape hold no element, and are named by no loss.
+  void leave_out_padding(const frame::ArrayInfo& array) {
+    const auto blocksize = static_cast<std::size_t>(known_.info.blocksize);
+    const auto chunksize = static_cast<std::size_t>(known_.info.chunksize);
+    for (std::size_t at = 0; at + blocksize <= is_known_.size(); at += blocksize) {
+      std::size_t chunk = at / chunksize, block = at % chunksize / blocksize;
+      bool is_padding = false;
+      for (std::size_t i = array.shape.size(); i-- > 0;) {
+        const std::int64_t length = array.chunkshape[i], cut = array.blockshape[i];
+        const auto chunks = static_cast<std::size_t>((array.shape[i] + length - 1) / length);
+        const auto blocks = static_cast<std::size_t>((length + cut - 1) / cut);
+        const auto inside = static_cast<std::int64_t>(block % blocks) * cut;
+        const auto begin = static_cast<std::int64_t>(chunk % chunks) * length + inside;
+        is_padding = is_padding || inside >= length || begin >= array.shape[i];
+        chunk /= chunks;
+        block /= blocks;
+      }
+      if (is_padding)
+        std::fill_n(is_known_.begin() + static_cast<std::ptrdiff_t>(at), blocksize, false);
+    }
   }
   bool touched_header() const {
     return touched(0, static_cast<std::uint64_t>(known_.info.header_len));
