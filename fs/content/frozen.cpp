@@ -1,8 +1,10 @@
 #include "fs/content/frozen.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <utility>
 
+#include "frame/store/throw_errno.hpp"
 #include "fs/content/patient_lock.hpp"
 #include "fs/support/timestamps.hpp"
 
@@ -94,7 +96,10 @@ void Content::Frozen::need_writer(const StoredPlace& place) {
 void Content::Frozen::reopen(const StoredPlace& place) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
-  c.writer_ = c.open_writer(place, place.is_sparse, nullptr);
+  auto writer = c.open_writer(place, place.is_sparse, nullptr);
+  // Of whatever another content has stored there nothing was seen when this one was written to.
+  if (place.is_shared && !home().is_in_place()) frame::throw_errno(ESTALE, place.name);
+  c.writer_ = std::move(writer);
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));

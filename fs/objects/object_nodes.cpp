@@ -153,6 +153,14 @@ std::optional<ObjectNode> ObjectNodes::leading(const std::string& path) const {
   return leading == leading_.end() ? std::nullopt : std::optional(nodes_.at(leading->second));
 }
 
+bool ObjectNodes::leads(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const auto node = nodes_.find(id);
+  if (node == nodes_.end()) return false;
+  const auto leading = leading_.find(node->second.path);
+  return leading != leading_.end() && leading->second == id;
+}
+
 /// The node that the same path had before a commit of this mount, if `node` is of what that has
 /// stored; 0 if there is none.
 NodeId ObjectNodes::same_as(const Node& node, const std::optional<frame::ObjectState>& stored) {

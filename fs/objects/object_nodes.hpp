@@ -88,6 +88,8 @@ class ObjectNodes {
 
   /// What is open for writing at that path, or was.
   std::optional<Node> leading(const std::string& path) const;
+  /// False for one whose path has gone to another state's node since it was opened for writing.
+  bool leads(NodeId id) const;
   /// A commit of what is open has stored this of it.
   void note_stored(NodeId id, const LogicalAttributes& attributes);
   /// It is found by another look from now on, if it is there at all.

@@ -145,7 +145,9 @@ bool Objects::is_removed_here(NodeId id) {
 
 bool Objects::is_in_place(NodeId id) {
   const Node found = nodes_.get(id);
-  return !found.is_removed && !frames_->is_overtaken(found.path);
+  // Once another state has the path, what is stored there is no more of this node than what
+  // another host has stored.
+  return !found.is_removed && nodes_.leads(id) && !frames_->is_overtaken(found.path);
 }
 
 }  // namespace bloscfs::fs

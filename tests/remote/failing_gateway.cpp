@@ -29,6 +29,7 @@ HttpReply FailingGateway::answer(const HttpRequest& request) {
   const bool is_chunk = line.find(".chunk ") != std::string::npos;
   if (hides_chunks && is_chunk && line.starts_with("GET "))
     return {reply_of("503 Slow Down", "", ""), {}, false};
+  if (takes_nothing && puts) return {reply_of("503 Slow Down", "", ""), {}, false};
   const std::string answer = answer_from(server_port_, request);
   if (puts && is_index && ends_with_index.exchange(false)) is_down = true;
   if (is_down) return {"", {}, true};

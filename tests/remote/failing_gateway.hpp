@@ -24,7 +24,8 @@ class FailingGateway {
   std::atomic<bool> is_down{false};        ///< connections are closed at once
   std::atomic<bool> ends_with_index{
       false};  ///< is_down from the next put of an index on, which is done
-  std::atomic<bool> hides_chunks{false};  ///< who asks for a chunk is answered with 503
+  std::atomic<bool> hides_chunks{false};   ///< who asks for a chunk is answered with 503
+  std::atomic<bool> takes_nothing{false};  ///< who puts something is answered with 503
 
  private:
   HttpReply answer(const HttpRequest& request);

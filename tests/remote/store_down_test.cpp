@@ -17,6 +17,7 @@
 #include "tests/remote/mounted.hpp"
 #include "tests/remote/object_mount.hpp"
 #include "tests/remote/rgw.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 
@@ -157,6 +158,47 @@ BOOST_AUTO_TEST_CASE(a_new_file_that_may_have_been_stored_is_removed_from_the_st
   BOOST_TEST(names_in(mount.path()).empty());
   const ObjectMount other(place);
   BOOST_TEST(names_in(other.path()).empty());
+}
+
+// Of a state that another host has replaced, while what was written could not be put beside.
+BOOST_AUTO_TEST_CASE(what_failed_is_not_written_over_what_has_come_since) {
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {"retry_time=1", "revalidate=0"}, gateway.endpoint());
+  const std::string failed(1000, 'A'), since(1000, 'D');
+  BOOST_TEST(errno_of_writing(mount / "one", 0, noise(4, 100'000)) == 0);
+  gateway.ends_with_index = true;
+  BOOST_TEST(errno_of_writing(mount / "one", 5000, failed) != 0);
+  {
+    const ObjectMount other(place);
+    BOOST_TEST(errno_of_writing(other / "one", 5500, since) == 0);
+  }
+  gateway.takes_nothing = true;
+  gateway.is_down = false;
+  // Finds out that it is overtaken.
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "") != 0);
+  const auto is_there = [&](const fs_std::path& root) {
+    std::string found;
+    try {
+      found = file_text(root / "one");
+    } catch (const std::system_error&) {
+      return false;  // not before it has been put aside
+    }
+    return found.size() == 100'000 && found.compare(5500, since.size(), since) == 0;
+  };
+  BOOST_TEST(comes_true([&] { return is_there(mount.path()); }));
+  gateway.takes_nothing = false;
+  const std::string last(100, 'C');
+  BOOST_TEST(comes_true([&] { return errno_of_writing(mount / "one", 6000, last) == 0; }));
+  BOOST_TEST(comes_true([&] { return conflicts_in(mount.path()).size() == 1; }));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const ObjectMount reader(place);
+  for (const std::string& name : conflicts_in(reader.path()))
+    BOOST_TEST(file_text(reader / name).compare(5000, failed.size(), failed) == 0);
+  const std::string found = file_text(reader / "one");
+  BOOST_TEST(found.compare(5500, 500, std::string(500, 'D')) == 0);
+  BOOST_TEST(found.compare(6000, 100, last) == 0);
+  BOOST_TEST(found.compare(6100, 400, std::string(400, 'D')) == 0);
 }
 
 BOOST_DATA_TEST_CASE(a_file_that_is_removed_while_it_is_stored_is_gone,
