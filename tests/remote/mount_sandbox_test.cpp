@@ -1,5 +1,6 @@
 // What the daemon of a mount of a URL can reach, and what is told of it.
 
+#include <atomic>
 #include <fstream>
 #include <sstream>
 
@@ -172,9 +173,12 @@ BOOST_AUTO_TEST_CASE(the_folder_of_a_cache_is_made_written_and_read,
 
 BOOST_AUTO_TEST_CASE(credentials_are_found_before_the_sandbox_and_told_to_nobody,
                      *utf::precondition(needs_root_and_nginx)) {
-  // No object store: what counts is that it is asked, and by whom.
-  ScriptedServer server([](const HttpRequest&) {
-    return HttpReply{reply_of("403 No", "", ""), std::chrono::milliseconds(1500), false};
+  // No object store: what counts is that it is asked, and by whom. The mount ends with the answer,
+  // which waits until its processes have been looked at.
+  std::atomic<bool> is_looked_at = false;
+  ScriptedServer server([&](const HttpRequest&) {
+    comes_true([&] { return is_looked_at.load(); });
+    return HttpReply{reply_of("403 No", "", "")};
   });
   const TempDir place;
   const std::string file = (place / "credentials").string();
@@ -186,14 +190,19 @@ BOOST_AUTO_TEST_CASE(credentials_are_found_before_the_sandbox_and_told_to_nobody
         std::pair("named",
                   Environment{"AWS_ACCESS_KEY_ID=named", "AWS_SECRET_ACCESS_KEY=known-to-few"})})
     BOOST_TEST_CONTEXT(who) {
-      MountSettings settings = impatient({"sandbox=require", "endpoint=" + server.address("")});
+      MountSettings settings;
+      settings.options = {"sandbox=require", "endpoint=" + server.address("")};
       settings.environment = environment;
+      is_looked_at = false;
       try {
         Mount mount("s3://bucket/x", settings);
-        for (const pid_t process : {mount.pid(), janitor_of(mount.path())}) {
+        pid_t janitor = -1;
+        BOOST_TEST_REQUIRE(comes_true([&] { return (janitor = janitor_of(mount.path())) > 0; }));
+        for (const pid_t process : {mount.pid(), janitor}) {
           const ByteVector told = read_file("/proc/" + std::to_string(process) + "/environ");
           BOOST_TEST(!contains({told.begin(), told.end()}, "known-to-few"));
         }
+        is_looked_at = true;
         BOOST_TEST(mount.wait(Seconds(10)));
         BOOST_TEST(!contains(mount.log(), "known-to-few"), mount.log());
       } catch (const MountRefused& refused) {
