@@ -87,16 +87,17 @@ class QuickSearch {
 
   void add_best_typesize(CodecId codec, int clevel) {
     const auto stored = [&](std::int32_t typesize) {
-      add(shuffled(codec, clevel, typesize));
-      return candidates_.back().stored;
+      return add(shuffled(codec, clevel, typesize));
     };
     const std::int32_t best = *std::ranges::min_element(kUsualTypesizes, {}, stored);
     if (std::ranges::count(typesizes_, best) == 0) typesizes_.push_back(best);
   }
 
-  void add(const EncodeSettings& settings) {
-    const auto same = [&](const Candidate& other) { return other.settings == settings; };
-    if (std::ranges::none_of(candidates_, same)) candidates_.push_back(trial_.candidate(settings));
+  /// How much of the samples it stores, tried once.
+  double add(const EncodeSettings& settings) {
+    const auto known = std::ranges::find(candidates_, settings, &Candidate::settings);
+    if (known != candidates_.end()) return known->stored;
+    return candidates_.emplace_back(trial_.candidate(settings)).stored;
   }
 
   void try_layouts(CodecId codec, int clevel, std::int32_t typesize) {
