@@ -38,6 +38,8 @@ class UniqueFd {
  private:
   int fd_ = -1;
 };
+/// A descriptor that several use.
+using SharedFd = std::shared_ptr<const UniqueFd>;
 
 /// What tells one state of a file from another.
 struct FileStamp {

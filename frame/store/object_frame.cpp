@@ -19,6 +19,11 @@ std::string commit_of(const ObjectState& state) {
   return found == state.metadata.end() ? std::string() : found->second;
 }
 
+/// What removed frames have left is the same bytes each time: a commit tells one from another.
+bool is_same_state(const ObjectState& one, const ObjectState& other) {
+  return one.same_bytes(other) && (one.size > 0 || commit_of(one) == commit_of(other));
+}
+
 constexpr std::string_view kChunkSuffix = ".chunk";
 
 bool is_error(const std::system_error& error, std::errc code) { return error.code() == code; }
@@ -90,6 +95,10 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
                  : ObjectCondition{ObjectCondition::Kind::absent, {}};
   };
   const auto before = known();
+  const auto require_base = [&](const std::string& left) {
+    if (!services_->may_follow(path_, left)) throw_errno(ESTALE, path_);
+  };
+  if (!before || before->size == 0) require_base(before ? commit_of(*before) : std::string());
   std::vector<std::uint8_t> bytes = index.bytes();
   stamp_index(bytes, commit);
   try {
@@ -101,6 +110,11 @@ ObjectState ObjectFrame::put(const ObjectIndex& index, const std::string& commit
   const auto left = services_->open_index(path_);
   const bool is_own = left && services_->was_attempted(path_, commit_of(left->state()));
   if (!left || (left->state().size > 0 && !is_own)) throw_errno(ESTALE, path_);
+  if (left->state().size == 0) require_base(commit_of(left->state()));
+  {
+    const std::lock_guard guard(mutex_);
+    known_ = left->state();
+  }
   return services_->tree().put(path, bytes, condition(left->state()), metadata);
 }
 
@@ -121,6 +135,7 @@ void ObjectFrame::sync() {
   resolve_locked();
   std::shared_ptr<ObjectIndex> index;
   Chunks named;
+  std::string base;
   {
     const std::lock_guard guard(mutex_);
     if (overtaken_ || removed_) throw_errno(ESTALE, path_);
@@ -128,6 +143,7 @@ void ObjectFrame::sync() {
     index = index_;
     named = unnamed_;
     commit_ = new_commit_id();
+    if (known_ && known_->size == 0) base = commit_of(*known_);
   }
   require_stored(named);
   try {
@@ -142,7 +158,7 @@ void ObjectFrame::sync() {
     if (is_error(error, std::errc(ESTALE)))
       services_->note_taken(path_);
     else
-      services_->note_attempt(path_, commit_);
+      services_->note_attempt(path_, commit_, base);
     const std::lock_guard guard(mutex_);
     overtaken_ = is_error(error, std::errc(ESTALE));
     outcome_is_unknown_ = !overtaken_;
@@ -168,8 +184,8 @@ void ObjectFrame::resolve_locked() {
     unnamed_.clear();
     return;
   }
-  const bool is_absent = !present || present->state().size == 0;
-  const bool is_same = known_ ? present && present->state().same_bytes(*known_) : is_absent;
+  // Where something was removed that was not there before, that may have been this commit.
+  const bool is_same = known_ ? present && is_same_state(present->state(), *known_) : !present;
   if (!is_same) {
     overtaken_ = true;
     return;
@@ -187,12 +203,12 @@ ObjectFrame::Comparison ObjectFrame::compare(const ObjectState& seen) {
   {
     const std::lock_guard guard(mutex_);
     if (overtaken_) return Comparison::overtaken;
-    if (known_ && known_->same_bytes(seen)) return Comparison::same;
+    if (known_ && is_same_state(*known_, seen)) return Comparison::same;
   }
   // A commit of ours may have come since.
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
-  if (present && known_ && known_->same_bytes(present->state())) return Comparison::outdated;
+  if (present && known_ && is_same_state(*known_, present->state())) return Comparison::outdated;
   overtaken_ = true;
   return Comparison::overtaken;
 }
@@ -309,7 +325,7 @@ void ObjectFrame::compare_with_store() const {
   }
   const auto present = services_->open_index(path_);
   const std::lock_guard guard(mutex_);
-  overtaken_ = !present || !present->state().same_bytes(*known_);
+  overtaken_ = !present || !is_same_state(present->state(), *known_);
 }
 
 void ObjectFrame::make_directory(const std::string& name, mode_t) { throw_errno(EROFS, name); }

@@ -48,10 +48,20 @@ void ObjectFrameServices::forget_owner(const std::string& path, StoreFile& index
   planned_.erase(path);
 }
 
-void ObjectFrameServices::note_attempt(const std::string& path, const std::string& commit) {
+void ObjectFrameServices::note_attempt(const std::string& path, const std::string& commit,
+                                       const std::string& base) {
   const std::lock_guard guard(mutex_);
   const auto planned = planned_.find(path);
-  if (planned != planned_.end()) planned->second.attempts.insert(commit);
+  if (planned == planned_.end()) return;
+  if (planned->second.attempts.empty()) planned->second.base = base;
+  planned->second.attempts.insert(commit);
+}
+
+bool ObjectFrameServices::may_follow(const std::string& path, const std::string& commit) const {
+  const std::lock_guard guard(mutex_);
+  const auto planned = planned_.find(path);
+  return planned == planned_.end() || planned->second.attempts.empty() ||
+         planned->second.base == commit;
 }
 
 bool ObjectFrameServices::was_attempted(const std::string& path, const std::string& commit) const {

@@ -48,9 +48,13 @@ class ObjectFrameServices {
   /// Another host was first.
   void note_taken(const std::string& path);
   bool is_taken(const std::string& path) const;
-  /// That commit may have stored its index. Who tries again is not to take it for another host's.
-  void note_attempt(const std::string& path, const std::string& commit);
+  /// That commit may have stored its index where `base` was, the commit that left a tombstone
+  /// there, or none. Who tries again is not to take it for another host's.
+  void note_attempt(const std::string& path, const std::string& commit, const std::string& base);
   bool was_attempted(const std::string& path, const std::string& commit) const;
+  /// False where a tombstone of that commit, or nothing, may stand for the end of what such a
+  /// commit has stored: what somebody has removed is not stored again.
+  bool may_follow(const std::string& path, const std::string& commit) const;
   /// The same attributes with the owner and the mode that it is to have.
   FileAttributes owned(const std::string& path, FileAttributes attributes) const;
   /// It has one now.
@@ -61,6 +65,7 @@ class ObjectFrameServices {
     FileAttributes owner;
     bool is_taken = false;
     std::set<std::string> attempts = {};  ///< commits of unknown outcome
+    std::string base = {};                ///< what was there before the first of them
   };
 
   const std::shared_ptr<ObjectTree> tree_;

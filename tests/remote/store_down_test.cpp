@@ -201,6 +201,33 @@ BOOST_AUTO_TEST_CASE(what_failed_is_not_written_over_what_has_come_since) {
   BOOST_TEST(found.compare(6100, 400, std::string(400, 'D')) == 0);
 }
 
+// All removed frames leave the same bytes: which of them is there tells only what was put with it.
+BOOST_DATA_TEST_CASE(what_may_have_been_stored_and_was_removed_is_not_stored_again,
+                     utf::data::make({true, false}), had_been_there) {
+  const StorePlace place;
+  FailingGateway gateway(shared_rgw().port());
+  ObjectMount mount(place, {"retry_time=1", "revalidate=0"}, gateway.endpoint());
+  if (had_been_there) {
+    BOOST_TEST(errno_of_writing(mount / "one", 0, "old text") == 0);
+    BOOST_TEST(::unlink((mount / "one").c_str()) == 0);
+  }
+  gateway.ends_with_index = true;
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "some text", O_CREAT) != 0);
+  BOOST_TEST(gateway.is_down);
+  {
+    const ObjectMount other(place);
+    BOOST_TEST(file_text(other / "one") == "some text");
+    BOOST_TEST(::unlink((other / "one").c_str()) == 0);
+  }
+  gateway.is_down = false;
+  BOOST_TEST(comes_true([&] { return conflicts_in(mount.path()).size() == 1; }));
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const ObjectMount reader(place);
+  const std::vector<std::string> kept = names_in(reader.path());
+  BOOST_TEST(kept == conflicts_in(reader.path()), mount.log());
+  for (const std::string& name : kept) BOOST_TEST(file_text(reader / name) == "some text");
+}
+
 BOOST_DATA_TEST_CASE(a_file_that_is_removed_while_it_is_stored_is_gone,
                      utf::data::make({true, false}), is_new) {
   const StorePlace place;

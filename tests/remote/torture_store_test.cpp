@@ -50,21 +50,22 @@ std::string random_contents(Random& random, std::size_t most) {
   return {bytes.begin(), bytes.end()};
 }
 
-/// All contents of all names, by their hashes.
+/// All contents of all names, by their hashes, and what each was first written as.
 class EverWritten {
  public:
-  void add(const std::string& contents) {
+  void add(const std::string& contents, const std::string& what) {
     const std::lock_guard guard(mutex_);
-    hashes_.insert(std::hash<std::string>()(contents));
+    first_.try_emplace(std::hash<std::string>()(contents), what);
   }
-  bool contains(const std::string& contents) {
+  std::string origin(const std::string& contents) {
     const std::lock_guard guard(mutex_);
-    return hashes_.contains(std::hash<std::string>()(contents));
+    const auto found = first_.find(std::hash<std::string>()(contents));
+    return found == first_.end() ? "which nobody wrote" : "an older state, " + found->second;
   }
 
  private:
   std::mutex mutex_;
-  std::set<std::size_t> hashes_;
+  std::map<std::size_t, std::string> first_;
 };
 
 std::string in_short(const std::optional<std::string>& contents) {
@@ -111,6 +112,7 @@ class History {
     for (const std::string& line : other.lines_) lines_.push_back("as it was: " + line);
     while (lines_.size() > kKept) lines_.pop_front();
   }
+  static std::string now() { return fmt::format(" at {} ms", Elapsed::milliseconds()); }
   std::string text() const {
     std::string all;
     for (const std::string& line : lines_) all += "\n      " + line;
@@ -126,7 +128,7 @@ class History {
           .count();
     }
   };
-  static constexpr std::size_t kKept = 24;
+  static constexpr std::size_t kKept = 60;
   std::deque<std::string> lines_;
 };
 
@@ -166,7 +168,7 @@ class StoreTorture {
     for (const auto& [name, candidates] : refused_)
       BOOST_TEST(std::any_of(candidates.begin(), candidates.end(),
                              [&](const auto& text) { return text && beside.contains(*text); }),
-                 name << ": what was refused is not beside it");
+                 name << ": " << in_short(candidates) << " was refused, and is not beside it");
     BOOST_TEST_MESSAGE(refused_.size() << " refused, " << beside.size() << " beside");
   }
 
@@ -279,16 +281,15 @@ class StoreTorture {
     verdicts_.add_error("read " + name, read_error, kPassingReads);
     if (read_error != 0) return what;
     if (!may_be.contains(before))
-      verdicts_.add_wrong(
-          fmt::format("read {}: {}, {}{}{}", name, in_short(before),
-                      ever_written_.contains(before) ? "an older state" : "which nobody wrote",
-                      difference(before, may_be), history.text()));
+      verdicts_.add_wrong(fmt::format("read {}: {}, {}{}{}", name, in_short(before),
+                                      ever_written_.origin(before), difference(before, may_be),
+                                      history.text()));
     // Patches of many possible contents would be many more.
     const Patch patch = draw_patch(before, may_be.size() > 6, random);
     MayBe then;
     for (const auto& contents : may_be) then.insert(patch.applied_to(contents.value_or("")));
     for (const auto& contents : then)
-      if (contents) ever_written_.add(*contents);
+      if (contents) ever_written_.add(*contents, what + History::now());
     std::size_t done = 0;
     int error = write_patch(file.get(), patch, done);
     verdicts_.add_error("pwrite " + name, error, kPassingWrites);
@@ -444,6 +445,7 @@ BOOST_AUTO_TEST_CASE(of_a_store_that_fails_and_lies_nothing_is_lost) {
   BOOST_TEST_MESSAGE("seed " << size.seed << ": " << verdicts.summary() << "\n"
                              << proxy.requests() << " requests:" << proxy.counts());
   for (const std::string& what : verdicts.wrong()) BOOST_ERROR(what);
+  if (!verdicts.wrong().empty()) BOOST_TEST_MESSAGE(mount.log());
   BOOST_TEST(verdicts.succeeded() > verdicts.failed());
   BOOST_TEST(mount.running());
   BOOST_TEST(mount.unmount().ok(), mount.log());
