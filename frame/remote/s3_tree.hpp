@@ -65,7 +65,7 @@ class S3Tree final : public ObjectTree {
   std::string key_of(const std::string& path) const;
   std::shared_ptr<const ObjectSource> take_first(const std::string& path);
   void must_be_writable(const std::string& path) const;
-  bool holds(const std::string& key, const ObjectCondition& condition) const;
+  static bool holds(const std::optional<ObjectState>& found, const ObjectCondition& condition);
 
   const std::unique_ptr<S3Bucket> bucket_;
   const std::shared_ptr<DiskCache> cache_;

@@ -136,7 +136,10 @@ bool FakeStore::refuses(const HttpRequest& request, const std::string& key) cons
 std::string FakeStore::put(const HttpRequest& request, const std::string& key) {
   if (faults_.knows_nothing && !request.value("If-None-Match").empty())
     return store_error("501 Not Implemented", "NotImplemented");
-  if (refuses(request, key)) return store_error(kRefused, "PreconditionFailed");
+  const bool is_conditional =
+      !request.value("If-Match").empty() || !request.value("If-None-Match").empty();
+  if (refuses(request, key) || (is_conditional && faults_.refused_puts-- > 0))
+    return store_error(kRefused, "PreconditionFailed");
   const std::string metadata = faults_.forgets_metadata ? "" : metadata_in(request.head);
   objects_[key] = {request.body, etag_of(request.body), metadata};
   const std::string etag = faults_.tells_no_etag ? "" : "ETag: " + objects_[key].etag + "\r\n";

@@ -20,6 +20,7 @@ struct StoreFaults {
   bool ignores_copies = false, ignores_removal = false;
   bool one_etag = false, forgets_metadata = false, tells_no_etag = false, knows_nothing = false;
   int lost_answers = 0, conflicts = 0;  ///< of so many puts: done without an answer; not done
+  int refused_puts = 0;                 ///< of so many: 412, though their condition holds
   int failing_copies = 0;               ///< with status 200
   int chunks_together = 0;  ///< chunks are put once so many are, or nothing comes for a while
   int taken_chunks = 0;     ///< so many find that another host's has their name

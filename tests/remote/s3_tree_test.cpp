@@ -135,6 +135,21 @@ BOOST_AUTO_TEST_CASE(a_commit_whose_answer_was_lost_is_a_commit) {
   BOOST_TEST(s3_outcome([&] { put_text(*tree, "b", "one", kAbsent); }).error == ESTALE);
 }
 
+BOOST_AUTO_TEST_CASE(a_refusal_that_is_not_true_is_none) {
+  FakeStore store;
+  const auto tree = store.tree(true);
+  StoreFaults faults;
+  faults.refused_puts = 2;
+  store.set_faults(faults);
+  const ObjectState one = put_text(*tree, "a", "one", kAbsent, "1");
+  store.set_faults(faults);
+  const ObjectState two = put_text(*tree, "a", "two", same_as(one), "2");
+  BOOST_TEST(tree->open("a", nullptr)->state().same_bytes(two));
+  faults.refused_puts = 1000;
+  store.set_faults(faults);
+  BOOST_TEST(s3_outcome([&] { put_text(*tree, "a", "three", same_as(two), "3"); }).error == ESTALE);
+}
+
 BOOST_AUTO_TEST_CASE(a_probe_whose_answers_were_lost_is_no_lie) {
   for (int lost = 1; lost <= 3; lost++) {
     StoreFaults faults;

@@ -107,11 +107,6 @@ class History {
                                  in_short(then)));
     if (lines_.size() > kKept) lines_.pop_front();
   }
-  /// What was done to a file before it got this name.
-  void follow(const History& other) {
-    for (const std::string& line : other.lines_) lines_.push_back("as it was: " + line);
-    while (lines_.size() > kKept) lines_.pop_front();
-  }
   static std::string now() { return fmt::format(" at {} ms", Elapsed::milliseconds()); }
   std::string text() const {
     std::string all;
@@ -128,7 +123,7 @@ class History {
           .count();
     }
   };
-  static constexpr std::size_t kKept = 60;
+  static constexpr std::size_t kKept = 40;
   std::deque<std::string> lines_;
 };
 
@@ -225,7 +220,6 @@ class StoreTorture {
       if (contents) other_may_be.insert(contents);
     if (error == 0) may_be.clear();
     may_be.insert(std::nullopt);
-    owned.histories[other].follow(owned.histories[name]);
     owned.histories[other].add(what, error, other_may_be);
     owned.histories[name].add(what, error, may_be);
     return what;
@@ -283,7 +277,7 @@ class StoreTorture {
     if (!may_be.contains(before))
       verdicts_.add_wrong(fmt::format("read {}: {}, {}{}{}", name, in_short(before),
                                       ever_written_.origin(before), difference(before, may_be),
-                                      history.text()));
+                                      history_of(owned, name)));
     // Patches of many possible contents would be many more.
     const Patch patch = draw_patch(before, may_be.size() > 6, random);
     MayBe then;
@@ -338,9 +332,12 @@ class StoreTorture {
     }
   }
 
+  /// Of that name, and of those that it may have been, or may be taken for.
   static std::string history_of(const Owned& owned, const std::string& name) {
-    const auto history = owned.histories.find(name);
-    return history == owned.histories.end() ? "" : history->second.text();
+    std::string text;
+    for (const auto& [other, history] : owned.histories)
+      text += "\n    " + other + (other == name ? ", this one:" : ":") + history.text();
+    return text;
   }
 
   static std::set<int> errors_of(const MayBe& may_be, int absent = ENOENT) {
