@@ -149,5 +149,9 @@ def _with_new_image(image, size, mounting):
         image.unlink()
 
 
+def passthrough(bench, directory):
+    return served(bench.point, bench.program("passthrough_fuse"), directory, bench.point)
+
+
 def bindfs(bench, directory):
     return served(bench.point, need_program("bindfs"), "-f", directory, bench.point)

@@ -18,15 +18,13 @@
 #include <fuse_lowlevel.h>
 #include <sys/stat.h>
 
-#include "fs/fuse/kernel_channel.hpp"
-#include "fs/fuse/reply.hpp"
 #include "fs/fuse/request_cells.hpp"
+#include "tests/bench/fuse_session.hpp"
 
 namespace {
 
+using bloscfs::bench::kCacheSeconds;
 using bloscfs::fs::kRequestSize;
-constexpr unsigned kRequestThreads = 4;
-constexpr double kCacheSeconds = 1.0;
 /// Not zeros, which the kernel's own copies might be spared.
 std::array<char, kRequestSize> contents;
 
@@ -67,8 +65,7 @@ fuse_ino_t add_file(const std::string& name, std::int64_t size) {
 }
 
 void op_init(void*, fuse_conn_info* connection) {
-  connection->max_write = kRequestSize;
-  connection->max_read = kRequestSize;
+  bloscfs::bench::set_request_sizes(*connection);
   connection->want |=
       connection->capable & static_cast<unsigned>(FUSE_CAP_ASYNC_READ | FUSE_CAP_PARALLEL_DIROPS |
                                                   FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_SPLICE_WRITE);
@@ -174,27 +171,5 @@ int main(int argc, char** argv) {
   contents.fill(0x5a);
   add_file("data", std::strtoll(argv[2], nullptr, 10));
 
-  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
-  const std::string options =
-      "rw,fsname=null,subtype=null,max_read=" + std::to_string(kRequestSize);
-  for (const char* word : {"null_fuse", "-o", options.c_str()}) fuse_opt_add_arg(&arguments, word);
-  const fuse_lowlevel_ops ops = operations();
-  bloscfs::fs::PagePool pages;
-  bloscfs::fs::MountState state;  // of which the channel alone is used
-  fuse_session* const session = fuse_session_new(&arguments, &ops, sizeof ops, &state);
-  if (session == nullptr || fuse_set_signal_handlers(session) != 0 ||
-      fuse_session_mount(session, argv[1]) != 0)
-    return 1;
-  bloscfs::fs::KernelChannel channel(session, pages);
-  state.channel = &channel;
-  fuse_loop_config* const config = fuse_loop_cfg_create();
-  fuse_loop_cfg_set_max_threads(config, kRequestThreads);
-  fuse_loop_cfg_set_idle_threads(config, kRequestThreads);
-  const int result = fuse_session_loop_mt(session, config);
-  fuse_loop_cfg_destroy(config);
-  fuse_session_unmount(session);
-  fuse_remove_signal_handlers(session);
-  fuse_session_destroy(session);
-  fuse_opt_free_args(&arguments);
-  return result == 0 ? 0 : 1;
+  return bloscfs::bench::serve("null", "", operations(), argv[1]);
 }

@@ -1,0 +1,47 @@
+#include "tests/bench/fuse_session.hpp"
+
+#include "fs/fuse/kernel_channel.hpp"
+#include "fs/fuse/reply.hpp"
+#include "fs/fuse/request_cells.hpp"
+
+namespace bloscfs::bench {
+namespace {
+
+constexpr unsigned kRequestThreads = 4;
+
+}  // namespace
+
+void set_request_sizes(fuse_conn_info& connection) {
+  connection.max_write = fs::kRequestSize;
+  connection.max_read = fs::kRequestSize;
+}
+
+int serve(const std::string& name, const std::string& options, const fuse_lowlevel_ops& operations,
+          const char* mountpoint) {
+  fuse_args arguments = FUSE_ARGS_INIT(0, nullptr);
+  const std::string all = "rw,fsname=" + name + ",subtype=" + name +
+                          ",max_read=" + std::to_string(fs::kRequestSize) +
+                          (options.empty() ? "" : "," + options);
+  for (const char* word : {name.c_str(), "-o", all.c_str()}) fuse_opt_add_arg(&arguments, word);
+  fs::PagePool pages;
+  fs::MountState state;  // of which the channel alone is used
+  fuse_session* const session =
+      fuse_session_new(&arguments, &operations, sizeof operations, &state);
+  if (session == nullptr || fuse_set_signal_handlers(session) != 0 ||
+      fuse_session_mount(session, mountpoint) != 0)
+    return 1;
+  fs::KernelChannel channel(session, pages);
+  state.channel = &channel;
+  fuse_loop_config* const config = fuse_loop_cfg_create();
+  fuse_loop_cfg_set_max_threads(config, kRequestThreads);
+  fuse_loop_cfg_set_idle_threads(config, kRequestThreads);
+  const int result = fuse_session_loop_mt(session, config);
+  fuse_loop_cfg_destroy(config);
+  fuse_session_unmount(session);
+  fuse_remove_signal_handlers(session);
+  fuse_session_destroy(session);
+  fuse_opt_free_args(&arguments);
+  return result == 0 ? 0 : 1;
+}
+
+}  // namespace bloscfs::bench

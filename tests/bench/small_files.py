@@ -1,0 +1,125 @@
+"""What people do with trees of small files, beside filesystems that compress nothing."""
+
+import contextlib
+import functools
+import random
+import shutil
+import sqlite3
+import subprocess
+import time
+
+import make_data
+import mounts
+from bench_run import Goal, Group, Table, alternate, ratio
+from commands import need_program, run, seconds
+
+TITLE = "Work on small files"
+FILES, SMALLEST, LARGEST, PER_DIRECTORY = 5000, 1 << 10, 20 << 10, 100
+SOURCES = 60  # files that `make` compiles
+TRANSACTIONS = 1000
+OWN, BINDFS, PASSTHROUGH = "bloscfs", "bindfs", "FUSE passthrough"
+WRITING = ["untar", "rsync in", "git clone", "cp -a", "sed -i", "rm -rf", "make -j2"]
+LOOKING = ["git status", "grep -r"]
+SQLITE = f"sqlite, {TRANSACTIONS} transactions"
+
+
+def shell(command):
+    return seconds("sh", "-c", command)
+
+
+def git(*arguments):
+    who = ["-c", "user.name=Bench", "-c", "user.email=bench@localhost", "-c", "gc.auto=0"]
+    return run("git", *who, *arguments)
+
+
+def material(bench):
+    """A tree of text, an archive of it, a repository, and a program's sources; made once."""
+    top = bench.data / f"small-files-{FILES}"
+    done = top / "complete"
+    if done.exists():
+        return top
+    shutil.rmtree(top, ignore_errors=True)
+    tree = top / "tree"
+    text = make_data.make(bench.data, "mixed", bench.size).read_bytes()
+    draw = random.Random(1)
+    for number in range(FILES):
+        directory = tree / f"d{number // PER_DIRECTORY:02}"
+        directory.mkdir(parents=True, exist_ok=True)
+        size = draw.randint(SMALLEST, LARGEST)
+        begin = draw.randrange(len(text) - size)
+        (directory / f"file{number:04}.txt").write_bytes(text[begin:begin + size])
+    run("tar", "-C", top, "-cf", top / "tree.tar", "tree")
+    shutil.copytree(tree, top / "repository")
+    git("-C", top / "repository", "init", "-q")
+    git("-C", top / "repository", "add", ".")
+    git("-C", top / "repository", "commit", "-qm", "all")
+    program = top / "program"
+    program.mkdir()
+    for number in range(SOURCES):
+        (program / f"part{number}.c").write_text(
+            f"#include <stdio.h>\nint part{number}(int x) {{ return printf(\"%d\", x + {number}); }}\n")
+    names = " ".join(f"part{number}.o" for number in range(SOURCES))
+    (program / "Makefile").write_text(f"all: {names}\n")
+    done.touch()
+    return top
+
+
+def transact(path):
+    begin = time.monotonic()
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as base:
+        base.execute("create table t (number integer, text text)")
+        for number in range(TRANSACTIONS):
+            base.execute("insert into t values (?, ?)", (number, f"row {number}"))
+    return time.monotonic() - begin
+
+
+def work(point, top):
+    """In the order in which one thing needs another."""
+    yield "untar", lambda: seconds("tar", "-C", point, "-xf", top / "tree.tar")
+    yield "rsync in", lambda: seconds("rsync", "-a", top / "tree/", point / "synced")
+    yield "git clone", lambda: seconds("git", "clone", "-q", "--no-hardlinks", top / "repository",
+                                       point / "clone")
+    yield "git status", lambda: seconds("git", "-C", point / "clone", "status")
+    yield "grep -r", lambda: shell(f"grep -r 'no such words' {point}/tree || true")
+    yield "cp -a", lambda: seconds("cp", "-a", point / "tree", point / "copy")
+    yield "sed -i", lambda: shell(f"sed -i s/a/b/ {point}/tree/d0*/*.txt")
+    yield "rm -rf", lambda: seconds("rm", "-rf", point / "copy")
+    shutil.copytree(top / "program", point / "program")
+    yield "make -j2", lambda: seconds("make", "-s", "-j2", "-C", point / "program")
+    yield SQLITE, lambda: transact(point / "base.sqlite")
+
+
+def through(mounting, top):
+    need_program("rsync")
+    with mounting() as mount:
+        for name, do in work(mount.point, top):
+            # What is left of the work before is not to be this one's.
+            subprocess.run(["sync"], check=True)
+            yield {name: do()}
+
+
+def measure(bench):
+    top = material(bench)
+
+    def subject(mounting):
+        return lambda: through(functools.partial(mounting, bench, bench.new_directory("source")), top)
+
+    def in_directory(_, directory):
+        return contextlib.nullcontext(mounts.Mount(directory))
+
+    subjects = {OWN: subject(mounts.bloscfs), BINDFS: subject(mounts.bindfs),
+                PASSTHROUGH: subject(mounts.passthrough), "backing filesystem": subject(in_directory)}
+    times = Table(f"{FILES} files of 1 to 20 KiB", "s", alternate(bench, TITLE, subjects))
+
+    def goal(name, other, target):
+        value = ratio(times.median(OWN, name), times.median(other, name))
+        return Goal(f"{name}: time to that of {other}", value, target, at_least=False)
+
+    goals = [goal(name, BINDFS, 0.8) for name in WRITING + LOOKING]
+    goals += [goal(name, PASSTHROUGH, 1.3) for name in WRITING]
+    goals += [goal(name, PASSTHROUGH, 1.1) for name in LOOKING]
+    goals.append(goal(SQLITE, "backing filesystem", 2))
+    return Group(TITLE, [times], goals)
+
+
+GROUPS = {"small-files": measure}
