@@ -107,7 +107,7 @@ std::shared_ptr<const frame::Snapshot> FrameTree::open(const TreeFile& file) con
     const fs::NearPath near = root_.approach(fs::SourcePath(file.path));
     frame::OpenSettings settings;
     settings.name = near.rest;
-    settings.directory = near.directory;
+    settings.directory = near.directory();
     if (file.is_sparse)
       return frame::open_directory(file.object->open(O_RDONLY | O_DIRECTORY), settings);
     return frame::open_file(file.object->open_quietly(O_RDONLY), settings);

@@ -141,6 +141,7 @@ class Filesystem final : public MountedFiles {
     return stats_.cache_hits + stats_.cache_misses + stats_.commits;
   }
   void rest() override;
+  void tidy() override;
 
  private:
   void begin_writing(MountLock* lock);

@@ -29,6 +29,7 @@ IdleWatch::~IdleWatch() {
 void IdleWatch::watch() {
   std::unique_lock lock(mutex_);
   while (!condition_.wait_for(lock, kCheck, [this] { return stopped_; })) {
+    filesystem_.tidy();
     rest_if_unused();
     const std::chrono::seconds limit = limit_;
     if (limit == std::chrono::seconds::zero() || filesystem_.idle_time() < limit) continue;

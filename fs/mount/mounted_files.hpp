@@ -142,6 +142,8 @@ class MountedFiles {
   virtual std::uint64_t requests() const = 0;
   /// Gives most of the memory back that may serve nobody any more.
   virtual void rest() = 0;
+  /// Called every second: what nobody asks for any more is let go of.
+  virtual void tidy() {}
 };
 
 }  // namespace bloscfs::fs

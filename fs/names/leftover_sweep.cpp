@@ -116,7 +116,7 @@ LeftoverSweep::Found LeftoverSweep::look_at(const Entries& entries) const {
 bool LeftoverSweep::is_locked(const std::string& path) const {
   if (path == single_.value_or("")) return false;  // by this mount
   const NearPath near = root_.approach(path);
-  return is_locked_by_other(fmt::format("/proc/self/fd/{}/{}", near.directory, near.rest));
+  return is_locked_by_other(fmt::format("/proc/self/fd/{}/{}", near.directory(), near.rest));
 }
 
 /// Adds the makers that journals here name, of other SOURCEs that nobody has mounted now: their
@@ -165,10 +165,9 @@ void LeftoverSweep::remove_temporary(const std::string& path, const std::string&
   log::info(fmt::format("{}: removing what an earlier mount left behind", join_path(path, name)));
   // A directory may hold millions of files: it is removed when the lock on names is given back.
   if (leftover->directory)
-    return names.at_end(
-        0, std::shared_ptr<void>(nullptr,
-                                 [again = std::make_shared<SourceDirectory>(directory.again()),
-                                  leftover](void*) { remove_leftover(*again, *leftover); }));
+    return names.at_end(0, std::shared_ptr<void>(nullptr, [in = directory, leftover](void*) {
+                          remove_leftover(in, *leftover);
+                        }));
   const DirectoryTimes times(root_.object(path));
   try {
     remove_leftover(directory, *leftover);

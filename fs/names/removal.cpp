@@ -57,7 +57,7 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
   if (!identity) frame::throw_errno(ENOENT, stored_name);
   const std::string aside = frame::name_aside(*identity);
   if (aside != stored_name) directory.rename(stored_name, directory, aside);
-  auto removed = services_.removed_sframes.add(directory.again(), aside, *identity);
+  auto removed = services_.removed_sframes.add(directory, aside, *identity);
   names_.at_end(object.node, std::move(removed));
 }
 

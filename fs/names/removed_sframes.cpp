@@ -119,7 +119,7 @@ bool RemovedSframes::relocate(const std::string& name, const SourceDirectory& fr
   if (frame::identity_at(from.descriptor(), name) != frame->identity) return false;
   const OnBehalfOf nobody(nullptr);
   from.rename(name, to, name);
-  frame->parent = to.again();
+  frame->parent = to;
   return true;
 }
 

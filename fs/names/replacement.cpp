@@ -47,9 +47,7 @@ void flush_name(const SourceDirectory& directory, const std::string& name) {
   if (!st) frame::throw_errno(ENOENT, name);
   const std::string state = fmt::format("{}:{} {} {} {}.{}", in.st_dev, in.st_ino, name, st->st_ino,
                                         st->st_ctim.tv_sec, st->st_ctim.tv_nsec);
-  Attempts::once_without_lock(
-      state,
-      [again = std::make_shared<const SourceDirectory>(directory.again())] { again->sync(); });
+  Attempts::once_without_lock(state, [in = directory] { in.sync(); });
 }
 
 }  // namespace

@@ -102,14 +102,13 @@ void UnsyncedNames::before_taking(const SourceDirectory& directory, const std::s
       noted = given_up->second.noted;
   }
   if (noted == 0) return;
-  Attempts::without_lock(
-      [this, taken, noted, again = std::make_shared<const SourceDirectory>(directory.again())] {
-        again->sync();
-        const MutexLock lock(mutex_);
-        if (const auto given_up = names_.find(taken);
-            given_up != names_.end() && given_up->second.noted == noted)
-          names_.erase(given_up);
-      });
+  Attempts::without_lock([this, taken, noted, in = directory] {
+    in.sync();
+    const MutexLock lock(mutex_);
+    if (const auto given_up = names_.find(taken);
+        given_up != names_.end() && given_up->second.noted == noted)
+      names_.erase(given_up);
+  });
 }
 
 }  // namespace bloscfs::fs

@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -35,7 +36,8 @@ constexpr int kCalls[] = {
     SCMP_SYS(openat), SCMP_SYS(openat2), SCMP_SYS(close), SCMP_SYS(dup2), SCMP_SYS(dup3),
     SCMP_SYS(fstat), SCMP_SYS(newfstatat), SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(faccessat),
     SCMP_SYS(faccessat2), SCMP_SYS(readlinkat), SCMP_SYS(getdents64), SCMP_SYS(lseek),
-    SCMP_SYS(chdir),
+    SCMP_SYS(chdir), SCMP_SYS(inotify_init1), SCMP_SYS(inotify_add_watch),
+    SCMP_SYS(inotify_rm_watch),
     // their contents
     SCMP_SYS(pread64), SCMP_SYS(pwrite64), SCMP_SYS(pwritev), SCMP_SYS(ftruncate),
     SCMP_SYS(fallocate), SCMP_SYS(copy_file_range), SCMP_SYS(sync_file_range), SCMP_SYS(fsync),
@@ -122,6 +124,7 @@ void allow_needed_calls(bool network) {
   for (const int call : {SCMP_SYS(sched_getattr), SCMP_SYS(sched_setattr)})
     filter.allow(call, {equals(0, 0)});                             // of the thread itself
   filter.allow(SCMP_SYS(prlimit64), {equals(0, 0), equals(2, 0)});  // limits are asked for
+  filter.allow(SCMP_SYS(ioctl), {equals(1, FS_IOC_GETFLAGS)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});
   filter.allow(SCMP_SYS(socket), {equals(0, AF_UNIX)});

@@ -28,7 +28,7 @@ namespace bloscfs::fs {
 class LockFile {
  public:
   LockFile(const SourceDirectory& directory, std::string name)
-      : directory_(directory.again()), name_(std::move(name)) {}
+      : directory_(directory), name_(std::move(name)) {}
 
   enum class Attempt {
     taken,

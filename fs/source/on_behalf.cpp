@@ -19,6 +19,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/lock_breaks.hpp"
+#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -47,6 +48,17 @@ std::vector<gid_t> groups_here() {
   const int count = ::getgroups(static_cast<int>(groups.size()), groups.data());
   groups.resize(static_cast<std::size_t>(std::max(0, count)));
   return groups;
+}
+
+/// The daemon's ids stay what they are.
+uid_t own_user() {
+  static const uid_t user = ::geteuid();
+  return user;
+}
+
+gid_t own_group() {
+  static const gid_t group = ::getegid();
+  return group;
 }
 
 /// Asked for before the first thread is somebody else.
@@ -89,7 +101,7 @@ bool has_own_umask() {
 
 void be_daemon() {
   // A thread that keeps somebody else's rights, or gets more than the daemon's, must serve nobody.
-  if (!set_user(::geteuid()) || !set_group(::getegid()) || !set_groups(own_groups())) std::abort();
+  if (!set_user(own_user()) || !set_group(own_group()) || !set_groups(own_groups())) std::abort();
 }
 
 bool become(const Caller& caller) {
@@ -108,6 +120,7 @@ OnBehalfOf::~OnBehalfOf() { acts_for = before_; }
 
 AsCaller::AsCaller() {
   Attempts::begin_change();
+  OneLook::renew();
   // Nested in another one the thread is the caller already; the outermost ends that.
   if (acts_for == nullptr || is_caller) return;
   is_first_ = is_caller = true;
@@ -119,7 +132,7 @@ AsCaller::AsCaller() {
     ::umask(acts_for->umask);
     has_umask_ = true;
   }
-  const bool is_daemon = acts_for->user == ::geteuid() && acts_for->group == ::getegid();
+  const bool is_daemon = acts_for->user == own_user() && acts_for->group == own_group();
   if (is_daemon || !may_act_as_others()) return;
   is_other_ = true;
   if (become(*acts_for)) return;
@@ -130,6 +143,7 @@ AsCaller::AsCaller() {
 }
 
 AsCaller::~AsCaller() {
+  OneLook::renew();
   if (!is_first_) return;
   // A caller of a system call reads errno after this destructor.
   const int error = errno;
@@ -149,7 +163,7 @@ bool AsCaller::may_remove(const struct stat& directory, const struct stat& entry
 }
 
 bool AsCaller::has_daemons_rights() const {
-  return acts_for != nullptr && acts_for->user != 0 && acts_for->user != ::geteuid() &&
+  return acts_for != nullptr && acts_for->user != 0 && acts_for->user != own_user() &&
          !may_act_as_others();
 }
 

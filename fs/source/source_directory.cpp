@@ -18,20 +18,20 @@ void SourceDirectory::fail(const std::string& name) const {
 
 struct stat SourceDirectory::stat() const {
   struct stat st {};
-  if (::fstat(directory_.get(), &st) != 0) fail({});
+  if (::fstat(descriptor(), &st) != 0) fail({});
   return st;
 }
 
 std::optional<struct stat> SourceDirectory::stat(const std::string& name) const {
   struct stat st {};
-  if (::fstatat(directory_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
+  if (::fstatat(descriptor(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
   if (errno == ENOENT || errno == ENAMETOOLONG) return std::nullopt;
   fail(name);
 }
 
 frame::UniqueFd SourceDirectory::open(const std::string& name, int flags) const {
   frame::UniqueFd fd(
-      ::openat(directory_.get(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+      ::openat(descriptor(), name.c_str(), flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail(name);
   return fd;
 }
@@ -42,7 +42,7 @@ SourceObject SourceDirectory::object(const std::string& name) const {
 
 frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode) const {
   const AsCaller as;
-  frame::UniqueFd fd(::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+  frame::UniqueFd fd(::openat(descriptor(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                               as.mode_of_new(mode)));
   if (!fd) fail(name);
   return fd;
@@ -50,24 +50,23 @@ frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode)
 
 void SourceDirectory::make_directory(const std::string& name, mode_t mode) const {
   const AsCaller as;
-  if (::mkdirat(directory_.get(), name.c_str(), mode) != 0) fail(name);
+  if (::mkdirat(descriptor(), name.c_str(), mode) != 0) fail(name);
 }
 
 void SourceDirectory::make_symlink(const std::string& name, const std::string& target) const {
   const AsCaller as;
-  if (::symlinkat(target.c_str(), directory_.get(), name.c_str()) != 0) fail(name);
+  if (::symlinkat(target.c_str(), descriptor(), name.c_str()) != 0) fail(name);
 }
 
 void SourceDirectory::make_special(const std::string& name, mode_t mode, dev_t device) const {
   const AsCaller as;
-  if (::mknodat(directory_.get(), name.c_str(), as.mode_of_new(mode), device) != 0) fail(name);
+  if (::mknodat(descriptor(), name.c_str(), as.mode_of_new(mode), device) != 0) fail(name);
 }
 
 void SourceDirectory::make_link(const std::string& name, const SourceDirectory& from,
                                 const std::string& existing) const {
   const AsCaller as;
-  if (::linkat(from.descriptor(), existing.c_str(), directory_.get(), name.c_str(), 0) != 0)
-    fail(name);
+  if (::linkat(from.descriptor(), existing.c_str(), descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
 /// EPERM where it may not be; what is not there is found out later.
@@ -91,13 +90,13 @@ void SourceDirectory::check_removal(const std::string& name) const {
 void SourceDirectory::remove_file(const std::string& name) const {
   const AsCaller as;
   require_removable(as, name);
-  if (::unlinkat(directory_.get(), name.c_str(), 0) != 0) fail(name);
+  if (::unlinkat(descriptor(), name.c_str(), 0) != 0) fail(name);
 }
 
 void SourceDirectory::remove_directory(const std::string& name) const {
   const AsCaller as;
   require_removable(as, name);
-  if (::unlinkat(directory_.get(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
+  if (::unlinkat(descriptor(), name.c_str(), AT_REMOVEDIR) != 0) fail(name);
 }
 
 void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
@@ -105,15 +104,14 @@ void SourceDirectory::rename(const std::string& name, const SourceDirectory& to,
   const AsCaller as;
   require_removable(as, name);
   to.require_removable(as, new_name);
-  if (::renameat(directory_.get(), name.c_str(), to.descriptor(), new_name.c_str()) != 0)
-    fail(name);
+  if (::renameat(descriptor(), name.c_str(), to.descriptor(), new_name.c_str()) != 0) fail(name);
 }
 
 void SourceDirectory::rename_to_free(const std::string& name, const SourceDirectory& to,
                                      const std::string& new_name) const {
   const AsCaller as;
   require_removable(as, name);
-  if (::renameat2(directory_.get(), name.c_str(), to.descriptor(), new_name.c_str(),
+  if (::renameat2(descriptor(), name.c_str(), to.descriptor(), new_name.c_str(),
                   RENAME_NOREPLACE) == 0)
     return;
   // Not every filesystem has this; the caller has seen that the name is free.
@@ -126,13 +124,13 @@ void SourceDirectory::exchange(const std::string& name, const SourceDirectory& w
   const AsCaller as;
   require_removable(as, name);
   with.require_removable(as, other_name);
-  if (::renameat2(directory_.get(), name.c_str(), with.descriptor(), other_name.c_str(),
+  if (::renameat2(descriptor(), name.c_str(), with.descriptor(), other_name.c_str(),
                   RENAME_EXCHANGE) != 0)
     fail(name);
 }
 
 void SourceDirectory::sync() const {
-  const frame::UniqueFd fd(::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const frame::UniqueFd fd(::openat(descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd || ::fsync(fd.get()) != 0) fail({});
 }
 

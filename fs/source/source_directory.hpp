@@ -13,17 +13,18 @@ namespace bloscfs::fs {
 
 class AsCaller;
 
-/// Names are single components, and symlinks are never followed. Errors are std::system_error with
-/// the errno. Thread-safe.
+/// Copies are of the same directory. Names are single components, and symlinks are never followed.
+/// Errors are std::system_error with the errno. Thread-safe.
 class SourceDirectory {
  public:
   /// `directory` may be open with O_PATH; `path` is for messages.
-  SourceDirectory(frame::UniqueFd directory, std::string path)
+  SourceDirectory(frame::SharedFd directory, std::string path)
       : directory_(std::move(directory)), path_(std::move(path)) {}
+  SourceDirectory(frame::UniqueFd directory, std::string path)
+      : SourceDirectory(std::make_shared<const frame::UniqueFd>(std::move(directory)),
+                        std::move(path)) {}
 
-  int descriptor() const { return directory_.get(); }
-  /// Another object for the same directory.
-  SourceDirectory again() const { return {open(".", O_PATH | O_DIRECTORY), path_}; }
+  int descriptor() const { return directory_->get(); }
   struct stat stat() const;
   /// lstat of an entry; nullopt when there is none.
   std::optional<struct stat> stat(const std::string& name) const;
@@ -66,7 +67,7 @@ class SourceDirectory {
   [[noreturn]] void fail(const std::string& name) const;
   void require_removable(const AsCaller& as, const std::string& name) const;
 
-  frame::UniqueFd directory_;
+  frame::SharedFd directory_;
   std::string path_;
 };
 

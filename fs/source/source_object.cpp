@@ -23,17 +23,17 @@ bool means_no_attributes(int error) {
 }  // namespace
 
 /// A path for calls that take no descriptor of this kind: it leads to the object through /proc.
-std::string SourceObject::path() const { return "/proc/self/fd/" + std::to_string(object_.get()); }
+std::string SourceObject::path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
 
 struct stat SourceObject::stat() const {
   struct stat st {};
-  if (::fstat(object_.get(), &st) != 0) frame::throw_errno(name_);
+  if (::fstat(descriptor(), &st) != 0) frame::throw_errno(name_);
   return st;
 }
 
 std::optional<struct stat> SourceObject::stat(const std::string& entry) const {
   struct stat st {};
-  if (::fstatat(object_.get(), entry.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
+  if (::fstatat(descriptor(), entry.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return st;
   if (errno == ENOENT) return std::nullopt;
   frame::throw_errno(name_);
 }
@@ -61,7 +61,7 @@ void SourceObject::set_mode(mode_t mode) const {
 
 void SourceObject::set_owner(uid_t owner, gid_t group) const {
   const AsCaller as;
-  if (::fchownat(object_.get(), "", owner, group, AT_EMPTY_PATH) != 0) frame::throw_errno(name_);
+  if (::fchownat(descriptor(), "", owner, group, AT_EMPTY_PATH) != 0) frame::throw_errno(name_);
 }
 
 void SourceObject::set_times(const timespec& accessed, const timespec& modified) const {

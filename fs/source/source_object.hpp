@@ -16,14 +16,16 @@ inline constexpr timespec kUnchangedTime{0, UTIME_OMIT};
 /// The same: it becomes the present.
 inline constexpr timespec kPresentTime{0, UTIME_NOW};
 
-/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Errors are
-/// std::system_error with the errno. Thread-safe.
+/// Holds the object with O_PATH: nothing is opened, and symlinks stand for themselves. Copies are
+/// of the same object. Errors are std::system_error with the errno. Thread-safe.
 class SourceObject {
  public:
   /// `name` is for messages.
   SourceObject(frame::UniqueFd object, std::string name)
-      : object_(std::move(object)), name_(std::move(name)) {}
+      : object_(std::make_shared<const frame::UniqueFd>(std::move(object))),
+        name_(std::move(name)) {}
 
+  int descriptor() const { return object_->get(); }
   const std::string& name() const { return name_; }
   struct stat stat() const;
   /// lstat of an entry of a directory; nullopt when there is none.
@@ -53,7 +55,7 @@ class SourceObject {
  private:
   std::string path() const;
 
-  frame::UniqueFd object_;
+  frame::SharedFd object_;
   std::string name_;
 };
 

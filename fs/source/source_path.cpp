@@ -9,7 +9,7 @@ std::string join_path(const std::string& directory, const std::string& name) {
 }
 
 const std::shared_ptr<SourcePath::Step>& SourcePath::as_step() const {
-  if (!entered_) entered_ = std::make_shared<Step>(Step{above_, rest_, meant_, {}});
+  if (!entered_) entered_ = std::make_shared<Step>(Step{text_, above_, rest_, meant_, {}});
   return entered_;
 }
 

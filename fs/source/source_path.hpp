@@ -44,10 +44,11 @@ class SourcePath {
 
   /// A directory on the way, opened with O_PATH when it is first gone through.
   struct Step {
+    std::string text;             ///< as SourcePath's
     std::shared_ptr<Step> above;  ///< null: SOURCE
     std::string rest;             ///< from there
     std::optional<Identity> meant;
-    frame::UniqueFd fd;
+    frame::SharedFd fd;
   };
   const std::shared_ptr<Step>& as_step() const;
 

@@ -63,18 +63,35 @@ bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
   return false;
 }
 
-int SourceRoot::try_enter(SourcePath::Step& step) const {
-  if (step.fd) return step.fd.get();
+void SourceRoot::watch_directories() {
+  if (others_ == OtherMounts::enter) return;  // what is mounted below need not tell of changes
+  identity_ = identity_of(frame::status_of(descriptor()));
+  watched_ = std::make_unique<WatchedDirectories>(
+      descriptor(), [this](int directory, const std::string& name) {
+        return frame::UniqueFd(open_beneath(directory, name, O_PATH | O_DIRECTORY));
+      });
+}
+
+void SourceRoot::tidy() const {
+  if (watched_) watched_->tidy();
+}
+
+/// Null, with errno set, where it cannot be.
+frame::SharedFd SourceRoot::try_enter(SourcePath::Step& step) const {
+  if (step.fd) return step.fd;
+  if (watched_) step.fd = watched_->directory(step.text, step.meant);
+  if (step.fd) return step.fd;
   frame::UniqueFd fd(try_open(step.above.get(), step.rest, O_PATH | O_DIRECTORY));
-  if (!fd || !is_meant(fd.get(), step.meant)) return -1;
-  step.fd = std::move(fd);
-  return step.fd.get();
+  if (!fd || !is_meant(fd.get(), step.meant)) return nullptr;
+  step.fd = std::make_shared<const frame::UniqueFd>(std::move(fd));
+  if (watched_ && step.meant) watched_->visited(step.text, *step.meant);
+  return step.fd;
 }
 
 std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
                                                  const std::string& rest) const {
-  NearPath near{{}, above == nullptr ? directory_.get() : try_enter(*above), rest};
-  if (near.directory < 0) return std::nullopt;
+  NearPath near{above == nullptr ? directory_ : try_enter(*above), rest};
+  if (!near.above) return std::nullopt;
   while (near.rest.size() > kLongestStep) {
     const std::size_t end = near.rest.rfind('/', kLongestStep);
     if (end == std::string::npos) {
@@ -82,10 +99,9 @@ std::optional<NearPath> SourceRoot::try_approach(SourcePath::Step* above,
       return std::nullopt;
     }
     frame::UniqueFd next(
-        open_beneath(near.directory, near.rest.substr(0, end), O_PATH | O_DIRECTORY));
+        open_beneath(near.directory(), near.rest.substr(0, end), O_PATH | O_DIRECTORY));
     if (!next) return std::nullopt;
-    near.above = std::move(next);
-    near.directory = near.above.get();
+    near.above = std::make_shared<const frame::UniqueFd>(std::move(next));
     near.rest.erase(0, end + 1);
   }
   return near;
@@ -99,7 +115,7 @@ NearPath SourceRoot::approach(const SourcePath& path) const {
 
 int SourceRoot::try_open(SourcePath::Step* above, const std::string& rest, int flags) const {
   const auto near = try_approach(above, rest);
-  return near ? open_beneath(near->directory, near->rest, flags) : -1;
+  return near ? open_beneath(near->directory(), near->rest, flags) : -1;
 }
 
 frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
@@ -109,17 +125,15 @@ frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
 }
 
 void SourceRoot::require(const SourcePath& directory) const {
-  if (!directory.empty() && try_enter(*directory.as_step()) < 0)
+  if (!directory.empty() && !try_enter(*directory.as_step()))
     throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());
 }
 
 std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
   // Opened first: a look at the name alone would enter what is mounted there.
-  struct stat st {};
-  const frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
-  if (fd && is_meant(fd.get(), std::nullopt) && ::fstat(fd.get(), &st) == 0) return st;
-  if (frame::is_absence(errno_code(errno))) return std::nullopt;
-  throw_errno(path.text());
+  const auto object = find_any(path);
+  if (!object) return std::nullopt;
+  return object->stat();
 }
 
 std::string SourceRoot::read_link(const SourcePath& path) const {
@@ -132,7 +146,7 @@ std::string SourceRoot::read_link(const SourcePath& path) const {
 
 struct statvfs SourceRoot::stat_filesystem() const {
   struct statvfs st {};
-  if (::fstatvfs(directory_.get(), &st) != 0) throw_errno("");
+  if (::fstatvfs(descriptor(), &st) != 0) throw_errno("");
   return st;
 }
 
@@ -143,7 +157,9 @@ void SourceRoot::sync_all() const {
 }
 
 SourceObject SourceRoot::object(const SourcePath& path) const {
-  return {open(path, O_PATH), path.text()};
+  const auto object = try_find(path, path.meant_);
+  if (!object) throw_errno(path.text());
+  return *object;
 }
 
 std::shared_ptr<const SourceObject> SourceRoot::find(const SourcePath& path) const {
@@ -156,15 +172,49 @@ std::shared_ptr<const SourceObject> SourceRoot::find_any(const SourcePath& path)
 
 std::shared_ptr<const SourceObject> SourceRoot::find_meant(
     const SourcePath& path, const std::optional<Identity>& meant) const {
-  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
-  if (fd && is_meant(fd.get(), meant))
-    return std::make_shared<const SourceObject>(std::move(fd), path.text());
-  if (frame::is_absence(errno_code(errno))) return nullptr;
+  auto object = try_find(path, meant);
+  if (object || frame::is_absence(errno_code(errno))) return object;
   throw_errno(path.text());
 }
 
+std::shared_ptr<const SourceObject> SourceRoot::try_find(
+    const SourcePath& path, const std::optional<Identity>& meant) const {
+  WatchedDirectories::Known known;
+  const std::string directory = path.above_ ? path.above_->text : std::string();
+  const bool is_watched = watched_ && path.rest_.find('/') == std::string::npos &&
+                          !path.rest_.empty() && (!path.above_ || try_enter(*path.above_));
+  if (is_watched) known = watched_->look(directory, path.rest_);
+  if (is_watched && directory.empty() && known.moment.watch == 0) watched_->visited({}, identity_);
+  if (known.is_absent) {
+    errno = ENOENT;
+    return nullptr;
+  }
+  if (known.object) {
+    if (!meant || identity_of(known.object->stat()) == *meant) return known.object;
+    errno = ESTALE;
+    return nullptr;
+  }
+  frame::UniqueFd fd(try_open(path.above_.get(), path.rest_, O_PATH));
+  const bool is_gone = !fd && errno == ENOENT;
+  if (is_watched && is_gone) watched_->found(directory, path.rest_, known.moment, nullptr);
+  if (!fd) {
+    if (is_gone) errno = ENOENT;
+    return nullptr;
+  }
+  auto object = std::make_shared<const SourceObject>(std::move(fd), path.text());
+  if (is_watched) watched_->found(directory, path.rest_, known.moment, object);
+  return is_meant(object->descriptor(), meant) ? object : nullptr;
+}
+
+frame::SharedFd SourceRoot::enter(const SourcePath& directory) const {
+  if (directory.empty()) return directory_;
+  auto fd = try_enter(*directory.as_step());
+  if (!fd) throw_errno(directory.text());
+  return fd;
+}
+
 SourceDirectory SourceRoot::directory(const SourcePath& path) const {
-  return {open(path, O_PATH | O_DIRECTORY), path.text()};
+  return {enter(path), path.text()};
 }
 
 std::vector<SourceRoot::Entry> SourceRoot::list(const SourcePath& path,

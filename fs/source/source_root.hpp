@@ -14,14 +14,16 @@
 #include "fs/source/source_directory.hpp"
 #include "fs/source/source_object.hpp"
 #include "fs/source/source_path.hpp"
+#include "fs/source/watched_directories.hpp"
 
 namespace bloscfs::fs {
 
 /// An object by a path that one system call takes, also with a suffix.
 struct NearPath {
-  frame::UniqueFd above;  ///< owns `directory` unless that is the path's, or the root
-  int directory = -1;
+  frame::SharedFd above;
   std::string rest;  ///< from there
+
+  int directory() const { return above->get(); }
 };
 
 /// Whether what is mounted below SOURCE is entered. Where it is not it is as if it was not there:
@@ -29,17 +31,26 @@ struct NearPath {
 enum class OtherMounts { leave_out, enter };
 
 /// Paths may be of any length: those that are too long for one system call are followed in steps,
-/// none of which leaves the root or follows a symlink, either. Errors are std::system_error with
-/// the errno, ESTALE where a path leads to another object than the one that was meant. Thread-safe.
+/// none of which leaves the root or follows a symlink, either. Directories that are asked for again
+/// and again are watched (watched_directories.hpp), if they are to be. Errors are std::system_error
+/// with the errno, ESTALE where a path leads to another object than the one that was meant.
+/// Thread-safe.
 class SourceRoot {
  public:
   /// `directory` is an open directory (O_PATH is enough).
   /// `own_device` is the mount that this serves, if any, whose daemon would wait for itself there.
   explicit SourceRoot(frame::UniqueFd directory, OtherMounts others = OtherMounts::leave_out,
                       dev_t own_device = 0)
-      : directory_(std::move(directory)), others_(others), own_device_(own_device) {}
+      : directory_(std::make_shared<const frame::UniqueFd>(std::move(directory))),
+        others_(others),
+        own_device_(own_device) {}
 
-  int descriptor() const { return directory_.get(); }
+  /// From now on; before there are others who use this.
+  void watch_directories();
+  /// To be called every second or so, if there are.
+  void tidy() const;
+
+  int descriptor() const { return directory_->get(); }
 
   /// openat2 with O_CLOEXEC and O_NOFOLLOW, kept beneath the root.
   frame::UniqueFd open(const SourcePath& path, int flags) const;
@@ -73,19 +84,24 @@ class SourceRoot {
 
  private:
   /// The next ones set errno where they fail, with nullopt or -1.
-  int try_enter(SourcePath::Step& step) const;
+  frame::SharedFd try_enter(SourcePath::Step& step) const;
   std::optional<NearPath> try_approach(SourcePath::Step* above, const std::string& rest) const;
   int try_open(SourcePath::Step* above, const std::string& rest, int flags) const;
 
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
+  frame::SharedFd enter(const SourcePath& directory) const;
+  std::shared_ptr<const SourceObject> try_find(const SourcePath& path,
+                                               const std::optional<Identity>& meant) const;
   std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
                                                  const std::optional<Identity>& meant) const;
 
-  frame::UniqueFd directory_;
+  const frame::SharedFd directory_;
   const OtherMounts others_;
   const dev_t own_device_;  ///< 0: none
+  std::unique_ptr<WatchedDirectories> watched_;
+  Identity identity_;  ///< if directories are watched
 };
 
 }  // namespace bloscfs::fs

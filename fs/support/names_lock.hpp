@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "fs/support/lock_breaks.hpp"
+#include "fs/support/one_look.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -86,15 +87,18 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadNames final : public NamesSh
       work();
     } catch (...) {
       since_ = lock_.lock_shared();
+      OneLook::renew();
       throw;
     }
     since_ = lock_.lock_shared();
+    OneLook::renew();
     return lock_.changes() == changes;
   }
 
  private:
   NamesLock& lock_;
   NamesLock::Clock::time_point since_;
+  const OneLook one_look_;  ///< names of others may change, but then the answer was right once
 };
 
 }  // namespace bloscfs::fs

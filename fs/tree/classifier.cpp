@@ -105,7 +105,7 @@ std::unique_ptr<frame::Snapshot> Classifier::open(const SourcePath& path,
   settings.counters = counters_;
   const NearPath near = root_.approach(path);
   settings.name = near.rest;
-  settings.directory = near.directory;
+  settings.directory = near.directory();
   return open_with(settings, entry);
 }
 

@@ -73,7 +73,7 @@ bool Tree::has_name(NodeId id) const {
 
 struct stat Tree::with_live(struct stat st, NodeId id) {
   auto file = opened_as<OpenContainer>(id);
-  if (!file && is_recent(st.st_mtim)) {
+  if (!file && !S_ISDIR(st.st_mode) && is_recent(st.st_mtim)) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
     st = look_at_attributes(id);
     file = opened_as<OpenContainer>(id);

@@ -1,0 +1,111 @@
+#pragma once
+// Directories of SOURCE that are looked at again and again: their descriptors, those of what was
+// looked at in them, and which names they have, kept right by what the kernel tells of changes.
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "fs/source/source_object.hpp"
+#include "fs/source/source_path.hpp"
+#include "fs/support/sync.hpp"
+
+struct inotify_event;
+
+namespace bloscfs::fs {
+
+/// What others do to a directory is in the queue of inotify(7) before their system call returns,
+/// and that is read before each answer, or at the first of one look (fs/support/one_look.hpp): what
+/// is answered was true when it was asked. Only of filesystems of this machine, where all changes
+/// pass the kernel. A directory is watched together with all that are above it, so that its path is
+/// known to lead there still. What lies below SOURCE by other mounts is never watched; one that is
+/// made over a watched directory is seen within a second.
+///
+/// Does not throw: what cannot be watched is unknown, and is asked for. Paths are relative to
+/// SOURCE, which is "". Thread-safe.
+class WatchedDirectories {
+ public:
+  /// Opens a directory by one name from a descriptor with O_PATH, as SourceRoot opens paths.
+  using Open = std::function<frame::UniqueFd(int directory, const std::string& name)>;
+
+  WatchedDirectories(int root, Open open);
+  ~WatchedDirectories();
+  WatchedDirectories(const WatchedDirectories&) = delete;
+  WatchedDirectories& operator=(const WatchedDirectories&) = delete;
+
+  /// A descriptor (O_PATH) of what is there, if that is the object meant; null: unknown.
+  frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant);
+  /// Somebody has asked the filesystem for it. Who comes often is watched from then on.
+  void visited(const std::string& path, const Identity& identity);
+
+  /// Which state of a directory something was found in.
+  struct Moment {
+    std::uint64_t watch = 0;  ///< 0: not watched
+    std::uint64_t changes = 0;
+  };
+  struct Known {
+    bool is_absent = false;
+    std::shared_ptr<const SourceObject> object;  ///< of what has the name; null: unknown
+    Moment moment;
+  };
+  Known look(const std::string& directory, const std::string& name);
+  /// What was found under a name after `moment`, or null: nothing was.
+  void found(const std::string& directory, const std::string& name, const Moment& moment,
+             std::shared_ptr<const SourceObject> object);
+
+  /// To be called every second or so: what nobody asks for is let go of.
+  void tidy();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  using Names = std::unordered_map<std::string, std::shared_ptr<const SourceObject>>;
+  struct Watched {
+    frame::SharedFd fd;
+    Identity identity;
+    int descriptor = -1;      ///< of the watch
+    std::uint64_t watch = 0;  ///< never used again
+    std::uint64_t changes = 0;
+    std::optional<Names> names;  ///< unless there are too many
+    std::uint64_t used = 0;      ///< at which tick
+  };
+  using Directories = std::map<std::string, Watched>;
+  struct Kept {
+    std::string directory, name;
+    std::uint64_t tick = 0;
+  };
+
+  void catch_up() REQUIRES(mutex_);
+  void read_events() REQUIRES(mutex_);
+  void apply(const inotify_event& event) REQUIRES(mutex_);
+  void forget(const std::string& path) REQUIRES(mutex_);
+  void drop(Directories::iterator at) REQUIRES(mutex_);
+  Watched* watch(const std::string& path) REQUIRES(mutex_);
+  std::optional<Names> names_of(const frame::UniqueFd& directory) REQUIRES(mutex_);
+  void let_go_of_oldest() REQUIRES(mutex_);
+
+  const int root_;
+  const Open open_;
+  frame::UniqueFd events_;  ///< invalid: nothing is watched
+  frame::UniqueFd mounts_;
+
+  Mutex mutex_;
+  Directories directories_ GUARDED_BY(mutex_);
+  std::unordered_map<int, Directories::iterator> by_descriptor_ GUARDED_BY(mutex_);
+  std::unordered_map<std::string, int> visits_ GUARDED_BY(mutex_);
+  std::deque<Kept> kept_ GUARDED_BY(mutex_);  ///< the oldest first
+  std::size_t names_count_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t tick_ GUARDED_BY(mutex_) = 1;
+  /// Of a rename one half is known: until then nothing counts as absent.
+  Clock::time_point unsure_until_ GUARDED_BY(mutex_);
+  std::string last_arrival_ GUARDED_BY(mutex_);  ///< path of the rename that was told last
+};
+
+}  // namespace bloscfs::fs

@@ -1,0 +1,210 @@
+// What a SOURCE tells whose directories are watched, while another program changes it.
+
+#include "fs/source/watched_directories.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fs/source/source_root.hpp"
+#include "fs/support/one_look.hpp"
+#include "tests/support/draw.hpp"
+#include "tests/support/temp_dir.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+namespace fs_std = std::filesystem;
+using namespace bloscfs::fs;
+
+frame::UniqueFd opened(const fs_std::path& directory) {
+  return frame::UniqueFd(::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+std::optional<Identity> identity_at(const fs_std::path& path) {
+  struct stat st {};
+  return ::lstat(path.c_str(), &st) == 0 ? std::optional(identity_of(st)) : std::nullopt;
+}
+
+/// A directory that one root watches.
+struct WatchedPlace {
+  TempDir directory;
+  SourceRoot root{opened(directory.path())};
+  const SourceRoot asking{opened(directory.path())};
+  WatchedPlace() { root.watch_directories(); }
+
+  fs_std::path operator/(const std::string& path) const { return directory / path; }
+
+  /// As the tree asks for it: by the directory that it knows, which may be elsewhere by now.
+  static std::optional<Identity> seen_by(const SourceRoot& root, const std::string& in,
+                                         const std::optional<Identity>& meant,
+                                         const std::string& name) {
+    const SourcePath path =
+        in.empty() ? SourcePath(name) : join_path(SourcePath(SourcePath(in), *meant), name);
+    const auto object = root.find_any(path);
+    return object ? std::optional(identity_of(object->stat())) : std::nullopt;
+  }
+  std::optional<Identity> seen(const std::string& in, const std::optional<Identity>& meant,
+                               const std::string& name) const {
+    return seen_by(root, in, meant, name);
+  }
+  std::optional<Identity> seen(const std::string& in, const std::string& name) const {
+    const auto meant = identity_at(directory / in);
+    return meant ? seen(in, meant, name) : std::nullopt;
+  }
+  /// True if the same object is given twice: it was not opened again.
+  bool is_watched(const std::string& name) const {
+    const auto first = root.find_any({name});
+    return first && first == root.find_any({name});
+  }
+  void watch(const std::string& name) const {
+    for (int i = 0; i < 10 && !is_watched(name); i++) {
+    }
+    BOOST_TEST(is_watched(name));
+  }
+};
+
+void make_file(const fs_std::path& path) { std::ofstream(path).put('x'); }
+
+std::size_t open_descriptors() {
+  return static_cast<std::size_t>(
+      std::distance(fs_std::directory_iterator("/proc/self/fd"), fs_std::directory_iterator()));
+}
+
+/// One change of another program. Names are few, so that changes meet.
+void change(const fs_std::path& root, const fs_std::path& elsewhere, Random& random) {
+  const std::vector<std::string> directories{"", "a", "b", "a/c", "a/c/d"};
+  const std::vector<std::string> names{"a", "b", "c", "d", "x", "y"};
+  const auto draw = [&] {
+    return one_in(random, 12) ? elsewhere / pick(random, names)
+                              : root / pick(random, directories) / pick(random, names);
+  };
+  const fs_std::path one = draw(), other = draw();
+  std::error_code error;
+  switch (between(random, 0, 8)) {
+    case 0:
+      make_file(one);
+      break;
+    case 1:
+      fs_std::create_directory(one, error);
+      break;
+    case 2:
+      ::unlink(one.c_str());
+      break;
+    case 3:
+      ::rmdir(one.c_str());
+      break;
+    case 4:
+      ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+      break;
+    case 5:
+      fs_std::create_symlink("x", one, error);
+      break;
+    case 6:
+      ::link(one.c_str(), other.c_str());
+      break;
+    default:
+      ::rename(one.c_str(), other.c_str());
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(watched_directories)
+
+BOOST_AUTO_TEST_CASE(tell_at_once_whatever_others_do) {
+  const WatchedPlace place;
+  const TempDir elsewhere;
+  make_file(place / "x");
+  place.watch("x");
+  Random random(7);
+  const std::vector<std::string> directories{"", "a", "b", "a/c", "a/c/d"};
+  const std::vector<std::string> names{"a", "b", "c", "d", "x", "y"};
+  int present = 0;
+  for (int i = 0; i < 20'000; i++) {
+    for (int changes = between(random, 0, 3); changes > 0; changes--)
+      change(place.directory.path(), elsewhere.path(), random);
+    const OneLook one_look;
+    for (int looks = between(random, 1, 6); looks > 0; looks--) {
+      const std::string in = pick(random, directories), name = pick(random, names);
+      const auto meant = identity_at(place / in);
+      if (!meant) continue;
+      const auto there = WatchedPlace::seen_by(place.asking, in, meant, name);
+      BOOST_TEST_REQUIRE((place.seen(in, meant, name) == there), i << ": " << in << "/" << name);
+      present += there ? 1 : 0;
+    }
+    if (one_in(random, 500)) place.root.tidy();
+  }
+  BOOST_TEST(present > 1000);
+}
+
+BOOST_AUTO_TEST_CASE(are_none_any_more_where_their_path_does_not_lead_to_them) {
+  const WatchedPlace place;
+  const TempDir elsewhere;
+  fs_std::create_directories(place / "a/b");
+  make_file(place / "a/b/x");
+  const auto meant = identity_at(place / "a/b");
+  for (int i = 0; i < 10; i++) BOOST_TEST(place.seen("a/b", meant, "x").has_value());
+  // The directory itself stays what it is, but not where it was.
+  fs_std::rename(place / "a", elsewhere / "a");
+  BOOST_TEST(!place.seen("a/b", meant, "x").has_value());
+  fs_std::create_directories(place / "a/b");
+  BOOST_TEST(!place.seen("a/b", meant, "x").has_value());
+  fs_std::rename(elsewhere / "a/b", place / "b");
+  BOOST_TEST(!place.seen("a/b", meant, "x").has_value());
+  BOOST_TEST(place.seen("b", meant, "x").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(are_asked_again_where_more_has_changed_than_can_be_told) {
+  const WatchedPlace place;
+  make_file(place / "x");
+  place.watch("x");
+  for (int i = 0; i < 10'000; i++) {
+    make_file(place / "y");
+    fs_std::remove(place / "y");
+  }
+  fs_std::remove(place / "x");
+  make_file(place / "z");
+  BOOST_TEST(!place.seen("", "x").has_value());
+  BOOST_TEST(place.seen("", "z").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(are_let_go_of_when_nobody_asks_for_them) {
+  const WatchedPlace place;
+  for (int i = 0; i < 1000; i++) make_file(place / std::to_string(i));
+  const std::size_t before = open_descriptors();
+  place.watch("1");
+  for (int i = 0; i < 1000; i++) place.seen("", std::to_string(i));
+  BOOST_TEST(open_descriptors() > before);
+  BOOST_TEST(open_descriptors() < before + 200);
+  // What somebody has removed must not take room any longer than that.
+  for (int i = 0; i < 3; i++) place.root.tidy();
+  BOOST_TEST(open_descriptors() < before + 3);
+  for (int i = 0; i < 10; i++) place.root.tidy();
+  BOOST_TEST(open_descriptors() == before);
+}
+
+BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
+  const WatchedPlace place;
+  make_file(place / "x");
+  place.watch("x");
+  const SourceDirectory in = place.root.directory({});
+  const OneLook one_look;
+  BOOST_TEST(!place.seen("", "y").has_value());
+  in.make_file("y", 0600);
+  BOOST_TEST(place.seen("", "y").has_value());
+  in.remove_file("y");
+  BOOST_TEST(!place.seen("", "y").has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
