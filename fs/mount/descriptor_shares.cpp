@@ -22,6 +22,7 @@ constexpr std::size_t kOthers = 256;
 /// locks; and its own ones, which are closed with the last of the batch.
 constexpr std::size_t kOfCommit = 4;
 constexpr std::size_t kLargestBatch = 256;
+constexpr std::size_t kMostWatched = 256;
 
 /// How long one waits for commits of one's own files.
 constexpr std::chrono::seconds kPatience{10};
@@ -30,10 +31,11 @@ constexpr std::chrono::milliseconds kCountAgain{500};
 }  // namespace
 
 DescriptorLimits::DescriptorLimits(std::size_t limit) {
-  const std::size_t own = std::min(limit / 2, kOthers + kLargestBatch * kOfCommit);
+  const std::size_t own = std::min(limit / 2, kOthers + kMostWatched + kLargestBatch * kOfCommit);
   const std::size_t others = std::min(own / 2, kOthers);
+  watched = std::min(own / 8, kMostWatched);
   for_files = limit - own;
-  batch = std::clamp<std::size_t>((own - others) / kOfCommit, 1, kLargestBatch);
+  batch = std::clamp<std::size_t>((own - others - watched) / kOfCommit, 1, kLargestBatch);
 }
 
 DescriptorLimits DescriptorLimits::of_process() {

@@ -17,6 +17,7 @@ namespace bloscfs::fs {
 struct DescriptorLimits {
   std::size_t for_files = 0;  ///< all users together
   std::size_t batch = 1;      ///< files that are committed together
+  std::size_t watched = 0;    ///< directories that are watched, and what was looked at in them
 
   explicit DescriptorLimits(std::size_t limit);
   /// Of this process, as it is now. Throws std::system_error.

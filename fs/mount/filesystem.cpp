@@ -71,7 +71,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       store_changes_(root_, tree_, stores_, &stats_.source),
       extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
                            writable_) {
-  root_.watch_directories();
+  root_.watch_directories(DescriptorLimits::of_process().watched);
   names_.set_contents(contents_);
   committer_.set_commits_at_close(options.write.strict);
   if (writable_) begin_writing(lock);

@@ -63,13 +63,15 @@ bool SourceRoot::is_meant(int fd, const std::optional<Identity>& meant) const {
   return false;
 }
 
-void SourceRoot::watch_directories() {
+void SourceRoot::watch_directories(std::size_t descriptors) {
   if (others_ == OtherMounts::enter) return;  // what is mounted below need not tell of changes
   identity_ = identity_of(frame::status_of(descriptor()));
   watched_ = std::make_unique<WatchedDirectories>(
-      descriptor(), [this](int directory, const std::string& name) {
+      descriptor(),
+      [this](int directory, const std::string& name) {
         return frame::UniqueFd(open_beneath(directory, name, O_PATH | O_DIRECTORY));
-      });
+      },
+      descriptors);
 }
 
 void SourceRoot::tidy() const {

@@ -46,7 +46,7 @@ class SourceRoot {
         own_device_(own_device) {}
 
   /// From now on; before there are others who use this.
-  void watch_directories();
+  void watch_directories(std::size_t descriptors);
   /// To be called every second or so, if there are.
   void tidy() const;
 

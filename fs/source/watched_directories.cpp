@@ -31,11 +31,8 @@ constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | 
 /// Questions within a second from which on a directory is watched.
 constexpr int kVisits = 3;
 constexpr std::size_t kMostVisited = 1024;
-constexpr std::size_t kMostDirectories = 128;
 /// Names of one directory, and of all.
 constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 65'536;
-/// Objects that are kept open.
-constexpr std::size_t kMostObjects = 128;
 /// Ticks for which a directory is watched that nobody asks for.
 constexpr std::uint64_t kUnusedTicks = 5;
 /// The halves of a rename are told one right after the other.
@@ -68,7 +65,11 @@ bool ignores_case(int directory) {
 
 }  // namespace
 
-WatchedDirectories::WatchedDirectories(int root, Open open) : root_(root), open_(std::move(open)) {
+WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descriptors)
+    : root_(root),
+      open_(std::move(open)),
+      most_directories_(descriptors / 2),
+      most_objects_(descriptors / 2) {
   if (!tells_changes(root)) return;
   mounts_.reset(::open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
   if (mounts_) events_.reset(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
@@ -103,7 +104,7 @@ void WatchedDirectories::visited(const std::string& path, const Identity& identi
 WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) {
   if (const auto known = directories_.find(path); known != directories_.end())
     return &known->second;
-  if (directories_.size() >= kMostDirectories) return nullptr;
+  if (directories_.size() >= most_directories_) return nullptr;
   frame::SharedFd fd;
   if (path.empty()) {
     fd = std::make_shared<const frame::UniqueFd>(::fcntl(root_, F_DUPFD_CLOEXEC, 0));
@@ -178,7 +179,10 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
     at->second.names->erase(there);
     return;
   }
-  if (kept_.size() >= kMostObjects) let_go_of_oldest();
+  if (kept_.size() >= most_objects_) {
+    if (kept_.empty()) return;
+    let_go_of_oldest();
+  }
   there->second = std::move(object);
   kept_.push_back({directory, name, tick_});
 }

@@ -35,7 +35,8 @@ class WatchedDirectories {
   /// Opens a directory by one name from a descriptor with O_PATH, as SourceRoot opens paths.
   using Open = std::function<frame::UniqueFd(int directory, const std::string& name)>;
 
-  WatchedDirectories(int root, Open open);
+  /// `descriptors`: how many it may have of what it watches and knows.
+  WatchedDirectories(int root, Open open, std::size_t descriptors);
   ~WatchedDirectories();
   WatchedDirectories(const WatchedDirectories&) = delete;
   WatchedDirectories& operator=(const WatchedDirectories&) = delete;
@@ -92,6 +93,7 @@ class WatchedDirectories {
 
   const int root_;
   const Open open_;
+  const std::size_t most_directories_, most_objects_;
   frame::UniqueFd events_;  ///< invalid: nothing is watched
   frame::UniqueFd mounts_;
 

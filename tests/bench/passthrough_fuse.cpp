@@ -18,6 +18,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <fuse_lowlevel.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/xattr.h>
@@ -232,18 +233,27 @@ void op_read(fuse_req_t request, fuse_ino_t, std::size_t size, off_t offset, fus
   fuse_reply_data(request, &out, FUSE_BUF_SPLICE_MOVE);
 }
 
-void op_write(fuse_req_t request, fuse_ino_t, fuse_bufvec*, off_t offset, fuse_file_info* info) {
+void op_write(fuse_req_t request, fuse_ino_t, fuse_bufvec* in, off_t offset, fuse_file_info* info) {
+  fuse_bufvec out = FUSE_BUFVEC_INIT(fuse_buf_size(in));
+  out.buf[0].flags = static_cast<fuse_buf_flags>(FUSE_BUF_IS_FD | FUSE_BUF_FD_SEEK);
+  out.buf[0].fd = static_cast<int>(info->fh);
+  out.buf[0].pos = offset;
   std::size_t done = 0;
   for (auto& cell : bloscfs::fs::written_cells(request)) {
-    const ssize_t written = ::pwrite(static_cast<int>(info->fh), cell.data(), cell.size(),
-                                     offset + static_cast<off_t>(done));
+    const ssize_t written =
+        ::pwrite(out.buf[0].fd, cell.data(), cell.size(), offset + static_cast<off_t>(done));
     if (written < 0) {
       fuse_reply_err(request, errno);
       return;
     }
     done += static_cast<std::size_t>(written);
   }
-  fuse_reply_write(request, done);
+  // What is small libfuse has itself.
+  const ssize_t copied = done > 0 ? static_cast<ssize_t>(done) : fuse_buf_copy(&out, in, {});
+  if (copied < 0)
+    fuse_reply_err(request, static_cast<int>(-copied));
+  else
+    fuse_reply_write(request, static_cast<std::size_t>(copied));
 }
 
 void op_flush(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
@@ -365,6 +375,9 @@ fuse_lowlevel_ops operations() {
 int main(int argc, char** argv) {
   if (argc != 3) return 2;
   ::umask(0);
+  // A descriptor for each file that the kernel knows.
+  const rlimit many{1 << 20, 1 << 20};
+  ::setrlimit(RLIMIT_NOFILE, &many);
   root.fd = ::open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC);
   if (root.fd < 0) {
     std::perror(argv[1]);

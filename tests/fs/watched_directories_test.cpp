@@ -39,7 +39,7 @@ struct WatchedPlace {
   TempDir directory;
   SourceRoot root{opened(directory.path())};
   const SourceRoot asking{opened(directory.path())};
-  WatchedPlace() { root.watch_directories(); }
+  WatchedPlace() { root.watch_directories(256); }
 
   fs_std::path operator/(const std::string& path) const { return directory / path; }
 
@@ -184,7 +184,7 @@ BOOST_AUTO_TEST_CASE(are_let_go_of_when_nobody_asks_for_them) {
   place.watch("1");
   for (int i = 0; i < 1000; i++) place.seen("", std::to_string(i));
   BOOST_TEST(open_descriptors() > before);
-  BOOST_TEST(open_descriptors() < before + 200);
+  BOOST_TEST(open_descriptors() < before + 260);
   // What somebody has removed must not take room any longer than that.
   for (int i = 0; i < 3; i++) place.root.tidy();
   BOOST_TEST(open_descriptors() < before + 3);
