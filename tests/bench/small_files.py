@@ -21,6 +21,7 @@ DROP = Path("/proc/sys/vm/drop_caches")
 OWN, BINDFS, PASSTHROUGH = "bloscfs", "bindfs", "FUSE passthrough"
 WRITING = ["untar", "rsync in", "git clone", "cp -a", "sed -i", "rm -rf", "make -j2"]
 LOOKING = ["git status", "grep -r"]
+FIRST_STATUS = "git status, the first"
 SQLITE = f"sqlite, {TRANSACTIONS} transactions"
 
 
@@ -80,7 +81,8 @@ def work(point, top):
     yield "rsync in", lambda: seconds("rsync", "-a", top / "tree/", point / "synced")
     yield "git clone", lambda: seconds("git", "clone", "-q", "--no-hardlinks", top / "repository",
                                        point / "clone")
-    yield "git status", lambda: seconds("git", "-C", point / "clone", "status")
+    for name in (FIRST_STATUS, "git status"):
+        yield name, lambda: seconds("git", "-C", point / "clone", "status")
     yield "grep -r", lambda: shell(f"grep -r 'no such words' {point}/tree || true")
     yield "cp -a", lambda: seconds("cp", "-a", point / "tree", point / "copy")
     yield "sed -i", lambda: shell(f"sed -i s/a/b/ {point}/tree/d0*/*.txt")
