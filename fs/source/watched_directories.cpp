@@ -32,7 +32,7 @@ constexpr std::uint32_t kOwnEvents = IN_IGNORED | IN_UNMOUNT | IN_DELETE_SELF | 
 constexpr int kVisits = 3;
 constexpr std::size_t kMostVisited = 1024;
 /// Names of one directory, and of all.
-constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 65'536;
+constexpr std::size_t kMostNames = 16'384, kMostNamesOfAll = 32'768;
 /// Ticks for which a directory is watched that nobody asks for.
 constexpr std::uint64_t kUnusedTicks = 5;
 /// The halves of a rename are told one right after the other.
@@ -243,7 +243,8 @@ void WatchedDirectories::apply(const inotify_event& event) {
     } else {
       names_count_ -= names.erase(name);
     }
-    if (names.size() > kMostNames) {
+    // Whoever makes files in SOURCE does not decide how much memory that takes.
+    if (names.size() > kMostNames || names_count_ > kMostNamesOfAll) {
       names_count_ -= names.size();
       watched.names.reset();
     }
