@@ -135,7 +135,6 @@ void ObjectFrame::sync() {
   resolve_locked();
   std::shared_ptr<ObjectIndex> index;
   Chunks named;
-  std::string base;
   {
     const std::lock_guard guard(mutex_);
     if (overtaken_ || removed_) throw_errno(ESTALE, path_);
@@ -143,7 +142,6 @@ void ObjectFrame::sync() {
     index = index_;
     named = unnamed_;
     commit_ = new_commit_id();
-    if (known_ && known_->size == 0) base = commit_of(*known_);
   }
   require_stored(named);
   try {
@@ -155,10 +153,11 @@ void ObjectFrame::sync() {
     is_pending_ = false;
     for (const auto& [name, chunk] : named) unnamed_.erase(name);
   } catch (const std::system_error& error) {
+    const auto before = known();
     if (is_error(error, std::errc(ESTALE)))
       services_->note_taken(path_);
     else
-      services_->note_attempt(path_, commit_, base);
+      services_->note_attempt(path_, commit_, before ? commit_of(*before) : std::string());
     const std::lock_guard guard(mutex_);
     overtaken_ = is_error(error, std::errc(ESTALE));
     outcome_is_unknown_ = !overtaken_;
