@@ -22,7 +22,7 @@ test_packages=(
 )
 bench_packages=(
   python3-numpy attr
-  squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone
+  squashfs-tools squashfuse erofs-utils btrfs-progs e2fsprogs bindfs nginx-light curl rclone git rsync
 )
 package_packages=(dpkg-dev debhelper fakeroot lintian)
 # A package of its own in later releases; its programs are left out of the benchmark elsewhere.

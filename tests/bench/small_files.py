@@ -92,8 +92,10 @@ def work(point, top):
     yield SQLITE, lambda: transact(point / "base.sqlite")
 
 
-def through(mounting, top):
-    need_program("rsync")
+def through(bench, mounting):
+    for program in ("rsync", "git", "make", "cc"):
+        need_program(program)
+    top = material(bench)
     measured = {}
     with mounting() as mount:
         for name, do in work(mount.point, top):
@@ -106,11 +108,9 @@ def through(mounting, top):
 
 
 def measure(bench):
-    top = material(bench)
-
     def subject(mounting):
         return lambda: through(
-            functools.partial(mounting, bench, bench.new_directory("source")), top)
+            bench, functools.partial(mounting, bench, bench.new_directory("source")))
 
     def in_directory(_, directory):
         return contextlib.nullcontext(mounts.Mount(directory))
