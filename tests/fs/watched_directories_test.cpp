@@ -11,12 +11,14 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "fs/source/source_root.hpp"
 #include "fs/support/one_look.hpp"
 #include "tests/support/draw.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/temp_dir.hpp"
 
 namespace bloscfs::test {
@@ -190,6 +192,20 @@ BOOST_AUTO_TEST_CASE(are_let_go_of_when_nobody_asks_for_them) {
   BOOST_TEST(open_descriptors() < before + 3);
   for (int i = 0; i < 10; i++) place.root.tidy();
   BOOST_TEST(open_descriptors() == before);
+}
+
+BOOST_AUTO_TEST_CASE(are_asked_again_where_something_is_mounted_over_them,
+                     *boost::unit_test::precondition(needs_root)) {
+  const WatchedPlace place;
+  fs_std::create_directory(place / "a");
+  make_file(place / "a/x");
+  const auto meant = identity_at(place / "a");
+  for (int i = 0; i < 10; i++) BOOST_TEST(place.seen("a", meant, "x").has_value());
+  BOOST_TEST_REQUIRE(::mount("none", (place / "a").c_str(), "tmpfs", 0, nullptr) == 0);
+  place.root.tidy();
+  const bool is_seen = place.seen("a", meant, "x").has_value();
+  BOOST_TEST(::umount((place / "a").c_str()) == 0);
+  BOOST_TEST(!is_seen);
 }
 
 BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
