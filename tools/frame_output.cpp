@@ -16,6 +16,7 @@
 #include "frame/open/open.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
+#include "frame/store/open_regular.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/wait_notice.hpp"
@@ -63,7 +64,7 @@ FrameOutput::FrameOutput(const fs::SourceDirectory& directory, const std::string
     : shown_name_(std::move(shown_name)),
       sparse_(sparse),
       durability_(Durability::left_to_kernel),
-      directory_path_("/proc/self/fd/" + std::to_string(directory.descriptor()) + "/"),
+      directory_path_(frame::descriptor_path(directory.descriptor()) + "/"),
       name_(name) {
   blaming_output([&] {
     const auto st = directory.stat(name);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/store/open_regular.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/file_error.hpp"
@@ -52,7 +53,7 @@ OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" :
 OutputFile::OutputFile(const fs::SourceDirectory& directory, const std::string& name,
                        std::string shown_name, const struct stat& st)
     : name_(std::move(shown_name)), status_(st) {
-  create_temporary("/proc/self/fd/" + std::to_string(directory.descriptor()) + "/" + name);
+  create_temporary(frame::descriptor_path(directory.descriptor()) + "/" + name);
   if (!fd_) throw FileError(name_, errno);
 }
 

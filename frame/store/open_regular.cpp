@@ -9,6 +9,8 @@
 
 namespace bloscfs::frame {
 
+std::string descriptor_path(int fd) { return "/proc/self/fd/" + std::to_string(fd); }
+
 int open_quietly(const std::string& path, int flags) {
   const int fd = ::open(path.c_str(), flags | O_CLOEXEC | O_NOATIME);
   return fd < 0 && errno == EPERM ? ::open(path.c_str(), flags | O_CLOEXEC) : fd;
@@ -19,8 +21,7 @@ UniqueFd open_if_regular(const UniqueFd& place, int flags) {
   if (::fstat(place.get(), &st) != 0) throw_errno("fstat");
   if (!S_ISREG(st.st_mode)) return {};
   // Opened by the descriptor that was looked at: by its name another file could be there now.
-  const std::string path = "/proc/self/fd/" + std::to_string(place.get());
-  UniqueFd fd(open_quietly(path, flags));
+  UniqueFd fd(open_quietly(descriptor_path(place.get()), flags));
   if (!fd) throw_errno("open");
   return fd;
 }

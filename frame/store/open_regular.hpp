@@ -1,12 +1,15 @@
 #pragma once
-// Opens regular files and nothing else: opening a fifo lets its writers go, a device may do
-// anything.
+// Opens for ourselves: without an access by a user, and regular files where those are meant
+// (opening a fifo lets its writers go, a device may do anything).
 
 #include <string>
 
 #include "frame/store/byte_source.hpp"
 
 namespace bloscfs::frame {
+
+/// A path that leads to what a descriptor stands for, whatever has become of its name.
+std::string descriptor_path(int fd);
 
 /// open(2) with O_CLOEXEC and, where that is permitted, without changing the time of access: what
 /// we read for ourselves is no access by a user. -1 with errno set where it fails.

@@ -11,6 +11,7 @@
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/sframe/orphans.hpp"
+#include "frame/store/open_regular.hpp"
 #include "fs/source/directory_times.hpp"
 #include "fs/source/lock_file.hpp"
 #include "fs/source/mount_lock.hpp"
@@ -116,7 +117,7 @@ LeftoverSweep::Found LeftoverSweep::look_at(const Entries& entries) const {
 bool LeftoverSweep::is_locked(const std::string& path) const {
   if (path == single_.value_or("")) return false;  // by this mount
   const NearPath near = root_.approach(path);
-  return is_locked_by_other(fmt::format("/proc/self/fd/{}/{}", near.directory(), near.rest));
+  return is_locked_by_other(frame::descriptor_path(near.directory()) + "/" + near.rest);
 }
 
 /// Adds the makers that journals here name, of other SOURCEs that nobody has mounted now: their

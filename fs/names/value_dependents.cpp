@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/core.h>
 #include <sys/stat.h>
 
 #include "frame/pystore/store_names.hpp"
+#include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/names/removal.hpp"
@@ -105,8 +105,7 @@ std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& pla
   std::vector<std::string> all = above.names();
   for (std::string& name : components(place.directory_path.text())) all.push_back(std::move(name));
   const auto path_at = [&](std::size_t depth) {
-    return join_path(fmt::format("/proc/self/fd/{}", services_.root.descriptor()),
-                     join(all, first, depth));
+    return join_path(frame::descriptor_path(services_.root.descriptor()), join(all, first, depth));
   };
   const auto table_at = [&](std::size_t depth, std::string key) -> std::optional<Table> {
     Table table{depth, {}, all.size() - depth, depth >= first, false, std::move(key)};

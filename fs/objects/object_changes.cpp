@@ -8,10 +8,10 @@
 #include "frame/sframe/shared_frames.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/objects/object_path.hpp"
 #include "fs/objects/objects.hpp"
 #include "fs/objects/told_failures.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/relative_path.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {

@@ -14,7 +14,7 @@
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
-#include "fs/objects/object_path.hpp"
+#include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
 namespace {

@@ -13,8 +13,8 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/objects/object_path.hpp"
 #include "fs/objects/told_failures.hpp"
+#include "fs/support/relative_path.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/view/file_view.hpp"
 

@@ -4,7 +4,7 @@
 #include <cerrno>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/objects/object_path.hpp"
+#include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
 

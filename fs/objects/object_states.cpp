@@ -5,9 +5,9 @@
 #include <system_error>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/objects/object_path.hpp"
 #include "fs/objects/objects.hpp"
 #include "fs/objects/told_failures.hpp"
+#include "fs/support/relative_path.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {

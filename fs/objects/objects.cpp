@@ -6,7 +6,7 @@
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/objects/object_path.hpp"
+#include "fs/support/relative_path.hpp"
 #include "fs/support/timestamps.hpp"
 #include "fs/support/turns.hpp"
 

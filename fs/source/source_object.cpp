@@ -23,7 +23,7 @@ bool means_no_attributes(int error) {
 }  // namespace
 
 /// A path for calls that take no descriptor of this kind: it leads to the object through /proc.
-std::string SourceObject::path() const { return "/proc/self/fd/" + std::to_string(descriptor()); }
+std::string SourceObject::path() const { return frame::descriptor_path(descriptor()); }
 
 struct stat SourceObject::stat() const {
   struct stat st {};

@@ -18,7 +18,9 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "frame/store/open_regular.hpp"
 #include "fs/support/one_look.hpp"
+#include "fs/support/relative_path.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -44,16 +46,6 @@ bool tells_changes(int directory) {
   if (::fstatfs(directory, &fs) != 0) return false;
   return fs.f_type == EXT4_SUPER_MAGIC || fs.f_type == BTRFS_SUPER_MAGIC ||
          fs.f_type == TMPFS_MAGIC;
-}
-
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash);
-}
-
-std::string name_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
 bool ignores_case(int directory) {
@@ -115,9 +107,9 @@ WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) 
   }
   struct stat st {};
   if (!*fd || ::fstat(fd->get(), &st) != 0) return nullptr;
-  const std::string way = "/proc/self/fd/" + std::to_string(fd->get());
   // The watch comes before the names are read: what changes meanwhile is told, and done once more.
-  const int descriptor = ::inotify_add_watch(events_.get(), way.c_str(), kEvents);
+  const int descriptor =
+      ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
   if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
   Watched watched{fd, identity_of(st), descriptor, ++last_watch_, 0, names_of(*fd), tick_};
   if (watched.names) names_count_ += watched.names->size();
@@ -128,7 +120,8 @@ WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) 
 
 std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
     const frame::UniqueFd& directory) {
-  frame::UniqueFd fd(::openat(directory.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  frame::UniqueFd fd(
+      frame::open_quietly(frame::descriptor_path(directory.get()), O_RDONLY | O_DIRECTORY));
   if (!fd || ignores_case(fd.get())) return std::nullopt;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(::fdopendir(fd.get()), ::closedir);
   if (!entries) return std::nullopt;

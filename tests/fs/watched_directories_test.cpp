@@ -208,6 +208,18 @@ BOOST_AUTO_TEST_CASE(are_asked_again_where_something_is_mounted_over_them,
   BOOST_TEST(!is_seen);
 }
 
+BOOST_AUTO_TEST_CASE(are_not_accessed_by_being_watched) {
+  const WatchedPlace place;
+  make_file(place / "x");
+  // Older than the last change: any look would count, also with relatime.
+  const timespec times[2] = {{1, 0}, {2, 0}};
+  ::utimensat(AT_FDCWD, place.directory.path().c_str(), times, 0);
+  place.watch("x");
+  struct stat st {};
+  BOOST_TEST_REQUIRE(::stat(place.directory.path().c_str(), &st) == 0);
+  BOOST_TEST(st.st_atim.tv_sec == 1);
+}
+
 BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
   const WatchedPlace place;
   make_file(place / "x");

@@ -1,5 +1,5 @@
 #pragma once
-// Paths of objects: relative, components separated by '/', "" is the root.
+// Paths below a root: components separated by '/', "" is the root.
 
 #include <string>
 
