@@ -87,7 +87,7 @@ class BoxCursor {
   }
 
   /// Adds the rows of the box that lie in the present block.
-  void append_runs(std::vector<ArrayGeometry::Run>& runs) const {
+  void append_rows(std::vector<ArrayGeometry::Rows>& rows) const {
     const std::size_t last = lo_.size() - 1;
     Extents origin(lo_.size()), lo(lo_.size()), hi(lo_.size());
     for (std::size_t d = 0; d <= last; ++d) {
@@ -98,7 +98,7 @@ class BoxCursor {
     }
     // Rows that follow each other along the last but one dimension lie at equal distances.
     const std::size_t inner = last == 0 ? 0 : last - 1;
-    const std::int64_t rows = last == 0 ? 1 : hi[inner] - lo[inner];
+    const std::int64_t count = last == 0 ? 1 : hi[inner] - lo[inner];
     Extents row = lo;
     do {
       std::int64_t array_offset = 0, in_block = 0;
@@ -106,22 +106,30 @@ class BoxCursor {
         array_offset += row[d] * grid_.strides[d];
         in_block = in_block * grid_.block[d] + (row[d] - origin[d]);
       }
-      for (std::int64_t i = 0; i < rows; ++i) {
-        append_run(runs, {array_offset, in_block, hi[last] - lo[last]});
-        array_offset += grid_.strides[inner];
-        in_block += grid_.block[last];
-      }
+      append(rows, {{array_offset, in_block, hi[last] - lo[last]},
+                    count,
+                    grid_.strides[inner],
+                    grid_.block[last]});
     } while (step(row, lo, hi, inner));
   }
 
  private:
   /// Rows that touch each other in both places are one run.
-  static void append_run(std::vector<ArrayGeometry::Run>& runs, const ArrayGeometry::Run& run) {
-    if (!runs.empty() && runs.back().array_offset + runs.back().length == run.array_offset &&
-        runs.back().in_block + runs.back().length == run.in_block)
-      runs.back().length += run.length;
-    else
-      runs.push_back(run);
+  static void append(std::vector<ArrayGeometry::Rows>& rows, ArrayGeometry::Rows next) {
+    ArrayGeometry::Run& run = next.first;
+    if (next.array_step == run.length && next.block_step == run.length) {
+      run.length *= next.count;
+      next.count = 1;
+    }
+    if (!rows.empty() && rows.back().count == 1 && next.count == 1) {
+      ArrayGeometry::Run& before = rows.back().first;
+      if (before.array_offset + before.length == run.array_offset &&
+          before.in_block + before.length == run.in_block) {
+        before.length += run.length;
+        return;
+      }
+    }
+    rows.push_back(next);
   }
 
   void enter_chunk() {
@@ -190,13 +198,13 @@ ArrayGeometry::ArrayGeometry(const ArrayInfo& array, std::int32_t typesize)
       block_(array.blockshape.begin(), array.blockshape.end()) {
   if (std::find(shape_.begin(), shape_.end(), 0) != shape_.end()) return;
   // Items become bytes along one more dimension, which then merges into the one before, like
-  // every last dimension that its chunk and its block span exactly.
+  // every dimension that its chunk and its block span exactly.
   for (Extents* extents : {&shape_, &chunk_, &block_}) extents->push_back(typesize);
-  while (shape_.size() > 1 && shape_.back() == chunk_.back() && chunk_.back() == block_.back()) {
+  for (std::size_t d = shape_.size() - 1; d > 0; --d) {
+    if (shape_[d] != chunk_[d] || chunk_[d] != block_[d]) continue;
     for (Extents* extents : {&shape_, &chunk_, &block_}) {
-      const std::int64_t inner = extents->back();
-      extents->pop_back();
-      extents->back() *= inner;
+      (*extents)[d - 1] *= (*extents)[d];
+      extents->erase(extents->begin() + static_cast<std::ptrdiff_t>(d));
     }
   }
   nbytes_ = padded_chunk_size_ = block_size_ = 1;
@@ -219,7 +227,7 @@ void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
   if (length == 0) return;
   const Grid grid{shape_, chunk_, block_, chunks_along_, blocks_along_, strides_};
   std::vector<BoxCursor> boxes = boxes_of(grid, offset, length);
-  std::vector<Run> runs;
+  std::vector<Rows> rows;
   for (;;) {
     const BoxCursor* next = nullptr;
     for (const BoxCursor& box : boxes)
@@ -227,13 +235,13 @@ void ArrayGeometry::for_each_block(std::int64_t offset, std::int64_t length,
     if (next == nullptr) return;
     const auto at = next->at();
     const auto [used_size, used_end] = next->used();
-    runs.clear();
+    rows.clear();
     for (BoxCursor& box : boxes) {
       if (!box.valid() || box.at() != at) continue;
-      box.append_runs(runs);
+      box.append_rows(rows);
       box.advance();
     }
-    visit({at.first, at.second * block_size_, block_size_, used_size, used_end, &runs});
+    visit({at.first, at.second * block_size_, block_size_, used_size, used_end, &rows});
   }
 }
 

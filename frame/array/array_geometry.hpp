@@ -24,14 +24,38 @@ class ArrayGeometry {
     std::int64_t in_block;  ///< offset from the start of the block
     std::int64_t length;
   };
-  /// Part of the range that one block holds, as a strided set of runs.
+  /// Runs of one length that follow each other at equal distances.
+  struct Rows {
+    Run first;
+    std::int64_t count;
+    std::int64_t array_step, block_step;  ///< from the begin of one to that of the next
+
+    Run last() const {
+      return {first.array_offset + (count - 1) * array_step,
+              first.in_block + (count - 1) * block_step, first.length};
+    }
+  };
+  /// Part of the range that one block holds.
   struct BlockPart {
     std::int64_t chunk;         ///< chunk number in C order
     std::int64_t chunk_offset;  ///< of the block's first byte in the chunk's contents
     std::int64_t block_size;    ///< bytes
     std::int64_t used_size;     ///< bytes of the block that are the array's; the rest is padding
     std::int64_t used_end;      ///< end of the last of them, from the start of the block
-    const std::vector<Run>* runs;
+    const std::vector<Rows>* rows;  ///< ascending, in the array and in the block
+
+    /// Calls `use(run)` for each run, in order.
+    template <typename Use>
+    void for_each_run(Use use) const {
+      for (const Rows& some : *rows) {
+        Run run = some.first;
+        for (std::int64_t i = 0; i < some.count; ++i) {
+          use(static_cast<const Run&>(run));
+          run.array_offset += some.array_step;
+          run.in_block += some.block_step;
+        }
+      }
+    }
   };
   /// Calls `visit` once for every block that holds bytes of [offset, offset + length), which must
   /// lie inside the array, in an order that ascends by chunk row, chunk and block.

@@ -51,11 +51,11 @@ std::map<std::int64_t, ChunkChanges> changes_of_array(const frame::ArrayGeometry
     geometry.for_each_block(
         part.offset - header_size, part.size, [&](const frame::ArrayGeometry::BlockPart& block) {
           ChunkChanges& changes = by_chunk[block.chunk];
-          for (const auto& run : *block.runs) {
+          block.for_each_run([&](const frame::ArrayGeometry::Run& run) {
             const std::int64_t at = run.array_offset + header_size - part.offset;
             changes.push_back({block.chunk_offset + run.in_block, run.length,
                                part.bytes == nullptr ? nullptr : part.bytes + at});
-          }
+          });
         });
   };
   // Elements that were cut off and came back read as zeros: a change of their chunks like any

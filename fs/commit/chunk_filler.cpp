@@ -115,10 +115,11 @@ void ChunkFiller::add_array_chunk(std::int64_t chunk, std::int64_t begin, std::i
     std::vector<std::uint8_t> padded(nbytes);
     geometry_->for_each_block(begin, end - begin,
                               [&](const frame::ArrayGeometry::BlockPart& block) {
-                                for (const auto& run : *block.runs)
+                                block.for_each_run([&](const frame::ArrayGeometry::Run& run) {
                                   std::memcpy(padded.data() + block.chunk_offset + run.in_block,
                                               bytes.data() + (run.array_offset - begin),
                                               static_cast<std::size_t>(run.length));
+                                });
                               });
     return encoder.encode_into(padded, out);
   };

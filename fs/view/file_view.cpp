@@ -7,6 +7,7 @@
 #include "codec/special_value.hpp"
 #include "frame/array/array_geometry.hpp"
 #include "fs/numpy/npy.hpp"
+#include "fs/view/part_reader.hpp"
 #include "fs/view/stored_contents.hpp"
 
 namespace bloscfs::fs {
@@ -80,35 +81,11 @@ void FileView::read_content(std::int64_t offset, std::int64_t size, ReplyData& o
 void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
                             bool kept_by_kernel) const {
   Request request = reader_.begin_request();
+  std::shared_ptr<const frame::OpenedChunk> opened;
   const auto copy_part = [&](const frame::ArrayGeometry::BlockPart& part) {
-    const auto opened = reader_.open_chunk(part.chunk, request);
-    BlockReader::Span span;
-    std::int64_t span_begin = 0;  // in the block
-    std::int64_t given = 0;       // of the span
-    const auto note_given = [&] {
-      if (kept_by_kernel) reader_.blocks().note_given(*opened, span, given);
-    };
-    for (const auto& run : *part.runs) {
-      const std::int64_t run_end = run.in_block + run.length;
-      // The chunk may have smaller blocks than the array.
-      for (std::int64_t at = run.in_block; at < run_end;) {
-        if (at >= span_begin + span.size) {
-          note_given();
-          span = reader_.blocks().span_at(*opened, part.chunk_offset + at, part.block_size - at,
-                                          request);
-          span_begin = at;
-          given = 0;
-        }
-        const std::int64_t end = std::min(run_end, span_begin + span.size);
-        const std::int64_t target = run.array_offset + (at - run.in_block) - offset;
-        span.copy(at - span_begin, out.subspan(static_cast<std::size_t>(target),
-                                               static_cast<std::size_t>(end - at)));
-        // Nobody will ask for the padding: it goes with the last bytes.
-        given += end - at + (end == part.used_end ? part.block_size - part.used_size : 0);
-        at = end;
-      }
-    }
-    note_given();
+    if (!opened || opened->place.number != part.chunk)
+      opened = reader_.open_chunk(part.chunk, request);
+    PartReader(reader_.blocks(), *opened, part, request, kept_by_kernel).read(offset, out);
   };
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }
@@ -131,17 +108,18 @@ void FileView::prefetch_blocked(std::int64_t offset, std::int64_t size,
                                 const std::atomic<std::int64_t>& reached) const {
   Request request = reader_.begin_request();
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  std::shared_ptr<const frame::OpenedChunk> opened;
   geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
     // The blocks of one layer are used up, and may be gone, all at once.
-    const auto& last = part.runs->back();
+    const auto last = part.rows->back().last();
     if (header_size + last.array_offset + last.length <= reached) return;
-    const auto opened = reader_.open_chunk(part.chunk, request);
+    if (!opened || opened->place.number != part.chunk)
+      opened = reader_.open_chunk(part.chunk, request);
     std::int64_t fetched = part.chunk_offset;
-    for (const auto& run : *part.runs) {
-      const std::int64_t run_begin = std::max(fetched, part.chunk_offset + run.in_block);
-      const std::int64_t run_end = part.chunk_offset + run.in_block + run.length;
-      if (run_begin < run_end)
-        fetched = reader_.blocks().prefetch(*opened, run_begin, run_end - run_begin, request);
+    for (const auto& rows : *part.rows) {
+      const std::int64_t begin = std::max(fetched, part.chunk_offset + rows.first.in_block);
+      const std::int64_t end = part.chunk_offset + rows.last().in_block + rows.last().length;
+      if (begin < end) fetched = reader_.blocks().prefetch(*opened, begin, end - begin, request);
     }
   });
 }

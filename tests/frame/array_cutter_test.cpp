@@ -51,10 +51,11 @@ Contents expected_contents(const Sample& sample) {
                   std::vector<std::uint8_t>(static_cast<std::size_t>(sizes.chunksize)));
   const ArrayGeometry geometry(sample.array, sample.typesize);
   geometry.for_each_block(0, geometry.nbytes(), [&](const ArrayGeometry::BlockPart& part) {
-    for (const ArrayGeometry::Run& run : *part.runs)
+    part.for_each_run([&](const ArrayGeometry::Run& run) {
       std::copy_n(
           sample.bytes.begin() + run.array_offset, run.length,
           chunks[static_cast<std::size_t>(part.chunk)].begin() + part.chunk_offset + run.in_block);
+    });
   });
   return chunks;
 }

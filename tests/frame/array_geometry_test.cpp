@@ -74,21 +74,21 @@ void check_range(const Model& model, const ArrayGeometry& geometry, std::int64_t
     const Position at{part.chunk, part.chunk_offset};
     BOOST_REQUIRE(previous < at);
     previous = at;
-    BOOST_REQUIRE(!part.runs->empty());
-    const ArrayGeometry::Run& last = part.runs->back();
+    BOOST_REQUIRE(!part.rows->empty());
+    const ArrayGeometry::Run last = part.rows->back().last();
     BOOST_REQUIRE(last.in_block + last.length <= part.used_end);
     if (length == model.nbytes()) {
       std::int64_t size = 0;
-      for (const ArrayGeometry::Run& run : *part.runs) size += run.length;
+      part.for_each_run([&](const ArrayGeometry::Run& run) { size += run.length; });
       BOOST_REQUIRE_EQUAL(size, part.used_size);
       BOOST_REQUIRE_EQUAL(last.in_block + last.length, part.used_end);
     }
-    for (const ArrayGeometry::Run& run : *part.runs) {
+    part.for_each_run([&](const ArrayGeometry::Run& run) {
       BOOST_REQUIRE(run.length > 0 && run.in_block + run.length <= part.block_size);
       for (std::int64_t i = 0; i < run.length; ++i, ++bytes)
         found.at(static_cast<std::size_t>(run.array_offset - offset + i)) = {
             part.chunk, part.chunk_offset + run.in_block + i};
-    }
+    });
   });
   BOOST_REQUIRE_EQUAL(bytes, static_cast<std::size_t>(length));
   for (std::int64_t i = 0; i < length; ++i)
@@ -146,8 +146,8 @@ BOOST_AUTO_TEST_CASE(takes_an_array_without_dimensions_as_one_item) {
   geometry.for_each_block(2, 5, [&](const ArrayGeometry::BlockPart& part) {
     ++visits;
     BOOST_CHECK_EQUAL(part.chunk, 0);
-    BOOST_CHECK_EQUAL(part.runs->at(0).in_block, 2);
-    BOOST_CHECK_EQUAL(part.runs->at(0).length, 5);
+    BOOST_CHECK_EQUAL(part.rows->at(0).first.in_block, 2);
+    BOOST_CHECK_EQUAL(part.rows->at(0).first.length, 5);
   });
   BOOST_CHECK_EQUAL(visits, 1);
 }

@@ -369,9 +369,10 @@ void ContentReader::read_array(std::int64_t offset, MutableBytes out) {
   geometry.for_each_block(
       offset, static_cast<std::int64_t>(out.size()), [&](const ArrayGeometry::BlockPart& part) {
         const std::int64_t base = part.chunk * snapshot_.info().chunksize + part.chunk_offset;
-        for (const ArrayGeometry::Run& run : *part.runs)
+        part.for_each_run([&](const ArrayGeometry::Run& run) {
           read(base + run.in_block, out.subspan(static_cast<std::size_t>(run.array_offset - offset),
                                                 static_cast<std::size_t>(run.length)));
+        });
       });
 }
 

@@ -27,11 +27,11 @@ void check_range(const ArrayGeometry& geometry, std::int64_t offset) {
   const std::int64_t length = std::min(kMaxRange, geometry.nbytes() - offset);
   std::int64_t found = 0;
   geometry.for_each_block(offset, length, [&](const ArrayGeometry::BlockPart& part) {
-    for (const ArrayGeometry::Run& run : *part.runs) {
+    part.for_each_run([&](const ArrayGeometry::Run& run) {
       check(run.length > 0 && run.in_block >= 0 && run.in_block + run.length <= part.block_size);
       check(run.array_offset >= offset && run.array_offset + run.length <= offset + length);
       found += run.length;
-    }
+    });
   });
   check(found == length);
   check(geometry.chunk_run(offset).end > offset);

@@ -1,0 +1,96 @@
+#include "fs/view/part_reader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace bloscfs::fs {
+namespace {
+
+/// Longer rows are worth a call of memcpy each.
+constexpr std::size_t kLongRow = 256;
+
+/// Copies `count` rows of at least one and at most kLongRow bytes.
+template <std::size_t kStep>
+void copy_short_rows(const frame::ArrayGeometry::Rows& rows, const std::uint8_t* from,
+                     std::uint8_t* to) {
+  const auto length = static_cast<std::size_t>(rows.first.length);
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    for (std::size_t at = 0; at + kStep <= length; at += kStep)
+      std::memcpy(to + at, from + at, kStep);
+    // The last step may begin within the one before.
+    std::memcpy(to + length - kStep, from + length - kStep, kStep);
+    from += rows.block_step;
+    to += rows.array_step;
+  }
+}
+
+void copy_all(const frame::ArrayGeometry::Rows& rows, const std::uint8_t* from, std::uint8_t* to) {
+  const auto length = static_cast<std::size_t>(rows.first.length);
+  if (length > kLongRow) {
+    for (std::int64_t row = 0; row < rows.count; ++row)
+      std::memcpy(to + row * rows.array_step, from + row * rows.block_step, length);
+  } else if (length >= 32) {
+    copy_short_rows<32>(rows, from, to);
+  } else if (length >= 8) {
+    copy_short_rows<8>(rows, from, to);
+  } else {
+    copy_short_rows<1>(rows, from, to);
+  }
+}
+
+}  // namespace
+
+void PartReader::read(std::int64_t offset, codec::MutableBytes out) {
+  for (const auto& rows : *part_.rows) {
+    const auto last = rows.last();
+    if (rows.first.in_block >= span_end()) enter(rows.first.in_block);
+    if (span_.block && last.in_block + last.length <= span_end()) {
+      copy_rows(rows, out.data() + (rows.first.array_offset - offset));
+      continue;
+    }
+    frame::ArrayGeometry::Run run = rows.first;
+    for (std::int64_t row = 0; row < rows.count; ++row) {
+      copy_run(run, out.subspan(static_cast<std::size_t>(run.array_offset - offset),
+                                static_cast<std::size_t>(run.length)));
+      run.array_offset += rows.array_step;
+      run.in_block += rows.block_step;
+    }
+  }
+  leave();
+}
+
+void PartReader::enter(std::int64_t in_block) {
+  leave();
+  span_ = blocks_.span_at(opened_, part_.chunk_offset + in_block, part_.block_size - in_block,
+                          request_);
+  span_begin_ = in_block;
+  given_ = 0;
+}
+
+void PartReader::leave() const {
+  if (kept_by_kernel_) blocks_.note_given(opened_, span_, given_);
+}
+
+void PartReader::copy_rows(const frame::ArrayGeometry::Rows& rows, std::uint8_t* to) {
+  copy_all(rows, span_.bytes.data() + (rows.first.in_block - span_begin_), to);
+  count_given(rows.count * rows.first.length, rows.last().in_block + rows.first.length);
+}
+
+void PartReader::copy_run(const frame::ArrayGeometry::Run& run, codec::MutableBytes to) {
+  const std::int64_t run_end = run.in_block + run.length;
+  for (std::int64_t at = run.in_block; at < run_end;) {
+    if (at >= span_end()) enter(at);
+    const std::int64_t end = std::min(run_end, span_end());
+    span_.copy(at - span_begin_, to.subspan(static_cast<std::size_t>(at - run.in_block),
+                                            static_cast<std::size_t>(end - at)));
+    count_given(end - at, end);
+    at = end;
+  }
+}
+
+void PartReader::count_given(std::int64_t size, std::int64_t end) {
+  // Nobody will ask for the padding: it goes with the last bytes.
+  given_ += size + (end == part_.used_end ? part_.block_size - part_.used_size : 0);
+}
+
+}  // namespace bloscfs::fs

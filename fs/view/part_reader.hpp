@@ -1,0 +1,49 @@
+#pragma once
+// Copies what a request wants of one block of an array to where it lies in the array.
+
+#include <cstdint>
+
+#include "codec/bytes.hpp"
+#include "frame/array/array_geometry.hpp"
+#include "fs/view/block_reader.hpp"
+#include "fs/view/request.hpp"
+
+namespace bloscfs::fs {
+
+/// For one thread, and one part. What it is made of outlives it.
+class PartReader {
+ public:
+  /// `kept_by_kernel` as ReplyData's.
+  PartReader(const BlockReader& blocks, const frame::OpenedChunk& opened,
+             const frame::ArrayGeometry::BlockPart& part, Request& request, bool kept_by_kernel)
+      : blocks_(blocks),
+        opened_(opened),
+        part_(part),
+        request_(request),
+        kept_by_kernel_(kept_by_kernel) {}
+
+  /// Fills the bytes of `out`, which begins at that offset of the array, that the part has. Errors
+  /// as FrameReader's.
+  void read(std::int64_t offset, codec::MutableBytes out);
+
+ private:
+  /// The span that holds that byte of the block: the chunk may have smaller blocks than the array.
+  void enter(std::int64_t in_block);
+  void leave() const;
+  std::int64_t span_end() const { return span_begin_ + span_.size; }
+  void copy_rows(const frame::ArrayGeometry::Rows& rows, std::uint8_t* to);
+  void copy_run(const frame::ArrayGeometry::Run& run, codec::MutableBytes to);
+  void count_given(std::int64_t size, std::int64_t end);
+
+  const BlockReader& blocks_;
+  const frame::OpenedChunk& opened_;
+  const frame::ArrayGeometry::BlockPart& part_;
+  Request& request_;
+  const bool kept_by_kernel_;
+
+  BlockReader::Span span_;
+  std::int64_t span_begin_ = 0;  ///< in the block
+  std::int64_t given_ = 0;       ///< bytes of the span
+};
+
+}  // namespace bloscfs::fs
