@@ -4,41 +4,6 @@
 #include <cstring>
 
 namespace bloscfs::fs {
-namespace {
-
-/// Longer rows are worth a call of memcpy each.
-constexpr std::size_t kLongRow = 256;
-
-/// Copies `count` rows of at least one and at most kLongRow bytes.
-template <std::size_t kStep>
-void copy_short_rows(const frame::ArrayGeometry::Rows& rows, const std::uint8_t* from,
-                     std::uint8_t* to) {
-  const auto length = static_cast<std::size_t>(rows.first.length);
-  for (std::int64_t row = 0; row < rows.count; ++row) {
-    for (std::size_t at = 0; at + kStep <= length; at += kStep)
-      std::memcpy(to + at, from + at, kStep);
-    // The last step may begin within the one before.
-    std::memcpy(to + length - kStep, from + length - kStep, kStep);
-    from += rows.block_step;
-    to += rows.array_step;
-  }
-}
-
-void copy_all(const frame::ArrayGeometry::Rows& rows, const std::uint8_t* from, std::uint8_t* to) {
-  const auto length = static_cast<std::size_t>(rows.first.length);
-  if (length > kLongRow) {
-    for (std::int64_t row = 0; row < rows.count; ++row)
-      std::memcpy(to + row * rows.array_step, from + row * rows.block_step, length);
-  } else if (length >= 32) {
-    copy_short_rows<32>(rows, from, to);
-  } else if (length >= 8) {
-    copy_short_rows<8>(rows, from, to);
-  } else {
-    copy_short_rows<1>(rows, from, to);
-  }
-}
-
-}  // namespace
 
 void PartReader::read(std::int64_t offset, codec::MutableBytes out) {
   for (const auto& rows : *part_.rows) {
@@ -72,7 +37,10 @@ void PartReader::leave() const {
 }
 
 void PartReader::copy_rows(const frame::ArrayGeometry::Rows& rows, std::uint8_t* to) {
-  copy_all(rows, span_.bytes.data() + (rows.first.in_block - span_begin_), to);
+  const std::uint8_t* const from = span_.bytes.data() + (rows.first.in_block - span_begin_);
+  for (std::int64_t row = 0; row < rows.count; ++row)
+    std::memcpy(to + row * rows.array_step, from + row * rows.block_step,
+                static_cast<std::size_t>(rows.first.length));
   count_given(rows.count * rows.first.length, rows.last().in_block + rows.first.length);
 }
 

@@ -174,4 +174,16 @@ BOOST_AUTO_TEST_CASE(visits_few_blocks_for_a_short_range_that_crosses_a_plane) {
   BOOST_CHECK_EQUAL(visits, 6);
 }
 
+BOOST_AUTO_TEST_CASE(knows_the_rows_of_a_plane_as_one) {
+  ArrayInfo array;
+  array.shape = {64, 64, 64, 64};
+  array.chunkshape = {8, 32, 32, 32};
+  array.blockshape = {4, 16, 16, 16};
+  const ArrayGeometry geometry(array, 8);
+  geometry.for_each_block(0, geometry.nbytes(), [&](const ArrayGeometry::BlockPart& part) {
+    // Of 1024 rows; the first and the last of the array are for themselves.
+    BOOST_REQUIRE_LE(part.rows->size(), 4u * 16 + 8);
+  });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
