@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include <curl/curl.h>
+#include "frame/remote/libcurl.hpp"
 
 namespace bloscfs::frame {
 
