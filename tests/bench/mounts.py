@@ -67,6 +67,11 @@ def _unmount(point, command):
     run(*command, "-l" if command == ["umount"] else "-z", point)
 
 
+def end(point):
+    """Of what a program in the background has mounted."""
+    _unmount(point, ["fusermount3", "-u"])
+
+
 @contextlib.contextmanager
 def served(point, *command):
     """What a program that stays in the foreground mounts."""

@@ -1,0 +1,50 @@
+// Which libraries the loader gives to a program, and so how soon it begins.
+
+#include <string>
+
+#include <boost/test/unit_test.hpp>
+#include <hwy/base.h>
+
+#include "tests/support/mount.hpp"
+#include "tests/support/subprocess.hpp"
+#include "tests/tools/program.hpp"
+
+namespace bloscfs::test {
+namespace {
+
+/// What `program` loads when it does as `arguments` say, as the loader tells it.
+std::string loaded_by(const std::string& program, const Arguments& arguments) {
+  const ProcessResult result = run(Arguments{"env", "LD_DEBUG=files", program} + arguments);
+  BOOST_TEST(result.err.find("calling init: ") != std::string::npos, result.description());
+  return result.err;
+}
+
+bool has(const std::string& loaded, const std::string& library) {
+  return loaded.find("/" + library + ".so") != std::string::npos;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(loading)
+
+BOOST_AUTO_TEST_CASE(what_has_no_url_loads_nothing_that_only_those_need) {
+  const std::string frame = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/samples/counts.b2frame";
+  for (const std::string& loaded :
+       {loaded_by(b2frame_program(), {"--version"}), loaded_by(b2frame_program(), {"info", frame}),
+        loaded_by(bloscfs_program(), {"--version"})}) {
+    BOOST_TEST(has(loaded, "libc"));
+    for (const char* library : {"libcurl", "libxml2"}) BOOST_TEST(!has(loaded, library), library);
+    // Highway's own checks, where it makes some, need its library.
+    if (!HWY_IS_DEBUG_BUILD) BOOST_TEST(!has(loaded, "libhwy"));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(what_has_a_url_loads_them) {
+  const std::string loaded =
+      loaded_by(b2frame_program(), {"info", "--retry-time", "0", "http://localhost:1/x.b2nd"});
+  BOOST_TEST(has(loaded, "libcurl"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace bloscfs::test
