@@ -35,6 +35,7 @@ ROOMS = {
         container
         stored remote
         store python choosing
+        library
         """,
 }
 

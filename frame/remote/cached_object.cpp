@@ -8,14 +8,14 @@
 
 #include <boost/endian/conversion.hpp>
 #include <nlohmann/json.hpp>
-#include <openssl/sha.h>
 #include <xxhash.h>
+
+#include "frame/remote/sha256.hpp"
 
 namespace bloscfs::frame {
 namespace {
 
-using ObjectHash = std::array<std::uint8_t, 32>;
-static_assert(SHA256_DIGEST_LENGTH == 32);
+using ObjectHash = Sha256;
 
 /// Servers choose ETags: none may make one by which its pieces are those of another.
 ObjectHash hash_of(std::string_view kind, std::string_view url, std::string_view etag,
@@ -23,9 +23,7 @@ ObjectHash hash_of(std::string_view kind, std::string_view url, std::string_view
   std::string text;
   for (const std::string_view part : {kind, url, etag}) (text += part) += '\0';
   text += std::to_string(size);
-  ObjectHash hash{};
-  ::SHA256(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(), hash.data());
-  return hash;
+  return sha256(text);
 }
 
 PieceName piece_name(const ObjectHash& hash, std::uint64_t number) {

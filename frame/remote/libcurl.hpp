@@ -3,7 +3,7 @@
 
 #include <curl/curl.h>
 
-#include "frame/remote/late_library.hpp"
+#include "frame/library/late_library.hpp"
 
 namespace bloscfs::frame::libcurl {
 

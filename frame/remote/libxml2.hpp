@@ -4,7 +4,7 @@
 #include <libxml/HTMLparser.h>
 #include <libxml/parser.h>
 
-#include "frame/remote/late_library.hpp"
+#include "frame/library/late_library.hpp"
 
 namespace bloscfs::frame::libxml2 {
 

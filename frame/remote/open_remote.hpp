@@ -13,7 +13,7 @@ namespace bloscfs::frame {
 bool is_remote(const std::string& source);
 
 /// The libraries that open_remote() needs, for who can open no files of the system then. Throws
-/// RemoteError.
+/// std::system_error.
 void load_libraries(const std::string& source);
 
 /// Throws UrlError, RemoteError, std::system_error. Has threads of its own from here on.

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "frame/library/libcrypto.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/sandbox/capabilities.hpp"
 #include "fs/sandbox/landlock.hpp"
@@ -105,6 +106,7 @@ void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
 void Sandbox::close(MountSource& source, const MountOptions& options) {
   if (!janitor_) return;
   ::tzset();  // the log's times need a file of the system
+  frame::libcrypto::library.load();
   if (outer_root_) enter_namespace(source, others_of(options));
   const bool writes = !options.read_only;
   apply("fewer capabilities", [&] { keep_needed_capabilities(writes); });
@@ -119,6 +121,7 @@ void Sandbox::close_for_network(const std::vector<std::string>& files,
                                 const std::vector<std::string>& folders) {
   if (!janitor_) return;
   ::tzset();
+  frame::libcrypto::library.load();
   load_resolver();
   apply("fewer capabilities", [] { keep_no_capabilities(); });
   const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });

@@ -1,6 +1,6 @@
 #pragma once
-// Shared libraries that are loaded when they are first called: libcurl brings thirty others, whose
-// loading would take longer than most commands that need none of them.
+// Shared libraries that are loaded when they are first called: libcurl brings thirty others, and
+// all together would take longer than most commands that need none of them.
 
 #include <atomic>
 
@@ -11,9 +11,9 @@ class LateLibrary {
  public:
   /// `name` as the loader knows it, with the version that the headers are of.
   explicit constexpr LateLibrary(const char* name) : name_(name) {}
-  /// Where files can be opened no more afterwards. Throws RemoteError.
+  /// Where files can be opened no more afterwards. Throws std::system_error.
   void load();
-  /// Loads it before. Throws RemoteError where there is no such function.
+  /// Loads it before. Throws std::system_error where there is no such function.
   void* find(const char* function);
 
  private:
