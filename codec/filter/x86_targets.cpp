@@ -4,6 +4,10 @@
 #include <cstdint>
 
 #include <hwy/targets.h>
+
+#if defined(__clang__)
+#define _Bool bool  // which the C library's header says, and g++ understands
+#endif
 #include <sys/platform/x86.h>
 
 namespace hwy {
