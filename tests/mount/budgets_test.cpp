@@ -37,8 +37,11 @@ BOOST_AUTO_TEST_CASE(read_costs_two_seconds_of_the_processor_at_most,
   BOOST_TEST(errno == EFBIG);
   // And a step, of which the slowest takes some tenths of a second.
   BOOST_TEST((process_cpu(mount.pid()) - before).count() < 4.0);
-  BOOST_TEST(mount.log().find("more than 2000 ms of processor time") != std::string::npos,
-             mount.log());
+  // The fastest machines come to the other limit first.
+  const std::string log = mount.log();
+  BOOST_TEST((log.find("more than 2000 ms of processor time") != std::string::npos ||
+              log.find("needs more than 536870912 bytes decoded") != std::string::npos),
+             log);
 }
 
 BOOST_AUTO_TEST_CASE(reader_that_is_killed_is_gone, *precondition(needs_fuse_unsanitized)) {
