@@ -1,16 +1,14 @@
 #include "frame/library/late_library.hpp"
 
-#include <cerrno>
-#include <system_error>
+#include <stdexcept>
 
 #include <dlfcn.h>
 
 namespace bloscfs::frame {
 namespace {
 
-[[noreturn]] void throw_loader_error(int error) {
-  throw std::system_error(error, std::generic_category(), ::dlerror());
-}
+/// Which library it is tells more than any errno.
+[[noreturn]] void throw_loader_error() { throw std::runtime_error(::dlerror()); }
 
 }  // namespace
 
@@ -18,14 +16,14 @@ void LateLibrary::load() {
   if (handle_.load(std::memory_order_acquire) != nullptr) return;
   // Two threads get the same one.
   void* handle = ::dlopen(name_, RTLD_NOW | RTLD_NODELETE);
-  if (handle == nullptr) throw_loader_error(ELIBACC);
+  if (handle == nullptr) throw_loader_error();
   handle_.store(handle, std::memory_order_release);
 }
 
 void* LateLibrary::find(const char* function) {
   load();
   void* found = ::dlsym(handle_.load(std::memory_order_acquire), function);
-  if (found == nullptr) throw_loader_error(ELIBBAD);
+  if (found == nullptr) throw_loader_error();
   return found;
 }
 

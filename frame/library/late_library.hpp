@@ -11,9 +11,9 @@ class LateLibrary {
  public:
   /// `name` as the loader knows it, with the version that the headers are of.
   explicit constexpr LateLibrary(const char* name) : name_(name) {}
-  /// Where files can be opened no more afterwards. Throws std::system_error.
+  /// Where files can be opened no more afterwards. Throws std::runtime_error that names it.
   void load();
-  /// Loads it before. Throws std::system_error where there is no such function.
+  /// Loads it before. Throws std::runtime_error where there is no such function.
   void* find(const char* function);
 
  private:

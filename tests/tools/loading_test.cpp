@@ -7,6 +7,7 @@
 
 #include "tests/support/mount.hpp"
 #include "tests/support/subprocess.hpp"
+#include "tests/support/temp_dir.hpp"
 #include "tests/tools/program.hpp"
 
 namespace bloscfs::test {
@@ -44,6 +45,15 @@ BOOST_AUTO_TEST_CASE(what_has_a_url_loads_them) {
   const std::string loaded =
       loaded_by(b2frame_program(), {"info", "--retry-time", "0", "http://localhost:1/x.b2nd"});
   BOOST_TEST(has(loaded, "libcurl"));
+}
+
+BOOST_AUTO_TEST_CASE(a_library_that_cannot_be_loaded_is_named) {
+  const TempDir libraries;
+  write_file(libraries / "libcurl.so.4", "");
+  const ProcessResult result = run({"env", "LD_LIBRARY_PATH=" + libraries.path().string(),
+                                    b2frame_program(), "info", "http://localhost:1/x.b2nd"});
+  BOOST_TEST(result.status == 1, result.description());
+  BOOST_TEST(result.err.find("libcurl.so.4") != std::string::npos, result.description());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
