@@ -72,22 +72,30 @@ WatchedDirectories::~WatchedDirectories() = default;
 frame::SharedFd WatchedDirectories::directory(const std::string& path,
                                               const std::optional<Identity>& meant) {
   if (!events_) return nullptr;
-  const MutexLock lock(mutex_);
-  if (directories_.empty()) return nullptr;
-  catch_up();
+  {
+    const ReadLock lock(mutex_);
+    if (is_up_to_date()) return known_directory(path, meant);
+  }
+  const WriteLock lock(mutex_);
+  read_events();
+  return known_directory(path, meant);
+}
+
+frame::SharedFd WatchedDirectories::known_directory(const std::string& path,
+                                                    const std::optional<Identity>& meant) {
   const auto at = directories_.find(path);
   if (at == directories_.end() || (meant && at->second.identity != *meant)) return nullptr;
-  at->second.used = tick_;
+  at->second.used.tick = tick_;
   return at->second.fd;
 }
 
 void WatchedDirectories::visited(const std::string& path, const Identity& identity) {
   if (!events_) return;
-  const MutexLock lock(mutex_);
+  const WriteLock lock(mutex_);
   if (visits_.size() >= kMostVisited && !visits_.contains(path)) return;
   int& visits = visits_[path];
   if (visits < 0 || ++visits < kVisits) return;
-  catch_up();
+  if (!is_up_to_date()) read_events();
   const Watched* const watched = watch(path);
   // Somebody else's directory, or none that can be watched: not again before the next tick.
   if (watched == nullptr || watched->identity != identity) visits = -1;
@@ -111,7 +119,7 @@ WatchedDirectories::Watched* WatchedDirectories::watch(const std::string& path) 
   const int descriptor =
       ::inotify_add_watch(events_.get(), frame::descriptor_path(fd->get()).c_str(), kEvents);
   if (descriptor < 0 || by_descriptor_.contains(descriptor)) return nullptr;
-  Watched watched{fd, identity_of(st), descriptor, ++last_watch_, 0, names_of(*fd), tick_};
+  Watched watched{fd, identity_of(st), descriptor, ++last_watch_, 0, names_of(*fd), Used(tick_)};
   if (watched.names) names_count_ += watched.names->size();
   const auto at = directories_.emplace(path, std::move(watched)).first;
   by_descriptor_.emplace(descriptor, at);
@@ -139,13 +147,21 @@ std::optional<WatchedDirectories::Names> WatchedDirectories::names_of(
 WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
                                                    const std::string& name) {
   if (!events_) return {};
-  const MutexLock lock(mutex_);
-  if (directories_.empty()) return {};
-  catch_up();
+  {
+    const ReadLock lock(mutex_);
+    if (is_up_to_date()) return known(directory, name);
+  }
+  const WriteLock lock(mutex_);
+  read_events();
+  return known(directory, name);
+}
+
+WatchedDirectories::Known WatchedDirectories::known(const std::string& directory,
+                                                    const std::string& name) {
   const auto at = directories_.find(directory);
   if (at == directories_.end()) return {};
   Watched& watched = at->second;
-  watched.used = tick_;
+  watched.used.tick = tick_;
   Known known{false, nullptr, {watched.watch, watched.changes}};
   if (!watched.names) return known;
   const auto there = watched.names->find(name);
@@ -159,7 +175,7 @@ WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
 void WatchedDirectories::found(const std::string& directory, const std::string& name,
                                const Moment& moment, std::shared_ptr<const SourceObject> object) {
   if (!events_ || moment.watch == 0) return;
-  const MutexLock lock(mutex_);
+  const WriteLock lock(mutex_);
   const auto at = directories_.find(directory);
   if (at == directories_.end() || at->second.watch != moment.watch || !at->second.names) return;
   const auto there = at->second.names->find(name);
@@ -190,8 +206,11 @@ void WatchedDirectories::let_go_of_oldest() {
   kept_.pop_front();
 }
 
-void WatchedDirectories::catch_up() {
-  if (OneLook::must_ask(this)) read_events();
+bool WatchedDirectories::is_up_to_date() {
+  if (directories_.empty() || !OneLook::must_ask(this)) return true;
+  // Asked with the lock shared, and read with it held alone: what is not there any more is applied.
+  pollfd events{events_.get(), POLLIN, 0};
+  return ::poll(&events, 1, 0) == 0;
 }
 
 void WatchedDirectories::read_events() {
@@ -272,7 +291,7 @@ void WatchedDirectories::forget(const std::string& path) {
 
 void WatchedDirectories::tidy() {
   if (!events_) return;
-  const MutexLock lock(mutex_);
+  const WriteLock lock(mutex_);
   visits_.clear();
   if (directories_.empty()) return;
   read_events();
@@ -284,11 +303,11 @@ void WatchedDirectories::tidy() {
   for (auto at = directories_.rbegin(); at != directories_.rend(); ++at) {
     if (at->first.empty()) continue;
     Watched& above = directories_.at(parent_of(at->first));
-    above.used = std::max(above.used, at->second.used);
+    above.used.tick = std::max(above.used.tick.load(), at->second.used.tick.load());
   }
   for (auto at = directories_.begin(); at != directories_.end();) {
     const auto next = std::next(at);
-    if (at->second.used + kUnusedTicks < tick_) drop(at);
+    if (at->second.used.tick + kUnusedTicks < tick_) drop(at);
     at = next;
   }
 }

@@ -2,6 +2,7 @@
 // Directories of SOURCE that are looked at again and again: their descriptors, those of what was
 // looked at in them, and which names they have, kept right by what the kernel tells of changes.
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -67,6 +68,12 @@ class WatchedDirectories {
  private:
   using Clock = std::chrono::steady_clock;
   using Names = std::unordered_map<std::string, std::shared_ptr<const SourceObject>>;
+  /// Set also by those who only look, side by side.
+  struct Used {
+    explicit Used(std::uint64_t now) : tick(now) {}
+    Used(Used&& other) noexcept : tick(other.tick.load()) {}
+    std::atomic<std::uint64_t> tick;
+  };
   struct Watched {
     frame::SharedFd fd;
     Identity identity;
@@ -74,7 +81,7 @@ class WatchedDirectories {
     std::uint64_t watch = 0;  ///< never used again
     std::uint64_t changes = 0;
     std::optional<Names> names;  ///< unless there are too many
-    std::uint64_t used = 0;      ///< at which tick
+    Used used;                   ///< at which tick
   };
   using Directories = std::map<std::string, Watched>;
   struct Kept {
@@ -82,7 +89,11 @@ class WatchedDirectories {
     std::uint64_t tick = 0;
   };
 
-  void catch_up() REQUIRES(mutex_);
+  /// What the kernel has told of is applied, or there is nothing of it.
+  bool is_up_to_date() REQUIRES_SHARED(mutex_);
+  frame::SharedFd known_directory(const std::string& path, const std::optional<Identity>& meant)
+      REQUIRES_SHARED(mutex_);
+  Known known(const std::string& directory, const std::string& name) REQUIRES_SHARED(mutex_);
   void read_events() REQUIRES(mutex_);
   void apply(const inotify_event& event) REQUIRES(mutex_);
   void forget(const std::string& path) REQUIRES(mutex_);
@@ -97,7 +108,7 @@ class WatchedDirectories {
   frame::UniqueFd events_;  ///< invalid: nothing is watched
   frame::UniqueFd mounts_;
 
-  Mutex mutex_;
+  SharedMutex mutex_;
   Directories directories_ GUARDED_BY(mutex_);
   std::unordered_map<int, Directories::iterator> by_descriptor_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, int> visits_ GUARDED_BY(mutex_);

@@ -4,6 +4,8 @@
 #include <condition_variable>
 #include <mutex>
 
+#include <pthread.h>
+
 #if defined(__clang__)
 #define BLOSCFS_THREAD_ATTRIBUTE(x) __attribute__((x))
 #else
@@ -67,43 +69,35 @@ class CondVar {
 };
 
 /// Many readers or one writer. A writer that waits goes before readers that come later, so a
-/// thread must not take it twice.
+/// thread must not take it twice. std::shared_mutex promises nothing of the kind.
 class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
  public:
-  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) {
-    std::unique_lock lock(mutex_);
-    writers_waiting_++;
-    changed_.wait(lock, [this] { return !writing_ && readers_ == 0; });
-    writers_waiting_--;
-    writing_ = true;
+  SharedMutex() {
+    pthread_rwlockattr_t attributes;
+    pthread_rwlockattr_init(&attributes);
+    pthread_rwlockattr_setkind_np(&attributes, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&lock_, &attributes);
+    pthread_rwlockattr_destroy(&attributes);
   }
-  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
-    const std::lock_guard lock(mutex_);
-    writing_ = false;
-    changed_.notify_all();
-  }
+  ~SharedMutex() { pthread_rwlock_destroy(&lock_); }
+  SharedMutex(const SharedMutex&) = delete;
+  SharedMutex& operator=(const SharedMutex&) = delete;
+
+  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) { pthread_rwlock_wrlock(&lock_); }
+  void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { pthread_rwlock_unlock(&lock_); }
   void lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return !writing_ && writers_waiting_ == 0; });
-    readers_++;
+    // EAGAIN, of more readers than it counts, is beyond what a machine has threads.
+    pthread_rwlock_rdlock(&lock_);
   }
   bool try_lock_shared() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_shared_capability(true)) {
-    const std::lock_guard lock(mutex_);
-    if (writing_ || writers_waiting_ != 0) return false;
-    readers_++;
-    return true;
+    return pthread_rwlock_tryrdlock(&lock_) == 0;
   }
   void unlock_shared() BLOSCFS_THREAD_ATTRIBUTE(release_shared_capability()) {
-    const std::lock_guard lock(mutex_);
-    if (--readers_ == 0) changed_.notify_all();
+    pthread_rwlock_unlock(&lock_);
   }
 
  private:
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  int readers_ = 0;
-  int writers_waiting_ = 0;
-  bool writing_ = false;
+  pthread_rwlock_t lock_;
 };
 
 class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) WriteLock {

@@ -138,9 +138,9 @@ class BlockCache {
   bool drop_one() EXCLUDES(order_mutex_);
   /// Drops values of a queue until it is no longer than it may be.
   void shorten(Queue queue) EXCLUDES(order_mutex_);
-  /// The value of `queue` that goes next, with its entry gone; null if those that it looked at are
-  /// all in use. Whoever gets it lets go of it without a lock.
-  Value drop_from(Queue queue) REQUIRES(order_mutex_);
+  /// The value of `queue` that goes next, with its entry gone; null if the first `most` are all in
+  /// use. Whoever gets it lets go of it without a lock.
+  Value drop_from(Queue queue, int most) REQUIRES(order_mutex_);
   /// The value of an entry that the policy has let go of, null if it is in use.
   Value take_unused(EvictionItem& item) REQUIRES(order_mutex_);
 

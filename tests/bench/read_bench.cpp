@@ -3,6 +3,8 @@
 //
 //   random FILE pread|direct|mmap SIZE READERS   one read in each 256 KiB of FILE, at most
 //                                                kMostReads of them, in random order
+//   stay FILE SECONDS                            4 KiB of FILE at random places by pread, how many
+//                                                in each second
 //   scan FILE                                    all of FILE through one mapping
 //   copy BYTES                                   so many bytes from memory to memory, for scale
 
@@ -162,6 +164,30 @@ void read_randomly(const char* path, const std::string& how, std::size_t size,
               percentile(all, 0.999));
 }
 
+/// Prints as "rates" how many reads each second took.
+void stay(const char* path, std::size_t seconds) {
+  const File file(path, 0);
+  const std::size_t pages = file.size() / kPage;
+  if (pages == 0) throw std::runtime_error("file too small");
+  const auto out = page_aligned(kPage);
+  std::mt19937_64 random(kSeed);
+  std::printf("{\"rates\": [");
+  auto begin = Clock::now();
+  for (std::size_t second = 0; second < seconds; second++) {
+    std::size_t reads = 0;
+    double took = 0;
+    for (; took < 1; reads++) {
+      const auto offset = static_cast<off_t>(random() % pages * kPage);
+      if (::pread(file.descriptor(), out.get(), kPage, offset) != static_cast<ssize_t>(kPage))
+        fail("pread");
+      took = seconds_since(begin);
+    }
+    begin = Clock::now();
+    std::printf("%s%.0f", second == 0 ? "" : ", ", static_cast<double>(reads) / took);
+  }
+  std::printf("]}\n");
+}
+
 void report(Clock::time_point begin, std::size_t bytes, std::uint64_t sum) {
   // The sum is printed so that the compiler cannot leave the reading out.
   std::printf("{\"seconds\": %.6f, \"nbytes\": %zu, \"sum\": %llu}\n", seconds_since(begin), bytes,
@@ -193,6 +219,8 @@ bool work(int argc, char** argv) {
   if (action == "random" && argc == 6) {
     read_randomly(argv[2], argv[3], std::strtoull(argv[4], nullptr, 10),
                   std::strtoull(argv[5], nullptr, 10));
+  } else if (action == "stay" && argc == 4) {
+    stay(argv[2], std::strtoull(argv[3], nullptr, 10));
   } else if (action == "scan" && argc == 3) {
     scan(argv[2]);
   } else if (action == "copy" && argc == 3) {
