@@ -121,7 +121,18 @@ std::string Objects::told_path(NodeId id) { return told(nodes_.get(id)); }
 // --- opening
 
 Objects::Opened Objects::open(NodeId id, const ContentServices& services) {
-  const Node found = nodes_.get(id);
+  for (;;) {
+    const Node found = nodes_.get(id);
+    try {
+      return open_as(id, found, services);
+    } catch (const std::system_error& error) {
+      // A commit of this mount has stored another state meanwhile, for which the node stands now.
+      if (error.code() != std::errc(ESTALE) || nodes_.get(id).look == found.look) throw;
+    }
+  }
+}
+
+Objects::Opened Objects::open_as(NodeId id, const Node& found, const ContentServices& services) {
   const struct stat shown = attributes(id);
   if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
   // What was opened in the state that is still there is the same.

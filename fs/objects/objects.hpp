@@ -134,6 +134,8 @@ class Objects {
 
   using Node = ObjectNode;
 
+  Opened open_as(NodeId id, const Node& found, const ContentServices& services);
+
   Node directory(NodeId id) const;
   Tree::Found enter(Node node);
   ObjectListing::Judge judge_in(const std::string& directory);
