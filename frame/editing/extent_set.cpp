@@ -6,10 +6,10 @@
 namespace bloscfs::frame {
 namespace {
 
-/// Four classes to each power of two: with wider ones, a search meets many that are too small.
+/// Eight classes to each power of two: with wider ones, a search meets many that are too small.
 std::size_t size_class(std::uint64_t size) {
   const auto power = static_cast<std::size_t>(std::bit_width(size)) - 1;
-  return 4 * power + ((power < 2 ? size << (2 - power) : size >> (power - 2)) & 3);
+  return 8 * power + ((power < 3 ? size << (3 - power) : size >> (power - 3)) & 7);
 }
 
 }  // namespace
@@ -17,9 +17,27 @@ std::size_t size_class(std::uint64_t size) {
 void ExtentSet::insert(const Extent& extent) {
   extents_.emplace(extent.start, extent.end());
   total_ += extent.size;
-  const std::size_t end = std::min(search_from_.size(), size_class(extent.size) + 1);
-  // An extent of class 9 is found by searches for class 9 and all smaller ones.
-  for (std::size_t i = 0; i < end; ++i) search_from_[i] = std::min(search_from_[i], extent.start);
+  if (starts_.empty()) return;
+  const std::size_t which = size_class(extent.size);
+  if (which >= starts_.size()) starts_.resize(which + 1);
+  starts_[which].insert(extent.start);
+}
+
+ExtentSet::Extents::iterator ExtentSet::erase(Extents::iterator extent) {
+  const auto [start, end] = *extent;
+  total_ -= end - start;
+  if (!starts_.empty()) starts_[size_class(end - start)].erase(start);
+  return extents_.erase(extent);
+}
+
+/// Most sets are never searched.
+void ExtentSet::sort_by_size() const {
+  starts_.resize(1);
+  for (const auto& [start, end] : extents_) {
+    const std::size_t which = size_class(end - start);
+    if (which >= starts_.size()) starts_.resize(which + 1);
+    starts_[which].insert(start);
+  }
 }
 
 void ExtentSet::add(const Extent& extent) {
@@ -30,8 +48,7 @@ void ExtentSet::add(const Extent& extent) {
   while (next != extents_.end() && next->first <= end) {
     start = std::min(start, next->first);
     end = std::max(end, next->second);
-    total_ -= next->second - next->first;
-    next = extents_.erase(next);
+    next = erase(next);
   }
   insert({start, end - start});
 }
@@ -42,8 +59,7 @@ void ExtentSet::remove(const Extent& extent) {
   if (next != extents_.begin() && std::prev(next)->second > extent.start) --next;
   while (next != extents_.end() && next->first < extent.end()) {
     const auto [start, end] = *next;
-    total_ -= end - start;
-    next = extents_.erase(next);
+    next = erase(next);
     if (start < extent.start) insert({start, extent.start - start});
     if (end > extent.end()) insert({extent.end(), end - extent.end()});
   }
@@ -55,22 +71,22 @@ bool ExtentSet::contains(const Extent& extent) const {
 
 std::optional<Extent> ExtentSet::first_fit(std::uint64_t size, std::uint64_t from) const {
   if (size == 0) return Extent{from, 0};
-  // Each class remembers where its search may begin, since nothing before that is large enough:
-  // many takes from a fragmented file would look at the same small extents each time.
-  if (search_from_.size() <= size_class(size)) search_from_.resize(size_class(size) + 1);
-  std::uint64_t& low = search_from_[size_class(size)];
-  const bool whole_class = from <= low;  // what is skipped is then skipped for later searches too
-  bool skipped_all = whole_class;
-  for (auto i = extents_.lower_bound(std::max(from, low)); i != extents_.end(); ++i) {
-    const std::uint64_t length = i->second - i->first;
-    if (skipped_all && size_class(length) >= size_class(size)) {
-      low = i->first;
-      skipped_all = false;
-    }
-    if (length >= size) return Extent{i->first, size};
+  if (starts_.empty()) sort_by_size();
+  std::uint64_t lowest = UINT64_MAX;
+  const auto lowest_of = [&](std::size_t which) {
+    const auto found = starts_[which].lower_bound(from);
+    return found == starts_[which].end() ? UINT64_MAX : *found;
+  };
+  for (std::size_t i = size_class(size) + 1; i < starts_.size(); ++i)
+    lowest = std::min(lowest, lowest_of(i));
+  // Within its own class an extent may be somewhat too small.
+  if (const std::size_t own = size_class(size); own < starts_.size()) {
+    const auto& starts = starts_[own];
+    for (auto i = starts.lower_bound(from); i != starts.end() && *i < lowest; ++i)
+      if (extents_.at(*i) - *i >= size) return Extent{*i, size};
   }
-  if (skipped_all) low = UINT64_MAX;
-  return std::nullopt;
+  if (lowest == UINT64_MAX) return std::nullopt;
+  return Extent{lowest, size};
 }
 
 std::uint64_t ExtentSet::run_start(std::uint64_t end) const {

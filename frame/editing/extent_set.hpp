@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace bloscfs::frame {
@@ -21,7 +22,8 @@ class ExtentSet {
   void remove(const Extent& extent);
 
   bool contains(const Extent& extent) const;
-  /// The lowest run of `size` bytes that starts at `from` or later.
+  /// The lowest run of `size` bytes that starts at `from` or later. Looks at extents of about that
+  /// size one by one, and not at smaller ones.
   std::optional<Extent> first_fit(std::uint64_t size, std::uint64_t from = 0) const;
   /// Where the run that ends exactly at `end` starts; `end` when there is none.
   std::uint64_t run_start(std::uint64_t end) const;
@@ -35,13 +37,16 @@ class ExtentSet {
   const std::map<std::uint64_t, std::uint64_t>& extents() const { return extents_; }
 
  private:
-  void insert(const Extent& extent);
+  using Extents = std::map<std::uint64_t, std::uint64_t>;
 
-  std::map<std::uint64_t, std::uint64_t> extents_;
+  void insert(const Extent& extent);
+  Extents::iterator erase(Extents::iterator extent);
+  void sort_by_size() const;
+
+  Extents extents_;
   std::uint64_t total_ = 0;
-  /// For each size class that was searched for: no extent of that class or a larger one starts
-  /// below.
-  mutable std::vector<std::uint64_t> search_from_;
+  /// Where the extents of each class of sizes start; empty before the first search.
+  mutable std::vector<std::set<std::uint64_t>> starts_;
 };
 
 }  // namespace bloscfs::frame

@@ -8,7 +8,8 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::uint64_t kPunchAlignment = 4096;
-constexpr std::uint64_t kMinPunch = std::uint64_t{64} << 10;
+/// A search for so many bytes meets none that has less: a class of ExtentSet begins here.
+constexpr std::uint64_t kMinPunch = std::uint64_t{80} << 10;
 /// Bound of the extents remembered; where there are more, new ones stay unused.
 constexpr std::size_t kMaxExtents = 65536;
 
@@ -133,13 +134,11 @@ std::uint64_t FrameSpace::cut_end(std::uint64_t least) {
 }
 
 void FrameSpace::punch(StoreFile& file) {
-  const auto extents = unpunched_.extents();
-  for (const auto& [start, end] : extents) {
+  while (const auto found = unpunched_.first_fit(kMinPunch)) {
+    const std::uint64_t start = found->start, end = unpunched_.run_end(start);
     // Inwards to whole pages of the file: 5000 to 100000 becomes 8192 to 98304.
     const std::uint64_t first = codec::ceil_div(start, kPunchAlignment) * kPunchAlignment;
-    const std::uint64_t last = end / kPunchAlignment * kPunchAlignment;
-    if (last < first || last - first < kMinPunch) continue;
-    file.punch(first, last - first);
+    file.punch(first, end / kPunchAlignment * kPunchAlignment - first);
     unpunched_.remove({start, end - start});
   }
 }

@@ -1,13 +1,19 @@
-// Sets of byte ranges, compared with a set of single bytes.
+// Sets of byte ranges, compared with a set of single bytes, and what space a frame punches.
 
 #include "frame/editing/extent_set.hpp"
 
+#include <ctime>
 #include <random>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
 
+#include "frame/editing/frame_space.hpp"
+#include "tests/frame/memory_store.hpp"
+
 using namespace bloscfs::frame;
+using bloscfs::frame::test::MemoryDisk;
+using bloscfs::frame::test::StoreOperation;
 
 namespace {
 
@@ -22,6 +28,21 @@ std::uint64_t lowest_fit(const std::vector<bool>& bytes, std::uint64_t size, std
     if (end - at >= size) return at;
   }
   return kBytes;
+}
+
+/// Space of which every second piece of `size` bytes is free.
+FrameSpace checkered(std::uint64_t pieces, std::uint64_t size) {
+  FrameSpace space(2 * pieces * size, 0, {});
+  for (std::uint64_t i = 0; i < pieces; ++i) space.give_back({2 * i * size, size});
+  return space;
+}
+
+std::vector<Extent> punched(const MemoryDisk& disk) {
+  std::vector<Extent> extents;
+  for (const StoreOperation& operation : disk.log)
+    if (operation.kind == StoreOperation::Kind::punch)
+      extents.push_back({operation.offset, operation.size});
+  return extents;
 }
 
 }  // namespace
@@ -60,6 +81,31 @@ BOOST_AUTO_TEST_CASE(agrees_with_single_bytes) {
     BOOST_REQUIRE((fit ? fit->start : kBytes) == expected);
     BOOST_REQUIRE(set.contains({from, 1}) == bytes[from]);
   }
+}
+
+BOOST_AUTO_TEST_CASE(punches_whole_pages_of_large_extents_once) {
+  const auto disk = MemoryDisk::make();
+  const auto file = disk->root()->create("f", 0600);
+  FrameSpace space = checkered(4, 100000);
+  space.punch(*file);
+  const std::vector<Extent> expected{{0, 98304}, {200704, 98304}, {401408, 98304}, {602112, 94208}};
+  BOOST_TEST((punched(*disk) == expected));
+  BOOST_TEST(space.unpunched() == 0u);
+  disk->log.clear();
+  space.punch(*file);
+  BOOST_TEST(punched(*disk).empty());
+}
+
+BOOST_AUTO_TEST_CASE(pieces_too_small_to_punch_cost_nothing_at_each_commit) {
+  const auto disk = MemoryDisk::make();
+  const auto file = disk->root()->create("f", 0600);
+  FrameSpace space = checkered(60000, 50000);
+  const std::clock_t before = std::clock();
+  for (int commit = 0; commit < 1000; ++commit) space.punch(*file);
+  // Looking at each piece would take half a minute.
+  BOOST_TEST(std::clock() - before < 2 * CLOCKS_PER_SEC);
+  BOOST_TEST(punched(*disk).empty());
+  BOOST_TEST(space.unpunched() == 60000u * 50000u);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
