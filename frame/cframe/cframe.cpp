@@ -1,5 +1,8 @@
 #include "frame/cframe/cframe.hpp"
 
+#include <utility>
+
+#include "frame/reading/copied_source.hpp"
 #include "frame/store/peer_lock.hpp"
 
 namespace bloscfs::frame {
@@ -29,6 +32,20 @@ std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> sou
   const PeerLock::Shared shared(lock);
   FileStamp stamp;
   FrameParts parts = read_stable_parts(*source, 0, stamp);
+  return std::make_unique<CframeSnapshot>(std::move(parts), std::move(source), stamp,
+                                          std::move(expected), std::move(lock));
+}
+
+std::unique_ptr<FrameSnapshot> open_written_cframe(std::shared_ptr<const ByteSource> source,
+                                                   const FileStamp& stamp, WrittenEnds ends,
+                                                   std::shared_ptr<ExpectedState> expected,
+                                                   std::shared_ptr<PeerLock> lock) {
+  const FirstReads known{ends.header.size(), ends.tail.size()};
+  const auto start = std::make_shared<CopiedSource>(source, 0, std::move(ends.header));
+  const auto both = std::make_shared<CopiedSource>(start, ends.tail_at, std::move(ends.tail));
+  FrameParts parts = read_frame_parts(*both, stamp.size, 0, known);
+  parts.copy = both;
+  parts.copied = known.start + known.end;
   return std::make_unique<CframeSnapshot>(std::move(parts), std::move(source), stamp,
                                           std::move(expected), std::move(lock));
 }

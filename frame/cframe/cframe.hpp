@@ -1,7 +1,9 @@
 #pragma once
 // Contiguous frames: everything in one file, or in a part of one (frame/formats/cframe.md).
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "frame/container/open_settings.hpp"
 #include "frame/container/snapshot.hpp"
@@ -15,5 +17,20 @@ namespace bloscfs::frame {
 std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
                                            const OpenSettings& settings,
                                            std::shared_ptr<ExpectedState> expected = nullptr);
+
+/// What a writer knows of the state that it has just written: its header, or the first 4 KiB of
+/// that, and index and trailer, which reach to the frame's end.
+struct WrittenEnds {
+  std::vector<std::uint8_t> header;
+  std::uint64_t tail_at = 0;
+  std::vector<std::uint8_t> tail;
+};
+
+/// The same for the state that its writer has just left in the file, of which `stamp` is the stamp:
+/// nothing is read that the writer knows, now or later. `lock` is the sidecar's, or null.
+std::unique_ptr<FrameSnapshot> open_written_cframe(std::shared_ptr<const ByteSource> source,
+                                                   const FileStamp& stamp, WrittenEnds ends,
+                                                   std::shared_ptr<ExpectedState> expected,
+                                                   std::shared_ptr<PeerLock> lock);
 
 }  // namespace bloscfs::frame

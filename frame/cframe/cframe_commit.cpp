@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "codec/error.hpp"
+#include "frame/cframe/cframe.hpp"
 #include "frame/editing/frame_tail.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_header_writer.hpp"
@@ -17,6 +18,9 @@ namespace {
 
 /// Bytes that a disk writes in one piece.
 constexpr std::ptrdiff_t kSector = 512;
+
+/// An index and a trailer that the snapshot of a commit keeps in memory.
+constexpr std::size_t kMostKept = std::size_t{64} << 10;
 
 /// Number of leading bytes that hold all differences.
 std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
@@ -170,6 +174,7 @@ void CframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>&)
   // write() may be called again after an error (ENOSPC, and then there was room): what the first
   // try wrote is free.
   state_.space.give_back(std::exchange(tail_, {}));
+  tail_bytes_.clear();
   if (must_rewrite(edit)) {
     rewritten_ = std::make_unique<CframeRewrite>(state_);
     rewritten_->write(edit, decoder_);
@@ -232,13 +237,18 @@ void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
 }
 
 bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail) {
-  const std::uint64_t index_size = tail.write_index(entries, *state_.file, room.start);
-  const std::uint64_t end =
-      state_.lengths.next_unused(room.start + index_size + tail.trailer_len());
+  StoreWriter out(state_.file.get(), room.start);
+  tail.write_index(entries, out);
+  const std::uint64_t end = state_.lengths.next_unused(out.position() + tail.trailer_len());
   // The trailer ends where the frame does, at a length that it never had. If the index ends at
   // 5000, a trailer of 100 begins there, or at 5001 where a frame_len of 5100 has been used.
   if (end > room.end()) return false;
-  tail.write_trailer(*state_.file, end - tail.trailer_len());
+  out.skip_to(end - tail.trailer_len());
+  tail.write_trailer(out);
+  if (const codec::Bytes all = out.buffered();
+      all.size() == end - room.start && all.size() <= kMostKept)
+    tail_bytes_.assign(all.begin(), all.end());
+  out.flush();
   tail_ = {room.start, end - room.start};
   state_.space.take_at(tail_);
   info_.cbytes = static_cast<std::int64_t>(room.start - state_.header_len);
@@ -311,6 +321,20 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   return state_.file->stamp();
 }
 
+/// The state that was committed, of which no more is read than must be.
+void CframeCommit::open_written() {
+  const auto stamp = state_.expected->end_writing(*state_.file);
+  // A small frame is kept in memory as a whole, a new one may have found a sidecar by its name, and
+  // one that another program has changed by now is looked at.
+  if (!stamp || !state_.current || tail_bytes_.empty() ||
+      info_.frame_len <= std::int64_t{kHeaderBytesKept})
+    return open_current(state_);
+  state_.current =
+      open_written_cframe(state_.file, *stamp, {new_header_, tail_.start, std::move(tail_bytes_)},
+                          state_.expected, lock_.peers.shared_lock());
+  state_.space.watch(state_.current);
+}
+
 std::shared_ptr<const Snapshot> CframeCommit::finish() {
   finished_ = true;
   state_.in_transaction = false;
@@ -327,10 +351,9 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
         state_.space.supersede_all(superseded_);
       else
         state_.space.supersede(superseded_);
-      if (state_.expected) state_.expected->end_writing(*state_.file);
       if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
         state_.reserve.clear();
-      open_current(state_);
+      open_written();
     }
   } catch (...) {
     state_.broken = true;

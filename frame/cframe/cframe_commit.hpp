@@ -40,15 +40,17 @@ class CframeCommit final : public CommitTarget {
   void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
   std::vector<Extent> superseded(const FrameEdit& edit);
   void take_back() noexcept;
+  void open_written();
 
   CframeState& state_;
   ContainerLock lock_;
   bool rewrite_;
   std::unique_ptr<CframeRewrite> rewritten_;
   codec::BlockDecoder decoder_;
-  ExtentSet chunks_;  ///< that this transaction has put
-  Extent tail_;       ///< index and trailer; empty before write()
-  FrameInfo info_;    ///< as it will be, once written
+  ExtentSet chunks_;                      ///< that this transaction has put
+  Extent tail_;                           ///< index and trailer; empty before write()
+  std::vector<std::uint8_t> tail_bytes_;  ///< the same; empty where they are many
+  FrameInfo info_;                        ///< as it will be, once written
   std::vector<Extent> superseded_;
   bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
   std::vector<std::uint8_t> old_header_, new_header_;

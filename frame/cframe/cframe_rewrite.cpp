@@ -109,9 +109,12 @@ void CframeRewrite::write_contents(const FrameEdit& edit, FrameTail& tail,
   const std::uint64_t index_at = copy_chunks(edit, decoder);
   EditedIndex old(edit, decoder);
   PackedIndex entries(old, *file_, header_len_, header_len_ + reserve_.size());
-  const std::uint64_t index_end = index_at + tail.write_index(entries, *file_, index_at);
-  const std::uint64_t end = state_.lengths.next_unused(index_end + tail.trailer_len());
-  tail.write_trailer(*file_, end - tail.trailer_len());
+  StoreWriter out(file_.get(), index_at);
+  tail.write_index(entries, out);
+  const std::uint64_t end = state_.lengths.next_unused(out.position() + tail.trailer_len());
+  out.skip_to(end - tail.trailer_len());
+  tail.write_trailer(out);
+  out.flush();
   info_.cbytes = static_cast<std::int64_t>(index_at - header_len_);
   info_.frame_len = static_cast<std::int64_t>(end);
 }

@@ -61,22 +61,23 @@ std::int64_t FrameTail::max_index_size() const {
   return TableWriter::max_stored_size(edit_.info().nchunks);
 }
 
-std::uint64_t FrameTail::write_index(TableContent& entries, StoreFile& file,
-                                     std::uint64_t position) {
-  return static_cast<std::uint64_t>(TableWriter(index_settings()).write(entries, &file, position));
+void FrameTail::write_index(TableContent& entries, StoreWriter& out) {
+  TableWriter(index_settings()).write(entries, out);
 }
 
-void FrameTail::write_trailer(StoreFile& file, std::uint64_t position) {
-  StoreWriter out(&file, position);
+void FrameTail::write_trailer(StoreWriter& out) {
   out.append(trailer_.start);
   for (const FrameEdit::Layer& layer : edit_.vlmetalayers()) append_layer(layer, out);
   if (checksums_) {
     out.append(content_head(checksums_size_));
-    out.flush();
-    TableWriter(plain_settings()).write(*checksums_, &file, out.position());
-    out = StoreWriter(&file, out.position() + checksums_size_);
+    TableWriter(plain_settings()).write(*checksums_, out);
   }
   out.append(trailer_.end);
+}
+
+void FrameTail::write_trailer(StoreFile& file, std::uint64_t position) {
+  StoreWriter out(&file, position);
+  write_trailer(out);
   out.flush();
 }
 

@@ -38,11 +38,13 @@ class FrameTail {
 
   /// Most stored bytes of the index, which is written only if there are chunks.
   std::int64_t max_index_size() const;
-  /// Writes the index and returns its stored size.
-  std::uint64_t write_index(TableContent& entries, StoreFile& file, std::uint64_t position);
+  /// Appends the index.
+  void write_index(TableContent& entries, StoreWriter& out);
 
   std::uint64_t trailer_len() const { return trailer_.trailer_len; }
   bool has_vlmetalayers() const { return has_vlmetalayers_; }
+  /// Appends the trailer, or writes it at a position of its own.
+  void write_trailer(StoreWriter& out);
   void write_trailer(StoreFile& file, std::uint64_t position);
 
  private:

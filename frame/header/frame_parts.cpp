@@ -23,9 +23,8 @@ constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 constexpr std::int64_t kExpectedEnd = std::int64_t{256} << 10;
 constexpr std::int64_t kExpectedTrailer = std::int64_t{64} << 10;
 
-/// Most trailers are read at once.
-void load_end(WindowReader& reader, std::uint64_t frame_len) {
-  reader.load(frame_len - std::min<std::uint64_t>(frame_len, kHeaderBytesKept), kHeaderBytesKept);
+void load_end(WindowReader& reader, std::uint64_t frame_len, std::size_t size) {
+  reader.load(frame_len - std::min<std::uint64_t>(frame_len, size), size);
 }
 
 /// A frame without contents has its trailer right behind the header, wherever it ends: that is
@@ -68,8 +67,9 @@ std::uint64_t size_of_file(std::int64_t size) {
 
 class PartsReader {
  public:
-  PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type)
-      : reader_(source, file_size) {
+  PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type,
+              const FirstReads& first)
+      : reader_(source, file_size), first_(first) {
     read_header(frame_type);
   }
 
@@ -89,7 +89,7 @@ class PartsReader {
 
   void read_header(std::uint8_t frame_type) {
     const auto available = reader_.size();
-    reader_.load(0, kHeaderBytesKept);
+    reader_.load(0, first_.start);
     const auto first = std::min<std::uint64_t>(available, sizeof(RawFrameHeader));
     parts_.header =
         parse_frame_header(reader_.at(0, static_cast<std::size_t>(first), "frame header"));
@@ -124,7 +124,8 @@ class PartsReader {
 
   void read_trailer() {
     const std::int64_t frame_len = info().frame_len;
-    load_end(reader_, static_cast<std::uint64_t>(frame_len));
+    // Most trailers are read at once.
+    load_end(reader_, static_cast<std::uint64_t>(frame_len), first_.end);
     RawTrailerEnd end;
     const Bytes bytes = reader_.at(static_cast<std::uint64_t>(frame_len) - sizeof(end), sizeof(end),
                                    "frame trailer");
@@ -169,6 +170,7 @@ class PartsReader {
   }
 
   WindowReader reader_;
+  const FirstReads first_;
   FrameParts parts_;
 };
 
@@ -178,20 +180,22 @@ std::vector<MetalayerEntry> read_vlmetalayers(const ByteSource& source, const Fr
                                               bool early) {
   const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
   WindowReader reader(source, frame_len);
-  load_end(reader, frame_len);
+  load_end(reader, frame_len,
+           static_cast<std::size_t>(
+               std::min<std::int64_t>(info.trailer_len, std::int64_t{kHeaderBytesKept})));
   return read_layers(reader, info, early);
 }
 
 FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
-                            std::uint8_t frame_type) {
-  PartsReader reader(source, size_of_file(file_size), frame_type);
+                            std::uint8_t frame_type, const FirstReads& first) {
+  PartsReader reader(source, size_of_file(file_size), frame_type, first);
   reader.read_rest(source);
   return reader.take();
 }
 
 FrameInfo read_frame_info(const ByteSource& source, std::int64_t file_size,
                           std::uint8_t frame_type) {
-  return PartsReader(source, size_of_file(file_size), frame_type).take().header.info;
+  return PartsReader(source, size_of_file(file_size), frame_type, {}).take().header.info;
 }
 
 }  // namespace bloscfs::frame

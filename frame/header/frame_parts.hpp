@@ -2,6 +2,7 @@
 // Reads a frame's header and trailer: all that opening a frame looks at.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "frame/container/snapshot.hpp"
@@ -16,6 +17,8 @@ struct FrameParts {
   std::vector<MetalayerEntry> vlmetalayers;
   std::vector<std::uint8_t> header_bytes;  ///< the first 4 KiB of the header, at most
   std::vector<std::uint8_t> whole;         ///< all of the frame if that is small; else empty
+  std::shared_ptr<const ByteSource> copy;  ///< the source with more in memory; mostly null
+  std::size_t copied = 0;                  ///< bytes that it has there
   std::uint64_t index_at = 0;              ///< file position of the index chunk
   std::uint64_t index_limit = 0;           ///< most bytes that it may take; 0: no index
 };
@@ -23,12 +26,17 @@ struct FrameParts {
 /// Bytes of the header that a snapshot remembers and compares.
 inline constexpr std::size_t kHeaderBytesKept = 4096;
 
+/// How many bytes at a frame's two ends are read at once.
+struct FirstReads {
+  std::size_t start = kHeaderBytesKept, end = kHeaderBytesKept;
+};
+
 /// Reads the frame that a file of `file_size` bytes starts with. `frame_type` is what its header
 /// must say (0 contiguous, 1 sparse). Throws Error unless header, metalayer maps and trailer are as
 /// frame/formats/cframe.md has them, there is a place for the index, and any b2nd metalayer fits
 /// the frame.
 FrameParts read_frame_parts(const ByteSource& source, std::int64_t file_size,
-                            std::uint8_t frame_type);
+                            std::uint8_t frame_type, const FirstReads& first = {});
 
 /// What the header alone says, with the same checks of that; trailer_len is 0, and nchunks of
 /// variable-size frames too.

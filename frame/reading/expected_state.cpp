@@ -61,12 +61,13 @@ void ExpectedState::begin_writing() {
   writing_ = true;
 }
 
-void ExpectedState::end_writing(const ByteSource& source) {
+std::optional<FileStamp> ExpectedState::end_writing(const ByteSource& source) {
   const std::lock_guard guard(mutex_);
   stamp_ = source.stamp();
   // Kept for ever: the next end_writing() would take another program's stamp for ours.
   overtaken_ |= !has_header(source);
   writing_ = false;
+  return overtaken_ ? std::nullopt : std::optional(stamp_);
 }
 
 void ExpectedState::replace_header(std::vector<std::uint8_t> header,

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,9 +34,9 @@ class ExpectedState {
 
   /// From now on until end_writing() only the header tells whether somebody else changed the file.
   void begin_writing();
-  /// The file is as the writer has left it, and so is its stamp: unless its header tells that
-  /// somebody else has been at it meanwhile, which is then never forgotten.
-  void end_writing(const ByteSource& source);
+  /// The file is as the writer has left it, and so is its stamp, which this returns: unless its
+  /// header tells that somebody else has been at it meanwhile, which is then never forgotten.
+  std::optional<FileStamp> end_writing(const ByteSource& source);
   /// Calls `replace`, which puts another header in place; nobody compares meanwhile. When it throws
   /// the old one is still expected.
   void replace_header(std::vector<std::uint8_t> header, const std::function<void()>& replace);

@@ -10,6 +10,7 @@
 
 #include "codec/error.hpp"
 #include "frame/reading/chunk_map.hpp"
+#include "frame/reading/copied_source.hpp"
 #include "frame/reading/likely_stored.hpp"
 #include "frame/store/throw_errno.hpp"
 
@@ -52,24 +53,13 @@ struct FrameMap final : ChunkMap {
   std::optional<VariableChunkMap> chunks;
 };
 
-/// A source of which the first bytes are in memory.
-class CopiedSource final : public ByteSource {
- public:
-  CopiedSource(std::shared_ptr<const ByteSource> source, std::vector<std::uint8_t> bytes)
-      : source_(std::move(source)), bytes_(std::move(bytes)) {}
-
-  std::size_t read_at(std::uint64_t offset, MutableBytes out) const override {
-    if (offset > bytes_.size() || out.size() > bytes_.size() - offset)
-      return source_->read_at(offset, out);
-    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), out.size(), out.begin());
-    return out.size();
-  }
-  FileStamp stamp() const override { return source_->stamp(); }
-
- private:
-  const std::shared_ptr<const ByteSource> source_;
-  const std::vector<std::uint8_t> bytes_;
-};
+/// What does not change while the frame has this state: `source`, or more of it in memory.
+std::shared_ptr<const ByteSource> contents_of(FrameParts& parts,
+                                              const std::shared_ptr<const ByteSource>& source) {
+  if (parts.copy) return std::move(parts.copy);
+  if (parts.whole.empty()) return source;
+  return std::make_shared<CopiedSource>(source, 0, std::move(parts.whole));
+}
 
 const VariableChunkMap& variable(const ChunkMap* map) {
   const auto* known = dynamic_cast<const FrameMap*>(map);
@@ -106,10 +96,8 @@ FrameSnapshot::FrameSnapshot(FrameParts parts, std::shared_ptr<const ByteSource>
                              FileStamp stamp, std::shared_ptr<ExpectedState> expected,
                              std::shared_ptr<PeerLock> lock)
     : Snapshot(std::move(parts.header.info), std::move(source), stamp),
-      copied_bytes_(parts.whole.size()),
-      contents_(parts.whole.empty()
-                    ? source_
-                    : std::make_shared<CopiedSource>(source_, std::move(parts.whole))),
+      copied_bytes_(parts.copied + parts.whole.size()),
+      contents_(contents_of(parts, source_)),
       index_at_(parts.index_at),
       index_limit_(parts.index_limit),
       entry_size_(parts.header.offset_width),
@@ -145,7 +133,7 @@ IndexRules FrameSnapshot::rules() const {
 
 std::vector<MetalayerEntry> FrameSnapshot::vlmetalayers() const {
   const PeerLock::Shared shared(peer_lock_);
-  return read_vlmetalayers(*source_, info_, early_);
+  return read_vlmetalayers(*contents_, info_, early_);
 }
 
 std::shared_ptr<const PagedTable> FrameSnapshot::index() const {

@@ -94,12 +94,7 @@ class FrameBuild {
       settings_.progress(number);
     }
     info_.cbytes = static_cast<std::int64_t>(out_.position()) - info_.header_len;
-    if (index_.count() > 0) {
-      out_.flush();
-      const std::int64_t size =
-          TableWriter(index_settings()).write(index_, &file_, out_.position());
-      out_ = StoreWriter(&file_, out_.position() + static_cast<std::uint64_t>(size));
-    }
+    if (index_.count() > 0) TableWriter(index_settings()).write(index_, out_);
     write_trailer();
     write_header();
   }
@@ -196,9 +191,7 @@ class FrameBuild {
     }
     if (has_sums) {
       out_.append(content_head(sums_size));
-      out_.flush();
-      tables.write(sums_, &file_, out_.position());
-      out_ = StoreWriter(&file_, out_.position() + sums_size);
+      tables.write(sums_, out_);
     }
     out_.append(layout.end);
     out_.flush();

@@ -204,9 +204,12 @@ void SframeCommit::write_index_file(const FrameEdit& edit) {
   std::uint64_t end = 0;
   if (info_.nchunks > 0) {
     EditedIndex entries(edit, decoder_);
-    end = index_at + tail.write_index(entries, *index_, index_at);
-    end = state_.lengths.next_unused(end + tail.trailer_len());
-    tail.write_trailer(*index_, end - tail.trailer_len());
+    StoreWriter out(index_.get(), index_at);
+    tail.write_index(entries, out);
+    end = state_.lengths.next_unused(out.position() + tail.trailer_len());
+    out.skip_to(end - tail.trailer_len());
+    tail.write_trailer(out);
+    out.flush();
   } else {
     end = write_empty_trailer(tail, *index_, index_at, state_.lengths);
   }

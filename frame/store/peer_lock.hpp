@@ -55,6 +55,7 @@ class PeerLock {
     ~Exclusive();
     explicit operator bool() const { return lock_ != nullptr; }
     PeerLock& lock() const { return *lock_; }
+    const std::shared_ptr<PeerLock>& shared_lock() const { return lock_; }
 
    private:
     std::shared_ptr<PeerLock> lock_;

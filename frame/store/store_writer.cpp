@@ -6,6 +6,8 @@ namespace bloscfs::frame {
 namespace {
 
 constexpr std::size_t kBuffer = std::size_t{256} << 10;
+/// A gap that costs less to be filled with zeros than a write of its own.
+constexpr std::uint64_t kSmallGap = 4096;
 
 }  // namespace
 
@@ -38,6 +40,23 @@ void StoreWriter::copy(const ByteSource& source, std::uint64_t offset, std::uint
     offset += count;
     size -= count;
   }
+}
+
+void StoreWriter::skip_to(std::uint64_t position) {
+  const std::uint64_t gap = position - this->position();
+  if (file_ != nullptr && gap <= kSmallGap) {
+    buffer_.resize(buffer_.size() + static_cast<std::size_t>(gap));
+    return;
+  }
+  flush();
+  position_ = position;
+}
+
+void StoreWriter::replace(std::uint64_t position, Bytes bytes) {
+  if (file_ == nullptr) return;
+  if (position < position_) return file_->write_at(position, bytes);
+  std::copy(bytes.begin(), bytes.end(),
+            buffer_.begin() + static_cast<std::ptrdiff_t>(position - position_));
 }
 
 void StoreWriter::flush() {

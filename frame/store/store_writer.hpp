@@ -18,6 +18,12 @@ class StoreWriter {
   void append(Bytes bytes);
   /// Appends `size` bytes of a source. Throws Error(malformed) when that ends before.
   void copy(const ByteSource& source, std::uint64_t offset, std::uint64_t size);
+  /// Goes on at `position`, which lies ahead; what is left out is unspecified.
+  void skip_to(std::uint64_t position);
+  /// Puts other bytes in place of some that were appended.
+  void replace(std::uint64_t position, Bytes bytes);
+  /// What was appended last and is not written yet.
+  Bytes buffered() const { return buffer_; }
   /// Writes what is buffered; without it nothing is promised to have been written.
   void flush();
 

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include "codec/bytes.hpp"
-#include "frame/store/store_writer.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
@@ -44,14 +43,10 @@ void to_bytes(std::span<const std::int64_t> entries, std::vector<std::uint8_t>& 
     boost::endian::store_little_s64(out.data() + i * kEntrySize, entries[i]);
 }
 
-std::int64_t put_chunk(codec::ChunkHeader header, Bytes payload, StoreFile* file,
-                       std::uint64_t position) {
+std::int64_t put_chunk(codec::ChunkHeader header, Bytes payload, StoreWriter& out) {
   header.cbytes = header.header_size + static_cast<std::int32_t>(payload.size());
-  const auto head = codec::serialize_chunk_header(header);
-  StoreWriter out(file, position);
-  out.append(head);
+  out.append(codec::serialize_chunk_header(header));
   out.append(payload);
-  out.flush();
   return header.cbytes;
 }
 
@@ -137,6 +132,13 @@ std::int64_t TableWriter::max_stored_size(std::int64_t count) {
 }
 
 std::int64_t TableWriter::write(TableContent& table, StoreFile* file, std::uint64_t position) {
+  StoreWriter out(file, position);
+  const std::int64_t size = write(table, out);
+  out.flush();
+  return size;
+}
+
+std::int64_t TableWriter::write(TableContent& table, StoreWriter& out) {
   codec::ChunkHeader header = codec::plan_chunk(settings_, table_bytes(table.count()));
   if (header.nbytes < kMinEncoded) {
     std::vector<std::int64_t> entries(static_cast<std::size_t>(table.count()));
@@ -146,15 +148,15 @@ std::int64_t TableWriter::write(TableContent& table, StoreFile* file, std::uint6
     header.filters = {};
     // As ChunkEncoder has it: the trailer of an empty frame is recognised by its bytes.
     header.dont_split = false;
-    return put_chunk(header, plain_, file, position);
+    return put_chunk(header, plain_, out);
   }
   if (const auto entry = table.uniform_entry()) {
     to_bytes({&*entry, 1}, plain_);
     header.special = codec::SpecialValue::value;
     header.filters = {};
-    return put_chunk(header, plain_, file, position);
+    return put_chunk(header, plain_, out);
   }
-  return write_blocks(table, header, file, position);
+  return write_blocks(table, header, out);
 }
 
 Bytes TableWriter::encode_block(const codec::ChunkHeader& header,
@@ -169,11 +171,12 @@ Bytes TableWriter::encode_block(const codec::ChunkHeader& header,
 }
 
 std::int64_t TableWriter::write_blocks(TableContent& table, codec::ChunkHeader header,
-                                       StoreFile* file, std::uint64_t position) {
+                                       StoreWriter& out) {
   const auto blocks = static_cast<std::size_t>(header.block_count);
   const std::int64_t per_block = header.blocksize / kEntrySize;
   std::vector<std::uint8_t> head(codec::kChunkHeaderBytes + 4 * blocks);
-  StoreWriter out(file, position + head.size());
+  const std::uint64_t position = out.position();
+  out.append(head);  // as it is once all blocks are there
   std::vector<std::int64_t> entries;
   last_plain_.clear();
   for (std::size_t block = 0; block < blocks; ++block) {
@@ -189,12 +192,11 @@ std::int64_t TableWriter::write_blocks(TableContent& table, codec::ChunkHeader h
     table.read(first, entries);
     out.append(encode_block(header, entries));
   }
-  out.flush();
   if (out.position() - position > std::uint64_t{INT32_MAX}) throw_too_large(table.count());
   header.cbytes = static_cast<std::int32_t>(out.position() - position);
   const auto raw = codec::serialize_chunk_header(header);
   std::copy(raw.begin(), raw.end(), head.begin());
-  if (file != nullptr) file->write_at(position, head);
+  out.replace(position, head);
   return header.cbytes;
 }
 

@@ -13,6 +13,7 @@
 #include "codec/block_encoder.hpp"
 #include "codec/encode_settings.hpp"
 #include "frame/store/byte_store.hpp"
+#include "frame/store/store_writer.hpp"
 #include "frame/stored/paged_table.hpp"
 
 namespace bloscfs::frame {
@@ -72,13 +73,13 @@ class TableWriter {
   /// Most stored bytes of a table. Throws std::system_error(EFBIG) for more entries than a chunk
   /// can hold.
   static std::int64_t max_stored_size(std::int64_t count);
-  /// Writes the chunk at `position` and returns its stored size. Without a file, measures only.
-  /// The table has at least one entry.
+  /// Appends the chunk, and returns its stored size. The table has at least one entry.
+  std::int64_t write(TableContent& table, StoreWriter& out);
+  /// The same at a `position` of its own. Without a file, measures only.
   std::int64_t write(TableContent& table, StoreFile* file, std::uint64_t position);
 
  private:
-  std::int64_t write_blocks(TableContent& table, codec::ChunkHeader header, StoreFile* file,
-                            std::uint64_t position);
+  std::int64_t write_blocks(TableContent& table, codec::ChunkHeader header, StoreWriter& out);
   Bytes encode_block(const codec::ChunkHeader& header, std::span<const std::int64_t> entries);
 
   codec::EncodeSettings settings_;

@@ -8,10 +8,13 @@ namespace bloscfs::fs {
 
 DirectoryTimes::~DirectoryTimes() {
   try {
-    if (nanoseconds(directory_.stat().st_mtim) != nanoseconds(before_.st_mtim))
+    struct stat after = directory_.stat();
+    if (nanoseconds(after.st_mtim) != nanoseconds(before_.st_mtim)) {
       directory_.set_times(kUnchangedTime, before_.st_mtim);
-    const timespec after = directory_.stat().st_ctim;
-    if (tell_ && nanoseconds(after) != nanoseconds(before_.st_ctim)) tell_(before_.st_ctim, after);
+      after = directory_.stat();
+    }
+    if (tell_ && nanoseconds(after.st_ctim) != nanoseconds(before_.st_ctim))
+      tell_(before_.st_ctim, after.st_ctim);
   } catch (const std::exception&) {
     // Only an owner sets times.
   }

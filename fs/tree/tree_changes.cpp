@@ -192,7 +192,8 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
   tree_.names_.assert_alone();
   const auto st = tree_.root_.stat(object.path());
-  const auto now = tree_.stamp_at(object.path());
+  const bool is_file = st && !S_ISDIR(st->st_mode);
+  const auto now = is_file ? std::optional(frame::stamp_of(*st)) : tree_.stamp_at(object.path());
   if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
   ShownAs shown = ShownAs::flat;
   const auto changed = content_change(object.node);

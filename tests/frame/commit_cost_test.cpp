@@ -1,12 +1,15 @@
 // What commits cost: bytes written to frames of very many chunks, and what many small overwrites
 // leave behind.
 
+#include <algorithm>
+
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <sys/stat.h>
 
 #include "codec/chunk_encoder.hpp"
 #include "frame/cframe/cframe_writer.hpp"
+#include "frame/open/open.hpp"
 #include "frame/store/local_store.hpp"
 #include "tests/frame/random_edit.hpp"
 #include "tests/frame/scratch_directory.hpp"
@@ -70,10 +73,10 @@ class Overwriter {
  public:
   static constexpr std::int32_t kChunk = 1 << 18;
 
-  explicit Overwriter(const std::string& directory)
+  explicit Overwriter(const std::string& directory, SourceCounters* counters = nullptr)
       : writer_(create_cframe(
             make_local_store(
-                UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), nullptr),
+                UniqueFd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)), counters),
             "f", settings(), {})) {
     const auto transaction = writer_->begin();
     transaction->resize(std::ssize(bytes_));
@@ -144,6 +147,44 @@ BOOST_AUTO_TEST_CASE(take_one_write_for_chunks_that_lie_together) {
   put_contents(*transaction, {{1, pattern(4096, 2)}, {2, pattern(4096, 3)}, {6, pattern(4096, 4)}},
                6);
   BOOST_TEST(disk->log.size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(take_one_write_for_index_and_trailer) {
+  const auto disk = MemoryDisk::make();
+  const auto writer = make_frame(disk, "f", pattern(600 * 4096, 1), small_chunks());
+  const auto transaction = writer->begin();
+  put_contents(*transaction, {{1, pattern(4096, 2)}}, 6);
+  disk->log.clear();
+  transaction->commit();
+  const auto writes = std::count_if(
+      disk->log.begin(), disk->log.end(),
+      [](const StoreOperation& done) { return done.kind == StoreOperation::Kind::write; });
+  BOOST_TEST(writes == 2);  // and the header
+}
+
+BOOST_AUTO_TEST_CASE(read_again_nothing_that_the_last_one_wrote) {
+  const ScratchDirectory directory;
+  SourceCounters counters;
+  Overwriter frame(directory.path(), &counters);
+  std::mt19937 random(3);
+  frame.overwrite(random);
+  for (int i = 0; i < 20; ++i) {
+    const auto before = counters.bytes.load();
+    frame.overwrite(random);
+    // The frame's header, to see whether another program has been there, and that of the chunk that
+    // goes: index and trailer would be 2 KiB and more.
+    BOOST_TEST(counters.bytes.load() - before < 1024u);
+  }
+  const auto known = frame.writer().snapshot();
+  const auto found = open_path(directory / "f", {});
+  BOOST_TEST(known->info().frame_len == found->info().frame_len);
+  BOOST_TEST(known->info().cbytes == found->info().cbytes);
+  BOOST_TEST(known->info().trailer_len == found->info().trailer_len);
+  codec::BlockDecoder decoder;
+  const auto as_known = known->read_page(0, nullptr, decoder);
+  const auto as_found = found->read_page(0, nullptr, decoder);
+  for (std::int64_t chunk = 0; chunk < found->info().nchunks; ++chunk)
+    BOOST_TEST(as_known->place(chunk).stored_offset == as_found->place(chunk).stored_offset);
 }
 
 BOOST_AUTO_TEST_CASE(do_not_grow_with_zeros) {

@@ -100,7 +100,7 @@ void check_all_failures(ContainerKind kind) {
     for (const int error : {ENOSPC, EIO}) {
       std::size_t number = 0;
       while (commit_fails_and_is_repeated(kind, fail, number, error)) ++number;
-      BOOST_TEST(number > 8u);
+      BOOST_TEST(number > 6u);
     }
   }
 }
@@ -123,7 +123,8 @@ BOOST_AUTO_TEST_CASE(let_a_change_be_tried_again_in_the_same_transaction) {
     BOOST_TEST(errno_of([&] { put_content(*transaction, 0, pattern(4096, 9)); }) == ENOSPC);
     stop_failing(*frame.disk);
     put_content(*transaction, 0, pattern(4096, 9));
-    fail_from(*frame.disk, 1, ENOSPC);
+    // Of a sparse frame the index file is made first.
+    fail_from(*frame.disk, kind == ContainerKind::cframe ? 0 : 1, ENOSPC);
     BOOST_TEST(errno_of([&] { transaction->write(); }) == ENOSPC);
     stop_failing(*frame.disk);
     transaction->commit();
