@@ -1,20 +1,23 @@
 #!/usr/bin/env bash
 # Installs what is needed, builds and runs every test program, or those that are named, and counts their cases.
 # Ends with the line "N passed, N failed, N skipped"; exit status 1 if any failed or none ran.
+# BLOSCFS_B2FRAME is the b2frame of another build that tests of mounts use, so that it need not be built.
 set -euo pipefail
 
 usage="usage: tests/run.sh [--sanitize=address,undefined|thread] [--build-dir=DIR] [--timeout=SECONDS]
-  [PROGRAM[/SUITE,...]]..."
+  [--build-only] [PROGRAM[/SUITE,...]]..."
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 sanitize=
 build=
 timeout=900
+build_only=
 only=()
 for argument in "$@"; do
   case $argument in
     --sanitize=*) sanitize=${argument#*=} ;;
     --build-dir=*) build=${argument#*=} ;;
     --timeout=*) timeout=${argument#*=} ;;
+    --build-only) build_only=yes ;;
     -h | --help) echo "$usage"; exit 0 ;;
     -*) echo "$usage" >&2; exit 2 ;;
     *) only+=("$argument") ;;
@@ -41,11 +44,13 @@ build=${build:-$top/build-tests}
 targets=()
 if [ ${#only[@]} -gt 0 ]; then
   # Tests start programs, and have libraries loaded, beside their own.
-  beside='(tools|tests/support|tests/peer)/[^/]+'
+  beside='(tools|tests/support|tests/peer)/(?!test_)[^/]+'
+  [ -z "${BLOSCFS_B2FRAME:-}" ] || beside="(?!tools/b2frame:)$beside"
   named=$(printf '|%s' "${only[@]%%/*}")
   mapfile -t targets < <(ninja -C "$build" -t targets all |
-    sed -nE "s#^($beside|tests/[^/]+/(${named:1})): .*_LINKER\$#\1#p")
+    grep -oP "^($beside|tests/[^/]+/(${named:1}))(?=: cpp_LINKER\$)")
 fi
 ninja -C "$build" --quiet "${targets[@]}"
+[ -z "$build_only" ] || exit 0
 
 exec python3 "$top/tests/run_programs.py" "$build" "$top" "$timeout" ${sanitize:+--sanitized} "${only[@]}"
