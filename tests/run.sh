@@ -30,8 +30,9 @@ options=(--buildtype=debugoptimized --unity=on -Dunity_size=12)
 if [ -n "$sanitize" ]; then
   build=${build:-$top/build-${sanitize//,/-}}
   options+=("-Db_sanitize=$sanitize" -Db_lundef=false)
-  # A large quarantine costs a third of the time: every allocation is of memory never touched.
-  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16}
+  # A large quarantine costs a third of the time: every allocation is of memory never touched. Ten
+  # callers of each allocation are enough to find it, and 30 cost 7 % more.
+  export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:allocator_may_return_null=1:quarantine_size_mb=16:malloc_context_size=10}
   export UBSAN_OPTIONS=${UBSAN_OPTIONS:-halt_on_error=1:print_stacktrace=1}
   # Processes that tests end suddenly leave threads.
   export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1:report_thread_leaks=0:suppressions=$top/tests/tsan.supp}
