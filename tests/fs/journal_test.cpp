@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "tests/frame/volatile_disk.hpp"
+#include "tests/support/needs.hpp"
 #include "tests/support/temp_dir.hpp"
 
 using namespace bloscfs::fs;
@@ -156,7 +157,8 @@ BOOST_AUTO_TEST_CASE(line_without_an_end_says_nothing_and_spoils_no_other) {
   BOOST_TEST(place.journal().is_empty());
 }
 
-BOOST_AUTO_TEST_CASE(one_that_is_too_long_is_read_in_part_and_names_no_makers) {
+BOOST_AUTO_TEST_CASE(one_that_is_too_long_is_read_in_part_and_names_no_makers,
+                     *boost::unit_test::precondition(bloscfs::test::needs_plain_build)) {
   const JournalPlace place;
   std::string text = line_of(maker('1'));
   while (text.size() < (std::size_t{66} << 20)) text += line(std::string(4000, 'a')) + "\n";

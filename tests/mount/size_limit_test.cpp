@@ -146,7 +146,8 @@ BOOST_AUTO_TEST_CASE(metalayers_that_no_trailer_holds_are_refused, *precondition
   BOOST_TEST(mount.counter("commit_failures") == 0u);
 }
 
-BOOST_AUTO_TEST_CASE(zeros_over_a_huge_hole_cost_next_to_nothing, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(zeros_over_a_huge_hole_cost_next_to_nothing,
+                     *precondition(needs_fuse_unsanitized)) {
   const TempDir source;
   const Mount mount(source.path());
   constexpr std::int64_t kSize = std::int64_t{30} << 40;

@@ -1,5 +1,6 @@
 #include "tests/support/mount.hpp"
 
+#include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -40,7 +41,10 @@ Arguments daemon_command(const fs_std::path& source, const fs_std::path& point,
 }  // namespace
 
 std::string bloscfs_program() { return BLOSCFS_TEST_BUILD_ROOT "/tools/bloscfs"; }
-std::string b2frame_program() { return BLOSCFS_TEST_BUILD_ROOT "/tools/b2frame"; }
+std::string b2frame_program() {
+  const char* const given = std::getenv("BLOSCFS_B2FRAME");
+  return given != nullptr ? given : BLOSCFS_TEST_BUILD_ROOT "/tools/b2frame";
+}
 
 nlohmann::json counters_of_reading(const fs_std::path& source, const MountSettings& settings,
                                    std::size_t bytes,

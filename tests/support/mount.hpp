@@ -75,6 +75,6 @@ bool is_mounted(const fs_std::path& point);
 bool force_unmount(const fs_std::path& point);
 /// Paths of the programs under test.
 std::string bloscfs_program();
-std::string b2frame_program();
+std::string b2frame_program();  ///< BLOSCFS_B2FRAME, or that of this build
 
 }  // namespace bloscfs::test

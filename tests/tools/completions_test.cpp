@@ -127,7 +127,8 @@ void check_values_of_mount_options(const std::string& shell) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(completions)
+// The work is that of shells.
+BOOST_AUTO_TEST_SUITE(completions, *boost::unit_test::precondition(needs_plain_build))
 
 BOOST_AUTO_TEST_CASE(of_bash_name_what_help_names,
                      *boost::unit_test::precondition(has_programs("bash sed awk"))) {

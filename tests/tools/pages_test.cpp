@@ -50,7 +50,8 @@ void check_examples(const Page& page) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(pages)
+// Words, and no contents of files.
+BOOST_AUTO_TEST_SUITE(pages, *boost::unit_test::precondition(needs_plain_build))
 
 BOOST_AUTO_TEST_CASE(each_subcommand_has_one_with_all_of_its_options) {
   const Page whole = read_page(pages_folder() / "b2frame.1");

@@ -124,7 +124,9 @@ json measure(const TempDir& dir, int width, bool dark) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(report_browser, *boost::unit_test::precondition(has_programs("chromium")))
+// The work is that of the browser.
+BOOST_AUTO_TEST_SUITE(report_browser, *boost::unit_test::precondition(needs_plain_build) *
+                                          boost::unit_test::precondition(has_programs("chromium")))
 
 BOOST_AUTO_TEST_CASE(the_page_fits_and_runs_nothing_from_files) {
   const TempDir dir, browser;
