@@ -1,5 +1,6 @@
 #include "tools/chunk_pipeline.hpp"
 
+#include <cstdint>
 #include <utility>
 
 namespace bloscfs::tools {
@@ -8,8 +9,10 @@ namespace {
 /// Chunks under way beside those that the workers are at: two wait, so that no worker does while
 /// a finished one is stored.
 constexpr std::size_t kSpareChunks = 3;
-/// Size of runs: each chunk is one.
-constexpr std::size_t kAlone = 0;
+/// Each chunk is a run; how many there are is all that bounds their memory.
+fs::RunBounds bounds(unsigned workers) {
+  return {.runs = workers + kSpareChunks, .run_size = 0, .bytes = SIZE_MAX};
+}
 
 /// Unspecified bytes, which are the calling thread's own until its next call.
 codec::MutableBytes own_memory(std::size_t size) {
@@ -22,7 +25,7 @@ codec::MutableBytes own_memory(std::size_t size) {
 
 ChunkPipeline::ChunkPipeline(const codec::EncodeSettings& settings, unsigned workers, Store store)
     : pool_(workers),
-      recoder_(settings, pages_, pool_, workers + kSpareChunks, kAlone,
+      recoder_(settings, pages_, pool_, bounds(workers),
                [store = std::move(store)](std::span<const fs::RecodedChunk> run) {
                  for (const fs::RecodedChunk& chunk : run) store(chunk);
                }) {

@@ -34,7 +34,7 @@ bool is_hole_at(const frame::IndexPage& page, std::int64_t chunk) {
 
 /// For one large chunk at a time.
 std::shared_ptr<void> take_working_memory(std::int64_t chunksize, MemoryBudget& budget) {
-  if (chunksize <= static_cast<std::int64_t>(kBytesAtOnce)) return nullptr;
+  if (chunksize <= static_cast<std::int64_t>(RunBounds().bytes)) return nullptr;
   const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
   if (!can_be_encoded(chunksize, budget.capacity()))
     frame::throw_errno(EFBIG, "chunks need more than cache_size");
@@ -51,7 +51,7 @@ ChunkFiller::ChunkFiller(const FrozenBytes& file, frame::Transaction& transactio
       working_memory_(take_working_memory(transaction.info().chunksize, services.cache.budget())),
       cut_{transaction.info().chunksize, transaction.info().typesize, file.size},
       recoder_(encode_settings(transaction.info(), services.options), services.cache.pages(),
-               services.pool, kRunsAtOnce, kRunBytes,
+               services.pool, RunBounds(),
                [this](std::span<const RecodedChunk> run) { put(run); }) {}
 
 FilledChunks ChunkFiller::fill_new(const std::optional<frame::ArrayInfo>& array) {

@@ -111,7 +111,10 @@ bool Committer::hurry(uid_t user) {
 
 void Committer::press(bool all) {
   const MutexLock lock(mutex_);
-  pressure_ = std::max(pressure_, all ? Pressure::all : Pressure::staging);
+  const Pressure wanted = all ? Pressure::all : Pressure::staging;
+  // Each write may press: whoever has not looked yet need not be woken again.
+  if (pressure_ >= wanted) return;
+  pressure_ = wanted;
   wake_.notify_all();
 }
 

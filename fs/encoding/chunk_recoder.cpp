@@ -23,13 +23,8 @@ void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> 
 }
 
 ChunkRecoder::ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
-                           std::size_t at_once, std::size_t run_size, Put put)
-    : settings_(settings),
-      pages_(pages),
-      pool_(pool),
-      at_once_(at_once),
-      run_size_(run_size),
-      put_(std::move(put)) {}
+                           const RunBounds& bounds, Put put)
+    : settings_(settings), pages_(pages), pool_(pool), bounds_(bounds), put_(std::move(put)) {}
 
 ChunkRecoder::~ChunkRecoder() {
   for (const auto& run : runs_)
@@ -65,10 +60,10 @@ void ChunkRecoder::run(Run& run) {
 }
 
 // Short runs first, so that a small commit also has work for every thread.
-std::size_t ChunkRecoder::run_limit() const { return std::min(run_size_, added_ / 2); }
+std::size_t ChunkRecoder::run_limit() const { return std::min(bounds_.run_size, added_ / 2); }
 
 void ChunkRecoder::begin_run(std::size_t nbytes) {
-  while (runs_.size() >= at_once_ || (!runs_.empty() && at_hand_ + nbytes > kBytesAtOnce))
+  while (runs_.size() >= bounds_.runs || (!runs_.empty() && at_hand_ + nbytes > bounds_.bytes))
     hand_over_first();
   auto run = std::make_shared<Run>(pages_);
   if (!spare_.empty()) {
@@ -105,7 +100,7 @@ void ChunkRecoder::hand_over_first() {
   at_hand_ -= first->nbytes;
   if (first->error) std::rethrow_exception(first->error);
   put_(first->done_chunks);
-  if (first->nbytes <= kBytesAtOnce) spare_.push_back(std::move(first->stored));
+  if (first->nbytes <= bounds_.bytes) spare_.push_back(std::move(first->stored));
 }
 
 void ChunkRecoder::finish() {

@@ -29,11 +29,14 @@ struct RecodedChunk {
 /// Puts a run of chunks into a transaction.
 void put_recoded(frame::Transaction& transaction, std::span<const RecodedChunk> run);
 
-/// Runs that are in memory at a time while a commit encodes them, and what each may hold.
-inline constexpr std::size_t kRunsAtOnce = 6;
-inline constexpr std::size_t kRunBytes = std::size_t{512} << 10;
-/// Of larger chunks, of which each is a run, fewer are in memory: one where it has more than this.
-inline constexpr std::size_t kBytesAtOnce = std::size_t{4} << 20;
+/// What is in memory at a time while chunks are encoded: for a commit, unless told otherwise.
+struct RunBounds {
+  std::size_t runs = 6;
+  std::size_t run_size = std::size_t{512} << 10;  ///< contents of a run of several chunks
+  /// Contents of all runs. Of larger chunks, of which each is a run, fewer are in memory: one where
+  /// it has more than this.
+  std::size_t bytes = std::size_t{4} << 20;
+};
 
 /// For one thread, which is none of the pool's.
 class ChunkRecoder {
@@ -43,11 +46,10 @@ class ChunkRecoder {
   /// Takes a run, in which the stored bytes lie one behind the other; valid for the call.
   using Put = std::function<void(std::span<const RecodedChunk> run)>;
 
-  /// Stored bytes lie in memory of `pages`, which outlives it. `at_once` runs are in memory at a
-  /// time, each of one chunk or of several that have not more than `run_size` bytes of contents;
-  /// `put` takes each on the calling thread, in the order of add().
+  /// Stored bytes lie in memory of `pages`, which outlives it. `put` takes each run, of one chunk
+  /// or of several, on the calling thread, in the order of add().
   ChunkRecoder(const codec::EncodeSettings& settings, PagePool& pages, WorkerPool& pool,
-               std::size_t at_once, std::size_t run_size, Put put);
+               const RunBounds& bounds, Put put);
   /// Waits for what is under way.
   ~ChunkRecoder();
   ChunkRecoder(const ChunkRecoder&) = delete;
@@ -88,8 +90,7 @@ class ChunkRecoder {
   const codec::EncodeSettings settings_;
   PagePool& pages_;
   WorkerPool& pool_;
-  const std::size_t at_once_;
-  const std::size_t run_size_;
+  const RunBounds bounds_;
   const Put put_;
   std::size_t at_hand_ = 0;  ///< bytes of contents in all runs
   std::size_t added_ = 0;    ///< bytes of contents in the runs that are complete

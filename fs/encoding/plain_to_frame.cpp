@@ -25,8 +25,7 @@ void commit_all(const FileBytes& bytes, frame::FrameWriter& writer, const WriteO
   const std::int64_t size = bytes.size();
   transaction->resize(size);
   const std::int64_t chunksize = transaction->info().chunksize;
-  ChunkRecoder recoder(encode_settings(transaction->info(), options), pages, pool, kRunsAtOnce,
-                       kRunBytes,
+  ChunkRecoder recoder(encode_settings(transaction->info(), options), pages, pool, RunBounds(),
                        [&](std::span<const RecodedChunk> run) { put_recoded(*transaction, run); });
   for (std::int64_t at = bytes.next_data(0); at < size;) {
     const std::int64_t begin = at / chunksize * chunksize;
