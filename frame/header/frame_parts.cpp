@@ -23,6 +23,10 @@ constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 constexpr std::int64_t kExpectedEnd = std::int64_t{256} << 10;
 constexpr std::int64_t kExpectedTrailer = std::int64_t{64} << 10;
 
+/// Frames of at most so many bytes are read whole, if that is no round trip: as many bytes cost
+/// more in several reads.
+constexpr std::size_t kSmallFrame = std::size_t{16} << 10;
+
 /// Most trailers are read at once.
 void load_end(WindowReader& reader, std::uint64_t frame_len) {
   reader.load(frame_len - std::min<std::uint64_t>(frame_len, kHeaderBytesKept), kHeaderBytesKept);
@@ -70,6 +74,8 @@ class PartsReader {
  public:
   PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type)
       : reader_(source, file_size) {
+    const bool is_small = file_size <= kSmallFrame && !source.is_far();
+    reader_.load(0, is_small ? kSmallFrame : kHeaderBytesKept);
     read_header(frame_type);
   }
 
@@ -89,7 +95,6 @@ class PartsReader {
 
   void read_header(std::uint8_t frame_type) {
     const auto available = reader_.size();
-    reader_.load(0, kHeaderBytesKept);
     const auto first = std::min<std::uint64_t>(available, sizeof(RawFrameHeader));
     parts_.header =
         parse_frame_header(reader_.at(0, static_cast<std::size_t>(first), "frame header"));
