@@ -293,6 +293,7 @@ std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path
   std::vector<std::string> present;
   for (SourceRoot::Entry& entry : root_.list(path, if_many))
     present.push_back(std::move(entry.name));
+  root_.expect_looks(path, present.size());
   {
     const MutexLock lock(mutex_);
     for (const Node* node : nodes_.pending_in(directory))
