@@ -23,6 +23,10 @@ constexpr std::int64_t kMaxIndexRegion = INT32_MAX;
 constexpr std::int64_t kExpectedEnd = std::int64_t{256} << 10;
 constexpr std::int64_t kExpectedTrailer = std::int64_t{64} << 10;
 
+/// Frames of at most so many bytes are read whole, if that is no round trip: as many bytes cost
+/// more in several reads.
+constexpr std::size_t kSmallFrame = std::size_t{16} << 10;
+
 void load_end(WindowReader& reader, std::uint64_t frame_len, std::size_t size) {
   reader.load(frame_len - std::min<std::uint64_t>(frame_len, size), size);
 }
@@ -70,6 +74,10 @@ class PartsReader {
   PartsReader(const ByteSource& source, std::uint64_t file_size, std::uint8_t frame_type,
               const FirstReads& first)
       : reader_(source, file_size), first_(first) {
+    // Who asks for less has what follows already.
+    const bool reads_whole =
+        file_size <= kSmallFrame && !source.is_far() && first.start == kHeaderBytesKept;
+    reader_.load(0, reads_whole ? kSmallFrame : first.start);
     read_header(frame_type);
   }
 
@@ -89,7 +97,6 @@ class PartsReader {
 
   void read_header(std::uint8_t frame_type) {
     const auto available = reader_.size();
-    reader_.load(0, first_.start);
     const auto first = std::min<std::uint64_t>(available, sizeof(RawFrameHeader));
     parts_.header =
         parse_frame_header(reader_.at(0, static_cast<std::size_t>(first), "frame header"));

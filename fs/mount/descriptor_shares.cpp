@@ -22,7 +22,7 @@ constexpr std::size_t kOthers = 256;
 /// locks; and its own ones, which are closed with the last of the batch.
 constexpr std::size_t kOfCommit = 4;
 constexpr std::size_t kLargestBatch = 256;
-constexpr std::size_t kMostWatched = 256;
+constexpr std::size_t kMostWatched = 1024;
 
 /// How long one waits for commits of one's own files.
 constexpr std::chrono::seconds kPatience{10};
@@ -33,7 +33,9 @@ constexpr std::chrono::milliseconds kCountAgain{500};
 DescriptorLimits::DescriptorLimits(std::size_t limit) {
   const std::size_t own = std::min(limit / 2, kOthers + kMostWatched + kLargestBatch * kOfCommit);
   const std::size_t others = std::min(own / 2, kOthers);
-  watched = std::min(own / 8, kMostWatched);
+  // What commits need goes first; an eighth is always left.
+  const std::size_t for_commits = others + kLargestBatch * kOfCommit;
+  watched = std::max(own / 8, own - std::min(own, for_commits));
   for_files = limit - own;
   batch = std::clamp<std::size_t>((own - others - watched) / kOfCommit, 1, kLargestBatch);
 }

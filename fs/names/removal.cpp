@@ -13,6 +13,7 @@ namespace bloscfs::fs {
 
 std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) const {
   if (object.node == 0) return nullptr;
+  if (object.entry.object && !object.entry.is_sframe) return object.entry.object;
   const SourcePath path = object.path();
   return std::make_shared<SourceObject>(services_.root.object(
       object.entry.is_sframe ? join_path(path, frame::kSframeIndexName) : path));
@@ -44,11 +45,11 @@ void Removal::remove_stored(const NamedObject& object, const SourceDirectory& di
     // Noted before the file goes: from then on a power cut may bring the name back.
     services_.unsynced_names.note(directory, stored_name, object.entry.shown);
   if (!object.entry.is_sframe) {
-    if (object.entry.own_stat.st_nlink > 1)
-      services_.unsynced_names.note_link(object.entry.own_stat);
+    const bool has_links = object.entry.own_stat.st_nlink > 1;
+    if (has_links) services_.unsynced_names.note_link(object.entry.own_stat);
     directory.remove_file(stored_name);
     if (may_have_sidecar(object.entry)) remove_sidecar(directory, stored_name);
-    names_.link_lost(object);
+    if (has_links) names_.link_lost(object);
     return;
   }
   // Readers of a sparse frame open its chunk files by name, so that these stay together, under a

@@ -126,6 +126,11 @@ frame::UniqueFd SourceRoot::open(const SourcePath& path, int flags) const {
   return fd;
 }
 
+void SourceRoot::expect_looks(const SourcePath& directory, std::size_t count) const {
+  if (!watched_ || (!directory.empty() && !directory.meant_)) return;
+  watched_->visited(directory.text(), directory.empty() ? identity_ : *directory.meant_, count);
+}
+
 void SourceRoot::require(const SourcePath& directory) const {
   if (!directory.empty() && !try_enter(*directory.as_step()))
     throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());

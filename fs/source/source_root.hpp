@@ -68,6 +68,8 @@ class SourceRoot {
   /// Whatever has the last name; null when nothing is there.
   std::shared_ptr<const SourceObject> find_any(const SourcePath& path) const;
   SourceDirectory directory(const SourcePath& path) const;
+  /// So many entries of a directory are about to be looked at, one by one.
+  void expect_looks(const SourcePath& directory, std::size_t count) const;
   /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
   void require(const SourcePath& directory) const;
 

@@ -89,12 +89,15 @@ frame::SharedFd WatchedDirectories::known_directory(const std::string& path,
   return at->second.fd;
 }
 
-void WatchedDirectories::visited(const std::string& path, const Identity& identity) {
+void WatchedDirectories::visited(const std::string& path, const Identity& identity,
+                                 std::size_t times) {
   if (!events_) return;
   const WriteLock lock(mutex_);
   if (visits_.size() >= kMostVisited && !visits_.contains(path)) return;
   int& visits = visits_[path];
-  if (visits < 0 || ++visits < kVisits) return;
+  if (visits < 0) return;
+  visits += static_cast<int>(std::min<std::size_t>(times, kVisits));
+  if (visits < kVisits) return;
   if (!is_up_to_date()) read_events();
   const Watched* const watched = watch(path);
   // Somebody else's directory, or none that can be watched: not again before the next tick.
@@ -175,6 +178,7 @@ WatchedDirectories::Known WatchedDirectories::known(const std::string& directory
 void WatchedDirectories::found(const std::string& directory, const std::string& name,
                                const Moment& moment, std::shared_ptr<const SourceObject> object) {
   if (!events_ || moment.watch == 0) return;
+  std::shared_ptr<const SourceObject> oldest;  // closed behind the lock
   const WriteLock lock(mutex_);
   const auto at = directories_.find(directory);
   if (at == directories_.end() || at->second.watch != moment.watch || !at->second.names) return;
@@ -190,20 +194,22 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
   }
   if (kept_.size() >= most_objects_) {
     if (kept_.empty()) return;
-    let_go_of_oldest();
+    oldest = let_go_of_oldest();
   }
   there->second = std::move(object);
   kept_.push_back({directory, name, tick_});
 }
 
-void WatchedDirectories::let_go_of_oldest() {
+std::shared_ptr<const SourceObject> WatchedDirectories::let_go_of_oldest() {
+  std::shared_ptr<const SourceObject> object;
   const Kept& oldest = kept_.front();
   if (const auto at = directories_.find(oldest.directory);
       at != directories_.end() && at->second.names) {
     const auto there = at->second.names->find(oldest.name);
-    if (there != at->second.names->end()) there->second.reset();
+    if (there != at->second.names->end()) object = std::exchange(there->second, nullptr);
   }
   kept_.pop_front();
+  return object;
 }
 
 bool WatchedDirectories::is_up_to_date() {

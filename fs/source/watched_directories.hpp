@@ -44,8 +44,9 @@ class WatchedDirectories {
 
   /// A descriptor (O_PATH) of what is there, if that is the object meant; null: unknown.
   frame::SharedFd directory(const std::string& path, const std::optional<Identity>& meant);
-  /// Somebody has asked the filesystem for it. Who comes often is watched from then on.
-  void visited(const std::string& path, const Identity& identity);
+  /// Somebody asks the filesystem for it, so often in all. What is asked for often is watched from
+  /// then on.
+  void visited(const std::string& path, const Identity& identity, std::size_t times = 1);
 
   /// Which state of a directory something was found in.
   struct Moment {
@@ -100,7 +101,7 @@ class WatchedDirectories {
   void drop(Directories::iterator at) REQUIRES(mutex_);
   Watched* watch(const std::string& path) REQUIRES(mutex_);
   std::optional<Names> names_of(const frame::UniqueFd& directory) REQUIRES(mutex_);
-  void let_go_of_oldest() REQUIRES(mutex_);
+  std::shared_ptr<const SourceObject> let_go_of_oldest() REQUIRES(mutex_);
 
   const int root_;
   const Open open_;

@@ -94,6 +94,13 @@ bool is_unchanged(const SourceEntry& entry) {
 
 bool SourceEntry::may_be_unfinished() const { return is_damaged && is_young(content_stat); }
 
+SourceEntry found_entry(std::shared_ptr<const SourceObject> object) {
+  SourceEntry entry;
+  entry.object = std::move(object);
+  entry.own_stat = entry.content_stat = entry.object->stat();
+  return entry;
+}
+
 Classifier::Classifier(const SourceRoot& root, const Settings& settings,
                        frame::SourceCounters* counters)
     : root_(root), settings_(settings), counters_(counters), verdicts_(kMaxVerdicts) {}
@@ -157,11 +164,7 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
   return view_shape(snapshot.info(), settings_.raw);
 }
 
-SourceEntry Classifier::quick_look(const SourcePath& path,
-                                   std::shared_ptr<const SourceObject> object, bool& is_unread) {
-  SourceEntry entry;
-  entry.object = std::move(object);
-  entry.own_stat = entry.content_stat = entry.object->stat();
+SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread) {
   try {
     if (S_ISDIR(entry.own_stat.st_mode)) {
       auto file = stat_file_in(*entry.object, frame::kSframeIndexName);
@@ -184,9 +187,9 @@ SourceEntry Classifier::quick_look(const SourcePath& path,
   return entry;
 }
 
-SourceEntry Classifier::look(const SourcePath& path, std::shared_ptr<const SourceObject> object) {
+SourceEntry Classifier::look(const SourcePath& path, SourceEntry found) {
   bool is_unread = false;
-  SourceEntry entry = quick_look(path, std::move(object), is_unread);
+  SourceEntry entry = quick_look(path, std::move(found), is_unread);
   if (!is_unread) return entry;
   Attempts* const attempts = Attempts::current();
   if (attempts == nullptr) return read(path, std::move(entry));

@@ -43,6 +43,8 @@ struct SourceEntry {
   std::error_code unreadable;
   /// What this mount has open of it may have been made of another state of SOURCE.
   bool is_outdated = false;
+  /// Told by what this mount has open: the file itself may be in the midst of a commit.
+  bool is_led = false;
   /// The entry itself as it was found, to be opened without looking for it again.
   std::shared_ptr<const SourceObject> object;
   struct stat content_stat {};  ///< of the file; of chunks.b2frame for an sframe
@@ -56,6 +58,9 @@ struct SourceEntry {
     return is_container ? S_IFREG : own_stat.st_mode & S_IFMT;
   }
 };
+
+/// An object as it is now, of which nothing else is known.
+SourceEntry found_entry(std::shared_ptr<const SourceObject> object);
 
 /// What an entry in a state was found to be.
 struct JudgedEntry {
@@ -75,15 +80,14 @@ class Classifier {
   };
   Classifier(const SourceRoot& root, const Settings& settings, frame::SourceCounters* counters);
 
-  /// What `object` is, which `path` led to, whatever that leads to by now. Damaged containers are
-  /// logged once and count as themselves; so do files that may not be read, those that a megabyte
-  /// does not tell of, and anything that is no regular file or directory, which is never opened.
-  /// Never asked about what this mount has open for writing. What has to be read is read in a break
-  /// (fs/support/lock_breaks.hpp).
-  SourceEntry look(const SourcePath& path, std::shared_ptr<const SourceObject> object);
+  /// What a found_entry() is, which `path` led to, whatever that leads to by now. Damaged
+  /// containers are logged once and count as themselves; so do files that may not be read, those
+  /// that a megabyte does not tell of, and anything that is no regular file or directory, which is
+  /// never opened. Never asked about what this mount has open for writing. What has to be read is
+  /// read in a break (fs/support/lock_breaks.hpp).
+  SourceEntry look(const SourcePath& path, SourceEntry found);
   /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
-  SourceEntry quick_look(const SourcePath& path, std::shared_ptr<const SourceObject> object,
-                         bool& is_unread);
+  SourceEntry quick_look(const SourcePath& path, SourceEntry found, bool& is_unread);
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 

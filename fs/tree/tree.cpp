@@ -28,7 +28,7 @@ Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::st
   if (is_single_) return;
   // What SOURCE itself is, it is for as long as it is mounted.
   const auto object = root_.find_any({});
-  if (!object || !classifier_.look({}, object).is_store_directory) return;
+  if (!object || !classifier_.look({}, found_entry(object)).is_store_directory) return;
   has_store_directories_ = true;
   const MutexLock lock(mutex_);
   nodes_.node(kRootId).is_store_directory = true;
@@ -188,7 +188,7 @@ std::optional<SourceEntry> Tree::successor(const NodeName& name) {
     const SourcePath path = name.path();
     const auto object = name.is_lost ? nullptr : root_.find_any(path);
     if (!object) return std::nullopt;
-    SourceEntry entry = classifier_.look(path, object);
+    SourceEntry entry = classifier_.look(path, found_entry(object));
     if (entry.unreadable) throw std::system_error(entry.unreadable, path.text());
     return entry;
   });

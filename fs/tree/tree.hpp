@@ -56,6 +56,7 @@ class Tree {
     bool is_fallback = false;
     bool is_outdated = false;                          ///< as SourceEntry's
     bool is_alias = false;                             ///< the same
+    bool is_led = false;                               ///< the same
     std::optional<std::string> beside = std::nullopt;  ///< full name of what is no node of the tree
   };
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
@@ -228,20 +229,25 @@ class Tree {
   };
   Known known(NodeId id) const;
 
-  struct stat look_at_attributes(NodeId id, bool* is_outdated = nullptr);
+  /// What SOURCE's file says of a node.
+  struct StoredAttributes {
+    struct stat st {};
+    bool is_outdated = false;  ///< as SourceEntry's
+    bool is_led = false;       ///< the same
+  };
+  StoredAttributes look_at_attributes(NodeId id);
 
   /// What this mount is committing, has changed or has open for writing is never judged by reading
   /// it: its content says what it is. Everything else is the classifier's.
   std::optional<SourceEntry> look(const SourcePath& path) REQUIRES_SHARED(names_);
   /// The same of what is at hand, with what the classifier says of it.
-  SourceEntry look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry)
-      REQUIRES_SHARED(names_);
+  SourceEntry look_at(SourceEntry entry) REQUIRES_SHARED(names_);
   /// The same; throws where what it is could not be found out.
   std::optional<SourceEntry> look_whole(const SourcePath& path) REQUIRES_SHARED(names_);
   enum class Own { leading, any };
-  /// What an object is, if it is the file of an open content: one that leads SOURCE's file, or any.
-  std::optional<SourceEntry> own_entry(const std::shared_ptr<const SourceObject>& object, Own which)
-      REQUIRES_SHARED(names_);
+  /// What a found_entry() is, if it is the file of an open content: one that leads SOURCE's file,
+  /// or any.
+  std::optional<SourceEntry> own_entry(const SourceEntry& found, Own which) REQUIRES_SHARED(names_);
   /// The same for a temporary that waits for its name.
   std::optional<SourceEntry> waiting_entry(const SourcePath& path) const REQUIRES_SHARED(names_);
   /// The entry of that full name, unless it is missing or its name hides it; it may be left out.
@@ -276,6 +282,13 @@ class Tree {
                                       std::optional<Found> found);
   std::optional<std::string> resolve(NodeId directory, const SourcePath& path,
                                      const std::string& name) REQUIRES_SHARED(names_);
+  /// Whose name that is, with what was seen of it; no entry for what stands beside.
+  struct Shown {
+    std::string full_name;
+    std::optional<SourceEntry> entry;
+  };
+  std::optional<Shown> resolve_entry(NodeId directory, const SourcePath& path,
+                                     const std::string& name) REQUIRES_SHARED(names_);
   /// What a listing tells of an entry; absent for one that is not shown.
   struct ListedEntry {
     ShownAs shown;
@@ -304,9 +317,11 @@ class Tree {
   /// Whether the content that a name's file belonged to until now is told of the new one first.
   enum class First { owner, look };
   SourcePath path_to_look_in(NodeId directory) const REQUIRES_SHARED(names_);
+  /// `seen` of an entry that was just looked at.
   std::optional<Found> adopt(NodeId directory, const SourcePath& directory_path,
                              const std::string& shown_name, const std::string& full_name,
-                             First first) REQUIRES_SHARED(names_);
+                             First first, std::optional<SourceEntry> seen = std::nullopt)
+      REQUIRES_SHARED(names_);
   std::optional<Found> adopt_shown(NodeId directory, const SourcePath& path,
                                    const std::string& shown_name, First first)
       REQUIRES_SHARED(names_);
@@ -315,7 +330,7 @@ class Tree {
   std::optional<Found> find_followed(const Look& look);
   Found adopt_entry(NodeId directory, const std::string& full_name, const SourceEntry& entry)
       REQUIRES_SHARED(names_);
-  struct stat stored_attributes(const Known& known, bool* is_outdated) REQUIRES_SHARED(names_);
+  StoredAttributes stored_attributes(const Known& known) REQUIRES_SHARED(names_);
   /// What a symlink holds. Read once: each reading may change the time of access in SOURCE, which
   /// a look at attributes must not do.
   std::string stored_link(const SourcePath& path, const struct stat& stored);
@@ -360,7 +375,7 @@ class Tree {
   /// The node that stands for the object that is there; null if none does, or for another state.
   Node* node_of(const SourceEntry& entry, bool is_live) const REQUIRES(mutex_);
   bool is_live(const SourceEntry& entry) const;
-  struct stat with_live(struct stat st, NodeId id);
+  struct stat with_live(StoredAttributes stored, NodeId id);
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
   std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
                                         const SourceEntry& entry);

@@ -2,7 +2,6 @@
 // has not been committed.
 
 #include <cerrno>
-#include <ctime>
 #include <system_error>
 
 #include "fs/support/lock_breaks.hpp"
@@ -12,46 +11,40 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::time_t kRecentSeconds = 60;
-
 /// Whoever may read the file may search it.
 mode_t directory_mode(mode_t file_mode) {
   return S_IFDIR | (file_mode & 0666) | ((file_mode & 0444) >> 2);
 }
 
-bool is_recent(const timespec& time) { return std::time(nullptr) - time.tv_sec < kRecentSeconds; }
-
 }  // namespace
 
 struct stat Tree::attributes(NodeId id) {
   if (is_virtual(id)) return single_root_attributes();
-  bool is_outdated = false;
-  const auto look = [&] { return look_at_attributes(id, &is_outdated); };
-  struct stat st = look();
-  if (is_outdated && follower_) {
+  StoredAttributes stored = look_at_attributes(id);
+  if (stored.is_outdated && follower_) {
     follower_(id);
-    st = look();
+    stored = look_at_attributes(id);
   }
-  return with_live(st, id);
+  return with_live(stored, id);
 }
 
-struct stat Tree::look_at_attributes(NodeId id, bool* is_outdated) {
+Tree::StoredAttributes Tree::look_at_attributes(NodeId id) {
   return Attempts::run([&] {
     const ReadNames names(names_);
-    return stored_attributes(known(id), is_outdated);
+    return stored_attributes(known(id));
   });
 }
 
-struct stat Tree::stored_attributes(const Known& known, bool* is_outdated) {
+Tree::StoredAttributes Tree::stored_attributes(const Known& known) {
   try {
     const SourceEntry entry = entry_of(known);
-    if (is_outdated != nullptr) *is_outdated = entry.is_outdated;
     const struct stat st = with_shown_change(attributes_of(entry), known.shown_change);
-    return known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text());
+    return {known.paths.empty() ? st : with_link_size(st, entry, known.paths.front().text()),
+            entry.is_outdated, entry.is_led || known.open_file};
   } catch (const std::system_error& error) {
     // Whoever has the old state open keeps seeing it.
     if (error.code() != std::errc(ESTALE) || !known.open_file) throw;
-    return known.open_file->attributes;
+    return {known.open_file->attributes, false, true};
   }
 }
 
@@ -71,11 +64,12 @@ bool Tree::has_name(NodeId id) const {
   return id == kRootId || nodes_.node(id).has_name();
 }
 
-struct stat Tree::with_live(struct stat st, NodeId id) {
+struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
+  struct stat st = stored.st;
   auto file = opened_as<OpenContainer>(id);
-  if (!file && !S_ISDIR(st.st_mode) && is_recent(st.st_mtim)) {
+  if (!file && stored.is_led) {
     // A content that is gone by now may have been at its last commit when the attributes were read.
-    st = look_at_attributes(id);
+    st = look_at_attributes(id).st;
     file = opened_as<OpenContainer>(id);
   }
   if (!file) return st;
@@ -85,7 +79,7 @@ struct stat Tree::with_live(struct stat st, NodeId id) {
   if (!counts) {
     // The attributes may be from the midst of a commit, before that gave the file its time back.
     if (!live.modified || nanoseconds(*live.modified) == nanoseconds(st.st_mtim)) return st;
-    return look_at_attributes(id);
+    return look_at_attributes(id).st;
   }
   st.st_size = live.size;
   st.st_atim = live.accessed.value_or(st.st_atim);

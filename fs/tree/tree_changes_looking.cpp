@@ -57,12 +57,11 @@ std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string
   tree_.names_.assert_alone();
   const OneLook one_look;
   const SourcePath path = tree_.path(directory);
-  const auto full_name = tree_.resolve(directory, path, shown_name);
-  if (!full_name) return std::nullopt;
-  auto entry = tree_.visible_entry(directory, path, *full_name);
-  if (!entry) return std::nullopt;
-  if (entry->unreadable) throw std::system_error(entry->unreadable, *full_name);
-  return describe(directory, path, *full_name, *entry, false);
+  const auto shown = tree_.resolve_entry(directory, path, shown_name);
+  if (!shown || !shown->entry) return std::nullopt;
+  const SourceEntry& entry = *shown->entry;
+  if (entry.unreadable) throw std::system_error(entry.unreadable, shown->full_name);
+  return describe(directory, path, shown->full_name, entry, false);
 }
 
 std::optional<NamedObject> TreeChanges::stored(NodeId directory, const std::string& full_name) {
@@ -99,7 +98,7 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
   const SourcePath path = tree_.path(directory);
   std::optional<SourceEntry> entry;
   if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
-    entry = tree_.own_entry(own, Tree::Own::any);
+    entry = tree_.own_entry(found_entry(own), Tree::Own::any);
   if (!entry) entry = tree_.visible_entry(directory, path, full_name);
   if (!entry) return std::nullopt;
   if (entry->unreadable) throw std::system_error(entry->unreadable, full_name);

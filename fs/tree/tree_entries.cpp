@@ -34,13 +34,14 @@ void add_keys(const std::string& name, ShownAs shown, mode_t type,
 std::optional<SourceEntry> Tree::look(const SourcePath& path) {
   const auto object = root_.find_any(path);
   if (!object) return std::nullopt;
-  if (auto own = own_entry(object, Own::leading)) return own;
-  return look_at(object, classifier_.look(path, object));
+  SourceEntry found = found_entry(object);
+  if (auto own = own_entry(found, Own::leading)) return own;
+  return look_at(classifier_.look(path, std::move(found)));
 }
 
-SourceEntry Tree::look_at(const std::shared_ptr<const SourceObject>& object, SourceEntry entry) {
+SourceEntry Tree::look_at(SourceEntry entry) {
   // A commit may have begun meanwhile; it cannot have ended, since that changes names.
-  if (auto own = own_entry(object, Own::leading)) return *std::move(own);
+  if (auto own = own_entry(entry, Own::leading)) return *std::move(own);
   if (!entry.is_container || entry.is_sframe) return entry;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.current(identity_of(entry.own_stat));
@@ -57,16 +58,14 @@ std::optional<SourceEntry> Tree::look_whole(const SourcePath& path) {
   return entry;
 }
 
-std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObject>& object,
-                                           Own which) {
-  const struct stat st = object->stat();
+std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) {
   std::shared_ptr<const OpenFile> opened;
   bool is_sframe = false, is_pending = false;
   ShownAs shown_as = ShownAs::flat;
   FileState state;
   {
     const MutexLock lock(mutex_);
-    const Node* node = nodes_.current(identity_of(st));
+    const Node* node = nodes_.current(identity_of(found.own_stat));
     if (node == nullptr || !node->is_container) return std::nullopt;
     opened = node->open_file.lock();
     is_sframe = node->is_sframe;
@@ -76,13 +75,11 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
   }
   const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
   if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
-  SourceEntry entry;
-  entry.is_container = true;
+  SourceEntry entry = found_entry(found.object);
+  entry.is_container = entry.is_led = true;
   entry.is_sframe = is_sframe;
-  entry.object = object;
-  entry.own_stat = entry.content_stat = st;
   if (is_sframe) {
-    const auto index = object->stat(frame::kSframeIndexName);
+    const auto index = entry.object->stat(frame::kSframeIndexName);
     if (!index) return std::nullopt;
     entry.content_stat = *index;
   }
@@ -103,11 +100,9 @@ std::optional<SourceEntry> Tree::own_entry(const std::shared_ptr<const SourceObj
 std::optional<SourceEntry> Tree::waiting_entry(const SourcePath& path) const {
   const auto object = root_.find_any(path);
   if (!object) return std::nullopt;  // somebody has cleared SOURCE up
-  SourceEntry entry;
+  SourceEntry entry = found_entry(object);
   entry.shown = ShownAs::flat;
-  entry.is_container = true;
-  entry.object = object;
-  entry.content_stat = entry.own_stat = object->stat();
+  entry.is_container = entry.is_led = true;
   return entry;
 }
 
@@ -153,24 +148,42 @@ Tree::QuickLook Tree::quick_look(NodeId directory, const SourcePath& path,
   const SourcePath place = join_path(path, full_name);
   const auto object = root_.find_any(place);
   if (!object) return {};
-  if (auto own = own_entry(object, Own::leading)) return {std::move(own)};
+  SourceEntry found = found_entry(object);
+  if (auto own = own_entry(found, Own::leading)) return {std::move(own)};
   QuickLook seen;
-  seen.entry = classifier_.quick_look(place, object, seen.is_unread);
-  if (!seen.is_unread) seen.entry = look_at(object, *std::move(seen.entry));
+  seen.entry = classifier_.quick_look(place, std::move(found), seen.is_unread);
+  if (!seen.is_unread) seen.entry = look_at(*std::move(seen.entry));
   return seen;
 }
 
 std::optional<std::string> Tree::resolve(NodeId directory, const SourcePath& path,
                                          const std::string& name) {
-  const auto ask = [&](const std::string& full_name) {
+  auto shown = resolve_entry(directory, path, name);
+  return shown ? std::optional(std::move(shown->full_name)) : std::nullopt;
+}
+
+std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePath& path,
+                                               const std::string& name) {
+  std::vector<Shown> seen;
+  const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();
-    return shown_as(directory, path, full_name);
+    auto entry = visible_entry(directory, path, full_name);
+    if (entry) return seen.emplace_back(full_name, std::move(entry)).entry->shown;
+    const auto beside = beside_entry(directory, path, full_name);
+    return beside ? std::optional(beside->shown) : std::nullopt;
   };
-  if (!is_virtual(directory)) return full_name_of(name, ask);
-  const std::string only = single().value();
-  const auto shown = ask(only);
-  if (!shown || preferred_name(only, *shown) != name) return std::nullopt;
-  return only;
+  std::optional<std::string> owner;
+  if (is_virtual(directory)) {
+    owner = single().value();
+    const auto shown = ask(*owner);
+    if (!shown || preferred_name(*owner, *shown) != name) return std::nullopt;
+  } else {
+    owner = full_name_of(name, ask);
+  }
+  if (!owner) return std::nullopt;
+  for (Shown& shown : seen)
+    if (shown.full_name == *owner) return std::move(shown);
+  return Shown{*std::move(owner), std::nullopt};
 }
 
 Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
@@ -240,7 +253,7 @@ void Tree::read_all(std::vector<UnreadName>& unread, ListedEntries& seen) {
   for (UnreadName& file : unread) file.entry = classifier_.read(file.path, std::move(file.entry));
   const ReadNames names(names_);
   for (UnreadName& file : unread) {
-    const SourceEntry entry = look_at(file.entry.object, file.entry);
+    const SourceEntry entry = look_at(file.entry);
     if (!entry.is_left_out) seen.emplace(file.name, listed_entry_of(entry));
   }
 }
@@ -280,6 +293,7 @@ std::vector<std::string> Tree::names_in(NodeId directory, const SourcePath& path
   std::vector<std::string> present;
   for (SourceRoot::Entry& entry : root_.list(path, if_many))
     present.push_back(std::move(entry.name));
+  root_.expect_looks(path, present.size());
   {
     const MutexLock lock(mutex_);
     for (const Node* node : nodes_.pending_in(directory))

@@ -31,7 +31,8 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
     found = look_once(First::look);
   }
   if (found && !found->is_alias && !found->beside)
-    found->attributes = with_live(found->attributes, found->id);
+    found->attributes =
+        with_live({found->attributes, found->is_outdated, found->is_led}, found->id);
   return found;
 }
 
@@ -46,8 +47,9 @@ std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath&
                                              const std::string& shown_name, First first) {
   if (const NodeId lost = first == First::owner ? lost_node(directory, shown_name) : 0)
     return outdated(lost, std::nullopt);
-  const auto full_name = resolve(directory, path, shown_name);
-  return full_name ? adopt(directory, path, shown_name, *full_name, first) : std::nullopt;
+  auto shown = resolve_entry(directory, path, shown_name);
+  if (!shown) return std::nullopt;
+  return adopt(directory, path, shown_name, shown->full_name, first, std::move(shown->entry));
 }
 
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
@@ -77,7 +79,7 @@ std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& e
 
 std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& directory_path,
                                        const std::string& shown_name, const std::string& full_name,
-                                       First first) {
+                                       First first, std::optional<SourceEntry> seen) {
   if (const auto pending = pending_entry(directory, full_name)) {
     NodeId id = 0;
     {
@@ -86,10 +88,13 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& direc
       node.references++;
       id = node.id;
     }
-    return Found{id, attributes_of(*pending), false, is_name_taken(id)};
+    Found found{id, attributes_of(*pending), false, is_name_taken(id)};
+    found.is_led = true;
+    return found;
   }
   const SourcePath path = join_path(directory_path, full_name);
-  const auto entry = look_whole(path);
+  const auto entry = seen ? std::move(seen) : look(path);
+  if (entry && entry->unreadable) throw std::system_error(entry->unreadable, path.text());
   if (!entry) {
     const auto beside = beside_entry(directory, directory_path, full_name);
     if (!beside) return std::nullopt;
@@ -108,6 +113,7 @@ std::optional<Tree::Found> Tree::adopt(NodeId directory, const SourcePath& direc
   found.attributes.st_size = linked.st_size;
   found.is_fallback = preferred_name(full_name, entry->shown) != shown_name;
   found.is_outdated = entry->is_outdated;
+  found.is_led = entry->is_led;
   return found;
 }
 

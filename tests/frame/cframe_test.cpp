@@ -261,6 +261,31 @@ BOOST_AUTO_TEST_CASE(compares_the_header_when_the_time_of_change_is_recent) {
   BOOST_CHECK(!snapshot->unchanged());
 }
 
+BOOST_AUTO_TEST_CASE(small_file_is_read_once_and_a_larger_one_as_far_as_it_is_needed) {
+  char path[] = "/tmp/bloscfs-cframe-XXXXXX";
+  const UniqueFd fd(::mkstemp(path));
+  BOOST_REQUIRE(fd);
+  for (const std::size_t size : {12'000U, 60'000U}) {
+    const Buffer content = bloscfs::frame::test::pattern(size, 1);
+    const Buffer bytes = bloscfs::frame::test::simple_frame(content, 3000, 500).build();
+    BOOST_REQUIRE(::ftruncate(fd.get(), 0) == 0);
+    BOOST_REQUIRE(::pwrite(fd.get(), bytes.data(), bytes.size(), 0) ==
+                  static_cast<ssize_t>(bytes.size()));
+    SourceCounters counters;
+    OpenSettings settings;
+    settings.counters = &counters;
+    const auto snapshot = open_path(path, settings);
+    BOOST_REQUIRE(snapshot);
+    const auto opened = counters.bytes.load();
+    BOOST_TEST(bloscfs::frame::test::read_all(*snapshot) == content);
+    const bool is_small = bytes.size() <= 16 << 10;
+    BOOST_TEST(is_small == (size == 12'000U));
+    BOOST_TEST((counters.bytes.load() == opened) == is_small);
+    if (!is_small) BOOST_TEST(opened < 10'000u);
+  }
+  ::unlink(path);
+}
+
 BOOST_AUTO_TEST_CASE(opens_a_path_and_counts_its_reads) {
   char path[] = "/tmp/bloscfs-cframe-XXXXXX";
   const UniqueFd fd(::mkstemp(path));

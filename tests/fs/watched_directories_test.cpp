@@ -220,6 +220,27 @@ BOOST_AUTO_TEST_CASE(are_not_accessed_by_being_watched) {
   BOOST_TEST(st.st_atim.tv_sec == 1);
 }
 
+BOOST_AUTO_TEST_CASE(are_watched_at_once_when_all_that_is_in_them_will_be_looked_at) {
+  const WatchedPlace place;
+  fs_std::create_directory(place / "a");
+  make_file(place / "a/x");
+  const auto meant = identity_at(place / "a");
+  const SourcePath directory(SourcePath("a"), *meant);
+  place.root.expect_looks(directory, 1);
+  BOOST_TEST(place.root.find_any(join_path(directory, "x")) !=
+             place.root.find_any(join_path(directory, "x")));
+  place.root.tidy();  // counts anew
+  place.root.expect_looks(directory, 3);
+  const auto seen = place.root.find_any(join_path(directory, "x"));
+  BOOST_TEST_REQUIRE(seen);
+  BOOST_TEST(seen == place.root.find_any(join_path(directory, "x")));
+  make_file(place / "y");
+  fs_std::rename(place / "y", place / "a/x");
+  BOOST_TEST((place.seen("a", meant, "x") == identity_at(place / "a/x")));
+  fs_std::rename(place / "a", place / "b");
+  BOOST_TEST(!place.seen("a", meant, "x").has_value());
+}
+
 BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
   const WatchedPlace place;
   make_file(place / "x");
