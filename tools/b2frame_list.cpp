@@ -137,7 +137,8 @@ class Lister {
     fs::SourceEntry found;
     Mark mark;
     try {
-      if (const auto object = root_.find_any(path)) found = classifier_.look(path, object);
+      if (const auto object = root_.find_any(path))
+        found = classifier_.look(path, fs::found_entry(object));
       if (found.object) mark = mark_of(path, found);
     } catch (const std::system_error& error) {
       mark = {health_of(error), reason(error)};

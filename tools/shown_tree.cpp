@@ -84,7 +84,7 @@ bool ShownTree::look(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry
   shown.source_path = join_path(tree_.path(directory), entry.full_name);
   const auto object = root_.find_any(shown.source_path);
   if (!object) return false;
-  shown.source = classifier_.look(shown.source_path, object);
+  shown.source = classifier_.look(shown.source_path, fs::found_entry(object));
   if (shown.source.unreadable) throw std::system_error(shown.source.unreadable);
   shown.st = tree_.attributes_of(shown.source);
   return true;
