@@ -16,6 +16,7 @@
 #include "fs/source/target_name.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 class NodeHome::Lock final : public ContentHome::NameLock {
@@ -52,6 +53,7 @@ class NodeHome::Lock final : public ContentHome::NameLock {
   std::string take_own_name(const frame::FileId& made, const std::string& full_name) override;
   bool refresh(const frame::FileStamp& own) override {
     if (place_.is_unlinked) return true;
+    OneLook::renew();  // the frame layer may have renamed files
     if (!names_.rewritten(*object_, own)) return false;
     follow_mount_lock(place_.name);
     return true;

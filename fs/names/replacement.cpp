@@ -10,6 +10,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/lock_sidecar.hpp"
 #include "fs/support/lock_breaks.hpp"
+#include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -179,6 +180,7 @@ void Replacement::put_over_expected(const NamedObject& occupant, const std::stri
         if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
         return replaced.inode == old.entry.own_stat.st_ino && objects_.terms->is_unchanged();
       });
+  OneLook::renew();
   if (!has_taken) throw_overtaken(full_name);
   if (objects_.to.stat(stored_as))
     removal_.remove_stored(occupant, objects_.to, stored_as);

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "fs/support/one_look.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
@@ -158,6 +159,9 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
 
   Tree& tree_;
   std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
+  /// What is changed meanwhile ends what was known; what others change takes effect by the system
+  /// call that makes the change, which replaces nothing unseen.
+  const OneLook one_look_;
 };
 
 }  // namespace bloscfs::fs

@@ -12,7 +12,6 @@
 #include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/target_name.hpp"
-#include "fs/support/one_look.hpp"
 #include "fs/tree/node_table.hpp"
 #include "fs/tree/tree_changes.hpp"
 
@@ -55,7 +54,6 @@ NamedObject TreeChanges::describe(NodeId directory, const SourcePath& path,
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
-  const OneLook one_look;
   const SourcePath path = tree_.path(directory);
   const auto shown = tree_.resolve_entry(directory, path, shown_name);
   if (!shown || !shown->entry) return std::nullopt;
@@ -94,7 +92,6 @@ std::optional<NamedObject> TreeChanges::object_named(NodeId id, NodeId directory
                                                      const std::string& full_name, bool any_state,
                                                      bool is_own) {
   tree_.names_.assert_alone();
-  const OneLook one_look;
   const SourcePath path = tree_.path(directory);
   std::optional<SourceEntry> entry;
   if (const auto own = is_own ? tree_.root_.find_any(join_path(path, full_name)) : nullptr)
@@ -165,7 +162,6 @@ bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::str
 bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
                        const std::string& full_name, ShownAs shown,
                        const AfterChange& after_change) {
-  const OneLook one_look;
   const SourcePath path = tree_.path(directory);
   const auto is_there = [&](const NamedObject* gone) {
     return gone != nullptr && gone->directory == directory &&
