@@ -197,63 +197,61 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
 
 class LocalDirectory final : public StoreDirectory {
  public:
-  LocalDirectory(UniqueFd fd, SourceCounters* counters, Syncing syncing)
+  LocalDirectory(SharedFd fd, SourceCounters* counters, Syncing syncing)
       : fd_(std::move(fd)), counters_(counters), syncing_(syncing) {}
 
   std::shared_ptr<StoreFile> open(const std::string& name) override {
-    UniqueFd fd = open_regular_at(fd_.get(), name, O_RDWR);
-    if (!fd) throw_errno(stamp(name) ? EINVAL : ENOENT, name);
-    return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
+    UniqueFd file = open_regular_at(fd(), name, O_RDWR);
+    if (!file) throw_errno(stamp(name) ? EINVAL : ENOENT, name);
+    return std::make_shared<LocalFile>(std::move(file), counters_, syncing_);
   }
 
   std::shared_ptr<const ByteSource> open_source(const std::string& name) const override {
-    UniqueFd fd = open_regular_at(fd_.get(), name, O_RDONLY);
-    if (!fd) return nullptr;
-    return std::make_shared<FileSource>(std::move(fd), counters_);
+    UniqueFd file = open_regular_at(fd(), name, O_RDONLY);
+    if (!file) return nullptr;
+    return std::make_shared<FileSource>(std::move(file), counters_);
   }
 
   std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
-    UniqueFd fd(::openat(fd_.get(), name.c_str(),
-                         O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags, mode));
-    if (!fd) throw_errno(name);
-    return std::make_shared<LocalFile>(std::move(fd), counters_, syncing_);
+    UniqueFd file(::openat(fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags,
+                           mode));
+    if (!file) throw_errno(name);
+    return std::make_shared<LocalFile>(std::move(file), counters_, syncing_);
   }
 
   void rename(const std::string& from, const std::string& to, RenameMode mode) override {
     const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE
                            : mode == RenameMode::exchange ? RENAME_EXCHANGE
                                                           : 0;
-    check(::renameat2(fd_.get(), from.c_str(), fd_.get(), to.c_str(), flags), from + " to " + to);
+    check(::renameat2(fd(), from.c_str(), fd(), to.c_str(), flags), from + " to " + to);
   }
 
   void unlink(const std::string& name) override {
-    check(::unlinkat(fd_.get(), name.c_str(), 0), name);
+    check(::unlinkat(fd(), name.c_str(), 0), name);
   }
 
   void make_directory(const std::string& name, mode_t mode) override {
-    check(::mkdirat(fd_.get(), name.c_str(), mode), name);
+    check(::mkdirat(fd(), name.c_str(), mode), name);
   }
 
   std::shared_ptr<StoreDirectory> open_directory(const std::string& name) override {
-    UniqueFd fd(::openat(fd_.get(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
-    if (!fd) throw_errno(name);
-    return std::make_shared<LocalDirectory>(std::move(fd), counters_, syncing_);
+    UniqueFd opened(::openat(fd(), name.c_str(), O_RDONLY | O_DIRECTORY | kOpenFlags));
+    if (!opened) throw_errno(name);
+    return make_local_store(std::move(opened), counters_, syncing_);
   }
 
   std::optional<FileStamp> stamp(const std::string& name) const override {
     struct stat st {};
-    if (::fstatat(fd_.get(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
+    if (::fstatat(fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
     if (errno == ENOENT) return std::nullopt;
     throw_errno(name);
   }
 
   std::vector<std::string> names() const override {
-    // A description of its own: its position is not shared.
-    UniqueFd fd(::openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) throw_errno("open directory");
-    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(fd.get()), &::closedir);
+    UniqueFd opened = open_itself();
+    const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(opened.get()), &::closedir);
     if (!stream) throw_errno("fdopendir");
-    fd.release();
+    opened.release();
     std::vector<std::string> result;
     for (errno = 0; const dirent* entry = ::readdir(stream.get()); errno = 0)
       result.emplace_back(entry->d_name);
@@ -264,19 +262,28 @@ class LocalDirectory final : public StoreDirectory {
   void sync() override {
     if (syncing_ != Syncing::at_once) return;
     const WaitMark mark(WaitReason::disk);
-    check(::fsync(fd_.get()), "fsync directory");
+    check(::fsync(open_itself().get()), "fsync directory");
   }
   void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
     // The files are in one filesystem, that of their directory.
     if (syncing_ != Syncing::at_once || files.size() < kSharedFlush)
       return StoreDirectory::sync_files(files);
     const WaitMark mark(WaitReason::disk);
-    check(::syncfs(fd_.get()), "syncfs");
+    check(::syncfs(open_itself().get()), "syncfs");
   }
-  int descriptor() const override { return fd_.get(); }
+  int descriptor() const override { return fd(); }
 
  private:
-  UniqueFd fd_;
+  int fd() const { return fd_->get(); }
+
+  /// A description of its own: its position is not shared, and it can be flushed.
+  UniqueFd open_itself() const {
+    UniqueFd opened(::openat(fd(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!opened) throw_errno("open directory");
+    return opened;
+  }
+
+  SharedFd fd_;
   SourceCounters* counters_;
   Syncing syncing_;
 };
@@ -284,6 +291,12 @@ class LocalDirectory final : public StoreDirectory {
 }  // namespace
 
 std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
+                                                 Syncing syncing) {
+  return make_local_store(std::make_shared<const UniqueFd>(std::move(directory)), counters,
+                          syncing);
+}
+
+std::shared_ptr<StoreDirectory> make_local_store(SharedFd directory, SourceCounters* counters,
                                                  Syncing syncing) {
   return std::make_shared<LocalDirectory>(std::move(directory), counters, syncing);
 }

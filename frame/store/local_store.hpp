@@ -10,9 +10,11 @@ namespace bloscfs::frame {
 /// What sync() does: what is not worth waiting for the disk can leave that to the kernel.
 enum class Syncing { at_once, never };
 
-/// `directory` is open for reading; `counters` may be null and must outlive everything opened
-/// through the result.
+/// `directory` is open for reading, or with O_PATH; `counters` may be null and must outlive
+/// everything opened through the result.
 std::shared_ptr<StoreDirectory> make_local_store(UniqueFd directory, SourceCounters* counters,
+                                                 Syncing syncing = Syncing::at_once);
+std::shared_ptr<StoreDirectory> make_local_store(SharedFd directory, SourceCounters* counters,
                                                  Syncing syncing = Syncing::at_once);
 
 /// A regular file that is open for reading and writing.

@@ -106,7 +106,16 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
                            const StoredPlace& chosen) {
   settings.metalayers =
       fixed_metalayers(frozen_.bytes().snapshot(), frozen_.bytes().layer->metalayers);
+  using Where = NewContainer::Where;
   settings.mode = 0600;  // until it has the owner of what it replaces
+  const auto make = [&](const StoredPlace& place, Where where, const std::string& name) {
+    new_container_.emplace(settings, shown, place, where, name,
+                           writer_settings(place, frozen_.services().options));
+  };
+  // It goes along where the file is renamed.
+  if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked &&
+      !frozen_.facts().is_staged)
+    return make(chosen, Where::own_temporary, {});
   // For the mount its directory does not change.
   const auto name_lock = frozen_.home().lock_name();
   const StoredPlace& place = name_lock->place();
@@ -114,7 +123,6 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   // not suit t. at_place() looks again.
   if (place.name != chosen.name || place.is_unlinked != chosen.is_unlinked)
     frame::throw_errno(ESTALE, chosen.name);
-  using Where = NewContainer::Where;
   Where where = Where::beside;
   std::string name;
   if (place.is_shared) {
@@ -123,12 +131,10 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
     name = shown == ShownAs::array ? name_lock->names().array : name_lock->names().flat;
     // The flush of its chunks stores it under that name already.
     name_lock->before_giving_name(name, shown);
-  } else if (place.is_unlinked)
+  } else if (place.is_unlinked) {
     where = Where::unnamed;
-  else if (place.is_temporary && !frozen_.facts().is_staged)
-    where = Where::own_temporary;
-  new_container_.emplace(settings, shown, place, where, name,
-                         writer_settings(place, frozen_.services().options));
+  }
+  make(place, where, name);
 }
 
 FilledChunks ContentCommit::fill(frame::Transaction& transaction) {

@@ -1,21 +1,20 @@
 #include "fs/commit/new_container.hpp"
 
-#include <cerrno>
 #include <system_error>
+
+#include <fcntl.h>
 
 #include "frame/cframe/cframe_writer.hpp"
 #include "frame/sframe/sframe_writer.hpp"
+#include "frame/store/local_store.hpp"
 #include "frame/store/temporary_name.hpp"
-#include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::fs {
 namespace {
 
 std::shared_ptr<frame::StoreFile> open_own_temporary(const StoredPlace& place) {
-  auto file = place.directory->open(place.name);
-  if (place.meant && !(frame::id_of(file->stamp()) == *place.meant))
-    frame::throw_errno(ESTALE, place.name);
-  return file;
+  if (!place.file) return place.directory->open(place.name);
+  return frame::make_local_file(place.file->open_quietly(O_RDWR));
 }
 
 std::string name_of(const StoredPlace& place, NewContainer::Where where, const std::string& name) {

@@ -20,8 +20,7 @@ class NewContainer {
     by_name,        ///< as of StoredPlace::is_shared
   };
   /// `name` is that of by_name. `shown` is what it will be shown as. Errors: as
-  /// frame::create_cframe's, and ESTALE where another program has put something else in the place
-  /// of the file's temporary.
+  /// frame::create_cframe's.
   NewContainer(const frame::FrameSettings& settings, ShownAs shown, const StoredPlace& place,
                Where where, const std::string& name, const frame::WriterSettings& writer_settings);
   ~NewContainer();

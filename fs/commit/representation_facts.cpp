@@ -70,7 +70,7 @@ RepresentationFacts representation_facts(const Content::Frozen& frozen, const St
   facts.is_held_flat = frozen.facts().is_held_flat;
   facts.look_is_due = frozen.facts().look_is_due;
   facts.keeps_array = [&] { return keeps_array(bytes, services.raw); };
-  facts.name_can_be_array = [&] { return name_can_be_array(frozen.home()); };
+  facts.name_can_be_array = [&] { return place.can_be_array && name_can_be_array(frozen.home()); };
   facts.array_settings = [&] { return array_settings(bytes, services); };
   facts.flat_settings = [&] { return new_flat_frame(services.options, contents_of(bytes)); };
   return facts;

@@ -18,7 +18,7 @@ constexpr int kPlaceTries = 5;
 void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work) {
   for (int tries = 1;; tries++) {
     const std::string path = home.path();
-    const StoredPlace place = home.lock_name()->place();
+    const StoredPlace place = home.place_now();
     try {
       return work(place);
     } catch (const std::system_error& error) {
@@ -28,7 +28,7 @@ void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& 
       const bool is_gone =
           error.code() == std::errc::no_such_file_or_directory || error.code() == std::errc(ESTALE);
       if (!is_gone || tries == kPlaceTries) throw;
-      const StoredPlace now = home.lock_name()->place();
+      const StoredPlace now = home.place_now();
       if (home.path() == path && now.name == place.name && now.is_unlinked == place.is_unlinked)
         throw;
     }

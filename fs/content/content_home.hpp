@@ -16,6 +16,7 @@
 #include "frame/store/byte_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
+#include "fs/source/source_object.hpp"
 
 namespace bloscfs::fs {
 
@@ -31,6 +32,8 @@ struct StoredPlace {
   /// from the start, where nobody finds it before its first commit.
   bool is_shared = false;
   std::optional<frame::FileId> meant;  ///< what has that name, unless somebody has changed that
+  std::shared_ptr<const SourceObject> file;  ///< the same, if it is a file of this host
+  bool can_be_array = true;                  ///< false: it is shown by a name that no array has
 };
 
 /// What a container is called as a flat frame (a new one: NAME + suffix), and as an array. Empty
@@ -151,6 +154,8 @@ class ContentHome {
     virtual bool refresh(const frame::FileStamp& own) = 0;
   };
   virtual std::unique_ptr<NameLock> lock_name() = 0;
+  /// Where it is at this moment: for those who find out by themselves that it has moved since.
+  virtual StoredPlace place_now() { return lock_name()->place(); }
 
   /// Before a commit that changes values, without any lock: makes it durable that what other files
   /// tell of the old ones is stale (see stale_indexes.hpp).

@@ -268,7 +268,7 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
                                  const LayerName& name, LayerChange content, int flags) {
   frame::check_layer_name(name.name);
   // A header is written anew by a new file, which would leave other names behind.
-  if (name.kind == LayerKind::fixed && home->lock_name()->place().has_links)
+  if (name.kind == LayerKind::fixed && home->place_now().has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
   change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenContainer>& file) {
@@ -292,7 +292,7 @@ void FileContents::change_metalayers(
 }
 
 void FileContents::store_bytes_as_frame(ContentHome& home) {
-  const StoredPlace place = home.lock_name()->place();
+  const StoredPlace place = home.place_now();
   if (place.is_unlinked || place.has_links) return;
   const auto source = place.directory->open(place.name);
   const frame::FileStamp stamp = source->stamp();

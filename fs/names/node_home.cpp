@@ -21,13 +21,16 @@
 namespace bloscfs::fs {
 class NodeHome::Lock final : public ContentHome::NameLock {
  public:
-  Lock(NameServices& services, NodeId node)
+  /// To change names, or only to look.
+  enum class For { change, look };
+  Lock(NameServices& services, NodeId node, For purpose)
       : services_(services), node_(node), names_(services.tree) {
     look();
     // For the mount its directory changed when the file got its name there.
-    if (!object_) return;
+    if (!object_ || purpose == For::look) return;
+    const SourcePath& directory_path = object_->directory_path;
     directory_times_.emplace(
-        services_.root.object(object_->directory_path),
+        SourceObject(services_.root.enter(directory_path), directory_path.text()),
         [this, directory = object_->directory](const timespec& before, const timespec& after) {
           names_.hid_change(directory, before, after);
         });
@@ -44,8 +47,9 @@ class NodeHome::Lock final : public ContentHome::NameLock {
     if (!object_) return;
     const SourceDirectory directory = services_.root.directory(object_->directory_path);
     names();
+    const std::string before = object_->stored_name;
     prepare_name(names_, services_, &*object_, {nullptr, directory, shown_name_, full_name, shown});
-    look();
+    if (object_->stored_name != before) look();
   }
   std::string give_name(const std::string& stored_as, const frame::FileId& made,
                         const std::string& wanted_name, ShownAs shown,
@@ -84,17 +88,20 @@ void NodeHome::Lock::look() {
   if (!object_) {
     if (!names_.is_unlinked(node_)) frame::throw_errno(ESTALE, "file of a content");
     place_.is_unlinked = true;
-    place_.directory =
-        frame::make_local_store(services_.root.open({}, O_RDONLY | O_DIRECTORY), nullptr);
+    place_.directory = frame::make_local_store(services_.root.enter({}), nullptr);
     return;
   }
-  place_.directory = frame::make_local_store(
-      services_.root.open(object_->directory_path, O_RDONLY | O_DIRECTORY), nullptr);
+  place_.directory =
+      frame::make_local_store(services_.root.enter(object_->directory_path), nullptr);
   place_.name = object_->stored_name;
   place_.is_temporary = object_->is_pending;
   place_.is_sparse = object_->entry.is_sframe;
   place_.has_links = has_links(*object_);
   place_.meant = identity_of(object_->entry.own_stat);
+  place_.file = object_->entry.object;
+  place_.can_be_array =
+      is_array_name(object_->full_name) ||
+      is_array_name(preferred_name(object_->full_name, object_->entry.shown));
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -183,7 +190,11 @@ NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), n
 NodeHome::~NodeHome() { services_.tree.unpin(node_); }
 
 std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
-  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
+  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_, Lock::For::change); });
+}
+
+StoredPlace NodeHome::place_now() {
+  return Attempts::run([&] { return Lock(services_, node_, Lock::For::look).place(); });
 }
 
 void NodeHome::before_values_change() {

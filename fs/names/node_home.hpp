@@ -19,6 +19,7 @@ class NodeHome final : public ContentHome {
   NodeHome& operator=(const NodeHome&) = delete;
 
   std::unique_ptr<NameLock> lock_name() override;
+  StoredPlace place_now() override;
   std::string path() override;
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;

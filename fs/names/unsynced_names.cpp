@@ -48,6 +48,11 @@ bool UnsyncedNames::is_full() const {
   return names_.size() + files_.size() >= bound_;
 }
 
+bool UnsyncedNames::has_none() const {
+  const MutexLock lock(mutex_);
+  return names_.empty();
+}
+
 void UnsyncedNames::sync_all() {
   std::uint64_t noted = 0;
   {
@@ -93,6 +98,7 @@ void UnsyncedNames::limit_growth() {
 
 void UnsyncedNames::before_taking(const SourceDirectory& directory, const std::string& full_name,
                                   ShownAs shown) {
+  if (has_none()) return;
   const Shown taken = key(directory, full_name, shown);
   std::uint64_t noted = 0;
   {

@@ -54,6 +54,7 @@ class UnsyncedNames {
   void note(const Shown& shown, const std::string& full_name);
   void sync_all();
   void forget_until(std::uint64_t noted);
+  bool has_none() const;
   bool is_full() const;
   void limit_growth();
 

@@ -24,6 +24,8 @@ class SourceObject {
   SourceObject(frame::UniqueFd object, std::string name)
       : object_(std::make_shared<const frame::UniqueFd>(std::move(object))),
         name_(std::move(name)) {}
+  SourceObject(frame::SharedFd object, std::string name)
+      : object_(std::move(object)), name_(std::move(name)) {}
 
   int descriptor() const { return object_->get(); }
   const std::string& name() const { return name_; }

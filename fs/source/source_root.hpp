@@ -70,6 +70,8 @@ class SourceRoot {
   SourceDirectory directory(const SourcePath& path) const;
   /// So many entries of a directory are about to be looked at, one by one.
   void expect_looks(const SourcePath& directory, std::size_t count) const;
+  /// A descriptor (O_PATH) of a directory, which others may have as well.
+  frame::SharedFd enter(const SourcePath& directory) const;
   /// Throws unless it is there: ESTALE, which has the kernel look the path up again.
   void require(const SourcePath& directory) const;
 
@@ -93,7 +95,6 @@ class SourceRoot {
   int open_beneath(int directory, const std::string& path, int flags) const;
   bool is_meant(int fd, const std::optional<Identity>& meant) const;
   bool is_own_mount(int fd) const;
-  frame::SharedFd enter(const SourcePath& directory) const;
   std::shared_ptr<const SourceObject> try_find(const SourcePath& path,
                                                const std::optional<Identity>& meant) const;
   std::shared_ptr<const SourceObject> find_meant(const SourcePath& path,
