@@ -213,8 +213,8 @@ class LocalDirectory final : public StoreDirectory {
   }
 
   std::shared_ptr<StoreFile> create(const std::string& name, mode_t mode) override {
-    UniqueFd file(::openat(fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags,
-                           mode));
+    UniqueFd file(
+        ::openat(fd(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOATIME | kOpenFlags, mode));
     if (!file) throw_errno(name);
     return std::make_shared<LocalFile>(std::move(file), counters_, syncing_);
   }
@@ -226,9 +226,7 @@ class LocalDirectory final : public StoreDirectory {
     check(::renameat2(fd(), from.c_str(), fd(), to.c_str(), flags), from + " to " + to);
   }
 
-  void unlink(const std::string& name) override {
-    check(::unlinkat(fd(), name.c_str(), 0), name);
-  }
+  void unlink(const std::string& name) override { check(::unlinkat(fd(), name.c_str(), 0), name); }
 
   void make_directory(const std::string& name, mode_t mode) override {
     check(::mkdirat(fd(), name.c_str(), mode), name);

@@ -113,8 +113,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
                            writer_settings(place, frozen_.services().options));
   };
   // It goes along where the file is renamed.
-  if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked &&
-      !frozen_.facts().is_staged)
+  if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked && !frozen_.facts().is_staged)
     return make(chosen, Where::own_temporary, {});
   // For the mount its directory does not change.
   const auto name_lock = frozen_.home().lock_name();

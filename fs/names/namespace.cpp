@@ -338,9 +338,14 @@ void Namespace::set_frame_attributes(const SourceDirectory& frame, const struct 
 /// True if the content has taken care of the times.
 bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
   if (node == kRootId || !tree_.opened(node)) return false;
-  const struct stat now = tree_.attributes(node);
-  return contents().set_times(node, home(node), wanted.accessed.value_or(now.st_atim),
-                              wanted.modified.value_or(now.st_mtim));
+  timespec accessed = wanted.accessed.value_or(kUnchangedTime);
+  timespec modified = wanted.modified.value_or(kUnchangedTime);
+  if (!wanted.accessed || !wanted.modified) {
+    const struct stat now = tree_.attributes(node);
+    accessed = wanted.accessed.value_or(now.st_atim);
+    modified = wanted.modified.value_or(now.st_mtim);
+  }
+  return contents().set_times(node, home(node), accessed, modified);
 }
 
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
@@ -355,9 +360,10 @@ void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const C
   std::optional<SourceDirectory> frame;
   struct stat index {};
   change_with(node, caller, [&](const SourceObject& object, const NamedObject* named) {
-    index = object.stat();
-    if (sets_others && named != nullptr && named->entry.is_sframe)
+    if (sets_others && named != nullptr && named->entry.is_sframe) {
       frame.emplace(root_.directory(named->path()));
+      index = object.stat();
+    }
     set_owner_and_mode(object, wanted, 0);
     if (!sets_times || are_set) return;
     contents().keep_through(node, [&] {

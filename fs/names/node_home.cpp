@@ -99,9 +99,8 @@ void NodeHome::Lock::look() {
   place_.has_links = has_links(*object_);
   place_.meant = identity_of(object_->entry.own_stat);
   place_.file = object_->entry.object;
-  place_.can_be_array =
-      is_array_name(object_->full_name) ||
-      is_array_name(preferred_name(object_->full_name, object_->entry.shown));
+  place_.can_be_array = is_array_name(object_->full_name) ||
+                        is_array_name(preferred_name(object_->full_name, object_->entry.shown));
 }
 
 const RepresentationNames& NodeHome::Lock::names() {

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <memory>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -127,10 +128,7 @@ const std::string& Replacement::place(const std::string& full_name) {
 std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
   const NamedObject* old = objects_.old;
   const bool is_commit = objects_.terms != nullptr;
-  if (old == nullptr || !is_stored(*old) || visible_name(*old) != full_name) {
-    if (is_commit && old->is_pending && objects_.to.stat(full_name)) throw_overtaken(full_name);
-    return std::nullopt;
-  }
+  if (old == nullptr || !is_stored(*old) || visible_name(*old) != full_name) return std::nullopt;
   if (!is_commit && !old->is_pending) return *old;
   auto stored = names_.stored(old->directory, full_name);
   if (is_commit && stored && old->is_pending &&
@@ -143,7 +141,7 @@ std::optional<NamedObject> Replacement::occupant(const std::string& full_name) {
 void Replacement::put(const std::string& full_name) {
   const auto there = occupant(full_name);
   if (!there)
-    objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
+    put_where_free(full_name);
   else if (objects_.terms != nullptr)
     put_over_expected(*there, full_name);
   else
@@ -151,6 +149,17 @@ void Replacement::put(const std::string& full_name) {
   placed_as_ = full_name;
   has_replaced_ = there.has_value();
   if (objects_.terms == nullptr) carry_own_sidecar(there);
+}
+
+void Replacement::put_where_free(const std::string& full_name) {
+  try {
+    objects_.from.rename_to_free(objects_.placed.stored_name, objects_.to, full_name);
+  } catch (const std::system_error& error) {
+    const bool is_taken = error.code() == std::errc::file_exists;
+    if (is_taken && objects_.terms != nullptr && objects_.old->is_pending)
+      throw_overtaken(full_name);
+    throw;
+  }
 }
 
 void Replacement::put_over(const NamedObject& occupant, const std::string& full_name) {

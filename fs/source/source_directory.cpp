@@ -115,7 +115,11 @@ void SourceDirectory::rename_to_free(const std::string& name, const SourceDirect
                   RENAME_NOREPLACE) == 0)
     return;
   // Not every filesystem has this; the caller has seen that the name is free.
-  if (errno != EINVAL || to.stat(new_name)) fail(name);
+  if (errno != EINVAL) fail(name);
+  if (to.stat(new_name)) {
+    errno = EEXIST;
+    fail(name);
+  }
   rename(name, to, new_name);
 }
 

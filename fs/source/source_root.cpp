@@ -143,6 +143,12 @@ std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
   return object->stat();
 }
 
+bool SourceRoot::is_known_absent(const SourcePath& directory, const Identity& object,
+                                 const std::string& name) const {
+  return watched_ && watched_->directory(directory.text(), object) &&
+         watched_->look(directory.text(), name).is_absent;
+}
+
 std::string SourceRoot::read_link(const SourcePath& path) const {
   const frame::UniqueFd fd = open(path, O_PATH);
   std::array<char, PATH_MAX> text;

@@ -167,9 +167,13 @@ ViewShape Classifier::shape_of(const frame::Snapshot& snapshot) const {
 SourceEntry Classifier::quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread) {
   try {
     if (S_ISDIR(entry.own_stat.st_mode)) {
-      auto file = stat_file_in(*entry.object, frame::kSframeIndexName);
+      const auto find = [&](const std::string& name) -> std::optional<struct stat> {
+        if (root_.is_known_absent(path, identity_of(entry.own_stat), name)) return std::nullopt;
+        return stat_file_in(*entry.object, name);
+      };
+      auto file = find(frame::kSframeIndexName);
       entry.is_sframe = file.has_value();
-      if (!file && settings_.stores) file = stat_file_in(*entry.object, kEmbedFile);
+      if (!file && settings_.stores) file = find(kEmbedFile);
       if (!file) return entry;
       entry.is_store_directory = !entry.is_sframe;
       entry.content_stat = *file;

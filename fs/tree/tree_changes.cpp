@@ -121,7 +121,11 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
 void TreeChanges::touched(const NamedObject& object) {
   if (object.node == 0) return;
   const MutexLock lock(tree_.mutex_);
-  take_state(tree_.nodes_.node(object.node), object.path());
+  Node& node = tree_.nodes_.node(object.node);
+  if (node.is_sframe)
+    take_state(node, object.path());
+  else
+    node.state = state_of(object.entry.object->stat());
 }
 
 void TreeChanges::changed_by_user(NodeId id) {

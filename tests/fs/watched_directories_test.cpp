@@ -179,6 +179,25 @@ BOOST_AUTO_TEST_CASE(are_asked_again_where_more_has_changed_than_can_be_told) {
   BOOST_TEST(place.seen("", "z").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(know_what_they_do_not_have_without_being_asked) {
+  const WatchedPlace place;
+  fs_std::create_directory(place / "d");
+  make_file(place / "d/x");
+  const Identity known = identity_at(place / "d").value();
+  const auto is_absent = [&](const std::string& name) {
+    return place.root.is_known_absent({"d"}, known, name);
+  };
+  BOOST_TEST(!is_absent("y"));
+  for (int i = 0; i < 10; i++) place.seen("d", "x");
+  BOOST_TEST(is_absent("y"));
+  BOOST_TEST(!is_absent("x"));
+  make_file(place / "d/y");
+  BOOST_TEST(!is_absent("y"));
+  fs_std::rename(place / "d", place / "e");
+  fs_std::create_directory(place / "d");
+  BOOST_TEST(!is_absent("z"));
+}
+
 BOOST_AUTO_TEST_CASE(are_let_go_of_when_nobody_asks_for_them) {
   const WatchedPlace place;
   for (int i = 0; i < 1000; i++) make_file(place / std::to_string(i));
