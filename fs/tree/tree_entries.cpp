@@ -168,7 +168,10 @@ std::optional<Tree::Shown> Tree::resolve_entry(NodeId directory, const SourcePat
   const auto ask = [&](const std::string& full_name) -> std::optional<ShownAs> {
     names_.assert_shared();
     auto entry = visible_entry(directory, path, full_name);
-    if (entry) return seen.emplace_back(full_name, std::move(entry)).entry->shown;
+    if (entry) {
+      seen.push_back({full_name, std::move(entry)});
+      return seen.back().entry->shown;
+    }
     const auto beside = beside_entry(directory, path, full_name);
     return beside ? std::optional(beside->shown) : std::nullopt;
   };
