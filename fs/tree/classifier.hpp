@@ -87,7 +87,7 @@ class Classifier {
   /// read in a break (fs/support/lock_breaks.hpp).
   SourceEntry look(const SourcePath& path, SourceEntry found);
   /// The same as far as that is known; `is_unread` tells that read() is needed beside it.
-  SourceEntry quick_look(const SourcePath& path, SourceEntry found, bool& is_unread);
+  SourceEntry quick_look(const SourcePath& path, SourceEntry entry, bool& is_unread);
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
