@@ -35,8 +35,8 @@ def until_returned(bench, *command):
 
 
 def measure(bench):
-    source = bench.scratch / "source"
-    shutil.copytree(SAMPLES, source)
+    source = bench.new_directory("source")
+    shutil.copytree(SAMPLES, source, dirs_exist_ok=True)
     b2frame, bloscfs = bench.build / "tools/b2frame", bench.build / "tools/bloscfs"
 
     def program(*command):
