@@ -2,11 +2,13 @@
 
 #include "fs/source/watched_directories.hpp"
 
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -146,6 +148,37 @@ BOOST_AUTO_TEST_CASE(tell_at_once_whatever_others_do) {
     if (one_in(random, 500)) place.root.tidy();
   }
   BOOST_TEST(present > 1000);
+}
+
+BOOST_AUTO_TEST_CASE(tell_each_of_several_who_look_at_once_what_was_done_before) {
+  constexpr int kChanges = 3000, kLookers = 4;
+  const WatchedPlace place;
+  const auto name = [](int number) { return "n" + std::to_string(number); };
+  make_file(place / name(0));
+  place.watch(name(0));
+  std::atomic<int> made = 0, wrong = 0, seen = 0;
+  std::vector<std::thread> lookers;
+  for (int i = 0; i < kLookers; i++)
+    lookers.emplace_back([&] {
+      for (int last = 0; last < kChanges; last = made) {
+        const int before = made;
+        const bool is_there = place.root.find_any({name(before)}) != nullptr;
+        const bool is_next_there = place.root.find_any({name(before + 2)}) != nullptr;
+        const int after = made;
+        // A name goes when the one behind it has come, which comes before it is told here.
+        if (!is_there && after == before) wrong++;
+        if (is_next_there && after < before + 1) wrong++;
+        if (is_there) seen++;
+      }
+    });
+  for (int number = 1; number <= kChanges; number++) {
+    make_file(place / name(number));
+    made = number;
+    fs_std::remove(place / name(number - 1));
+  }
+  for (std::thread& looker : lookers) looker.join();
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(seen > 0);
 }
 
 BOOST_AUTO_TEST_CASE(are_none_any_more_where_their_path_does_not_lead_to_them) {
