@@ -3,6 +3,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <system_error>
 
 #include <pthread.h>
 
@@ -83,11 +84,12 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
   SharedMutex(const SharedMutex&) = delete;
   SharedMutex& operator=(const SharedMutex&) = delete;
 
-  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) { pthread_rwlock_wrlock(&lock_); }
+  void lock() BLOSCFS_THREAD_ATTRIBUTE(acquire_capability()) {
+    require(pthread_rwlock_wrlock(&lock_));
+  }
   void unlock() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { pthread_rwlock_unlock(&lock_); }
   void lock_shared() BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability()) {
-    // EAGAIN, of more readers than it counts, is beyond what a machine has threads.
-    pthread_rwlock_rdlock(&lock_);
+    require(pthread_rwlock_rdlock(&lock_));
   }
   bool try_lock_shared() BLOSCFS_THREAD_ATTRIBUTE(try_acquire_shared_capability(true)) {
     return pthread_rwlock_tryrdlock(&lock_) == 0;
@@ -97,6 +99,11 @@ class BLOSCFS_THREAD_ATTRIBUTE(capability("mutex")) SharedMutex {
   }
 
  private:
+  /// Who takes it twice must not go on as if it had it.
+  static void require(int error) {
+    if (error != 0) throw std::system_error(error, std::generic_category(), "lock");
+  }
+
   pthread_rwlock_t lock_;
 };
 
