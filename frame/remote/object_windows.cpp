@@ -106,46 +106,58 @@ Extent ObjectWindows::widened(const Extent& gap) const {
   return wide;
 }
 
+/// Adds to windows_ by `work`, with mutex_ held: whoever finds a window may hurry it, so the
+/// traffic knows it by then. True where nobody watches for idle windows yet. The first of a
+/// reader's ranges, which holds `wanted`, goes before all that is only expected.
+template <typename Work>
+bool ObjectWindows::queue(std::uint64_t wanted, const Work& work) {
+  Fetches fresh;
+  try {
+    work(fresh);
+    for (const auto& fetch : fresh)
+      source_->traffic->add(this, fetch, fetch->begin() <= wanted && wanted < fetch->end());
+  } catch (...) {
+    for (const auto& fetch : fresh) windows_.erase(fetch->begin());
+    throw;
+  }
+  return !fresh.empty() && !std::exchange(is_watched_, true);
+}
+
+void ObjectWindows::begin_queued(bool is_new) {
+  if (is_new) source_->traffic->sweep().watch(weak_from_this());
+  source_->traffic->pump();
+}
+
 void ObjectWindows::plan_read(std::uint64_t offset, std::size_t size, bool uses_cache) {
-  Fetches fresh, dropped;
+  Fetches dropped;
+  bool is_new = false;
   {
     const std::lock_guard guard(mutex_);
     const auto now = Clock::now();
     const Extent read{offset, offset + size};
     const ReadStreams::Ahead ahead = streams_.on_read(read, most_ahead(), now);
-    fill(read, range_of_read(size), fresh, uses_cache);
-    if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
-      // Alone it would be too small to be worth a request.
-      const Extent gap{fresh.front()->begin(), fresh.front()->end()};
-      windows_.erase(gap.begin);
-      fresh.clear();
-      fill(widened(gap), kUnit * 2, fresh, uses_cache);
-    }
-    if (ahead.range > 0 && unread() < source_->traffic->budget())
-      fill({ahead.extent.begin, std::min(ahead.extent.end, size_)},
-           std::min(ahead.range, largest_range()), fresh);
+    is_new = queue(offset, [&](Fetches& fresh) {
+      fill(read, range_of_read(size), fresh, uses_cache);
+      if (fresh.size() == 1 && fresh.front()->size() < kUnit) {
+        // Alone it would be too small to be worth a request.
+        const Extent gap{fresh.front()->begin(), fresh.front()->end()};
+        windows_.erase(gap.begin);
+        fresh.clear();
+        fill(widened(gap), kUnit * 2, fresh, uses_cache);
+      }
+      if (ahead.range > 0 && unread() < source_->traffic->budget())
+        fill({ahead.extent.begin, std::min(ahead.extent.end, size_)},
+             std::min(ahead.range, largest_range()), fresh);
+    });
     drop_left(now, dropped);
     trim(dropped);
   }
-  ask_for(fresh, offset);
+  begin_queued(is_new);
 }
 
 void ObjectWindows::note_read(std::uint64_t offset, std::size_t size) {
   const std::lock_guard guard(mutex_);
   streams_.on_read({offset, offset + size}, 0, Clock::now());
-}
-
-/// The first of a reader's ranges goes before all that is only expected.
-void ObjectWindows::ask_for(const Fetches& fresh, std::uint64_t wanted) {
-  for (const auto& fetch : fresh)
-    source_->traffic->add(this, fetch, fetch->begin() <= wanted && wanted < fetch->end());
-  bool is_new = false;
-  if (!fresh.empty()) {
-    const std::lock_guard guard(mutex_);
-    is_new = !std::exchange(is_watched_, true);
-  }
-  if (is_new) source_->traffic->sweep().watch(weak_from_this());
-  source_->traffic->pump();
 }
 
 std::shared_ptr<RangeFetch> ObjectWindows::window_at(std::uint64_t offset) {
@@ -297,13 +309,15 @@ void ObjectWindows::expect(std::span<const ByteRange> ranges) {
       joined.back().end = std::max(joined.back().end, extent.end);
     else
       joined.push_back(extent);
-  Fetches fresh;
+  bool is_new = false;
   {
     const std::lock_guard guard(mutex_);
-    for (const Extent& extent : joined)
-      if (unread() < source_->traffic->budget()) fill(extent, largest_range(), fresh);
+    is_new = queue(size_, [&](Fetches& fresh) {
+      for (const Extent& extent : joined)
+        if (unread() < source_->traffic->budget()) fill(extent, largest_range(), fresh);
+    });
   }
-  ask_for(fresh, size_);
+  begin_queued(is_new);
 }
 
 void ObjectWindows::insert(std::uint64_t offset, std::vector<std::uint8_t> bytes) {

@@ -56,7 +56,9 @@ class ObjectWindows final : public IdleSweep::Keeper,
   std::uint64_t end_of_missing(std::uint64_t begin, std::uint64_t limit) const;
   void fill(Extent extent, std::size_t range, Fetches& fresh, bool uses_cache = true);
   std::size_t read_cached(std::uint64_t offset, MutableBytes out);
-  void ask_for(const Fetches& fresh, std::uint64_t wanted);
+  template <typename Work>
+  bool queue(std::uint64_t wanted, const Work& work);
+  void begin_queued(bool is_new);
   std::shared_ptr<RangeFetch> window_at(std::uint64_t offset);
   void note_taken(const std::shared_ptr<RangeFetch>& fetch, std::size_t size);
   void forget(const std::shared_ptr<RangeFetch>& fetch);

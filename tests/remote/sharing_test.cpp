@@ -13,6 +13,7 @@ namespace {
 
 using namespace bloscfs::frame;
 using namespace bloscfs::test;
+using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
 struct GivenUp {};
@@ -269,6 +270,28 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
   read_on(40 * kMiB);
   // Had been asked for, ahead of the reader, and is again.
   BOOST_TEST(times_asked(5 * kMiB + 500000) == 2);
+}
+
+// What is expected waits for memory, and a reader may come for it at any moment.
+BOOST_AUTO_TEST_CASE(who_waits_for_what_is_just_being_expected_gets_it_with_the_budget_taken) {
+  constexpr int kRanges = 400, kStep = 70'000;
+  Served served(30 * kMiB);
+  const auto traffic = std::make_shared<Traffic>();
+  traffic->hold(traffic->budget());
+  for (int round = 0; round < 60; round++) {
+    const auto object = served.open(nullptr, traffic);
+    const auto begin = std::chrono::steady_clock::now() + microseconds(20 * round);
+    auto reader = std::async(std::launch::async, [&] {
+      const Interruption interruption([&] {
+        if (std::chrono::steady_clock::now() > begin + std::chrono::seconds(5)) throw GivenUp();
+      });
+      while (std::chrono::steady_clock::now() < begin) continue;
+      return read(*object, kRanges * kStep, 100);
+    });
+    object->expect(spread(kStep, kRanges, kStep, 1000));
+    BOOST_TEST_REQUIRE((reader.get() == served.object.substr(kRanges * kStep, 100)));
+  }
+  traffic->gone(traffic->budget());
 }
 
 BOOST_AUTO_TEST_CASE(an_object_that_goes_takes_its_transfers_with_it) {
