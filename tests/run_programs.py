@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as xml
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -75,6 +76,31 @@ def skip_reason(case, skip):
     return text.rpartition("- reason: ")[2] or "no reason given"
 
 
+def read_text(path):
+    try:
+        return path.read_text(errors="replace")
+    except OSError:
+        return ""
+
+
+def where_threads_wait(session):
+    """What each thread of a session's processes does in the kernel, as far as we may know that."""
+    lines = []
+    for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+        try:
+            if os.getsid(int(process.name)) != session:
+                continue
+        except OSError:
+            continue
+        lines.append(f"{process.name} " + read_text(process / "cmdline").replace("\0", " "))
+        waits = Counter()
+        for task in process.glob("task/*"):
+            stack = [line.split()[-1].partition("+")[0] for line in read_text(task / "stack").splitlines()]
+            waits[" ".join(stack[:8]) or read_text(task / "wchan")] += 1
+        lines += [f"  {count} in {where}" for where, count in waits.items()]
+    return "\n".join(lines) + "\n"
+
+
 def run_with_limit(command, env, output, seconds):
     """Exit status, or None when the time was up (the program's whole process group is ended then), and
     seconds of processors that it and its children took."""
@@ -91,6 +117,7 @@ def run_with_limit(command, env, output, seconds):
         if in_time:
             time.sleep(0.05)
         else:
+            output.write(where_threads_wait(process.pid).encode())
             os.killpg(process.pid, signal.SIGKILL)
 
 
