@@ -83,26 +83,40 @@ def read_text(path):
         return ""
 
 
-def where_threads_wait(session):
-    """What each thread of a session's processes does in the kernel, as far as we may know that."""
-    lines = []
-    for process in sorted(Path("/proc").glob("[0-9]*"), key=lambda path: int(path.name)):
+def processes_of(session):
+    """Their ids: not all are of the leader's process group."""
+    for process in sorted(int(path.name) for path in Path("/proc").glob("[0-9]*")):
         try:
-            if os.getsid(int(process.name)) != session:
-                continue
+            if os.getsid(process) == session:
+                yield process
         except OSError:
-            continue
-        lines.append(f"{process.name} " + read_text(process / "cmdline").replace("\0", " "))
+            pass
+
+
+def where_threads_wait(processes):
+    """What each thread does in the kernel, as far as we may know that."""
+    lines = []
+    for process in processes:
+        folder = Path("/proc") / str(process)
         waits = Counter()
-        for task in process.glob("task/*"):
+        for task in folder.glob("task/*"):
             stack = [line.split()[-1].partition("+")[0] for line in read_text(task / "stack").splitlines()]
             waits[" ".join(stack[:8]) or read_text(task / "wchan")] += 1
+        lines.append(f"{process} " + read_text(folder / "cmdline").replace("\0", " "))
         lines += [f"  {count} in {where}" for where, count in waits.items()]
     return "\n".join(lines) + "\n"
 
 
+def end_all(processes):
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
 def run_with_limit(command, env, output, seconds):
-    """Exit status, or None when the time was up (the program's whole process group is ended then), and
+    """Exit status, or None when the time was up (the program's whole session is ended then), and
     seconds of processors that it and its children took."""
     process = subprocess.Popen(command, env=env, stdout=output, stderr=subprocess.STDOUT,
                                stdin=subprocess.DEVNULL, start_new_session=True)
@@ -117,8 +131,9 @@ def run_with_limit(command, env, output, seconds):
         if in_time:
             time.sleep(0.05)
         else:
-            output.write(where_threads_wait(process.pid).encode())
-            os.killpg(process.pid, signal.SIGKILL)
+            processes = list(processes_of(process.pid))
+            output.write(where_threads_wait(processes).encode())
+            end_all(processes)
 
 
 class Run:
