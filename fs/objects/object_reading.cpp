@@ -122,18 +122,18 @@ std::string Objects::told_path(NodeId id) { return told(nodes_.get(id)); }
 
 Objects::Opened Objects::open(NodeId id, const ContentServices& services) {
   for (;;) {
+    const struct stat shown = attributes(id);
     const Node found = nodes_.get(id);
     try {
-      return open_as(id, found, services);
+      return open_as(id, found, shown, services);
     } catch (const std::system_error& error) {
-      // A commit of this mount has stored another state meanwhile, for which the node stands now.
-      if (error.code() != std::errc(ESTALE) || nodes_.get(id).look == found.look) throw;
+      if (error.code() != std::errc(ESTALE) || !take_own_state(id, found)) throw;
     }
   }
 }
 
-Objects::Opened Objects::open_as(NodeId id, const Node& found, const ContentServices& services) {
-  const struct stat shown = attributes(id);
+Objects::Opened Objects::open_as(NodeId id, const Node& found, const struct stat& shown,
+                                 const ContentServices& services) {
   if (!S_ISREG(shown.st_mode)) throw_errno(S_ISDIR(shown.st_mode) ? EISDIR : ELOOP, found.path);
   // What was opened in the state that is still there is the same.
   const bool is_directory = !found.look->is_object();

@@ -34,6 +34,23 @@ void Objects::look_if_due(NodeId id) {
   nodes_.adopt(id, looks_.look(known.path, {true, std::nullopt, {}}));
 }
 
+/// True of a state that a commit of this mount has stored.
+bool Objects::is_own(const Node& node, const ObjectLook& look) const {
+  const auto stored = frames_->state(node.path);
+  return (stored && stored->same_bytes(look.state)) ||
+         (node.outcome && node.outcome->same_bytes(look.state));
+}
+
+/// Of a node as it was found: true if it stands for another state now, which its own content has
+/// stored.
+bool Objects::take_own_state(NodeId id, const Node& found) {
+  if (!nodes_.leads(id)) return false;
+  const LookPointer look = looks_.look(found.path, {true, std::nullopt, {}});
+  if (!is_own(found, *look)) return false;
+  if (look != found.look) nodes_.rekey(id, look);
+  return nodes_.get(id).look != found.look;
+}
+
 void Objects::record_outcome(NodeId id) {
   if (const auto known = nodes_.find(id)) nodes_.record_outcome(id, frames_->state(known->path));
 }
@@ -80,10 +97,8 @@ void Objects::require_present(NodeId id) {
   const auto file = found.open_file.lock();
   if (file && file->content->leads()) return;
   const LookPointer look = looks_.look_anew(found.path, true);
-  const auto stored = frames_->state(found.path);
-  const bool is_own = (stored && stored->same_bytes(look->state)) ||
-                      (found.outcome && found.outcome->same_bytes(look->state));
-  if (look == found.look || look->state.same_bytes(found.look->state) || is_own) return;
+  if (look == found.look || look->state.same_bytes(found.look->state) || is_own(found, *look))
+    return;
   throw_errno(ESTALE, found.path);
 }
 

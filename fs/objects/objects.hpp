@@ -58,8 +58,8 @@ class Objects {
     std::shared_ptr<const frame::ObjectSource> object;  ///< without a container
     struct stat attributes {};
   };
-  /// In the state that the node stands for: ESTALE if that is not the present
-  /// one. EISDIR, ELOOP.
+  /// In the state that the node stands for, or one that this mount has stored since: ESTALE if
+  /// that is not the present one. EISDIR, ELOOP.
   Opened open(NodeId id, const ContentServices& services);
 
   // --- changes; EROFS of what cannot be changed
@@ -134,7 +134,10 @@ class Objects {
 
   using Node = ObjectNode;
 
-  Opened open_as(NodeId id, const Node& found, const ContentServices& services);
+  Opened open_as(NodeId id, const Node& found, const struct stat& shown,
+                 const ContentServices& services);
+  bool is_own(const Node& node, const ObjectLook& look) const;
+  bool take_own_state(NodeId id, const Node& found);
 
   Node directory(NodeId id) const;
   Tree::Found enter(Node node);

@@ -76,6 +76,22 @@ std::string read_by_peer(const fs_std::path& frame, std::int64_t size) {
 BOOST_AUTO_TEST_SUITE(object_writing,
                       *utf::precondition(needs_ceph) * utf::precondition(needs_fuse))
 
+BOOST_AUTO_TEST_CASE(what_was_written_is_opened_without_a_look_for_its_name) {
+  const StorePlace place;
+  ObjectMount mount(place);
+  BOOST_TEST(errno_of_writing(mount / "one", 0, "before") == 0);
+  const Fd same(::open((mount / "one").c_str(), O_PATH | O_CLOEXEC));
+  {
+    const Fd file(::open((mount / "one").c_str(), O_WRONLY | O_CLOEXEC));
+    BOOST_TEST(::pwrite(file.get(), "behind", 6, 0) == 6);
+    BOOST_TEST(::fsync(file.get()) == 0);
+    // The kernel asks for nothing more for a second, so that open() meets what the commit has left.
+    status_of(mount / "one");
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  BOOST_TEST((file_text(fmt::format("/proc/self/fd/{}", same.get())) == "behind"));
+}
+
 BOOST_AUTO_TEST_CASE(a_new_file_is_there_for_others_once_it_is_synced) {
   const StorePlace place;
   const std::string contents = text(make_contents("text", 1, 5'000'000, 1));
