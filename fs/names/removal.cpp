@@ -20,6 +20,9 @@ std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) con
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {
+  // The last to close a file waits for its disk space to be given back: not whoever asks next, but
+  // what takes back the node, which nobody waits for.
+  services_.root.let_go(object.directory_path, object.stored_name);
   names_.changed_by_user(object.node);
   if (names_.removed(object, std::move(remains)) && object.entry.is_container)
     ended_.push_back(object.node);

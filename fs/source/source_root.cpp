@@ -131,6 +131,10 @@ void SourceRoot::expect_looks(const SourcePath& directory, std::size_t count) co
   watched_->visited(directory.text(), directory.empty() ? identity_ : *directory.meant_, count);
 }
 
+void SourceRoot::let_go(const SourcePath& directory, const std::string& name) const {
+  if (watched_) watched_->let_go(directory.text(), name);
+}
+
 void SourceRoot::require(const SourcePath& directory) const {
   if (!directory.empty() && !try_enter(*directory.as_step()))
     throw_errno(frame::is_absence(errno_code(errno)) ? ESTALE : errno, directory.text());

@@ -74,6 +74,8 @@ class SourceRoot {
   SourceDirectory directory(const SourcePath& path) const;
   /// So many entries of a directory are about to be looked at, one by one.
   void expect_looks(const SourcePath& directory, std::size_t count) const;
+  /// A name was taken away by this mount: what it led to is open only for who still has it.
+  void let_go(const SourcePath& directory, const std::string& name) const;
   /// A descriptor (O_PATH) of a directory, which others may have as well.
   frame::SharedFd enter(const SourcePath& directory) const;
   /// Throws unless it is there: ESTALE, which has the kernel look the path up again.

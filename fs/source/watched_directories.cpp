@@ -57,6 +57,26 @@ bool ignores_case(int directory) {
 
 }  // namespace
 
+/// A thread that shares the lock.
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) WatchedDirectories::Looking {
+ public:
+  explicit Looking(WatchedDirectories& all)
+      BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(all.mutex_))
+      : all_(all) {
+    all_.mutex_.lock_shared();
+    all_.looking_++;
+  }
+  ~Looking() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
+    all_.looking_--;
+    all_.mutex_.unlock_shared();
+  }
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+
+ private:
+  WatchedDirectories& all_;
+};
+
 WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descriptors)
     : root_(root),
       open_(std::move(open)),
@@ -73,7 +93,7 @@ frame::SharedFd WatchedDirectories::directory(const std::string& path,
                                               const std::optional<Identity>& meant) {
   if (!events_) return nullptr;
   {
-    const ReadLock lock(mutex_);
+    const Looking looking(*this);
     if (is_up_to_date()) return known_directory(path, meant);
   }
   const WriteLock lock(mutex_);
@@ -151,7 +171,7 @@ WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
                                                    const std::string& name) {
   if (!events_) return {};
   {
-    const ReadLock lock(mutex_);
+    const Looking looking(*this);
     if (is_up_to_date()) return known(directory, name);
   }
   const WriteLock lock(mutex_);
@@ -178,6 +198,8 @@ WatchedDirectories::Known WatchedDirectories::known(const std::string& directory
 void WatchedDirectories::found(const std::string& directory, const std::string& name,
                                const Moment& moment, std::shared_ptr<const SourceObject> object) {
   if (!events_ || moment.watch == 0) return;
+  // Kept only to be opened less often: not worth it that others wait.
+  if (object && looking_ > 0) return;
   std::shared_ptr<const SourceObject> oldest;  // closed behind the lock
   const WriteLock lock(mutex_);
   const auto at = directories_.find(directory);
@@ -200,14 +222,24 @@ void WatchedDirectories::found(const std::string& directory, const std::string& 
   kept_.push_back({directory, name, tick_});
 }
 
+void WatchedDirectories::let_go(const std::string& directory, const std::string& name) {
+  if (!events_) return;
+  std::shared_ptr<const SourceObject> object;  // closed behind the lock
+  const WriteLock lock(mutex_);
+  object = take_object(directory, name);
+}
+
+/// The name stays: what became of it only the kernel tells.
+std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const std::string& directory,
+                                                                    const std::string& name) {
+  const auto at = directories_.find(directory);
+  if (at == directories_.end() || !at->second.names) return nullptr;
+  const auto there = at->second.names->find(name);
+  return there == at->second.names->end() ? nullptr : std::exchange(there->second, nullptr);
+}
+
 std::shared_ptr<const SourceObject> WatchedDirectories::let_go_of_oldest() {
-  std::shared_ptr<const SourceObject> object;
-  const Kept& oldest = kept_.front();
-  if (const auto at = directories_.find(oldest.directory);
-      at != directories_.end() && at->second.names) {
-    const auto there = at->second.names->find(oldest.name);
-    if (there != at->second.names->end()) object = std::exchange(there->second, nullptr);
-  }
+  auto object = take_object(kept_.front().directory, kept_.front().name);
   kept_.pop_front();
   return object;
 }

@@ -63,6 +63,9 @@ class WatchedDirectories {
   void found(const std::string& directory, const std::string& name, const Moment& moment,
              std::shared_ptr<const SourceObject> object);
 
+  /// A name was taken away by this mount: what it led to is not kept here any more.
+  void let_go(const std::string& directory, const std::string& name);
+
   /// To be called every second or so: what nobody asks for is let go of.
   void tidy();
 
@@ -85,6 +88,7 @@ class WatchedDirectories {
     Used used;                   ///< at which tick
   };
   using Directories = std::map<std::string, Watched>;
+  class Looking;
   struct Kept {
     std::string directory, name;
     std::uint64_t tick = 0;
@@ -101,6 +105,8 @@ class WatchedDirectories {
   void drop(Directories::iterator at) REQUIRES(mutex_);
   Watched* watch(const std::string& path) REQUIRES(mutex_);
   std::optional<Names> names_of(const frame::UniqueFd& directory) REQUIRES(mutex_);
+  std::shared_ptr<const SourceObject> take_object(const std::string& directory,
+                                                  const std::string& name) REQUIRES(mutex_);
   std::shared_ptr<const SourceObject> let_go_of_oldest() REQUIRES(mutex_);
 
   const int root_;
@@ -109,6 +115,7 @@ class WatchedDirectories {
   frame::UniqueFd events_;  ///< invalid: nothing is watched
   frame::UniqueFd mounts_;
 
+  std::atomic<int> looking_ = 0;  ///< threads that share the lock
   SharedMutex mutex_;
   Directories directories_ GUARDED_BY(mutex_);
   std::unordered_map<int, Directories::iterator> by_descriptor_ GUARDED_BY(mutex_);

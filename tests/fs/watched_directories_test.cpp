@@ -293,6 +293,22 @@ BOOST_AUTO_TEST_CASE(are_watched_at_once_when_all_that_is_in_them_will_be_looked
   BOOST_TEST(!place.seen("a", meant, "x").has_value());
 }
 
+BOOST_AUTO_TEST_CASE(keep_nothing_open_of_what_the_mount_takes_away) {
+  const WatchedPlace place;
+  for (const char* name : {"x", "y"}) make_file(place / name);
+  for (const char* name : {"x", "y"}) place.watch(name);
+  const std::weak_ptr<const SourceObject> x = place.root.find_any({"x"});
+  const std::weak_ptr<const SourceObject> y = place.root.find_any({"y"});
+  BOOST_TEST(!x.expired());
+  ::unlink((place / "x").c_str());
+  for (const char* name : {"x", "y", "z"}) place.root.let_go({}, name);
+  BOOST_TEST(x.expired());
+  BOOST_TEST(y.expired());
+  // The names are what the directory says.
+  BOOST_TEST(!place.root.find_any({"x"}));
+  BOOST_TEST((place.seen("", "y") == identity_at(place / "y")));
+}
+
 BOOST_AUTO_TEST_CASE(what_a_thread_has_changed_itself_is_told_within_one_look) {
   const WatchedPlace place;
   make_file(place / "x");

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <future>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -16,8 +17,42 @@
 #include "tests/support/frame_writer.hpp"
 
 namespace bloscfs::test {
+namespace {
+
+/// Files of a directory that this process has open.
+struct OpenFiles {
+  int present = 0;
+  int removed = 0;  ///< of no name any more
+};
+
+OpenFiles open_files_of(const fs_std::path& directory) {
+  OpenFiles found;
+  for (const auto& descriptor : fs_std::directory_iterator("/proc/self/fd")) {
+    std::error_code closed;
+    const std::string file = fs_std::read_symlink(descriptor, closed);
+    if (!file.starts_with(directory.string() + "/file")) continue;
+    ++(file.ends_with(" (deleted)") ? found.removed : found.present);
+  }
+  return found;
+}
+
+}  // namespace
 
 BOOST_AUTO_TEST_SUITE(removing)
+
+BOOST_AUTO_TEST_CASE(removed_files_that_are_forgotten_are_closed) {
+  const TempDir source;
+  for (int i = 0; i < 8; i++)
+    write_file(source / ("file" + std::to_string(i) + ".b2frame"),
+               flat_frame(bytes_of("contents")));
+  InProcess mount(source.path());
+  // What is listed is watched, and kept open to be looked at again.
+  for (const std::string& name : mount.names()) BOOST_TEST(mount.has(name));
+  BOOST_TEST(open_files_of(source.path()).present == 8);
+  for (int i = 0; i < 8; i++) mount.remove("file" + std::to_string(i));
+  BOOST_TEST(open_files_of(source.path()).present == 0);
+  BOOST_TEST(open_files_of(source.path()).removed == 0);
+}
 
 BOOST_AUTO_TEST_CASE(open_files_are_read_and_written_without_a_name) {
   const TempDir source;
