@@ -68,15 +68,20 @@ codec::EncodedSize encode_changed_chunk(codec::ChunkEncoder& encoder, const File
   const std::set<std::int32_t> blocks = changed_blocks(old, changes);
   // Nothing would be kept of the stored bytes.
   if (blocks.size() == static_cast<std::size_t>(old.block_count())) return encode_all();
-  std::vector<std::vector<std::uint8_t>> contents;
-  std::vector<codec::BlockUpdate> updates;
-  for (const std::int32_t block : blocks) {
-    contents.push_back(merged(view, number, old.block_content(block), changes));
-    updates.push_back({block, contents.back()});
-  }
+  // Of what is stored all is needed: blocks that change are decoded from that, too.
   PooledBuffer stored(view.reader().cache().pages());
   const auto stored_size = static_cast<std::size_t>(old.header().cbytes);
   snapshot.read_stored(*opened, {0, old.header().cbytes}, stored.room_for(stored_size));
+  std::vector<std::vector<std::uint8_t>> contents;
+  std::vector<codec::BlockUpdate> updates;
+  for (const std::int32_t block : blocks) {
+    const codec::ByteRange range = old.block_content(block);
+    contents.emplace_back(static_cast<std::size_t>(range.size));
+    if (!covers(changes, range))
+      view.reader().blocks().decode_stored(*opened, stored, block, contents.back());
+    apply_changes(changes, range.offset, contents.back());
+    updates.push_back({block, contents.back()});
+  }
   return encoder.update_into(old, stored, updates, out);
 }
 

@@ -159,6 +159,28 @@ void BlockReader::check(const frame::OpenedChunk& opened, Request& request) cons
   }
 }
 
+void BlockReader::decode_stored(const frame::OpenedChunk& opened, codec::Bytes stored,
+                                std::int32_t block, codec::MutableBytes out) const {
+  const codec::Chunk& chunk = opened.chunk;
+  const auto bytes_of = [&](std::int32_t number) {
+    const codec::ByteRange at = chunk.block_stored(number);
+    return stored.subspan(static_cast<std::size_t>(at.offset), static_cast<std::size_t>(at.size));
+  };
+  std::vector<std::uint8_t> reference;
+  source_->unless_changed([&] {
+    naming_chunk(opened.place.number, [&] {
+      if (chunk.needs_reference(block)) {
+        reference.resize(static_cast<std::size_t>(chunk.block_content(0).size));
+        thread_decoder().decode(chunk, 0, bytes_of(0), {}, reference);
+      }
+      thread_decoder().decode(chunk, block, bytes_of(block), reference, out);
+    });
+    return true;
+  });
+  trim_thread_decoder();
+  source_->stats().blocks_decoded++;
+}
+
 void BlockReader::forget(const frame::OpenedChunk& opened) const {
   for (std::int32_t block = 0; block < opened.chunk.block_count(); block++)
     source_->cache().forget(source_->key(CacheKind::block, opened.place.number, block));

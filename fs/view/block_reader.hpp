@@ -56,6 +56,9 @@ class BlockReader {
                         std::int64_t size, Request& request) const;
   /// Decodes all blocks of a chunk, which is not a special one.
   void check(const frame::OpenedChunk& opened, Request& request) const;
+  /// One block of a chunk of which all stored bytes are in `stored`, past the cache.
+  void decode_stored(const frame::OpenedChunk& opened, codec::Bytes stored, std::int32_t block,
+                     codec::MutableBytes out) const;
   /// Drops the blocks of a chunk, which nobody is reading.
   void forget(const frame::OpenedChunk& opened) const;
 

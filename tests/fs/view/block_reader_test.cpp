@@ -13,6 +13,28 @@ using namespace bloscfs::fs;
 using namespace bloscfs::frame::test;
 using namespace bloscfs::test;
 
+namespace {
+
+Buffer slow_slope() {
+  Buffer content(4 * 8192);
+  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::uint8_t>(i / 100);
+  return content;
+}
+
+/// One chunk in blocks of 8192 bytes, which refer to the first.
+FrameBuilder delta_frame(const Buffer& content) {
+  codec::EncodeSettings encode;
+  encode.filters.back() = {codec::FilterId::delta, 0};
+  encode.blocksize = 8192;
+  FrameBuilder frame;
+  frame.chunksize = static_cast<std::int32_t>(content.size());
+  frame.blocksize = encode.blocksize;
+  frame.add(codec::ChunkEncoder(encode).encode(content).bytes, content.size());
+  return frame;
+}
+
+}  // namespace
+
 BOOST_FIXTURE_TEST_SUITE(block_reader, ReaderFixture)
 
 BOOST_AUTO_TEST_CASE(keeps_tiny_blocks_together) {
@@ -93,21 +115,38 @@ BOOST_AUTO_TEST_CASE(chunk_that_shrinks_under_its_reader_is_an_error) {
 }
 
 BOOST_AUTO_TEST_CASE(decodes_the_block_that_others_refer_to_once) {
-  codec::EncodeSettings encode;
-  encode.filters.back() = {codec::FilterId::delta, 0};
-  encode.blocksize = 8192;
-  Buffer content(4 * 8192);
-  for (std::size_t i = 0; i < content.size(); ++i) content[i] = static_cast<std::uint8_t>(i / 100);
-  FrameBuilder frame;
-  frame.chunksize = static_cast<std::int32_t>(content.size());
-  frame.blocksize = encode.blocksize;
-  frame.add(codec::ChunkEncoder(encode).encode(content).bytes, content.size());
+  const Buffer content = slow_slope();
+  const FrameBuilder frame = delta_frame(content);
   const FileView file = view(frame);
   for (const auto& [at, decoded] : {std::pair{2, 2u}, {1, 3}, {0, 3}, {3, 4}}) {
     const auto begin = content.begin() + at * 8192;
     BOOST_TEST((read(file, at * 8192, 10) == Buffer(begin, begin + 10)));
     BOOST_TEST(stats.blocks_decoded.load() == decoded, "block " << at);
   }
+}
+
+BOOST_AUTO_TEST_CASE(decodes_blocks_of_a_stored_chunk_past_the_cache) {
+  const Buffer content = slow_slope();
+  const FileView file = view(delta_frame(content));
+  const FrameReader& reader = file.reader();
+  const auto opened = reader.open_chunk(0);
+  Buffer stored(static_cast<std::size_t>(opened->chunk.header().cbytes));
+  reader.snapshot().read_stored(*opened, {0, opened->chunk.header().cbytes}, stored);
+  for (const int block : {2, 0, 2, 3}) {
+    const auto begin = content.begin() + block * 8192;
+    Buffer decoded(8192);
+    reader.blocks().decode_stored(*opened, stored, block, decoded);
+    BOOST_TEST((decoded == Buffer(begin, begin + 8192)), "block " << block);
+  }
+  BOOST_TEST(stats.blocks_decoded.load() == 4);
+  // A stream's first size, which is none.
+  for (std::size_t i = 0; i < 4; ++i)
+    stored[static_cast<std::size_t>(opened->chunk.block_stored(1).offset) + i] = 0xFF;
+  Buffer decoded(8192);
+  BOOST_CHECK_EXCEPTION(reader.blocks().decode_stored(*opened, stored, 1, decoded), codec::Error,
+                        [](const codec::Error& error) {
+                          return std::string(error.what()).find("chunk 0") != std::string::npos;
+                        });
 }
 
 BOOST_AUTO_TEST_CASE(names_the_chunk_that_has_too_few_bytes) {
