@@ -19,6 +19,10 @@ namespace {
 /// Bytes that a disk writes in one piece.
 constexpr std::ptrdiff_t kSector = 512;
 
+/// The disk begins early with so much. For less a second request costs more than what passes
+/// meanwhile gains.
+constexpr std::uint64_t kWorthBeginning = std::uint64_t{1} << 20;
+
 /// An index and a trailer that the snapshot of a commit keeps in memory.
 constexpr std::size_t kMostKept = std::size_t{64} << 10;
 
@@ -275,7 +279,9 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   info_.frame_len = static_cast<std::int64_t>(end);
 }
 
-void CframeCommit::begin_flush() { state_.file->begin_sync(); }
+void CframeCommit::begin_flush() {
+  if (chunks_.total() >= kWorthBeginning) state_.file->begin_sync();
+}
 
 void CframeCommit::flush() {
   if (rewritten_)
