@@ -58,6 +58,15 @@ std::string key_of(const std::string& full_name) {
                                               : without(full_name.substr(0, dot), ".npy");
 }
 
+bool is_array(ShownAs shown, const std::string& full_name) {
+  return shown == ShownAs::array || full_name.ends_with(kArraySuffix) ||
+         stem(full_name).ends_with(".npy");
+}
+
+bool has_columns(const std::vector<std::string>& names) {
+  return std::find(names.begin(), names.end(), kColumns) != names.end();
+}
+
 /// Names under which results of queries on an array of that name can be: python-blosc2 takes off
 /// all that follows the first dot.
 std::set<std::string> result_names(const std::string& full_name) {
@@ -92,10 +101,8 @@ std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
     TreeChanges names(services_.tree);
     const auto object = names.object_in_any_state(node);
     if (!object) return std::nullopt;
-    const bool is_array = object->entry.shown == ShownAs::array ||
-                          object->full_name.ends_with(kArraySuffix) ||
-                          stem(object->full_name).ends_with(".npy");
-    return Place{object->directory, object->directory_path, object->full_name, is_array};
+    return Place{object->directory, object->directory_path, object->full_name,
+                 is_array(object->entry.shown, object->full_name)};
   });
 }
 
@@ -150,7 +157,21 @@ void ValueDependents::require_markable(NodeId directory, const std::string& full
   require_markable({directory, services_.tree.path(directory), full_name, false});
 }
 
+/// False where its names alone tell that it belongs to no table and has no results: of most files,
+/// which a commit need not look at for that.
+bool ValueDependents::may_have_any(NodeId node) const {
+  if (has_columns(services_.surroundings.names())) return true;
+  const Tree::Called file = services_.tree.called(node);
+  const auto may_have = [&](const SourcePath& path) {
+    const std::vector<std::string> names = components(path.text());
+    return names.empty() || has_columns(names) || key_of(names.back()) == kValidRows ||
+           is_array(file.shown, names.back());
+  };
+  return file.paths.empty() || std::any_of(file.paths.begin(), file.paths.end(), may_have);
+}
+
 void ValueDependents::mark(NodeId node, const HomeOf& home_of) {
+  if (!may_have_any(node)) return;
   const auto place = place_of(node);
   if (!place) return;
   if (const auto table = table_of(*place)) mark_table(*place, *table, home_of);

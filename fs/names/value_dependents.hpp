@@ -28,6 +28,7 @@ class ValueDependents {
  private:
   struct Place;
   struct Table;
+  bool may_have_any(NodeId node) const;
   std::optional<Place> place_of(NodeId node);
   std::optional<Table> table_of(const Place& place) const;
   void require_markable(const Place& place) const;

@@ -66,6 +66,15 @@ std::string Tree::told_path(NodeId id) const {
   }
 }
 
+Tree::Called Tree::called(NodeId id) const {
+  const MutexLock lock(mutex_);
+  const Node& node = nodes_.node(id);
+  Called called{nodes_.paths(node), node.shown};
+  if (const auto& wanted = node.rare().wanted_name; wanted && node.has_name())
+    called.paths.push_back(join_path(nodes_.path(*node.name.parent), *wanted));
+  return called;
+}
+
 std::optional<std::string> Tree::single() const {
   const MutexLock lock(mutex_);
   return single_;

@@ -130,6 +130,13 @@ class Tree {
   SourcePath path(NodeId id) const;
   /// The same for messages, which also tell of nodes that have none.
   std::string told_path(NodeId id) const;
+  /// What is known of a file without a look at it: its paths, also that which a new one is to get,
+  /// and how it is shown.
+  struct Called {
+    std::vector<SourcePath> paths;
+    ShownAs shown = ShownAs::itself;
+  };
+  Called called(NodeId id) const;
 
   /// The entry behind a node. Once a node was opened it stands for one state, and ESTALE tells that
   /// this one is gone; until then it stands for what is there now.
