@@ -113,7 +113,7 @@ class CframeWriter final : public FrameWriter {
     ContainerLock lock =
         frame::lock_container(*state_.file, *state_.directory, sidecar(), state_.settings.locking);
     const auto named = state_.directory->stamp(state_.name);
-    const FileStamp own = state_.file->stamp();
+    const FileStamp& own = state_.current->stamp();
     // Under the lock: another program may have replaced the file while this one waited.
     if (!named || named->inode != own.inode || named->device != own.device ||
         !state_.current->unchanged())

@@ -104,6 +104,8 @@ class Snapshot {
   /// The same without waiting for a program that holds the lock sidecar: false as soon as that has
   /// said that it changes the container.
   virtual bool is_as_taken() const { return unchanged(); }
+  /// Waits for a program that holds the lock sidecar as unchanged() does, and asks nothing more.
+  virtual void wait_for_peers() const {}
   /// Calls `change`, which sets nothing but the times of the file: what was unchanged stays that.
   virtual void keep_through(const std::function<void()>& change) const { change(); }
 

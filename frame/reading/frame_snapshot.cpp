@@ -123,6 +123,10 @@ bool FrameSnapshot::unchanged() const {
   return is_as_taken();
 }
 
+void FrameSnapshot::wait_for_peers() const {
+  if (!is_lasting()) const PeerLock::Shared shared(peer_lock_);
+}
+
 bool FrameSnapshot::is_as_taken() const { return is_left_alone() && expected_->matches(*source_); }
 
 IndexRules FrameSnapshot::rules() const {

@@ -20,6 +20,7 @@ class FrameSnapshot : public Snapshot {
  public:
   bool unchanged() const final;
   bool is_as_taken() const override;
+  void wait_for_peers() const override;
   void keep_through(const std::function<void()>& change) const final {
     expected_->keep_through(*source_, change);
   }

@@ -47,13 +47,13 @@ void wait_for_peers(const frame::Snapshot& snapshot) {
   try {
     // A first look waits for nobody, and so needs no turn: almost always the sidecar is free.
     const frame::LockPatience none(std::chrono::seconds(0));
-    snapshot.unchanged();
+    snapshot.wait_for_peers();
     return;
   } catch (const frame::LockedByOthers&) {
     if (frame::LockPatience::has_ended()) throw;
   }
   TurnAtNeed::need();
-  snapshot.unchanged();
+  snapshot.wait_for_peers();
 }
 
 }  // namespace bloscfs::fs

@@ -75,7 +75,7 @@ std::optional<SourceEntry> Tree::own_entry(const SourceEntry& found, Own which) 
   }
   const auto* const file = dynamic_cast<const OpenContainer*>(opened.get());
   if (file == nullptr || (which == Own::leading && !file->leads())) return std::nullopt;
-  SourceEntry entry = found_entry(found.object);
+  SourceEntry entry = found;
   entry.is_container = entry.is_led = true;
   entry.is_sframe = is_sframe;
   if (is_sframe) {
