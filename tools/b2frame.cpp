@@ -1,8 +1,11 @@
 // b2frame: works on frames without mounting them. Parses the command line and calls a subcommand.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <functional>
+#include <span>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -35,7 +38,8 @@ CLI::Validator local() {
 
 class CommandLine {
  public:
-  CommandLine() {
+  /// `first` of the command's words.
+  explicit CommandLine(std::string_view first) {
     app_.formatter(help_layout());
     app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION,
                           "Print the version");
@@ -45,23 +49,7 @@ class CommandLine {
         "Examples:\n"
         "  b2frame create measured.npy -o measured.b2nd");
     app_.require_subcommand(0, 1);
-    add_info();
-    add_ls();
-    add_list();
-    add_extract();
-    add_cat();
-    add_diff();
-    add_verify();
-    add_report();
-    add_advise();
-    add_create();
-    add_convert();
-    add_compact();
-    add_set_meta();
-    add_pack();
-    add_recover();
-    add_gc();
-    add_repair();
+    for (const Subcommand& subcommand : needed_for(first)) (this->*subcommand.add)(subcommand.name);
     app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
   }
 
@@ -83,6 +71,45 @@ class CommandLine {
   }
 
  private:
+  struct Subcommand {
+    const char* name;
+    void (CommandLine::*add)(const char* name);
+  };
+
+  /// In the order of --help.
+  static std::span<const Subcommand> all_subcommands() {
+    static constexpr Subcommand kAll[] = {
+        {"info", &CommandLine::add_info},
+        {"ls", &CommandLine::add_ls},
+        {"list", &CommandLine::add_list},
+        {"extract", &CommandLine::add_extract},
+        {"cat", &CommandLine::add_cat},
+        {"diff", &CommandLine::add_diff},
+        {"verify", &CommandLine::add_verify},
+        {"report", &CommandLine::add_report},
+        {"advise", &CommandLine::add_advise},
+        {"create", &CommandLine::add_create},
+        {"convert", &CommandLine::add_convert},
+        {"compact", &CommandLine::add_compact},
+        {"set-meta", &CommandLine::add_set_meta},
+        {"pack", &CommandLine::add_pack},
+        {"unpack", &CommandLine::add_unpack},
+        {"recover", &CommandLine::add_recover},
+        {"gc", &CommandLine::add_gc},
+        {"repair", &CommandLine::add_repair},
+    };
+    return kAll;
+  }
+
+  /// Putting all together would take longer than many of them do.
+  static std::span<const Subcommand> needed_for(std::string_view first) {
+    const std::span<const Subcommand> all = all_subcommands();
+    if (first == "-V" || first == "--version") return {};
+    const auto named = std::find_if(all.begin(), all.end(),
+                                    [&](const Subcommand& one) { return one.name == first; });
+    return named == all.end() ? all : std::span(named, 1);
+  }
+
   /// Names the help that there is for what was asked for.
   void complain(const std::string& what) const {
     const auto chosen = app_.get_subcommands();
@@ -102,9 +129,9 @@ class CommandLine {
     return command;
   }
 
-  void add_info() {
+  void add_info(const char* name) {
     CLI::App* command = add_command(
-        "info", "Show header, chunks and metalayers of frames",
+        name, "Show header, chunks and metalayers of frames",
         {"run.b2nd", "--json -r /data", "https://example.org/run.b2z:/temperature/day"});
     command->add_flag("--json", info_.json, "One JSON object per file");
     add_recursive(*command, info_.recursive);
@@ -115,8 +142,8 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_info(info_); }; });
   }
 
-  void add_ls() {
-    CLI::App* command = add_command("ls", "List frames: shape, dtype, codec, sizes, time",
+  void add_ls(const char* name) {
+    CLI::App* command = add_command(name, "List frames: shape, dtype, codec, sizes, time",
                                     {"/data", "-h *.b2nd run.b2z", "-R --json /data | jq .ratio"});
     // As ls(1) has it.
     command->set_help_flag("--help", "Print this help");
@@ -161,9 +188,9 @@ class CommandLine {
     command.add_flag("-r,--recursive", recursive, "Of a directory, all frames below it");
   }
 
-  void add_list() {
+  void add_list(const char* name) {
     CLI::App* command =
-        add_command("list", "Show the names that a mount would have, or a store's keys",
+        add_command(name, "Show the names that a mount would have, or a store's keys",
                     {"/data", "--json run.b2z", "https://example.org/data/"});
     command->add_flag("--json", list_.json, "One JSON object per name");
     command->add_flag("-r,--recursive")->description("As it is: list always goes down");
@@ -175,8 +202,8 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_list(list_); }; });
   }
 
-  void add_extract() {
-    CLI::App* command = add_command("extract", "Write decompressed contents to a file",
+  void add_extract(const char* name) {
+    CLI::App* command = add_command(name, "Write decompressed contents to a file",
                                     {"run.b2nd -o run.npy", "-r /data/results -o /tmp/results"});
     command->add_flag("-r,--recursive", extract_.recursive,
                       "FILE and OUT are directories: write what a mount would show");
@@ -203,8 +230,8 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_extract(extract_); }; });
   }
 
-  void add_cat() {
-    CLI::App* command = add_command("cat", "Write decompressed contents to stdout",
+  void add_cat(const char* name) {
+    CLI::App* command = add_command(name, "Write decompressed contents to stdout",
                                     {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd",
                                      "--json run.b2z:/events | jq .name"});
     command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
@@ -222,9 +249,9 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
   }
 
-  void add_diff() {
+  void add_diff(const char* name) {
     CLI::App* command =
-        add_command("diff", "Compare the contents of two frames",
+        add_command(name, "Compare the contents of two frames",
                     {"run.b2nd copy.b2nd", "--all a.b2frame b.blp",
                      "--meta run.b2nd https://example.org/run.b2nd"},
                     fmt::format("Exit status: 0 the same, {} different, {} trouble.\n",
@@ -242,9 +269,9 @@ class CommandLine {
     command.add_flag("--json", options.json, "Of a list of Python's objects, one a line as JSON");
   }
 
-  void add_verify() {
+  void add_verify(const char* name) {
     CLI::App* command = add_command(
-        "verify", "Decode everything and name each bad chunk",
+        name, "Decode everything and name each bad chunk",
         {"run.b2nd", "-r /data || mail -s 'bad frames' root </dev/null"},
         fmt::format("Exit status: 0 good, {} damaged or without contents, else {} could not be\n"
                     "read, else {} not supported here.\n",
@@ -261,9 +288,9 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
   }
 
-  void add_report() {
+  void add_report(const char* name) {
     CLI::App* command = add_command(
-        "report", "Show frames on a page for a browser: chunks, pictures, damage",
+        name, "Show frames on a page for a browser: chunks, pictures, damage",
         {"run.b2nd -o run.html", "/data/*.b2nd -o data.html", "run.b2z:/temperature -o t.html"},
         fmt::format("Exit status: 0, or {} if a frame is damaged or cannot be read.\n",
                     kExitBadData));
@@ -279,9 +306,9 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_report(report_); }; });
   }
 
-  void add_advise() {
+  void add_advise(const char* name) {
     CLI::App* command = add_command(
-        "advise", "Find the codec and filters that suit files, and measure them",
+        name, "Find the codec and filters that suit files, and measure them",
         {"run.b2nd", "--typesize 20 records.bin --picture records.svg", "--json /data/*.b2nd"});
     command->add_option("FILE", advise_.files, "Frames, or files that would be made some")
         ->required()
@@ -298,11 +325,10 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_advise(advise_); }; });
   }
 
-  void add_create() {
-    CLI::App* command =
-        add_command("create", "Compress a file to a frame, or a NPY file to an array",
-                    {"--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
-                     "-r /home/me/results -o /data/results"});
+  void add_create(const char* name) {
+    CLI::App* command = add_command(name, "Compress a file to a frame, or a NPY file to an array",
+                                    {"--clevel 9 --filters delta+shuffle --typesize 4 x -o x.b2f",
+                                     "-r /home/me/results -o /data/results"});
     command->add_option("INPUT", create_.input, "File to compress, or - for stdin")
         ->required()
         ->check(local());
@@ -321,9 +347,9 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_create(create_); }; });
   }
 
-  void add_convert() {
+  void add_convert(const char* name) {
     CLI::App* command =
-        add_command("convert", "Store frames in another way",
+        add_command(name, "Store frames in another way",
                     {"--clevel 9 run.b2nd -o small.b2nd", "--codec lz4 --in-place /data/*.b2nd",
                      "--chunk-shape 100,100 -d tiled *.blp"});
     command->add_option("FILE", convert_.files, "Frames, Bloscpack files or STORE:/KEY")
@@ -342,8 +368,8 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_convert(convert_); }; });
   }
 
-  void add_compact() {
-    CLI::App* command = add_command("compact", "Rewrite frames without their unused space",
+  void add_compact(const char* name) {
+    CLI::App* command = add_command(name, "Rewrite frames without their unused space",
                                     {"log.b2frame", "/data/*.b2frame"});
     command->add_option("FILE", compact_.files, "Frames or sparse frames")
         ->required()
@@ -351,17 +377,20 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_compact(compact_); }; });
   }
 
-  void add_pack() {
-    CLI::App* pack = add_command("pack", "Pack the directory of a store into a .b2z file",
-                                 {"run.b2d -o run.b2z"});
+  void add_pack(const char* name) {
+    CLI::App* pack =
+        add_command(name, "Pack the directory of a store into a .b2z file", {"run.b2d -o run.b2z"});
     pack->add_option("DIR", pack_.input, "Directory with an embed.b2e")->required()->check(local());
     pack->add_option("-o", pack_.output, "File to write; one that is there is replaced")
         ->option_text("OUT")
         ->required()
         ->check(local());
     pack->callback([this] { work_ = [this] { return run_pack(pack_); }; });
+  }
+
+  void add_unpack(const char* name) {
     CLI::App* unpack =
-        add_command("unpack", "Unpack a .b2z file into a directory", {"run.b2z -o run.b2d"});
+        add_command(name, "Unpack a .b2z file into a directory", {"run.b2z -o run.b2d"});
     unpack->add_option("FILE", pack_.input, "ZIP file of a store")->required()->check(local());
     unpack->add_option("-o", pack_.output, "Directory to make, which is not there yet")
         ->option_text("OUT")
@@ -370,9 +399,9 @@ class CommandLine {
     unpack->callback([this] { work_ = [this] { return run_unpack(pack_); }; });
   }
 
-  void add_set_meta() {
+  void add_set_meta(const char* name) {
     CLI::App* command = add_command(
-        "set-meta", "Change the vlmetalayers of a frame",
+        name, "Change the vlmetalayers of a frame",
         {"run.b2nd 'unit:=\"kelvin\"' scale:=0.25", "run.b2nd note=note.json", "run.b2nd note="});
     command->add_option("FILE", set_meta_.file, "Frame or sparse frame")
         ->required()
@@ -403,16 +432,16 @@ class CommandLine {
         ->allow_extra_args(false);
   }
 
-  void add_recover() {
-    CLI::App* command = add_command("recover", "Give names to what a mount could not commit",
+  void add_recover(const char* name) {
+    CLI::App* command = add_command(name, "Give names to what a mount could not commit",
                                     {"/data", "/data/log.b2frame"});
     command->add_option("SOURCE", recover_.source, "What was mounted")->required()->check(local());
     command->callback([this] { work_ = [this] { return run_recover(recover_); }; });
   }
 
-  void add_gc() {
+  void add_gc(const char* name) {
     CLI::App* command =
-        add_command("gc", "Remove what hosts that ended left behind in an object store",
+        add_command(name, "Remove what hosts that ended left behind in an object store",
                     {"s3://bucket/data", "--endpoint https://example.org s3://bucket/"},
                     "Exit status: 0, or 1 if something failed or a damaged frame was left.\n");
     command->add_flag("--force", gc_.force,
@@ -423,9 +452,9 @@ class CommandLine {
     command->callback([this] { work_ = [this] { return run_gc(gc_); }; });
   }
 
-  void add_repair() {
+  void add_repair(const char* name) {
     CLI::App* command = add_command(
-        "repair", "Write what is left of a damaged frame to a new one",
+        name, "Write what is left of a damaged frame to a new one",
         {"damaged.b2nd -o mended.b2nd",
          "--json --missing leave-out damaged.b2frame -o rest.b2frame"},
         fmt::format("Exit status: 0 all is there and in its place, {} OUT is written, but parts\n"
@@ -474,7 +503,7 @@ class CommandLine {
 int main(int argc, char** argv) {
   bloscfs::fs::log::use(bloscfs::fs::log::Target::plain);
   try {
-    const int status = CommandLine().run(argc, argv);
+    const int status = CommandLine(argc > 1 ? argv[1] : "").run(argc, argv);
     if (std::fflush(stdout) == 0) return status;
     std::perror("b2frame: stdout");
   } catch (const Interrupted& interrupted) {

@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/pystore/python_store.hpp"
@@ -344,6 +345,7 @@ class Verification {
 }  // namespace
 
 int run_verify(const VerifyOptions& options) {
+  codec::load_codec_libraries();  // one that is missing is no damage
   if (options.recursive && options.chunk) throw UsageError("--chunk goes with files, not with -r");
   if (options.repairable) {
     if (options.recursive || options.chunk)

@@ -24,7 +24,8 @@ constexpr CodecRow zfp_row(CodecId id, const char* name, const char* parameter) 
           .problem = zfp_problem,
           .decode_memory = zfp_memory,
           .make_decompressor = make_zfp_decompressor,
-          .make_compressor = make_zfp_compressor};
+          .make_compressor = make_zfp_compressor,
+          .load_library = load_zfp};
 }
 
 constexpr CodecRow kCodecRows[] = {
@@ -54,13 +55,15 @@ constexpr CodecRow kCodecRows[] = {
      .name = "snappy",
      .stream_format = 2,
      .needs_short_header = true,
-     .make_decompressor = make_snappy_decompressor},
+     .make_decompressor = make_snappy_decompressor,
+     .load_library = load_snappy},
     {.id = CodecId::zlib,
      .name = "zlib",
      .stream_format = 3,
      .slow_on_noise_from_level = 1,
      .make_decompressor = make_zlib_decompressor,
-     .make_compressor = make_zlib_compressor},
+     .make_compressor = make_zlib_compressor,
+     .load_library = load_zlib},
     {.id = CodecId::zstd,
      .name = "zstd",
      .stream_format = 4,
@@ -91,6 +94,11 @@ constexpr CodecRow kCodecRows[] = {
 }  // namespace
 
 std::span<const CodecRow> codec_rows() { return kCodecRows; }
+
+void load_codec_libraries() {
+  for (const CodecRow& row : kCodecRows)
+    if (row.load_library != nullptr) row.load_library();
+}
 
 const CodecRow* find_codec(CodecId id) {
   const auto* const found = std::find_if(std::begin(kCodecRows), std::end(kCodecRows),

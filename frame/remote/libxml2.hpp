@@ -4,20 +4,22 @@
 #include <libxml/HTMLparser.h>
 #include <libxml/parser.h>
 
-#include "frame/library/late_library.hpp"
+#include "codec/library/late_library.hpp"
 
 namespace bloscfs::frame::libxml2 {
 
 static_assert(LIBXML_VERSION < 21400, "later ones have another name");
-inline constinit LateLibrary library("libxml2.so.2");
+inline constinit codec::LateLibrary library("libxml2.so.2");
 
-inline constinit LateFunction<decltype(::htmlCreatePushParserCtxt)> htmlCreatePushParserCtxt(
+inline constinit codec::LateFunction<decltype(::htmlCreatePushParserCtxt)> htmlCreatePushParserCtxt(
     library, "htmlCreatePushParserCtxt");
-inline constinit LateFunction<decltype(::htmlCtxtUseOptions)> htmlCtxtUseOptions(
+inline constinit codec::LateFunction<decltype(::htmlCtxtUseOptions)> htmlCtxtUseOptions(
     library, "htmlCtxtUseOptions");
-inline constinit LateFunction<decltype(::htmlFreeParserCtxt)> htmlFreeParserCtxt(
+inline constinit codec::LateFunction<decltype(::htmlFreeParserCtxt)> htmlFreeParserCtxt(
     library, "htmlFreeParserCtxt");
-inline constinit LateFunction<decltype(::htmlParseChunk)> htmlParseChunk(library, "htmlParseChunk");
-inline constinit LateFunction<decltype(::xmlInitParser)> xmlInitParser(library, "xmlInitParser");
+inline constinit codec::LateFunction<decltype(::htmlParseChunk)> htmlParseChunk(library,
+                                                                                "htmlParseChunk");
+inline constinit codec::LateFunction<decltype(::xmlInitParser)> xmlInitParser(library,
+                                                                              "xmlInitParser");
 
 }  // namespace bloscfs::frame::libxml2

@@ -11,6 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "codec/compressor/codec_table.hpp"
 #include "frame/library/libcrypto.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/sandbox/capabilities.hpp"
@@ -107,6 +108,7 @@ void Sandbox::close(MountSource& source, const MountOptions& options) {
   if (!janitor_) return;
   ::tzset();  // the log's times need a file of the system
   frame::libcrypto::library.load();
+  codec::load_codec_libraries();
   if (outer_root_) enter_namespace(source, others_of(options));
   const bool writes = !options.read_only;
   apply("fewer capabilities", [&] { keep_needed_capabilities(writes); });
@@ -122,6 +124,7 @@ void Sandbox::close_for_network(const std::vector<std::string>& files,
   if (!janitor_) return;
   ::tzset();
   frame::libcrypto::library.load();
+  codec::load_codec_libraries();
   load_resolver();
   apply("fewer capabilities", [] { keep_no_capabilities(); });
   const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });

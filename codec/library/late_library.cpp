@@ -1,10 +1,10 @@
-#include "frame/library/late_library.hpp"
+#include "codec/library/late_library.hpp"
 
 #include <stdexcept>
 
 #include <dlfcn.h>
 
-namespace bloscfs::frame {
+namespace bloscfs::codec {
 namespace {
 
 /// Which library it is tells more than any errno.
@@ -27,4 +27,4 @@ void* LateLibrary::find(const char* function) {
   return found;
 }
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::codec

@@ -4,7 +4,7 @@
 
 #include <atomic>
 
-namespace bloscfs::frame {
+namespace bloscfs::codec {
 
 /// Thread-safe. Stays loaded until the process ends.
 class LateLibrary {
@@ -41,4 +41,4 @@ class LateFunction {
   std::atomic<Function*> function_{nullptr};
 };
 
-}  // namespace bloscfs::frame
+}  // namespace bloscfs::codec
