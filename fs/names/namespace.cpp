@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "frame/header/sframe_format.hpp"
-#include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/names/new_temporary.hpp"
 #include "fs/names/removal.hpp"
 #include "fs/names/renaming.hpp"
 #include "fs/names/replacement.hpp"
@@ -128,25 +128,24 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
   check_name(directory, name);
   Contents& keeper = contents();
   ValueDependents(services_).require_markable(directory, name);
+  // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
+  // at all.
+  std::optional<NewTemporary> file;
   return found(Attempts::run([&] {
     TreeChanges names(tree_);
     require_free(names, directory, name);
     const std::string full_name =
         choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
-    // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or
-    // not at all.
-    const std::string temporary = frame::temporary_name();
-    const SourceDirectory in = root_.directory(names.path(directory));
-    frame::UniqueFd file;
-    {
-      const OnBehalfOf behalf(&caller);
-      file = in.make_file(temporary, mode & kPermissions);
-    }
-    const struct stat st = frame::status_of(file.get());
-    const NodeId made = names.entered_pending(directory, temporary, full_name, st);
+    // What takes longest, most of all where many make files: done in a break.
+    if (const SourceDirectory in = root_.directory(names.path(directory));
+        !file || !file->is_in(in))
+      Attempts::without_lock(
+          [&file, &caller, in, mode] { file.emplace(in, mode & kPermissions, caller); });
+    const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
+    file->keep();
     try {
-      keeper.created(made, home(made), st);
+      keeper.created(made, home(made), file->stat());
     } catch (const std::exception&) {
       // Both go again, the file and its node: a name without a content could be opened by nobody.
       Removal(names, services_).remove(names.object(made).value());

@@ -1,6 +1,11 @@
 // New files, directories and links, and the names that they get in SOURCE.
 
+#include <atomic>
+#include <barrier>
 #include <cerrno>
+#include <string>
+#include <thread>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 
@@ -70,6 +75,41 @@ BOOST_AUTO_TEST_CASE(names_are_free_or_refused) {
   BOOST_TEST(error_of([&] { mount.create(std::string(256, 'x')); }) == ENAMETOOLONG);
   mount->commit_written();
   BOOST_TEST(error_of([&] { mount.make_directory("a"); }) == EEXIST);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_refused_leaves_its_directory_as_it_was) {
+  const TempDir source;
+  write_file(source / "plain", bytes_of("text"));
+  InProcess mount(source.path());
+  const auto before = fs_std::last_write_time(source.path());
+  BOOST_TEST(error_of([&] { mount.create("plain"); }) == EEXIST);
+  BOOST_TEST((fs_std::last_write_time(source.path()) == before));
+}
+
+BOOST_AUTO_TEST_CASE(of_many_who_make_a_file_at_once_one_has_made_it) {
+  constexpr int kRounds = 20, kMakers = 8;
+  const TempDir source;
+  InProcess mount(source.path());
+  for (int round = 0; round < kRounds; round++) {
+    const std::string name = "x" + std::to_string(round);
+    std::atomic<int> made = 0, refused = 0;
+    {
+      std::barrier together(kMakers);
+      std::vector<std::jthread> makers;
+      for (int i = 0; i < kMakers; i++)
+        makers.emplace_back([&] {
+          together.arrive_and_wait();
+          const int error = error_of([&] { mount.create(name); });
+          made += error == 0 ? 1 : 0;
+          refused += error == EEXIST ? 1 : 0;
+        });
+    }
+    BOOST_TEST(made == 1);
+    BOOST_TEST(refused == kMakers - 1);
+  }
+  // No temporary stays of those who came too late.
+  BOOST_TEST(stored_names(source.path()) == Names(kRounds, ".tmp"),
+             boost::test_tools::per_element());
 }
 
 // Such a name of SOURCE would be shown without its suffix.
