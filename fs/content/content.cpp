@@ -246,6 +246,14 @@ void Content::orphan() {
   account();
 }
 
+void Content::end_orphanhood() {
+  const WriteLock lock(mutex_);
+  // One that another program has taken the name of has nothing more to do with what is there.
+  if (epochs_.is_abandoned()) return;
+  is_orphan_ = false;
+  account();
+}
+
 bool Content::is_orphan() const {
   const ReadLock lock(mutex_);
   return is_orphan_;

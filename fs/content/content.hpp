@@ -203,6 +203,8 @@ class Content {
   /// The file has no name any more, so that it is staged where memory is short, but never
   /// committed.
   void orphan();
+  /// It has one again: another of several, by which the mount did not know it.
+  void end_orphanhood();
   bool is_orphan() const;
 
   /// True for a file that somebody is writing, that SOURCE has under a temporary name only or under

@@ -227,6 +227,8 @@ void FileContents::removed(NodeId node) {
   const auto file = tree_.opened_as<OpenContainer>(node);
   if (!file) return;
   file->content->orphan();
+  // Found by another of its names meanwhile.
+  if (tree_.has_name(node)) return file->content->end_orphanhood();
   if (!file->content->has_writers()) committer_.drop(*file->content);
 }
 

@@ -239,6 +239,7 @@ void Namespace::remove_file(NodeId directory, const std::string& name, const Cal
     services_.unsynced_names.before_giving_up();
     const OnBehalfOf behalf(&caller);
     Removal removal(names, services_);
+    removal.store_for_links(object);
     removal.remove(object);
     return removal.ended();
   }));

@@ -1,6 +1,7 @@
 #include "fs/names/removal.hpp"
 
 #include <cerrno>
+#include <string>
 #include <utility>
 
 #include "frame/header/sframe_format.hpp"
@@ -8,6 +9,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/names/hidden_entries.hpp"
 #include "fs/names/lock_sidecar.hpp"
+#include "fs/support/lock_breaks.hpp"
 
 namespace bloscfs::fs {
 
@@ -17,6 +19,13 @@ std::shared_ptr<const SourceObject> Removal::keep(const NamedObject& object) con
   const SourcePath path = object.path();
   return std::make_shared<SourceObject>(services_.root.object(
       object.entry.is_sframe ? join_path(path, frame::kSframeIndexName) : path));
+}
+
+void Removal::store_for_links(const NamedObject& object) const {
+  if (!has_links(object) || !names_.is_open(object.node)) return;
+  Attempts::once_without_lock(
+      "stored for its links: " + std::to_string(object.node),
+      [contents = services_.contents, node = object.node] { contents->commit({node}); });
 }
 
 void Removal::remove_name(const NamedObject& object, std::shared_ptr<const SourceObject> remains) {

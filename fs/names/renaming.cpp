@@ -90,6 +90,7 @@ void Renaming::note_renamed(const NamedObject& object) {
 
 std::optional<Renaming::Need> Renaming::move() {
   check_types();
+  if (target_) removal_.store_for_links(*target_);
   if (source_.is_pending) return move_pending();
   move_stored();
   return std::nullopt;

@@ -130,6 +130,8 @@ class Tree {
   SourcePath path(NodeId id) const;
   /// The same for messages, which also tell of nodes that have none.
   std::string told_path(NodeId id) const;
+  /// False once the last name that is known of it has gone.
+  bool has_name(NodeId id) const;
   /// What is known of a file without a look at it: its paths, also that which a new one is to get,
   /// and how it is shown.
   struct Called {
@@ -386,7 +388,6 @@ class Tree {
   static struct stat with_shown_change(struct stat st, const ShownChange& change);
   std::shared_ptr<const OpenFile> share(NodeId id, std::shared_ptr<const OpenFile> file,
                                         const SourceEntry& entry);
-  bool has_name(NodeId id) const;
   struct stat single_root_attributes();
 
   const SourceRoot& root_;

@@ -110,7 +110,10 @@ bool TreeChanges::removed(const NamedObject& object, std::shared_ptr<const Sourc
     node.make_rare().last_size = size;
     const auto& kept = node.make_rare().remains = std::move(remains);
     // Where nothing of the object is kept its inode number may be given to another one at any time.
-    if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept)) nodes.retire(node);
+    if (!kept || S_ISDIR(node.type) || node.is_sframe || !is_linked(*kept))
+      nodes.retire(node);
+    else
+      node.state = state_of(kept->stat());  // by which it is found again under another name
   } else {
     take_state(node, nodes.path(node));
   }

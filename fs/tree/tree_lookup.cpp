@@ -186,26 +186,32 @@ Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
   Found found{0, attributes_of(entry), false};
   const bool live = is_live(entry);
   NodeTable::Dropped dropped;  // destroyed behind the lock
-  const MutexLock lock(mutex_);
-  Node& parent = nodes_.node(directory);
-  Node* known = node_of(entry, live);
-  if (known != nullptr) {
-    known->references++;
-    dropped = nodes_.add_name(*known, parent, full_name);
-    if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
-  } else {
-    known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
-    known->is_container = entry.is_container;
-    known->is_sframe = entry.is_sframe;
-    known->is_store = entry.is_store;
-    known->type = entry.shown_type();
+  std::shared_ptr<const OpenFile> found_again;
+  {
+    const MutexLock lock(mutex_);
+    Node& parent = nodes_.node(directory);
+    Node* known = node_of(entry, live);
+    if (known != nullptr) {
+      known->references++;
+      if (!known->has_name()) found_again = known->open_file.lock();
+      dropped = nodes_.add_name(*known, parent, full_name);
+      if (!(known->state == state_of(entry.content_stat))) forget_link(*known);
+    } else {
+      known = &nodes_.add(parent, full_name, identity_of(entry.own_stat));
+      known->is_container = entry.is_container;
+      known->is_sframe = entry.is_sframe;
+      known->is_store = entry.is_store;
+      known->type = entry.shown_type();
+    }
+    known->is_store_directory = entry.is_store_directory;
+    if (entry.is_store_directory) has_store_directories_ = true;
+    known->shown = entry.shown;
+    known->state = state_of(entry.content_stat);
+    found.attributes = with_shown_change(found.attributes, known->shown_change);
+    found.id = known->id;
   }
-  known->is_store_directory = entry.is_store_directory;
-  if (entry.is_store_directory) has_store_directories_ = true;
-  known->shown = entry.shown;
-  known->state = state_of(entry.content_stat);
-  found.attributes = with_shown_change(found.attributes, known->shown_change);
-  found.id = known->id;
+  if (const auto* const container = dynamic_cast<const OpenContainer*>(found_again.get()))
+    container->content->end_orphanhood();
   return found;
 }
 

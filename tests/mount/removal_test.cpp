@@ -259,6 +259,45 @@ BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse
   BOOST_TEST((read_file(mount / "b") == bytes_of(flat_text())));
 }
 
+// The mount knows a name once somebody has looked it up.
+BOOST_AUTO_TEST_CASE(what_was_written_by_a_name_that_goes_is_there_by_others,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const ByteVector before = make_contents("text", 1, 30000, 1), behind(30000, 'x');
+  ByteVector last = behind;
+  for (const std::string name : {"removed", "replaced", "open"}) {
+    write_file(source / (name + ".b2frame"), flat_frame(before));
+    fs_std::create_hard_link(source / (name + ".b2frame"), source / (name + "-link.b2frame"));
+  }
+  write_file(source / "other.b2frame", flat_frame(before));
+  Mount mount(source.path());
+  const auto overwrite = [&](const std::string& name) {
+    Fd file(::open((mount / name).c_str(), O_WRONLY | O_CLOEXEC));
+    BOOST_TEST(::pwrite(file.get(), behind.data(), behind.size(), 0) == std::ssize(behind));
+    return file;
+  };
+  overwrite("removed");
+  fs_std::remove(mount / "removed");
+  BOOST_CHECK(read_file(mount / "removed-link") == behind);
+  overwrite("replaced");
+  fs_std::rename(mount / "other", mount / "replaced");
+  BOOST_CHECK(read_file(mount / "replaced-link") == behind);
+  {
+    const Fd file = overwrite("open");
+    fs_std::remove(mount / "open");
+    BOOST_CHECK(read_file(mount / "open-link") == behind);
+    // One file still, by whatever name it is used.
+    BOOST_TEST(::pwrite(file.get(), "last", 4, 0) == 4);
+    std::copy_n("last", 4, last.begin());
+    BOOST_CHECK(read_file(mount / "open-link") == last);
+  }
+  BOOST_TEST(mount.unmount().ok());
+  Mount again(source.path());
+  BOOST_CHECK(read_file(again / "open-link") == last);
+  BOOST_CHECK(read_file(again / "removed-link") == behind);
+  BOOST_CHECK(read_file(again / "replaced-link") == behind);
+}
+
 BOOST_AUTO_TEST_CASE(a_frame_with_links_that_was_empty_before_is_emptied,
                      *precondition(needs_fuse)) {
   const TempDir source;
