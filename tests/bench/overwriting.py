@@ -90,7 +90,7 @@ def measure(bench):
                 "btrfs lzo": functools.partial(into_btrfs, bench, "lzo")}
     latency = Table("Median of each", "µs", alternate(bench, TITLE, subjects))
     goals = [Goal(f"{SYNCED}, {name}: to the backing filesystem's",
-                  ratio(latency.median(name, SYNCED), latency.median("backing filesystem", SYNCED)), 3,
+                  ratio(latency.median(name, SYNCED), latency.median("backing filesystem", SYNCED)), 3.5,
                   at_least=False)
              for name in ("bloscfs zstd", "bloscfs lz4")]
     return Group(TITLE, [latency], goals)
