@@ -1,7 +1,6 @@
 #include "frame/store/local_store.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -174,9 +173,9 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
 
   bool is_sole_user() const override {
     // A program that opens the file while the lease lasts makes the kernel send a signal, by
-    // default one that kills. This one is ignored unless handled.
-    if (!has_signal_) has_signal_ = ::fcntl(fd(), F_SETSIG, SIGURG) == 0;
-    if (!has_signal_) return false;
+    // default one that kills. This one is ignored unless handled. The kernel forgets it with each
+    // lease.
+    if (::fcntl(fd(), F_SETSIG, SIGURG) != 0) return false;
     // Granted only where no other open file description of it exists.
     if (::fcntl(fd(), F_SETLEASE, F_WRLCK) != 0) return false;
     ::fcntl(fd(), F_SETLEASE, F_UNLCK);
@@ -195,7 +194,6 @@ class LocalFile final : public StoreFile, public std::enable_shared_from_this<Lo
 
   FileSource source_;
   Syncing syncing_;
-  mutable std::atomic<bool> has_signal_{false};  ///< of a lease that somebody breaks
 };
 
 class LocalDirectory final : public StoreDirectory {
