@@ -26,7 +26,8 @@ NewTemporary::~NewTemporary() {
 }
 
 bool NewTemporary::is_in(const SourceDirectory& directory) const {
-  return identity_of(directory_.stat()) == identity_of(directory.stat());
+  const auto there = directory.stat(name_);
+  return there && identity_of(*there) == identity_of(stat_);
 }
 
 }  // namespace bloscfs::fs

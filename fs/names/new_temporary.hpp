@@ -19,7 +19,8 @@ class NewTemporary {
   NewTemporary(const NewTemporary&) = delete;
   NewTemporary& operator=(const NewTemporary&) = delete;
 
-  /// True if that is the directory in which it was made.
+  /// True if it is there: neither has another directory taken that path, nor was it cleared away
+  /// with what a removed directory has hidden in it.
   bool is_in(const SourceDirectory& directory) const;
   const std::string& name() const { return name_; }
   const struct stat& stat() const { return stat_; }

@@ -8,7 +8,11 @@
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
+#include "fs/names/new_temporary.hpp"
+#include "fs/source/source_root.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -84,6 +88,36 @@ BOOST_AUTO_TEST_CASE(what_is_refused_leaves_its_directory_as_it_was) {
   const auto before = fs_std::last_write_time(source.path());
   BOOST_TEST(error_of([&] { mount.create("plain"); }) == EEXIST);
   BOOST_TEST((fs_std::last_write_time(source.path()) == before));
+}
+
+BOOST_AUTO_TEST_CASE(a_file_that_was_made_for_nothing_goes_again) {
+  const TempDir source;
+  fs_std::create_directory(source / "other");
+  const fs::SourceRoot root(
+      frame::UniqueFd(::open(source.path().c_str(), O_DIRECTORY | O_RDONLY | O_CLOEXEC)));
+  const fs::SourceDirectory in = root.directory({}),
+                            other = root.directory(fs::SourcePath("other"));
+  const fs::Caller caller{::geteuid(), ::getegid(), 0, 0};
+  const auto there = [&](const fs::NewTemporary& file) {
+    return fs_std::exists(source / file.name());
+  };
+  std::string dropped, kept;
+  {
+    const fs::NewTemporary file(in, 0600, caller);
+    dropped = file.name();
+    BOOST_TEST(there(file));
+    BOOST_TEST(file.is_in(in));
+    BOOST_TEST(!file.is_in(other));
+    fs::NewTemporary known(in, 0600, caller);
+    kept = known.name();
+    known.keep();
+    // As rmdir clears a directory of what it hides.
+    const fs::NewTemporary cleared(in, 0600, caller);
+    fs_std::remove(source / cleared.name());
+    BOOST_TEST(!cleared.is_in(in));
+  }
+  BOOST_TEST(!fs_std::exists(source / dropped));
+  BOOST_TEST(fs_std::exists(source / kept));
 }
 
 BOOST_AUTO_TEST_CASE(of_many_who_make_a_file_at_once_one_has_made_it) {
