@@ -327,6 +327,7 @@ void ContentCommit::finish() {
   // Another program may have changed the file since it was published; the content adopts what it
   // wrote all the same, and finds itself overtaken at the next look.
   stored.is_current = stored.snapshot->is_as_taken();
+  if (stored.is_current && kind_ != CommitKind::staged) frozen_.home().committed(*stored.snapshot);
   written_.transaction.reset();
   if (new_container_) stored.writer = new_container_->take_writer();
   stored.changed_chunks = std::move(written_.chunks.numbers);

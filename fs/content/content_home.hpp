@@ -157,6 +157,9 @@ class ContentHome {
   /// Where it is at this moment: for those who find out by themselves that it has moved since.
   virtual StoredPlace place_now() { return lock_name()->place(); }
 
+  /// A commit is durable, and has left that state.
+  virtual void committed(const frame::Snapshot& /*snapshot*/) {}
+
   /// Before a commit that changes values, without any lock: makes it durable that what other files
   /// tell of the old ones is stale (see stale_indexes.hpp).
   virtual void before_values_change() {}

@@ -29,6 +29,9 @@ class NodeHome final : public ContentHome {
   void forget_pages(std::function<void()> done) override {
     services_.forget_pages(node_, std::move(done));
   }
+  void committed(const frame::Snapshot& snapshot) override {
+    services_.tree.remember_commit(node_, snapshot);
+  }
   void before_values_change() override;
   void require_changeable() override;
 

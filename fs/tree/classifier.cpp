@@ -259,6 +259,7 @@ void Classifier::look_inside(const SourcePath& path, SourceEntry& entry,
   entry.has_metalayers = verdict.has_metalayers;
   entry.shown_size = verdict.shown_size;
   entry.stored_size = verdict.stored_size;
+  entry.shown_change_ns = verdict.shown_change_ns;
   entry.is_damaged =
       verdict.is_damaged || (S_ISREG(entry.own_stat.st_mode) && entry.content_stat.st_size == 0);
   if (verdict.is_store && has_store_suffix(path)) {
@@ -333,27 +334,49 @@ Verdict Classifier::read_verdict(const SourcePath& path, const SourceEntry& entr
   settings.counters = counters_;
   settings.read_limit = kReadLimit;
   const auto snapshot = open_with(settings, entry);
-  if (!snapshot) return verdict;
-  if (const auto missing = frame::missing_decoder(*snapshot)) {
+  return snapshot ? verdict_on(*snapshot, verdict, reason) : verdict;
+}
+
+/// `state` as of state_verdict().
+Verdict Classifier::verdict_on(const frame::Snapshot& snapshot, Verdict state,
+                               std::string& reason) const {
+  Verdict verdict = state;
+  if (const auto missing = frame::missing_decoder(snapshot)) {
     verdict.is_unsupported = true;
     reason = *missing;
     if (settings_.unsupported == UnsupportedFiles::raw) return verdict;
   }
-  const ViewShape shape = shape_of(*snapshot);
+  const ViewShape shape = shape_of(snapshot);
   verdict.is_container = true;
   verdict.is_young = false;
-  verdict.is_read_only = snapshot->info().is_read_only();
-  verdict.has_metalayers = has_listed_metalayers(*snapshot);
-  verdict.may_lack_contents = frame::may_lack_contents(*snapshot);
+  verdict.is_read_only = snapshot.info().is_read_only();
+  verdict.has_metalayers = has_listed_metalayers(snapshot);
+  verdict.may_lack_contents = frame::may_lack_contents(snapshot);
   verdict.shown = shape.is_array ? ShownAs::array : ShownAs::flat;
   verdict.shown_size = shape.file_size();
-  verdict.stored_size = snapshot->info().cbytes + entry.content_stat.st_size;
-  if (!settings_.stores || entry.is_sframe) return verdict;
-  const auto kind = frame::store_kind(*snapshot);
+  verdict.stored_size = snapshot.info().cbytes + verdict.size;
+  if (!settings_.stores || verdict.is_sframe) return verdict;
+  const auto kind = frame::store_kind(snapshot);
   verdict.is_store = kind == frame::StoreKind::embed;
   verdict.has_store_marker = kind.has_value();
-  verdict.has_embedded = kind && frame::may_have_embedded(*snapshot);
+  verdict.has_embedded = kind && frame::may_have_embedded(snapshot);
   return verdict;
+}
+
+void Classifier::remember(const Committed& committed) {
+  const frame::FileStamp& stamp = committed.snapshot.stamp();
+  Verdict state{};
+  state.device = stamp.device;
+  state.inode = stamp.inode;
+  state.is_sframe = committed.is_sframe;
+  state.size = stamp.size;
+  state.mtime_ns = nanoseconds(modification_time(stamp));
+  state.ctime_ns = committed.ctime_ns;
+  state.shown_change_ns = committed.shown_change_ns;
+  std::string reason;
+  const Verdict verdict = verdict_on(committed.snapshot, state, reason);
+  const MutexLock lock(mutex_);
+  if (verdict.is_container) verdicts_.remember(verdict);
 }
 
 /// The directory at its end is read, as large as it is, but no member besides embed.b2e.

@@ -38,6 +38,8 @@ struct SourceEntry {
   bool may_lack_contents = false;  ///< containers: see missing_contents()
   std::int64_t shown_size = 0;     ///< containers: st_size of the view
   std::int64_t stored_size = 0;    ///< sframes: bytes in the chunk files and the index
+  /// Containers: when somebody changed what a commit of this mount stored then; 0 if not known.
+  std::int64_t shown_change_ns = 0;
   /// The error by which it could not be found out what the entry is (EIO, EMFILE...): then it is
   /// shown by the name that its suffix promises, and whoever wants more than the name gets this.
   std::error_code unreadable;
@@ -69,8 +71,8 @@ struct JudgedEntry {
 };
 
 /// Thread-safe. Remembers verdicts by inode, size and times, in bounded memory: only such as the
-/// bytes justify, read while the file stayed as it was. Neither a failed read nor a missing
-/// permission says anything about a file.
+/// bytes justify, read while the file stayed as it was, or just written. Neither a failed read nor
+/// a missing permission says anything about a file.
 class Classifier {
  public:
   struct Settings {
@@ -91,6 +93,15 @@ class Classifier {
   /// What an entry is that is unread.
   SourceEntry read(const SourcePath& path, SourceEntry entry);
 
+  /// A state that a commit of this mount has left, so that nobody has to read what it is.
+  struct Committed {
+    const frame::Snapshot& snapshot;
+    std::int64_t ctime_ns;         ///< of the file that snapshot.stamp() tells of
+    std::int64_t shown_change_ns;  ///< as SourceEntry's
+    bool is_sframe;
+  };
+  void remember(const Committed& committed);
+
   /// Opens the store that was found at `path`; of a directory what its embed.b2e, found there as
   /// `entry`, holds. Null if it is none any more.
   std::unique_ptr<frame::PythonStore> open_store(const SourcePath& path,
@@ -108,6 +119,7 @@ class Classifier {
   void look_inside(const SourcePath& path, SourceEntry& entry, const Verdict& verdict) const;
   Verdict judge(const SourcePath& path, const SourceEntry& entry);
   Verdict read_verdict(const SourcePath& path, const SourceEntry& entry, std::string& reason) const;
+  Verdict verdict_on(const frame::Snapshot& snapshot, Verdict state, std::string& reason) const;
   bool is_zip_store(const SourceEntry& entry) const;
   bool is_shown_raw(const frame::Snapshot& snapshot) const;
   void remember(const SourcePath& path, const Verdict& verdict, const std::string& reason);

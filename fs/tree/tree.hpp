@@ -7,7 +7,7 @@
 // is what its content says, whatever commits make of the source file meanwhile. Its time of change
 // is, as its other times are, that of what somebody did to it, and at once: commits are no change,
 // of neither the file nor its directory. SOURCE cannot be given this time, so that the node keeps
-// it for as long as the kernel knows the node.
+// it for as long as the kernel knows the node, and of a file the classifier behind that.
 
 #include <atomic>
 #include <cstdint>
@@ -208,6 +208,10 @@ class Tree {
   }
   /// The same for a file that nobody else knows yet.
   void set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file);
+
+  /// What the node's content has just committed, by which its file is known again when the kernel
+  /// has forgotten the node: neither what it is has to be read, nor does its time of change move.
+  void remember_commit(NodeId id, const frame::Snapshot& snapshot);
 
   /// A plain file stays one while it is being written, whatever its bytes look like meanwhile.
   /// ESTALE where it has become a container since it was looked at.

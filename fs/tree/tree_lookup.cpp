@@ -202,6 +202,8 @@ Tree::Found Tree::adopt_entry(NodeId directory, const std::string& full_name,
       known->is_sframe = entry.is_sframe;
       known->is_store = entry.is_store;
       known->type = entry.shown_type();
+      if (entry.shown_change_ns != 0)
+        known->shown_change = {state_of(entry.content_stat).ctime_ns, entry.shown_change_ns};
     }
     known->is_store_directory = entry.is_store_directory;
     if (entry.is_store_directory) has_store_directories_ = true;

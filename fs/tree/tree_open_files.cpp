@@ -73,6 +73,24 @@ void Tree::set_opened(NodeId id, const std::shared_ptr<const OpenFile>& file) {
   node.was_opened = true;
 }
 
+void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
+  Classifier::Committed committed{snapshot, 0, 0, false};
+  {
+    const MutexLock lock(mutex_);
+    const Node* const node = nodes_.find(id);
+    // What a name with that suffix is depends on it (Classifier::read_verdict()).
+    if (node == nullptr || !node->has_name() || node->rare().wanted_name ||
+        node->name.name.ends_with(frame::kZipStoreSuffix) ||
+        !(node->state.stamp == snapshot.stamp()))
+      return;
+    committed.ctime_ns = node->state.ctime_ns;
+    committed.is_sframe = node->is_sframe;
+    if (node->shown_change.stored_ns == node->state.ctime_ns)
+      committed.shown_change_ns = node->shown_change.shown_ns;
+  }
+  classifier_.remember(committed);
+}
+
 void Tree::begin_plain_writing(NodeId id) {
   const MutexLock lock(mutex_);
   Node& node = nodes_.node(id);

@@ -1,6 +1,6 @@
 #pragma once
 // What files were judged to be, by the state that they were judged in. Bounded; a verdict takes
-// about 70 bytes.
+// about 80 bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +14,7 @@ struct Verdict {
   std::uint64_t device, inode;            ///< of the file that was judged
   std::int64_t size, mtime_ns, ctime_ns;  ///< its state
   std::int64_t shown_size, stored_size;
+  std::int64_t shown_change_ns;  ///< time of change to show in place of ctime_ns; 0: that one
   std::uint32_t next;  ///< the table's: one verdict behind the next of the same bucket, or 0
   ShownAs shown;
   bool is_store;          ///< of python-blosc2, if its name has the suffix of one

@@ -11,6 +11,7 @@
 
 #include "tests/mount/errno_of.hpp"
 #include "tests/mount/foreign_changes.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/draw.hpp"
 #include "tests/support/fd.hpp"
@@ -181,6 +182,35 @@ BOOST_AUTO_TEST_CASE(looks_at_a_file_that_is_being_written_read_nothing_of_it,
                    boost::test_tools::per_element());
         BOOST_TEST(mount.counter("source_reads") == before);
       }
+    }
+}
+
+BOOST_AUTO_TEST_CASE(what_was_committed_is_known_when_the_kernel_has_forgotten_it,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path());
+  const ByteVector contents = make_contents("text", 1, 100000, 1);
+  for (const std::string name : {"flat", "t.npy"}) BOOST_TEST_CONTEXT(name) {
+      fs_std::create_directory(source / "d");
+      struct statx written {
+      }, seen{};
+      {
+        const Fd file = open_rw(mount / "d" / name, O_CREAT);
+        write_at(file, 0, name == "flat" ? contents : npy_of(1));
+        BOOST_REQUIRE(look_at(mount / "d" / name, written) == 0);
+        std::this_thread::sleep_for(
+            std::chrono::milliseconds(100));  // a commit gives SOURCE's file another time of change
+        BOOST_REQUIRE(fsync(file.get()) == 0);
+      }
+      // The name of a directory that has gone takes all below it out of the kernel's memory.
+      fs_std::rename(source / "d", source / (name + "-moved"));
+      BOOST_TEST(comes_true([&] { return !fs_std::exists(mount / "d"); }));
+      const auto before = mount.counter("source_reads");
+      BOOST_TEST(look_at(mount / (name + "-moved") / name, seen) == 0);
+      BOOST_TEST(seen.stx_size == written.stx_size);
+      BOOST_TEST(seen.stx_ctime.tv_sec == written.stx_ctime.tv_sec);
+      BOOST_TEST(seen.stx_ctime.tv_nsec == written.stx_ctime.tv_nsec);
+      BOOST_TEST(mount.counter("source_reads") == before);
     }
 }
 
