@@ -26,6 +26,8 @@ constexpr std::chrono::seconds kLongestLock = kGroupDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
+/// Until files are looked through again of which none could be staged.
+constexpr std::chrono::milliseconds kStagingRest{50};
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
@@ -113,7 +115,7 @@ void Committer::press(bool all) {
   const MutexLock lock(mutex_);
   const Pressure wanted = all ? Pressure::all : Pressure::staging;
   // Each write may press: whoever has not looked yet need not be woken again.
-  if (pressure_ >= wanted) return;
+  if (pressure_ >= wanted || (!all && Clock::now() < next_staging_)) return;
   pressure_ = wanted;
   wake_.notify_all();
 }
@@ -139,9 +141,10 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
 }
 
 bool Committer::stage(std::size_t least_dirty) {
-  bool goes_on = false;
+  bool goes_on = false, staged_any = false;
   for (const auto& content : all_contents()) {
     if (!content->can_be_staged(least_dirty)) continue;
+    staged_any = true;
     const CommitFailure failure = stage(content);
     if (failure.code)
       record_outcome(content, failure);
@@ -149,6 +152,8 @@ bool Committer::stage(std::size_t least_dirty) {
       services_.ended(content->user(), {});
     goes_on |= !failure.code && content->can_be_staged(kWorthStaging);
   }
+  const MutexLock lock(mutex_);
+  if (!staged_any) next_staging_ = Clock::now() + kStagingRest;
   return goes_on;
 }
 

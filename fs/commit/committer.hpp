@@ -64,7 +64,8 @@ class Committer {
   /// whose commit has failed.
   bool hurry(uid_t user) EXCLUDES(mutex_);
   /// Makes room in memory as soon as possible: new files that are being written are staged, and if
-  /// `all`, everything else is committed.
+  /// `all`, everything else is committed. Who presses for the former does so with each write: where
+  /// none of many files was worth a step, they are not looked through again at once.
   void press(bool all);
   /// Forgets a content that nobody will ask for any more.
   void drop(const Content& content);
@@ -148,6 +149,7 @@ class Committer {
   std::unordered_map<const Content*, Entry> dirty_ GUARDED_BY(mutex_);
   std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
+  Clock::time_point next_staging_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 
