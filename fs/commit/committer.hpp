@@ -18,6 +18,7 @@
 #include "fs/content/content.hpp"
 #include "fs/support/fair_share.hpp"
 #include "fs/support/sync.hpp"
+#include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
 
@@ -45,6 +46,8 @@ class Committer {
         [](const auto&, IfBeingWritten) { return false; };
     /// Files that are committed together, at most.
     std::size_t batch = 256;
+    /// Threads that write them.
+    std::size_t writers = 1;
   };
   /// Starts the thread that commits in the background.
   void start(Services services);
@@ -121,6 +124,8 @@ class Committer {
   void begin(Batch& batch, const std::shared_ptr<Content>& content,
              const CommitFailure& announcing);
   void run(Batch& batch, void (ContentCommit::*step)());
+  /// What one file's commit encodes and writes concerns no other file: side by side.
+  void write(Batch& batch);
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
   void set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
@@ -143,6 +148,9 @@ class Committer {
   std::atomic<bool> commits_at_close_{false};
   Services services_;
   std::thread thread_, long_thread_;
+  /// All writers but the thread that has the batch. They wait for the workers that encode, and so
+  /// cannot be these.
+  std::optional<WorkerPool> writers_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
   Mutex mutex_;
   CondVar wake_;

@@ -1,7 +1,12 @@
 // Files that are committed together, so that they share their flushes.
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <iterator>
+#include <new>
+#include <optional>
 
 #include "frame/store/lock_patience.hpp"
 #include "fs/commit/committer.hpp"
@@ -9,6 +14,41 @@
 
 namespace bloscfs::fs {
 namespace {
+
+/// Files of a batch for each thread that helps to write it, at least.
+constexpr std::size_t kWorthHelper = 4;
+
+/// Others run `work` as well, until it ends.
+class Helpers {
+ public:
+  Helpers(WorkerPool& pool, std::size_t count, const std::function<void()>& work) {
+    try {
+      while (posted_ < count) {
+        pool.post([this, &work] {
+          work();
+          const MutexLock lock(mutex_);
+          ended_++;
+          changed_.notify_all();
+        });
+        posted_++;
+      }
+    } catch (const std::bad_alloc&) {
+      // Fewer will do.
+    }
+  }
+  ~Helpers() {
+    const MutexLock lock(mutex_);
+    while (ended_ < posted_) changed_.wait(mutex_);
+  }
+  Helpers(const Helpers&) = delete;
+  Helpers& operator=(const Helpers&) = delete;
+
+ private:
+  std::size_t posted_ = 0;
+  Mutex mutex_;
+  CondVar changed_;
+  std::size_t ended_ GUARDED_BY(mutex_) = 0;
+};
 
 /// From this many files on one flush of the whole filesystem costs less than one each.
 constexpr std::size_t kSharedFlush = 4;
@@ -47,7 +87,7 @@ void Committer::commit_together(Batch& batch, Contents contents) {
   // one wants, and want one that this one holds.
   const MutexLock batch_lock(batch_mutex_);
   for (std::size_t i = 0; i < contents.size(); i++) begin(batch, contents[i], failures[i]);
-  run(batch, &ContentCommit::write);
+  write(batch);
   flush(batch);
   run(batch, &ContentCommit::publish);
   flush(batch);
@@ -89,6 +129,29 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
       give_up(batch, commit, failure_of(*commit->content(), error));
     }
   }
+}
+
+void Committer::write(Batch& batch) {
+  auto& commits = batch.commits;
+  std::vector<std::optional<CommitFailure>> failures(commits.size());
+  std::atomic<std::size_t> next{0};
+  const std::function<void()> write_some = [&] {
+    const frame::LockPatience none(std::chrono::seconds(0));
+    for (std::size_t i = next++; i < commits.size(); i = next++) try {
+        commits[i]->write();
+      } catch (const std::exception& error) {
+        failures[i] = failure_of(*commits[i]->content(), error);
+      }
+  };
+  const std::size_t wanted = commits.size() / kWorthHelper;
+  if (writers_ && wanted > 0) {
+    const Helpers helpers(*writers_, std::min(wanted, writers_->threads()), write_some);
+    write_some();
+  } else {
+    write_some();
+  }
+  for (std::size_t i = 0; i < commits.size(); i++)
+    if (failures[i]) give_up(batch, commits[i], *failures[i]);
 }
 
 void Committer::give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit,

@@ -35,7 +35,7 @@ class LongCommit : public std::system_error {
 
 /// A commit that ends early, by an exception or by destruction, leaves what was written dirty. The
 /// steps are write, flush, publish, flush, finish, or stage alone; in another order they throw
-/// std::logic_error. All calls on one thread.
+/// std::logic_error. One thread at a time; the one that began it ends it, and has its locks.
 class ContentCommit {
  public:
   /// Freezes the content: errors as Content::freeze's.

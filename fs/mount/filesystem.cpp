@@ -91,7 +91,7 @@ void Filesystem::begin_writing(MountLock* lock) {
        [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
          return contents_.go_on(content, unfinished);
        },
-       DescriptorLimits::of_process().batch});
+       DescriptorLimits::of_process().batch, pool_.threads()});
   if (surroundings_.is_below_another_mount()) return;
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }

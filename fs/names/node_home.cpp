@@ -19,15 +19,46 @@
 #include "fs/support/one_look.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+struct Stored {
+  std::optional<NamedObject> object;
+  StoredPlace place;
+};
+
+Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) {
+  Stored stored;
+  // Only the content's own writer tells its changes from those of others.
+  stored.object = names.object_in_any_state(node);
+  const auto& object = stored.object;
+  StoredPlace& place = stored.place;
+  if (!object) {
+    if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, "file of a content");
+    place.is_unlinked = true;
+    place.directory = frame::make_local_store(services.root.enter({}), nullptr);
+    return stored;
+  }
+  place.directory = frame::make_local_store(services.root.enter(object->directory_path), nullptr);
+  place.name = object->stored_name;
+  place.is_temporary = object->is_pending;
+  place.is_sparse = object->entry.is_sframe;
+  place.has_links = has_links(*object);
+  place.meant = identity_of(object->entry.own_stat);
+  place.file = object->entry.object;
+  place.can_be_array = is_array_name(object->full_name) ||
+                       is_array_name(preferred_name(object->full_name, object->entry.shown));
+  return stored;
+}
+
+}  // namespace
+
 class NodeHome::Lock final : public ContentHome::NameLock {
  public:
-  /// To change names, or only to look.
-  enum class For { change, look };
-  Lock(NameServices& services, NodeId node, For purpose)
+  Lock(NameServices& services, NodeId node)
       : services_(services), node_(node), names_(services.tree) {
     look();
     // For the mount its directory changed when the file got its name there.
-    if (!object_ || purpose == For::look) return;
+    if (!object_) return;
     const SourcePath& directory_path = object_->directory_path;
     directory_times_.emplace(
         SourceObject(services_.root.enter(directory_path), directory_path.text()),
@@ -81,26 +112,10 @@ class NodeHome::Lock final : public ContentHome::NameLock {
 };
 
 void NodeHome::Lock::look() {
-  place_ = {};
   representations_.reset();
-  // Only the content's own writer tells its changes from those of others.
-  object_ = names_.object_in_any_state(node_);
-  if (!object_) {
-    if (!names_.is_unlinked(node_)) frame::throw_errno(ESTALE, "file of a content");
-    place_.is_unlinked = true;
-    place_.directory = frame::make_local_store(services_.root.enter({}), nullptr);
-    return;
-  }
-  place_.directory =
-      frame::make_local_store(services_.root.enter(object_->directory_path), nullptr);
-  place_.name = object_->stored_name;
-  place_.is_temporary = object_->is_pending;
-  place_.is_sparse = object_->entry.is_sframe;
-  place_.has_links = has_links(*object_);
-  place_.meant = identity_of(object_->entry.own_stat);
-  place_.file = object_->entry.object;
-  place_.can_be_array = is_array_name(object_->full_name) ||
-                        is_array_name(preferred_name(object_->full_name, object_->entry.shown));
+  Stored stored = find_stored(services_, names_, node_);
+  object_ = std::move(stored.object);
+  place_ = std::move(stored.place);
 }
 
 const RepresentationNames& NodeHome::Lock::names() {
@@ -189,11 +204,14 @@ NodeHome::NodeHome(NameServices& services, NodeId node) : services_(services), n
 NodeHome::~NodeHome() { services_.tree.unpin(node_); }
 
 std::unique_ptr<ContentHome::NameLock> NodeHome::lock_name() {
-  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_, Lock::For::change); });
+  return Attempts::run([&] { return std::make_unique<Lock>(services_, node_); });
 }
 
 StoredPlace NodeHome::place_now() {
-  return Attempts::run([&] { return Lock(services_, node_, Lock::For::look).place(); });
+  return Attempts::run([&] {
+    ReadTree names(services_.tree);
+    return find_stored(services_, names, node_).place;
+  });
 }
 
 void NodeHome::before_values_change() {

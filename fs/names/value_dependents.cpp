@@ -98,7 +98,7 @@ struct ValueDependents::Table {
 
 std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
   return Attempts::run([&]() -> std::optional<Place> {
-    TreeChanges names(services_.tree);
+    ReadTree names(services_.tree);
     const auto object = names.object_in_any_state(node);
     if (!object) return std::nullopt;
     return Place{object->directory, object->directory_path, object->full_name,

@@ -223,7 +223,9 @@ class Tree {
   void keep_last_size(NodeId id, std::int64_t size);
 
  private:
+  friend class ReadTree;
   friend class TreeChanges;
+  friend class TreeLooks;
 
   /// What is needed to find a node's entry, taken out of the table.
   struct Known {

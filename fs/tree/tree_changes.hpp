@@ -8,40 +8,16 @@
 #include <vector>
 
 #include "fs/support/one_look.hpp"
-#include "fs/tree/tree.hpp"
+#include "fs/tree/tree_looks.hpp"
 
 namespace bloscfs::fs {
 
-/// What has a name in the mount.
-struct NamedObject {
-  NodeId directory = 0;
-  SourcePath directory_path;
-  std::string full_name;    ///< as naming knows it
-  std::string stored_name;  ///< what it is called in SOURCE: another than full_name while pending
-  SourceEntry entry;
-  NodeId node = 0;          ///< 0 if it has none
-  bool is_pending = false;  ///< shown under a name that it does not have in SOURCE yet
-  /// Pending: what has that name in SOURCE until the commit.
-  std::optional<frame::FileStamp> replaces;
-
-  SourcePath path() const {
-    return {join_path(directory_path, stored_name), identity_of(entry.own_stat)};
-  }
-  /// Shown as one; a store is stored as a file.
-  bool is_directory() const { return S_ISDIR(entry.shown_type()); }
-};
-
-/// True for a file with names beside this one: they would part if another file took its place.
-bool has_links(const NamedObject& object);
-/// Throws EOPNOTSUPP if it has.
-void require_no_links(const NamedObject& object);
-
 /// Nobody else sees names, or changes any, while one of these lives: it must not wait for anything
 /// but SOURCE. Errors as the tree's.
-class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
+class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeLooks {
  public:
   explicit TreeChanges(Tree& tree) BLOSCFS_THREAD_ATTRIBUTE(acquire_capability(tree.names_))
-      : tree_(tree) {
+      : TreeLooks(tree) {
     tree_.names_.lock();
   }
   ~TreeChanges() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) { tree_.names_.unlock(); }
@@ -50,7 +26,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
 
   // --- looking
 
-  SourcePath path(NodeId directory) const { return tree_.path(directory); }
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
   /// True if the name is a frame's alias: nothing is shown by it, and it can neither be changed nor
   /// given to anything.
@@ -62,11 +37,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
   bool belongs_to_store(const NamedObject& directory, const std::string& name) const;
   /// What SOURCE has under a name for which a pending file is waiting.
   std::optional<NamedObject> stored(NodeId directory, const std::string& full_name);
-  /// What a node is by one of its names; nullopt when it has none, or something else has it.
-  std::optional<NamedObject> object(NodeId node) { return object_in(node, false); }
-  /// The same whatever has been done to its file.
-  std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
-  bool is_unlinked(NodeId node) const;
   /// True if something is open of the node, or waits for a commit.
   bool is_open(NodeId node) const { return node != 0 && tree_.opened(node) != nullptr; }
   /// True if a node stands for the object.
@@ -139,13 +109,7 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
  private:
   EntryProbe probe(NodeId directory, const SourcePath& path, const AfterChange& after_change);
   bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
-  NamedObject describe(NodeId directory, const SourcePath& path, const std::string& full_name,
-                       const SourceEntry& entry, bool any_state);
-  std::optional<NamedObject> object_in(NodeId id, bool any_state);
-  std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
-                                          bool any_state, bool is_own);
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
-  bool stands_for(NodeId node, const struct stat& object) const;
   bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
       REQUIRES(tree_.mutex_);
   void leave_name(Node& node, NodeTable::Dropped& dropped) REQUIRES(tree_.mutex_);
@@ -157,7 +121,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges {
   void take_entry(Node& node, const SourceEntry& entry) REQUIRES(tree_.mutex_);
   static void keep_shown_change(Node& node, const std::optional<timespec>& changed);
 
-  Tree& tree_;
   std::vector<std::shared_ptr<void>> behind_;  ///< what takes long to end
   /// What is changed meanwhile ends what was known; what others change takes effect by the system
   /// call that makes the change, which replaces nothing unseen.
