@@ -7,9 +7,9 @@
 
 namespace bloscfs::fs {
 
-std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
+std::string choose_name(TreeLooks& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::AfterChange& after_change) {
+                        const TreeLooks::AfterChange& after_change) {
   std::string_view suffix = shown == ShownAs::array ? kArraySuffix : policy.suffix;
   // As python-blosc2 names the leaves of its stores.
   if (shown == ShownAs::flat && names.is_in_store(directory)) suffix = kFlatLeafSuffix;

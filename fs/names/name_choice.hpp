@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "fs/tree/tree_changes.hpp"
+#include "fs/tree/tree_looks.hpp"
 
 namespace bloscfs::fs {
 
@@ -15,8 +15,8 @@ struct NamingPolicy {
 
 /// The first full name under which a container would be shown as asked; `previous` is its full name
 /// until now, empty for a new one. Empty if there is none.
-std::string choose_name(TreeChanges& names, NodeId directory, const std::string& shown_name,
+std::string choose_name(TreeLooks& names, NodeId directory, const std::string& shown_name,
                         ShownAs shown, const std::string& previous, const NamingPolicy& policy,
-                        const TreeChanges::AfterChange& after_change);
+                        const TreeLooks::AfterChange& after_change);
 
 }  // namespace bloscfs::fs

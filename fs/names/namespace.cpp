@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <cstdio>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include <dirent.h>
@@ -48,7 +51,7 @@ bool is_chunk_file(const std::string& name, const struct stat& st, const struct 
 }
 
 /// A name that nothing is shown by cannot be given to anything either where it is an alias.
-void require_free(TreeChanges& names, NodeId directory, const std::string& name) {
+void require_free(TreeLooks& names, NodeId directory, const std::string& name) {
   if (names.is_alias(directory, name)) throw_errno(EEXIST, name);
 }
 
@@ -131,17 +134,29 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;
+  const DirectoryChanges changes(tree_, directory);
+  std::uint64_t counted = 0;
+  std::string full_name;
+  const auto choose = [&](TreeLooks& names) {
+    counted = changes.count();
+    require_free(names, directory, name);
+    full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
+    if (full_name.empty()) throw_errno(EEXIST, name);
+  };
+  const auto make_in = [&](const SourceDirectory& in) {
+    file.emplace(in, mode & kPermissions, caller);
+  };
+  // What takes longest, most of all where many make files, is done while others change names.
+  make_in(Attempts::run([&] {
+    ReadTree names(tree_);
+    choose(names);
+    return root_.directory(names.path(directory));
+  }));
   return found(Attempts::run([&] {
     TreeChanges names(tree_);
-    require_free(names, directory, name);
-    const std::string full_name =
-        choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
-    if (full_name.empty()) throw_errno(EEXIST, name);
-    // What takes longest, most of all where many make files: done in a break.
-    if (const SourceDirectory in = root_.directory(names.path(directory));
-        !file || !file->is_in(in))
-      Attempts::without_lock(
-          [&file, &caller, in, mode] { file.emplace(in, mode & kPermissions, caller); });
+    if (changes.count() != counted) choose(names);
+    if (const SourceDirectory in = root_.directory(names.path(directory)); !file->is_in(in))
+      Attempts::without_lock([make_in, in] { make_in(in); });
     const NodeId made = names.entered_pending(directory, file->name(), full_name, file->stat());
     file->keep();
     try {

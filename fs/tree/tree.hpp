@@ -223,6 +223,7 @@ class Tree {
   void keep_last_size(NodeId id, std::int64_t size);
 
  private:
+  friend class DirectoryChanges;
   friend class ReadTree;
   friend class TreeChanges;
   friend class TreeLooks;

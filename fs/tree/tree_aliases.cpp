@@ -105,8 +105,8 @@ SourceEntry Tree::entry_of_alias(const Known& known) const {
   frame::throw_errno(ESTALE, path.text());
 }
 
-bool TreeChanges::is_alias(NodeId directory, const std::string& name) {
-  tree_.names_.assert_alone();
+bool TreeLooks::is_alias(NodeId directory, const std::string& name) {
+  tree_.names_.assert_shared();
   if (!tree_.has_aliases_) return false;
   const SourcePath path = tree_.path(directory);
   return !tree_.resolve(directory, path, name) && tree_.alias_entry(directory, path, name);

@@ -27,11 +27,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   // --- looking
 
   std::optional<NamedObject> find(NodeId directory, const std::string& shown_name);
-  /// True if the name is a frame's alias: nothing is shown by it, and it can neither be changed nor
-  /// given to anything.
-  bool is_alias(NodeId directory, const std::string& name);
-  /// True for a directory of a store that is one itself.
-  bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
   /// True for what a store has in such a directory beside its leaves: its embed.b2e, a group's
   /// attributes. Others may have put the rest of what is hidden there.
   bool belongs_to_store(const NamedObject& directory, const std::string& name) const;
@@ -43,20 +38,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool is_known(const struct stat& object) const;
   /// What is left of a node without names; throws ESTALE if nothing is.
   std::shared_ptr<const SourceObject> remains(NodeId node) const;
-  /// How the names will differ from those of now after the change.
-  struct AfterChange {
-    std::vector<const NamedObject*> gone;  ///< null ones aside
-    struct Arrival {
-      NodeId directory;
-      std::string full_name;
-      ShownAs shown;
-    };
-    std::vector<Arrival> arrived = {};
-  };
-  /// True if a new entry could have that full name, and would be shown as asked without a change
-  /// for any other.
-  bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
-            ShownAs shown, const AfterChange& after_change);
   /// True if the object under that full name would make its directory a sparse frame.
   bool makes_frame(const NamedObject& object, const std::string& full_name) const;
   /// The name that the mount shows it by.
@@ -107,8 +88,6 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 
  private:
-  EntryProbe probe(NodeId directory, const SourcePath& path, const AfterChange& after_change);
-  bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
   bool leads_to(const SourcePath& path, const std::optional<SourceEntry>& known) const;
   bool gives_way(Node& node, const OpenFile* file, NodeTable::Dropped& dropped)
       REQUIRES(tree_.mutex_);

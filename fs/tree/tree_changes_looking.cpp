@@ -7,20 +7,11 @@
 #include <fcntl.h>
 
 #include "frame/header/sframe_format.hpp"
-#include "frame/store/peer_lock.hpp"
 #include "fs/source/target_name.hpp"
 #include "fs/tree/node_table.hpp"
 #include "fs/tree/tree_changes.hpp"
 
 namespace bloscfs::fs {
-namespace {
-
-/// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
-constexpr off_t kMaxSidecar = 16;
-
-bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
-
-}  // namespace
 
 std::optional<NamedObject> TreeChanges::find(NodeId directory, const std::string& shown_name) {
   tree_.names_.assert_alone();
@@ -50,53 +41,6 @@ std::shared_ptr<const SourceObject> TreeChanges::remains(NodeId node) const {
   const Node& found = tree_.nodes_.node(node);
   if (!found.rare().remains) throw_stale(node);
   return found.rare().remains;
-}
-
-EntryProbe TreeChanges::probe(NodeId directory, const SourcePath& path,
-                              const AfterChange& after_change) {
-  return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
-    tree_.names_.assert_alone();
-    // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
-    for (const AfterChange::Arrival& arrival : after_change.arrived)
-      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
-    for (const NamedObject* gone : after_change.gone)
-      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
-        return std::nullopt;
-    return tree_.shown_as(directory, path, name);
-  };
-}
-
-/// True if an entry of that name would be hidden itself, or hide another one.
-bool TreeChanges::hides(NodeId directory, const SourcePath& path, const std::string& full_name,
-                        ShownAs shown) {
-  tree_.names_.assert_alone();
-  if (const auto locked = locked_name(full_name)) {
-    const auto frame = tree_.present_entry(directory, path, std::string(*locked));
-    if (frame && frame->is_container) return true;
-  }
-  if (tree_.is_hidden_in_store(directory, path, full_name)) return true;
-  if (shown == ShownAs::itself) return false;
-  // A sidecar that a removed frame has left serves the new one. Any other file of that name would
-  // be hidden as one.
-  const auto other = tree_.root_.stat(join_path(path, full_name + frame::kSidecarSuffix));
-  return other && !is_sidecar(*other);
-}
-
-bool TreeChanges::fits(NodeId directory, const std::string& shown_name,
-                       const std::string& full_name, ShownAs shown,
-                       const AfterChange& after_change) {
-  const SourcePath path = tree_.path(directory);
-  const auto is_there = [&](const NamedObject* gone) {
-    return gone != nullptr && gone->directory == directory &&
-           (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
-  };
-  // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
-  if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
-      tree_.root_.stat(join_path(path, full_name)))
-    return false;
-  if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
-  return shows_as(shown_name, full_name, shown, probe(directory, path, after_change)) &&
-         !hides(directory, path, full_name, shown);
 }
 
 bool TreeChanges::makes_frame(const NamedObject& object, const std::string& full_name) const {

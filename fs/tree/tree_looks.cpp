@@ -1,5 +1,6 @@
 #include "fs/tree/tree_looks.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 #include <utility>
@@ -7,10 +8,20 @@
 
 #include <boost/range/adaptor/reversed.hpp>
 
+#include "frame/store/peer_lock.hpp"
 #include "frame/store/throw_errno.hpp"
+#include "fs/source/target_name.hpp"
 #include "fs/tree/node_table.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+/// A lock sidecar holds no more (frame/formats/sidecars.md, "Sidecar").
+constexpr off_t kMaxSidecar = 16;
+
+bool is_sidecar(const struct stat& st) { return S_ISREG(st.st_mode) && st.st_size <= kMaxSidecar; }
+
+}  // namespace
 
 bool has_links(const NamedObject& object) {
   const struct stat& file = object.entry.content_stat;
@@ -84,6 +95,52 @@ bool TreeLooks::is_unlinked(NodeId node) const {
 bool TreeLooks::stands_for(NodeId node, const struct stat& object) const {
   const MutexLock lock(tree_.mutex_);
   return tree_.nodes_.node(node).identity == identity_of(object);
+}
+
+EntryProbe TreeLooks::probe(NodeId directory, const SourcePath& path,
+                            const AfterChange& after_change) {
+  return [this, directory, path, after_change](const std::string& name) -> std::optional<ShownAs> {
+    tree_.names_.assert_shared();
+    // SOURCE as it will be: what arrives is there, what goes is not, and the rest is asked for.
+    for (const AfterChange::Arrival& arrival : after_change.arrived)
+      if (arrival.directory == directory && arrival.full_name == name) return arrival.shown;
+    for (const NamedObject* gone : after_change.gone)
+      if (gone != nullptr && gone->directory == directory && gone->full_name == name)
+        return std::nullopt;
+    return tree_.shown_as(directory, path, name);
+  };
+}
+
+/// True if an entry of that name would be hidden itself, or hide another one.
+bool TreeLooks::hides(NodeId directory, const SourcePath& path, const std::string& full_name,
+                      ShownAs shown) {
+  tree_.names_.assert_shared();
+  if (const auto locked = locked_name(full_name)) {
+    const auto frame = tree_.present_entry(directory, path, std::string(*locked));
+    if (frame && frame->is_container) return true;
+  }
+  if (tree_.is_hidden_in_store(directory, path, full_name)) return true;
+  if (shown == ShownAs::itself) return false;
+  // A sidecar that a removed frame has left serves the new one. Any other file of that name would
+  // be hidden as one.
+  const auto other = tree_.root_.stat(join_path(path, full_name + frame::kSidecarSuffix));
+  return other && !is_sidecar(*other);
+}
+
+bool TreeLooks::fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
+                     ShownAs shown, const AfterChange& after_change) {
+  const SourcePath path = tree_.path(directory);
+  const auto is_there = [&](const NamedObject* gone) {
+    return gone != nullptr && gone->directory == directory &&
+           (gone->stored_name == full_name || (gone->replaces && gone->full_name == full_name));
+  };
+  // Hidden things count, too: a temporary or a sidecar has the name, though nobody sees it.
+  if (std::none_of(after_change.gone.begin(), after_change.gone.end(), is_there) &&
+      tree_.root_.stat(join_path(path, full_name)))
+    return false;
+  if (tree_.is_virtual(directory)) return preferred_name(full_name, shown) == shown_name;
+  return shows_as(shown_name, full_name, shown, probe(directory, path, after_change)) &&
+         !hides(directory, path, full_name, shown);
 }
 
 }  // namespace bloscfs::fs

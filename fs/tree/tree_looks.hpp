@@ -1,8 +1,10 @@
 #pragma once
 // Looking at what nodes are by their names.
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "fs/tree/tree.hpp"
 
@@ -41,6 +43,25 @@ class TreeLooks {
   /// The same whatever has been done to its file.
   std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
   bool is_unlinked(NodeId node) const;
+  /// True if the name is a frame's alias: nothing is shown by it, and it can neither be changed nor
+  /// given to anything.
+  bool is_alias(NodeId directory, const std::string& name);
+  /// True for a directory of a store that is one itself.
+  bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
+  /// How the names will differ from those of now after the change.
+  struct AfterChange {
+    std::vector<const NamedObject*> gone;  ///< null ones aside
+    struct Arrival {
+      NodeId directory;
+      std::string full_name;
+      ShownAs shown;
+    };
+    std::vector<Arrival> arrived = {};
+  };
+  /// True if a new entry could have that full name, and would be shown as asked without a change
+  /// for any other.
+  bool fits(NodeId directory, const std::string& shown_name, const std::string& full_name,
+            ShownAs shown, const AfterChange& after_change);
 
  protected:
   explicit TreeLooks(Tree& tree) : tree_(tree) {}
@@ -55,6 +76,8 @@ class TreeLooks {
   std::optional<NamedObject> object_in(NodeId id, bool any_state);
   std::optional<NamedObject> object_named(NodeId id, NodeId directory, const std::string& full_name,
                                           bool any_state, bool is_own);
+  EntryProbe probe(NodeId directory, const SourcePath& path, const AfterChange& after_change);
+  bool hides(NodeId directory, const SourcePath& path, const std::string& full_name, ShownAs shown);
   bool stands_for(NodeId node, const struct stat& object) const;
 };
 
@@ -69,6 +92,17 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) ReadTree final : public TreeLook
 
  private:
   const ReadNames names_;
+};
+
+/// While one lives, changes of a directory's names are counted that this mount makes.
+class DirectoryChanges {
+ public:
+  DirectoryChanges(Tree& tree, NodeId directory) : listing_(tree.listed_, directory) {}
+
+  std::uint64_t count() const { return listing_.changes(); }
+
+ private:
+  ListedDirectories::Listing listing_;
 };
 
 }  // namespace bloscfs::fs
