@@ -46,7 +46,7 @@ class Committer {
         [](const auto&, IfBeingWritten) { return false; };
     /// Files that are committed together, at most.
     std::size_t batch = 256;
-    /// Threads that write them.
+    /// Threads that do it.
     std::size_t writers = 1;
   };
   /// Starts the thread that commits in the background.
@@ -123,9 +123,8 @@ class Committer {
   void commit_together(Batch& batch, Contents contents) EXCLUDES(batch_mutex_);
   void begin(Batch& batch, const std::shared_ptr<Content>& content,
              const CommitFailure& announcing);
+  /// A step of one file's commit concerns no other file: side by side.
   void run(Batch& batch, void (ContentCommit::*step)());
-  /// What one file's commit encodes and writes concerns no other file: side by side.
-  void write(Batch& batch);
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
   void set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
@@ -148,7 +147,7 @@ class Committer {
   std::atomic<bool> commits_at_close_{false};
   Services services_;
   std::thread thread_, long_thread_;
-  /// All writers but the thread that has the batch. They wait for the workers that encode, and so
+  /// All but the one that has the batch. They wait for the workers that encode, and so
   /// cannot be these.
   std::optional<WorkerPool> writers_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents

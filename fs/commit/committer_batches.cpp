@@ -15,7 +15,7 @@
 namespace bloscfs::fs {
 namespace {
 
-/// Files of a batch for each thread that helps to write it, at least.
+/// Files of a batch for each thread that helps with it, at least.
 constexpr std::size_t kWorthHelper = 4;
 
 /// Others run `work` as well, until it ends.
@@ -87,7 +87,7 @@ void Committer::commit_together(Batch& batch, Contents contents) {
   // one wants, and want one that this one holds.
   const MutexLock batch_lock(batch_mutex_);
   for (std::size_t i = 0; i < contents.size(); i++) begin(batch, contents[i], failures[i]);
-  write(batch);
+  run(batch, &ContentCommit::write);
   flush(batch);
   run(batch, &ContentCommit::publish);
   flush(batch);
@@ -121,34 +121,23 @@ void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content,
 }
 
 void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
-  for (auto& commit : batch.commits) {
-    if (!commit) continue;
-    try {
-      ((*commit).*step)();
-    } catch (const std::exception& error) {
-      give_up(batch, commit, failure_of(*commit->content(), error));
-    }
-  }
-}
-
-void Committer::write(Batch& batch) {
   auto& commits = batch.commits;
   std::vector<std::optional<CommitFailure>> failures(commits.size());
   std::atomic<std::size_t> next{0};
-  const std::function<void()> write_some = [&] {
+  const std::function<void()> run_some = [&] {
     const frame::LockPatience none(std::chrono::seconds(0));
     for (std::size_t i = next++; i < commits.size(); i = next++) try {
-        commits[i]->write();
+        if (commits[i]) ((*commits[i]).*step)();
       } catch (const std::exception& error) {
         failures[i] = failure_of(*commits[i]->content(), error);
       }
   };
   const std::size_t wanted = commits.size() / kWorthHelper;
   if (writers_ && wanted > 0) {
-    const Helpers helpers(*writers_, std::min(wanted, writers_->threads()), write_some);
-    write_some();
+    const Helpers helpers(*writers_, std::min(wanted, writers_->threads()), run_some);
+    run_some();
   } else {
-    write_some();
+    run_some();
   }
   for (std::size_t i = 0; i < commits.size(); i++)
     if (failures[i]) give_up(batch, commits[i], *failures[i]);
