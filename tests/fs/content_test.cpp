@@ -90,13 +90,18 @@ class Home : public ContentHome {
 /// A mount's parts without a mount.
 struct Parts {
   explicit Parts(bool raw_views = false) : raw(raw_views) {
-    committer.start(
-        {[this](uid_t user, const std::error_code& error) { budget.commit_ended(user, error); },
-         [] { ::sync(); }});
+    Committer::Services services;
+    services.ended = [this](uid_t user, const std::error_code& error) {
+      budget.commit_ended(user, error);
+    };
+    services.sync_all = [this] { syncs++; };
+    services.writers = 4;
+    committer.start(std::move(services));
   }
   ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }
   void commit(const std::shared_ptr<Content>& content) { committer.commit({content}); }
 
+  std::atomic<int> syncs{0};
   Stats stats;
   PagePool pages;
   BlockCache cache{32 << 20, pages, stats};
@@ -270,6 +275,32 @@ BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   ByteVector expected = first;
   std::fill_n(expected.begin() + 5, 10, std::uint8_t{9});
   BOOST_TEST((reopened(parts, directory, "f.b2frame") == expected));
+}
+
+BOOST_AUTO_TEST_CASE(a_batch_is_committed_side_by_side_and_one_failure_is_one_files) {
+  constexpr std::size_t kFiles = 40, kFailing = 17;
+  const test::TempDir directory;
+  Parts parts;
+  Committer::Contents contents;
+  std::vector<std::shared_ptr<Home>> homes;
+  const auto bytes_of_file = [](std::size_t number) {
+    return ByteVector(1000 + 700 * number, static_cast<std::uint8_t>(number));
+  };
+  for (std::size_t i = 0; i < kFiles; i++) {
+    homes.push_back(std::make_shared<Home>(directory.path(), "f" + std::to_string(i), true));
+    contents.push_back(std::make_shared<Content>(parts.services(), timespec{}));
+    contents.back()->make_writable(homes.back());
+    contents.back()->write(0, bytes_of_file(i));
+  }
+  std::filesystem::remove(directory / homes[kFailing]->place().name);
+  BOOST_CHECK_THROW(parts.committer.commit(contents), std::system_error);
+  BOOST_TEST(parts.syncs == 2);
+  for (std::size_t i = 0; i < kFiles; i++) BOOST_TEST_CONTEXT(i) {
+      BOOST_TEST(contents[i]->needs_commit() == (i == kFailing));
+      BOOST_CHECK(bytes_of(*contents[i]) == bytes_of_file(i));
+      const std::string name = "f" + std::to_string(i) + ".b2frame";
+      if (i != kFailing) BOOST_CHECK(reopened(parts, directory, name) == bytes_of_file(i));
+    }
 }
 
 BOOST_AUTO_TEST_CASE(steps_of_a_commit_have_one_order) {
