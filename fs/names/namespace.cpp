@@ -138,10 +138,11 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
   std::uint64_t counted = 0;
   std::string full_name;
   const auto choose = [&](TreeLooks& names) {
-    counted = changes.count();
+    const std::uint64_t count = changes.count();
     require_free(names, directory, name);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
+    counted = count;  // not where a break has cut it short
   };
   const auto make_in = [&](const SourceDirectory& in) {
     file.emplace(in, mode & kPermissions, caller);

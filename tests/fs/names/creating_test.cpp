@@ -146,6 +146,34 @@ BOOST_AUTO_TEST_CASE(of_many_who_make_a_file_at_once_one_has_made_it) {
              boost::test_tools::per_element());
 }
 
+BOOST_AUTO_TEST_CASE(a_name_that_was_free_when_it_was_chosen_may_be_gone) {
+  constexpr int kRounds = 300;
+  const TempDir source;
+  InProcess mount(source.path());
+  // Younger than two seconds, so that whoever chooses a name reads it, each time in a break.
+  write_file(source / "x.blp", bytes_of("none"));
+  for (int round = 0; round < kRounds; round++) {
+    if (round % 50 == 0) write_file(source / "x.blp", bytes_of("none"));
+    // Keeps that suffix, and so gets another full name than a new file.
+    write_file(source / "q.b2f", flat_frame("one"));
+    std::barrier together(2);
+    int create_error = 0, rename_error = 0;
+    {
+      const std::jthread maker([&] {
+        together.arrive_and_wait();
+        create_error = error_of([&] { mount.create("x"); });
+      });
+      together.arrive_and_wait();
+      rename_error = error_of([&] { mount.rename("q", "x", RENAME_NOREPLACE); });
+    }
+    // Two that want one name are both shown by their full ones.
+    BOOST_REQUIRE_MESSAGE((create_error == 0) != (rename_error == 0), "round " << round);
+    BOOST_TEST(mount.has("x"));
+    mount.remove("x");
+    fs_std::remove(source / "q.b2f");
+  }
+}
+
 // Such a name of SOURCE would be shown without its suffix.
 BOOST_AUTO_TEST_CASE(file_with_the_suffix_of_frames_keeps_its_name) {
   const TempDir source;
