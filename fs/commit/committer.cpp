@@ -61,7 +61,7 @@ class LockWait {
 
 void Committer::start(Services services) {
   services_ = std::move(services);
-  if (services_.writers > 1) writers_.emplace(services_.writers - 1);
+  if (services_.threads > 1) helpers_.emplace(services_.threads - 1);
   thread_ = std::thread([this] { work(); });
   long_thread_ = std::thread([this] { work_at_long_ones(); });
 }

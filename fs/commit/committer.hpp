@@ -47,7 +47,7 @@ class Committer {
     /// Files that are committed together, at most.
     std::size_t batch = 256;
     /// Threads that do it.
-    std::size_t writers = 1;
+    std::size_t threads = 1;
   };
   /// Starts the thread that commits in the background.
   void start(Services services);
@@ -147,9 +147,9 @@ class Committer {
   std::atomic<bool> commits_at_close_{false};
   Services services_;
   std::thread thread_, long_thread_;
-  /// All but the one that has the batch. They wait for the workers that encode, and so
-  /// cannot be these.
-  std::optional<WorkerPool> writers_;
+  /// Beside the thread that has the batch. They wait for the workers that encode, and so cannot be
+  /// these.
+  std::optional<WorkerPool> helpers_;
   Mutex batch_mutex_;  ///< one batch at a time, since it holds several contents
   Mutex mutex_;
   CondVar wake_;

@@ -133,8 +133,8 @@ void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
       }
   };
   const std::size_t wanted = commits.size() / kWorthHelper;
-  if (writers_ && wanted > 0) {
-    const Helpers helpers(*writers_, std::min(wanted, writers_->threads()), run_some);
+  if (helpers_ && wanted > 0) {
+    const Helpers helpers(*helpers_, std::min(wanted, helpers_->threads()), run_some);
     run_some();
   } else {
     run_some();

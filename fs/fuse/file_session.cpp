@@ -89,7 +89,7 @@ class FileSource final : public SessionSource {
     sandbox.close(source_, options);
   }
 
-  std::unique_ptr<MountedFiles> show(const MountOptions& options, std::size_t workers,
+  std::unique_ptr<MountedFiles> show(const MountOptions& options, const WorkerCounts& workers,
                                      PagePool& pages) override {
     return std::make_unique<Filesystem>(std::move(source_), options, workers,
                                         lock_ ? &*lock_ : nullptr, pages);

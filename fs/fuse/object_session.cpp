@@ -52,9 +52,9 @@ class ObjectSessionSource final : public SessionSource {
   void close(Sandbox& sandbox, const MountOptions&) override {
     sandbox.close_for_network(objects_->files, objects_->folders);
   }
-  std::unique_ptr<MountedFiles> show(const MountOptions& options, std::size_t workers,
+  std::unique_ptr<MountedFiles> show(const MountOptions& options, const WorkerCounts& workers,
                                      PagePool& pages) override {
-    return std::make_unique<ObjectFilesystem>(objects_->open(), options, workers, pages);
+    return std::make_unique<ObjectFilesystem>(objects_->open(), options, workers.coding, pages);
   }
 
  private:

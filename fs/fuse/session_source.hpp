@@ -11,6 +11,7 @@
 #include "fs/sandbox/sandbox.hpp"
 #include "fs/source/mount_table.hpp"
 #include "fs/support/page_pool.hpp"
+#include "fs/support/worker_pool.hpp"
 
 namespace bloscfs::fs {
 
@@ -29,8 +30,8 @@ class SessionSource {
   /// Closes the sandbox, before the first thread.
   virtual void close(Sandbox& sandbox, const MountOptions& options) = 0;
   /// Everything that was given outlives the result.
-  virtual std::unique_ptr<MountedFiles> show(const MountOptions& options, std::size_t workers,
-                                             PagePool& pages) = 0;
+  virtual std::unique_ptr<MountedFiles> show(const MountOptions& options,
+                                             const WorkerCounts& workers, PagePool& pages) = 0;
   /// Something could not be committed.
   virtual void leave_unfinished() {}
 };

@@ -4,7 +4,6 @@
 #include <cerrno>
 #include <stdexcept>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 #include <fcntl.h>
@@ -32,15 +31,9 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
          (entry.is_sframe ? DescriptorShares::kSparseMore : 0);
 }
 
-/// Half of the processors are left to those who ask meanwhile: with two that copied files through
-/// the mount, a second thread at commits made them a tenth slower.
-std::size_t committing_threads(std::size_t workers) {
-  return std::min<std::size_t>(workers, std::max(1U, std::thread::hardware_concurrency() / 2));
-}
-
 }  // namespace
 
-Filesystem::Filesystem(MountSource source, const MountOptions& options, std::size_t workers,
+Filesystem::Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
                        MountLock* lock, PagePool& pages)
     : surroundings_(std::move(source.surroundings)),
       root_(std::move(source.root),
@@ -65,7 +58,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
       budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),
       readahead_budget_(readahead_limit(options.cache_size)),
       last_release_(std::chrono::steady_clock::now().time_since_epoch().count()),
-      pool_(workers),
+      pool_(workers.coding),
       committer_(stats_),
       content_services_{cache_,  stats_,         reader_settings_, pool_,
                         budget_, write_options_, options.raw,      next_content_id_},
@@ -81,7 +74,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, std::siz
   root_.watch_directories(DescriptorLimits::of_process().watched);
   names_.set_contents(contents_);
   committer_.set_commits_at_close(options.write.strict);
-  if (writable_) begin_writing(lock);
+  if (writable_) begin_writing(lock, workers.committing);
 }
 
 void Filesystem::change_options(const MountOptions& options) {
@@ -90,7 +83,7 @@ void Filesystem::change_options(const MountOptions& options) {
   committer_.set_commits_at_close(options.write.strict);
 }
 
-void Filesystem::begin_writing(MountLock* lock) {
+void Filesystem::begin_writing(MountLock* lock, std::size_t committing_threads) {
   tree_.set_follower([this](NodeId node) { contents_.try_follow(node); });
   committer_.start(
       {[this](uid_t user, const std::error_code& error) { budget_.commit_ended(user, error); },
@@ -98,7 +91,7 @@ void Filesystem::begin_writing(MountLock* lock) {
        [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
          return contents_.go_on(content, unfinished);
        },
-       DescriptorLimits::of_process().batch, committing_threads(pool_.threads())});
+       DescriptorLimits::of_process().batch, committing_threads});
   if (surroundings_.is_below_another_mount()) return;
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }

@@ -36,8 +36,8 @@ namespace bloscfs::fs {
 class Filesystem final : public MountedFiles {
  public:
   /// `lock` is that of a writable mount, and null for others. `pages` outlives it.
-  Filesystem(MountSource source, const MountOptions& options, std::size_t workers, MountLock* lock,
-             PagePool& pages);
+  Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
+             MountLock* lock, PagePool& pages);
 
   Tree& tree() { return tree_; }
   Stores& stores() { return stores_; }
@@ -144,7 +144,7 @@ class Filesystem final : public MountedFiles {
   void tidy() override;
 
  private:
-  void begin_writing(MountLock* lock);
+  void begin_writing(MountLock* lock, std::size_t committing_threads);
   NodeId place_to_make(NodeId directory, const std::string& name, const Caller& caller);
   FileKind& kind_of(NodeId node, const SourceEntry& entry);
   Opened add_handle(const std::shared_ptr<FileHandle>& handle, bool changed,

@@ -20,6 +20,12 @@ namespace bloscfs::fs {
 /// (before Linux 6.12) nothing happens.
 void use_long_time_slices() noexcept;
 
+/// Threads of a mount beside those that answer requests.
+struct WorkerCounts {
+  std::size_t coding = 1;      ///< encode and decode
+  std::size_t committing = 1;  ///< take steps of a batch of commits
+};
+
 /// Not Asio's thread_pool: that waits forever for the threads it has where one more cannot be made.
 class WorkerPool {
  public:

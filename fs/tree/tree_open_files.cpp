@@ -1,5 +1,6 @@
 // What is open of the nodes.
 
+#include <exception>
 #include <typeinfo>
 #include <utility>
 
@@ -88,7 +89,11 @@ void Tree::remember_commit(NodeId id, const frame::Snapshot& snapshot) {
     if (node->shown_change.stored_ns == node->state.ctime_ns)
       committed.shown_change_ns = node->shown_change.shown_ns;
   }
-  classifier_.remember(committed);
+  try {
+    classifier_.remember(committed);
+  } catch (const std::exception&) {
+    // What was stored is durable. Whoever looks at the file next reads it, and tells of errors.
+  }
 }
 
 void Tree::begin_plain_writing(NodeId id) {

@@ -95,7 +95,7 @@ struct Parts {
       budget.commit_ended(user, error);
     };
     services.sync_all = [this] { syncs++; };
-    services.writers = 4;
+    services.threads = 4;
     committer.start(std::move(services));
   }
   ContentServices services() { return {cache, stats, {}, pool, budget, options, raw, next_id}; }

@@ -51,7 +51,8 @@ InProcess::InProcess(const fs_std::path& source, const std::string& options)
     lock_.emplace(opened.root.get(), opened.single, std::chrono::seconds(10));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), parsed, 2, lock_ ? &*lock_ : nullptr, pages_);
+  filesystem_.emplace(std::move(opened), parsed, fs::WorkerCounts{2, 3}, lock_ ? &*lock_ : nullptr,
+                      pages_);
   filesystem_->names().set_forget_pages([this](fs::NodeId, const std::function<void()>& done) {
     forgotten_++;
     done();
