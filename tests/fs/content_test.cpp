@@ -277,7 +277,7 @@ BOOST_AUTO_TEST_CASE(failed_commit_keeps_what_was_written) {
   BOOST_TEST((reopened(parts, directory, "f.b2frame") == expected));
 }
 
-BOOST_AUTO_TEST_CASE(a_batch_is_committed_side_by_side_and_one_failure_is_one_files) {
+BOOST_AUTO_TEST_CASE(a_batch_of_several_threads_stores_all_but_what_fails) {
   constexpr std::size_t kFiles = 40, kFailing = 17;
   const test::TempDir directory;
   Parts parts;

@@ -1,0 +1,131 @@
+#include "tools/command_line.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/core.h>
+
+#include "frame/remote/open_remote.hpp"
+#include "fs/support/printable.hpp"
+#include "tools/help_layout.hpp"
+#include "tools/unknown_word.hpp"
+
+namespace bloscfs::tools {
+
+CommandLine::CommandLine(std::string_view first) {
+  app_.formatter(help_layout());
+  app_.set_version_flag("-V,--version", std::string("b2frame ") + BLOSCFS_VERSION,
+                        "Print the version");
+  app_.set_help_flag("-h,--help", "Print this help; of a subcommand, see man b2frame-create, too");
+  app_.footer(
+      "Examples:\n"
+      "  b2frame create measured.npy -o measured.b2nd");
+  app_.require_subcommand(0, 1);
+  for (const Subcommand& subcommand : needed_for(first)) (this->*subcommand.add)(subcommand.name);
+  app_.allow_extras();  // last, since subcommands inherit it; run() names the first one
+}
+
+int CommandLine::run(int argc, const char* const* argv) {
+  try {
+    app_.parse(argc, argv);
+    if (!app_.remaining().empty()) throw CLI::ExtrasError(app_.remaining());
+    if (!work_) throw UsageError("a subcommand is required");
+    return work_();
+  } catch (const CLI::Success& request) {
+    return app_.exit(request);
+  } catch (const CLI::ParseError& error) {
+    complain(explanation(error, app_));
+  } catch (const UsageError& error) {
+    complain(error.what());
+  }
+  return kExitBadUsage;
+}
+
+std::span<const CommandLine::Subcommand> CommandLine::all_subcommands() {
+  static constexpr Subcommand kAll[] = {
+      {"info", &CommandLine::add_info},
+      {"ls", &CommandLine::add_ls},
+      {"list", &CommandLine::add_list},
+      {"extract", &CommandLine::add_extract},
+      {"cat", &CommandLine::add_cat},
+      {"diff", &CommandLine::add_diff},
+      {"verify", &CommandLine::add_verify},
+      {"report", &CommandLine::add_report},
+      {"advise", &CommandLine::add_advise},
+      {"create", &CommandLine::add_create},
+      {"convert", &CommandLine::add_convert},
+      {"compact", &CommandLine::add_compact},
+      {"set-meta", &CommandLine::add_set_meta},
+      {"pack", &CommandLine::add_pack},
+      {"unpack", &CommandLine::add_unpack},
+      {"recover", &CommandLine::add_recover},
+      {"gc", &CommandLine::add_gc},
+      {"repair", &CommandLine::add_repair},
+  };
+  return kAll;
+}
+
+std::span<const CommandLine::Subcommand> CommandLine::needed_for(std::string_view first) {
+  const std::span<const Subcommand> all = all_subcommands();
+  if (first == "-V" || first == "--version") return {};
+  const auto named = std::find_if(all.begin(), all.end(),
+                                  [&](const Subcommand& one) { return one.name == first; });
+  return named == all.end() ? all : std::span(named, 1);
+}
+
+void CommandLine::complain(const std::string& what) const {
+  const auto chosen = app_.get_subcommands();
+  fmt::print(stderr, "b2frame: {}\nTry 'b2frame{} --help'.\n", bloscfs::fs::printable(what),
+             chosen.empty() ? "" : " " + chosen.front()->get_name());
+}
+
+CLI::Validator CommandLine::local() {
+  return CLI::Validator(
+      [](std::string& text) {
+        return frame::is_remote(text) ? std::string(
+                                            "URLs are read only, by info, ls, list, "
+                                            "extract, cat, diff, verify and report")
+                                      : std::string();
+      },
+      "");
+}
+
+CLI::App* CommandLine::add_command(const char* name, const char* help,
+                                   std::initializer_list<const char*> examples,
+                                   const std::string& above_examples) {
+  CLI::App* command = app_.add_subcommand(name, help);
+  command->get_help_ptr()->description("Print this help");
+  std::string footer = above_examples + "Examples:";
+  for (const char* example : examples) footer += fmt::format("\n  b2frame {} {}", name, example);
+  command->footer(footer);
+  return command;
+}
+
+void CommandLine::add_remote(CLI::App& command, RemoteOptions& options) {
+  command
+      .add_option("--cafile", options.cafile, "Certificates to trust (the system's authorities)")
+      ->option_text("FILE")
+      ->group(kUrlOptions);
+  command
+      .add_option("--retry-time", options.retry_time, "For how long what fails is tried again (60)")
+      ->check(CLI::Range(0, 86400))
+      ->option_text("SECONDS")
+      ->group(kUrlOptions);
+  command.add_option("--netrc", options.netrc, "Users and passwords of web servers, as curl has")
+      ->option_text("FILE")
+      ->group(kUrlOptions);
+  command.add_option("--endpoint", options.endpoint, "Store of s3:// (Amazon's, by the region)")
+      ->option_text("URL")
+      ->group(kUrlOptions);
+  command.add_option("--region", options.region, "Of s3:// (as AWS_REGION says)")
+      ->option_text("REGION")
+      ->group(kUrlOptions);
+  command
+      .add_flag("--virtual-host", options.virtual_host,
+                "The bucket of s3:// stands in the host's name")
+      ->group(kUrlOptions);
+  command.add_flag("--anonymous", options.anonymous, "Requests to s3:// are not signed")
+      ->group(kUrlOptions);
+}
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,98 @@
+#pragma once
+// The command line of b2frame: its subcommands, and their options.
+
+#include <functional>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/b2frame_commands.hpp"
+#include "tools/command_values.hpp"
+
+namespace bloscfs::tools {
+
+class CommandLine {
+ public:
+  /// `first` of the command's words.
+  explicit CommandLine(std::string_view first);
+  /// Each subcommand refers to it.
+  CommandLine(const CommandLine&) = delete;
+  CommandLine& operator=(const CommandLine&) = delete;
+
+  /// The exit status of the whole program.
+  int run(int argc, const char* const* argv);
+
+ private:
+  struct Subcommand {
+    const char* name;
+    void (CommandLine::*add)(const char* name);
+  };
+
+  /// In the order of --help.
+  static std::span<const Subcommand> all_subcommands();
+  /// Putting all together would take longer than many of them do.
+  static std::span<const Subcommand> needed_for(std::string_view first);
+  /// Names the help that there is for what was asked for.
+  void complain(const std::string& what) const;
+  /// Refuses URLs where only local files will do.
+  static CLI::Validator local();
+  /// A subcommand, whose --help ends with `examples`: command lines without the program's name.
+  CLI::App* add_command(const char* name, const char* help,
+                        std::initializer_list<const char*> examples,
+                        const std::string& above_examples = "");
+  static void add_remote(CLI::App& command, RemoteOptions& options);
+
+  // command_line_reading.cpp
+
+  void add_info(const char* name);
+  void add_ls(const char* name);
+  static void add_recursive(CLI::App& command, bool& recursive);
+  void add_list(const char* name);
+  void add_extract(const char* name);
+  void add_cat(const char* name);
+  void add_diff(const char* name);
+  static void add_json(CLI::App& command, ExtractOptions& options);
+  void add_verify(const char* name);
+  void add_report(const char* name);
+  void add_advise(const char* name);
+
+  // command_line_writing.cpp
+
+  void add_create(const char* name);
+  void add_convert(const char* name);
+  void add_compact(const char* name);
+  void add_pack(const char* name);
+  void add_unpack(const char* name);
+  void add_set_meta(const char* name);
+  static void add_layers(CLI::App& command, const char* name, std::vector<NamedLayer>& layers,
+                         const char* help);
+  void add_recover(const char* name);
+  void add_gc(const char* name);
+  void add_repair(const char* name);
+
+  CLI::App app_{"Works on Blosc2 frames without mounting them. Pages: man b2frame-create ...",
+                "b2frame"};
+  InfoOptions info_;
+  LsOptions ls_;
+  ListOptions list_;
+  ExtractOptions extract_, cat_;
+  DiffOptions diff_;
+  VerifyOptions verify_;
+  AdviseOptions advise_;
+  CreateOptions create_;
+  ConvertOptions convert_;
+  CompactOptions compact_;
+  PackOptions pack_;
+  SetMetaOptions set_meta_;
+  RecoverOptions recover_;
+  GcOptions gc_;
+  RepairOptions repair_;
+  ReportOptions report_;
+  std::function<int()> work_;
+};
+
+}  // namespace bloscfs::tools

@@ -1,0 +1,175 @@
+// Subcommands that only read, and tell.
+
+#include <fmt/core.h>
+
+#include "tools/command_line.hpp"
+#include "tools/storage_options.hpp"
+
+namespace bloscfs::tools {
+
+void CommandLine::add_info(const char* name) {
+  CLI::App* command =
+      add_command(name, "Show header, chunks and metalayers of frames",
+                  {"run.b2nd", "--json -r /data", "https://example.org/run.b2z:/temperature/day"});
+  command->add_flag("--json", info_.json, "One JSON object per file");
+  add_recursive(*command, info_.recursive);
+  command->add_flag("--chunk", info_.chunk, "The files are bare chunks");
+  command->add_option("FILE", info_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
+      ->required();
+  add_remote(*command, info_.remote);
+  command->callback([this] { work_ = [this] { return run_info(info_); }; });
+}
+
+void CommandLine::add_ls(const char* name) {
+  CLI::App* command = add_command(name, "List frames: shape, dtype, codec, sizes, time",
+                                  {"/data", "-h *.b2nd run.b2z", "-R --json /data | jq .ratio"});
+  // As ls(1) has it.
+  command->set_help_flag("--help", "Print this help");
+  command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20.0M, 213G");
+  command->add_flag("-R,--recursive", ls_.recursive, "Enter directories below a directory");
+  command->add_flag("--json", ls_.json, "One JSON object per frame");
+  command->add_option("FILE|DIR", ls_.files,
+                      "Frames, Bloscpack files, URLs, stores, STORE:/KEY, or directories (.)");
+  add_remote(*command, ls_.remote);
+  command->callback([this] { work_ = [this] { return run_ls(ls_); }; });
+}
+
+void CommandLine::add_recursive(CLI::App& command, bool& recursive) {
+  command.add_flag("-r,--recursive", recursive, "Of a directory, all frames below it");
+}
+
+void CommandLine::add_list(const char* name) {
+  CLI::App* command = add_command(name, "Show the names that a mount would have, or a store's keys",
+                                  {"/data", "--json run.b2z", "https://example.org/data/"});
+  command->add_flag("--json", list_.json, "One JSON object per name");
+  command->add_flag("-r,--recursive")->description("As it is: list always goes down");
+  command
+      ->add_option("DIR", list_.directory,
+                   "Directory that would be mounted, .b2z, .b2e, STORE:/KEY, or URL")
+      ->required();
+  add_remote(*command, list_.remote);
+  command->callback([this] { work_ = [this] { return run_list(list_); }; });
+}
+
+void CommandLine::add_extract(const char* name) {
+  CLI::App* command = add_command(name, "Write decompressed contents to a file",
+                                  {"run.b2nd -o run.npy", "-r /data/results -o /tmp/results"});
+  command->add_flag("-r,--recursive", extract_.recursive,
+                    "FILE and OUT are directories: write what a mount would show");
+  command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
+  command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
+  command
+      ->add_option_function<std::string>(
+          "--offset", [this](const std::string& text) { extract_.offset = parse_bytes(text); },
+          "First byte to write (0)")
+      ->option_text("SIZE");
+  command
+      ->add_option_function<std::string>(
+          "--length", [this](const std::string& text) { extract_.length = parse_bytes(text); },
+          "Bytes to write, at most (all that follow)")
+      ->option_text("SIZE");
+  add_json(*command, extract_);
+  add_remote(*command, extract_.remote);
+  command->add_option("FILE", extract_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")
+      ->required();
+  command->add_option("-o", extract_.output, "File to write, or - for stdout; .npy implies --npy")
+      ->option_text("OUT")
+      ->required()
+      ->check(local());
+  command->callback([this] { work_ = [this] { return run_extract(extract_); }; });
+}
+
+void CommandLine::add_cat(const char* name) {
+  CLI::App* command = add_command(name, "Write decompressed contents to stdout",
+                                  {"station.b2frame | head", "--text -s 1000 -n 10 run.b2nd",
+                                   "--json run.b2z:/events | jq .name"});
+  command->add_option("-s,--start", cat_.start, "First item, in C order; -N: N from the end (0)")
+      ->option_text("N");
+  command->add_option("-n,--count", cat_.count, "Items, at most (all that follow)")
+      ->check(CLI::NonNegativeNumber)
+      ->option_text("N");
+  command->add_flag("--text", cat_.text, "An item a line; an array's last dimension in one line");
+  command->add_option("--dtype", cat_.dtype, "Text of a flat frame's items (unsigned integers)")
+      ->option_text("DTYPE");
+  add_json(*command, cat_);
+  add_remote(*command, cat_.remote);
+  command->add_option("FILE", cat_.file, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
+  cat_.output = "-";
+  command->callback([this] { work_ = [this] { return run_extract(cat_); }; });
+}
+
+void CommandLine::add_diff(const char* name) {
+  CLI::App* command =
+      add_command(name, "Compare the contents of two frames",
+                  {"run.b2nd copy.b2nd", "--all a.b2frame b.blp",
+                   "--meta run.b2nd https://example.org/run.b2nd"},
+                  fmt::format("Exit status: 0 the same, {} different, {} trouble.\n", kExitBadData,
+                              kExitTrouble));
+  command->add_flag("--all", diff_.all, "Count the items that differ");
+  command->add_flag("-q,--brief", diff_.brief, "Tell only whether they differ");
+  command->add_flag("--meta", diff_.meta, "Compare metalayers, and how they are stored, too");
+  command->add_option("A", diff_.first, "Frame, Bloscpack file, URL, or STORE:/KEY")->required();
+  command->add_option("B", diff_.other, "The same, of any kind")->required();
+  add_remote(*command, diff_.remote);
+  command->callback([this] { work_ = [this] { return run_diff(diff_); }; });
+}
+
+void CommandLine::add_json(CLI::App& command, ExtractOptions& options) {
+  command.add_flag("--json", options.json, "Of a list of Python's objects, one a line as JSON");
+}
+
+void CommandLine::add_verify(const char* name) {
+  CLI::App* command = add_command(
+      name, "Decode everything and name each bad chunk",
+      {"run.b2nd", "-r /data || mail -s 'bad frames' root </dev/null"},
+      fmt::format("Exit status: 0 good, {} damaged or without contents, else {} could not be\n"
+                  "read, else {} not supported here.\n",
+                  kExitBadData, kExitUnreadable, kExitUnsupported));
+  command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
+  command->add_flag("--json", verify_.json, "One JSON object per frame");
+  command->add_flag("--repairable", verify_.repairable,
+                    "Say what repair would bring back, with its exit status");
+  add_recursive(*command, verify_.recursive);
+  add_remote(*command, verify_.remote);
+  command->add_option("FILE", verify_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
+      ->required();
+  command->callback([this] { work_ = [this] { return run_verify(verify_); }; });
+}
+
+void CommandLine::add_report(const char* name) {
+  CLI::App* command = add_command(
+      name, "Show frames on a page for a browser: chunks, pictures, damage",
+      {"run.b2nd -o run.html", "/data/*.b2nd -o data.html", "run.b2z:/temperature -o t.html"},
+      fmt::format("Exit status: 0, or {} if a frame is damaged or cannot be read.\n",
+                  kExitBadData));
+  command->add_option("FILE", report_.files, "Frames, Bloscpack files, URLs, stores or STORE:/KEY")
+      ->required();
+  command->add_option("-o", report_.output, "HTML file to write, or - for stdout")
+      ->option_text("OUT")
+      ->required()
+      ->check(local());
+  add_remote(*command, report_.remote);
+  report_.program = std::string("b2frame ") + BLOSCFS_VERSION;
+  command->callback([this] { work_ = [this] { return run_report(report_); }; });
+}
+
+void CommandLine::add_advise(const char* name) {
+  CLI::App* command = add_command(
+      name, "Find the codec and filters that suit files, and measure them",
+      {"run.b2nd", "--typesize 20 records.bin --picture records.svg", "--json /data/*.b2nd"});
+  command->add_option("FILE", advise_.files, "Frames, or files that would be made some")
+      ->required()
+      ->check(local());
+  command
+      ->add_option_function<std::string>(
+          "--typesize", [this](const std::string& text) { advise_.typesize = parse_size(text); },
+          "Bytes of an item (the array's, or what suits it)")
+      ->option_text("SIZE");
+  command->add_flag("--json", advise_.json, "One JSON object per file");
+  command->add_option("--picture", advise_.picture, "Picture to write, as SVG; of one FILE")
+      ->option_text("OUT")
+      ->check(local());
+  command->callback([this] { work_ = [this] { return run_advise(advise_); }; });
+}
+
+}  // namespace bloscfs::tools
