@@ -14,7 +14,8 @@ FuzzMount::FuzzMount(FuseChannel& channel, const std::string& source,
     lock_.emplace(opened.root.get(), opened.single, std::chrono::milliseconds(0));
     lock_->make_durable();
   }
-  filesystem_.emplace(std::move(opened), options, 1, lock_ ? &*lock_ : nullptr, pages_);
+  filesystem_.emplace(std::move(opened), options, fs::WorkerCounts{1, 1}, lock_ ? &*lock_ : nullptr,
+                      pages_);
   filesystem_->names().set_forget_pages([this](fs::NodeId node, std::function<void()> done) {
     const fs::MutexLock lock(mutex_);
     if (kernel_flush_) kernel_flush_->before(node, std::move(done));
