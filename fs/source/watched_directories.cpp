@@ -57,26 +57,6 @@ bool ignores_case(int directory) {
 
 }  // namespace
 
-/// A thread that shares the lock.
-class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) WatchedDirectories::Looking {
- public:
-  explicit Looking(WatchedDirectories& all)
-      BLOSCFS_THREAD_ATTRIBUTE(acquire_shared_capability(all.mutex_))
-      : all_(all) {
-    all_.mutex_.lock_shared();
-    all_.looking_++;
-  }
-  ~Looking() BLOSCFS_THREAD_ATTRIBUTE(release_capability()) {
-    all_.looking_--;
-    all_.mutex_.unlock_shared();
-  }
-  Looking(const Looking&) = delete;
-  Looking& operator=(const Looking&) = delete;
-
- private:
-  WatchedDirectories& all_;
-};
-
 WatchedDirectories::WatchedDirectories(int root, Open open, std::size_t descriptors)
     : root_(root),
       open_(std::move(open)),
@@ -93,7 +73,7 @@ frame::SharedFd WatchedDirectories::directory(const std::string& path,
                                               const std::optional<Identity>& meant) {
   if (!events_) return nullptr;
   {
-    const Looking looking(*this);
+    const ReadLock lock(mutex_);
     if (is_up_to_date()) return known_directory(path, meant);
   }
   const WriteLock lock(mutex_);
@@ -171,7 +151,7 @@ WatchedDirectories::Known WatchedDirectories::look(const std::string& directory,
                                                    const std::string& name) {
   if (!events_) return {};
   {
-    const Looking looking(*this);
+    const ReadLock lock(mutex_);
     if (is_up_to_date()) return known(directory, name);
   }
   const WriteLock lock(mutex_);
@@ -188,44 +168,61 @@ WatchedDirectories::Known WatchedDirectories::known(const std::string& directory
   Known known{false, nullptr, {watched.watch, watched.changes}};
   if (!watched.names) return known;
   const auto there = watched.names->find(name);
-  if (there != watched.names->end())
-    known.object = there->second;
-  else
+  if (there == watched.names->end()) {
     known.is_absent = unsure_until_ == Clock::time_point() || Clock::now() >= unsure_until_;
+    return known;
+  }
+  const MutexLock lock(kept_mutex_);
+  known.object = there->second;
   return known;
 }
 
 void WatchedDirectories::found(const std::string& directory, const std::string& name,
                                const Moment& moment, std::shared_ptr<const SourceObject> object) {
   if (!events_ || moment.watch == 0) return;
-  // Kept only to be opened less often: not worth it that others wait.
-  if (object && looking_ > 0) return;
-  std::shared_ptr<const SourceObject> oldest;  // closed behind the lock
-  const WriteLock lock(mutex_);
+  if (!object) {
+    const WriteLock lock(mutex_);
+    return note_absent(directory, name, moment);
+  }
+  std::shared_ptr<const SourceObject> oldest;  // closed behind the locks
+  const ReadLock lock(mutex_);
+  const auto at = directories_.find(directory);
+  if (at == directories_.end() || at->second.watch != moment.watch ||
+      at->second.changes != moment.changes || !at->second.names)
+    return;
+  const auto there = at->second.names->find(name);
+  if (there == at->second.names->end()) return;
+  std::optional<Kept> first;
+  {
+    const MutexLock kept_lock(kept_mutex_);
+    if (kept_.size() >= most_objects_) {
+      if (kept_.empty()) return;
+      first = std::move(kept_.front());
+      kept_.pop_front();
+    }
+    there->second.swap(object);  // what was there is closed behind the locks
+    kept_.push_back({directory, name, tick_});
+  }
+  if (first) oldest = take_object(first->directory, first->name);
+}
+
+/// It is gone, and what became of it is not told yet.
+void WatchedDirectories::note_absent(const std::string& directory, const std::string& name,
+                                     const Moment& moment) {
   const auto at = directories_.find(directory);
   if (at == directories_.end() || at->second.watch != moment.watch || !at->second.names) return;
   const auto there = at->second.names->find(name);
   if (there == at->second.names->end()) return;
-  // It is gone, and what became of it is not told yet.
-  if (!object) unsure_until_ = Clock::now() + kBetweenHalves;
+  unsure_until_ = Clock::now() + kBetweenHalves;
   if (at->second.changes != moment.changes) return;
-  if (!object) {
-    names_count_--;
-    at->second.names->erase(there);
-    return;
-  }
-  if (kept_.size() >= most_objects_) {
-    if (kept_.empty()) return;
-    oldest = let_go_of_oldest();
-  }
-  there->second = std::move(object);
-  kept_.push_back({directory, name, tick_});
+  names_count_--;
+  at->second.names->erase(there);
 }
 
 void WatchedDirectories::let_go(const std::string& directory, const std::string& name) {
   if (!events_) return;
   std::shared_ptr<const SourceObject> object;  // closed behind the lock
-  const WriteLock lock(mutex_);
+  const ReadLock lock(mutex_);
   object = take_object(directory, name);
 }
 
@@ -235,13 +232,19 @@ std::shared_ptr<const SourceObject> WatchedDirectories::take_object(const std::s
   const auto at = directories_.find(directory);
   if (at == directories_.end() || !at->second.names) return nullptr;
   const auto there = at->second.names->find(name);
-  return there == at->second.names->end() ? nullptr : std::exchange(there->second, nullptr);
+  if (there == at->second.names->end()) return nullptr;
+  const MutexLock lock(kept_mutex_);
+  return std::exchange(there->second, nullptr);
 }
 
-std::shared_ptr<const SourceObject> WatchedDirectories::let_go_of_oldest() {
-  auto object = take_object(kept_.front().directory, kept_.front().name);
-  kept_.pop_front();
-  return object;
+void WatchedDirectories::let_go_of_unused() {
+  std::vector<Kept> unused;
+  {
+    const MutexLock lock(kept_mutex_);
+    for (; !kept_.empty() && kept_.front().tick + 1 < tick_; kept_.pop_front())
+      unused.push_back(std::move(kept_.front()));
+  }
+  for (const Kept& kept : unused) take_object(kept.directory, kept.name);
 }
 
 bool WatchedDirectories::is_up_to_date() {
@@ -336,7 +339,7 @@ void WatchedDirectories::tidy() {
   pollfd mounts{mounts_.get(), POLLPRI, 0};
   if (::poll(&mounts, 1, 0) != 0) forget({});
   tick_++;
-  while (!kept_.empty() && kept_.front().tick + 1 < tick_) let_go_of_oldest();
+  let_go_of_unused();
   // What is above is used with what is below, which comes behind it.
   for (auto at = directories_.rbegin(); at != directories_.rend(); ++at) {
     if (at->first.empty()) continue;

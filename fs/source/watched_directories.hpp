@@ -13,6 +13,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "fs/source/source_object.hpp"
 #include "fs/source/source_path.hpp"
@@ -88,7 +89,6 @@ class WatchedDirectories {
     Used used;                   ///< at which tick
   };
   using Directories = std::map<std::string, Watched>;
-  class Looking;
   struct Kept {
     std::string directory, name;
     std::uint64_t tick = 0;
@@ -105,9 +105,12 @@ class WatchedDirectories {
   void drop(Directories::iterator at) REQUIRES(mutex_);
   Watched* watch(const std::string& path) REQUIRES(mutex_);
   std::optional<Names> names_of(const frame::UniqueFd& directory) REQUIRES(mutex_);
+  void note_absent(const std::string& directory, const std::string& name, const Moment& moment)
+      REQUIRES(mutex_);
   std::shared_ptr<const SourceObject> take_object(const std::string& directory,
-                                                  const std::string& name) REQUIRES(mutex_);
-  std::shared_ptr<const SourceObject> let_go_of_oldest() REQUIRES(mutex_);
+                                                  const std::string& name) REQUIRES_SHARED(mutex_)
+      EXCLUDES(kept_mutex_);
+  void let_go_of_unused() REQUIRES(mutex_);
 
   const int root_;
   const Open open_;
@@ -115,12 +118,14 @@ class WatchedDirectories {
   frame::UniqueFd events_;  ///< invalid: nothing is watched
   frame::UniqueFd mounts_;
 
-  std::atomic<int> looking_ = 0;  ///< threads that share the lock
   SharedMutex mutex_;
+  /// Taken last, for an instant: the objects of all names and `kept_`, which those who share mutex_
+  /// change, too.
+  Mutex kept_mutex_;
   Directories directories_ GUARDED_BY(mutex_);
   std::unordered_map<int, Directories::iterator> by_descriptor_ GUARDED_BY(mutex_);
   std::unordered_map<std::string, int> visits_ GUARDED_BY(mutex_);
-  std::deque<Kept> kept_ GUARDED_BY(mutex_);  ///< the oldest first
+  std::deque<Kept> kept_ GUARDED_BY(kept_mutex_);  ///< the oldest first
   std::size_t names_count_ GUARDED_BY(mutex_) = 0;
   std::uint64_t last_watch_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 1;

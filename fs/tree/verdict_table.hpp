@@ -17,19 +17,19 @@ struct Verdict {
   std::int64_t shown_change_ns;  ///< time of change to show in place of ctime_ns; 0: that one
   std::uint32_t next;  ///< the table's: one verdict behind the next of the same bucket, or 0
   ShownAs shown;
-  bool is_store;          ///< of python-blosc2, if its name has the suffix of one
-  bool is_zip;            ///< looked at as such
-  bool has_store_marker;  ///< a directory is a store with it as embed.b2e
-  bool has_embedded;      ///< some leaf may be in it then
-  bool is_sframe;  ///< a sparse frame's index and its directory are judged apart, by the same file
-  bool is_container;
-  bool is_read_only;
-  bool is_damaged;      ///< its bytes announce a container, and contradict that
-  bool is_unsupported;  ///< of a codec, a filter or a format version that we lack
+  bool is_store : 1;          ///< of python-blosc2, if its name has the suffix of one
+  bool is_zip : 1;            ///< looked at as such
+  bool has_store_marker : 1;  ///< a directory is a store with it as embed.b2e
+  bool has_embedded : 1;      ///< some leaf may be in it then
+  bool is_sframe : 1;         ///< a sparse frame: index and directory are judged apart, by one file
+  bool is_container : 1;
+  bool is_read_only : 1;
+  bool is_damaged : 1;      ///< its bytes announce a container, and contradict that
+  bool is_unsupported : 1;  ///< of a codec, a filter or a format version that we lack
   /// No container, in so young a state that another one may have the same times: not believed.
-  bool is_young;
-  bool may_lack_contents;
-  bool has_metalayers;  ///< that are listed as attributes, as far as its header tells
+  bool is_young : 1;
+  bool may_lack_contents : 1;
+  bool has_metalayers : 1;  ///< that are listed as attributes, as far as its header tells
 };
 
 /// Not thread-safe.

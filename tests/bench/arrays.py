@@ -109,7 +109,7 @@ def measure(bench):
         last = f"slice at axis {len(cut.chunk) - 1}"
         goals += [
             Goal(f"{name}, {WHOLE}: to the flat frame",
-                 ratio(rates.median(name, WHOLE), rates.median(f"{name}, flat", WHOLE)), 0.6),
+                 ratio(rates.median(name, WHOLE), rates.median(f"{name}, flat", WHOLE)), 0.8),
             Goal(f"{name}, {WHOLE}: decodings of each block", decoded.median(name, WHOLE), 1,
                  at_least=False),
             Goal(f"{name}, {last}: blocks decoded, to those that there are",

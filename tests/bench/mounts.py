@@ -75,7 +75,9 @@ def end(point):
 @contextlib.contextmanager
 def served(point, *command):
     """What a program that stays in the foreground mounts."""
-    process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True)
+    # In a session of its own, as daemons are: the kernel shares processors out by sessions.
+    process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
+                               start_new_session=True)
     try:
         deadline = time.monotonic() + MOUNT_SECONDS
         while not point.is_mount():
