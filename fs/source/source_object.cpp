@@ -1,5 +1,7 @@
 #include "fs/source/source_object.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -13,7 +15,21 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::size_t kMaxAttributeBytes = 64 << 10;  // the kernel's own limit
+/// Room for most attributes, and for all: to get that much takes longer than to ask twice.
+constexpr std::array<std::size_t, 2> kAttributeBytes{256, 64 << 10};
+
+/// What `ask` puts where it has room for; -1 with errno set where it cannot.
+template <typename Ask>
+ssize_t ask_for_attribute(std::string& value, const Ask& ask) {
+  ssize_t size = -1;
+  for (const std::size_t room : kAttributeBytes) {
+    value.resize(room);
+    size = ask(value.data(), value.size());
+    if (size >= 0 || errno != ERANGE) break;
+  }
+  value.resize(static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+  return size;
+}
 
 /// Symlinks and special files have no user attributes.
 bool means_no_attributes(int error) {
@@ -71,8 +87,10 @@ void SourceObject::set_times(const timespec& accessed, const timespec& modified)
 }
 
 std::vector<std::string> SourceObject::attribute_names() const {
-  std::vector<char> list(kMaxAttributeBytes);
-  const ssize_t size = ::listxattr(path().c_str(), list.data(), list.size());
+  const std::string at = path();
+  std::string list;
+  const ssize_t size = ask_for_attribute(
+      list, [&](char* room, std::size_t bytes) { return ::listxattr(at.c_str(), room, bytes); });
   if (size < 0) {
     if (means_no_attributes(errno)) return {};
     frame::throw_errno(name_);
@@ -84,10 +102,13 @@ std::vector<std::string> SourceObject::attribute_names() const {
 }
 
 std::string SourceObject::attribute(const std::string& name) const {
-  std::vector<char> value(kMaxAttributeBytes);
-  const ssize_t size = ::getxattr(path().c_str(), name.c_str(), value.data(), value.size());
+  const std::string at = path();
+  std::string value;
+  const ssize_t size = ask_for_attribute(value, [&](char* room, std::size_t bytes) {
+    return ::getxattr(at.c_str(), name.c_str(), room, bytes);
+  });
   if (size < 0) frame::throw_errno(name_);
-  return {value.data(), static_cast<std::size_t>(size)};
+  return value;
 }
 
 void SourceObject::set_attribute(const std::string& name, const std::string& value,

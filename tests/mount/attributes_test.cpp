@@ -204,6 +204,22 @@ BOOST_AUTO_TEST_CASE(attributes_of_the_source_pass_through, *precondition(needs_
   BOOST_CHECK(!get_xattr(mount / "plain", "user.blosc2.codec"));
 }
 
+BOOST_AUTO_TEST_CASE(long_attributes_and_lists_of_the_source_pass_through_whole,
+                     *precondition(needs_attributes)) {
+  const TempDir source;
+  write_file(source / "plain", "text");
+  std::set<std::string> names;
+  for (int i = 0; i < 8; i++) {
+    names.insert("user." + std::string(100, static_cast<char>('a' + i)));
+    BOOST_REQUIRE(errno_of_set_xattr(source / "plain", *names.rbegin(), std::string(300, 'v')) ==
+                  0);
+  }
+  const Mount mount(source.path());
+  BOOST_TEST(list_xattrs(mount / "plain") == names);
+  for (const std::string& name : names)
+    BOOST_CHECK(get_xattr(mount / "plain", name) == std::string(300, 'v'));
+}
+
 BOOST_AUTO_TEST_CASE(plain_file_that_becomes_a_frame_while_it_is_read_gets_a_frames_attributes,
                      *precondition(needs_fuse)) {
   const TempDir source;
