@@ -14,6 +14,7 @@ namespace {
 
 using Wanted = ObjectCondition::Kind;
 
+constexpr int kTries = 3;
 constexpr std::string_view kFirst = "bloscfs probe", kSecond = "bloscfs probe, changed";
 
 Bytes probe_bytes(std::string_view text) {
@@ -62,14 +63,20 @@ class Probe {
   }
 
   /// Nothing where the store refuses it. The answer to a put that was done may have been lost, and
-  /// that to its repetition be a refusal: what is there then tells.
+  /// that to its repetition be a refusal: what is there then tells. If it is to be where nothing
+  /// is, and nothing is there after a refusal, a put in between came to nothing: it is asked for
+  /// again.
   std::optional<ObjectState> put(const std::string& key, std::string_view text,
                                  const ObjectCondition& condition) {
     commit_ = random_name();
-    auto made = bucket_.put(key, probe_bytes(text), condition, {{"commit", commit_}});
-    if (made) return made;
-    auto found = bucket_.state(key);
-    return found && has_commit(*found) ? found : std::nullopt;
+    for (int tries = 0; tries < kTries; tries++) {
+      auto made = bucket_.put(key, probe_bytes(text), condition, {{"commit", commit_}});
+      if (made) return made;
+      const auto found = bucket_.state(key);
+      if (found) return has_commit(*found) ? found : std::nullopt;
+      if (condition.kind != Wanted::absent) break;
+    }
+    return std::nullopt;
   }
 
   bool has_commit(const ObjectState& state) const {

@@ -161,6 +161,17 @@ BOOST_AUTO_TEST_CASE(a_probe_whose_answers_were_lost_is_no_lie) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_probe_that_was_refused_where_nothing_is_asks_again) {
+  for (const int refused : {1, 2, 3}) {
+    StoreFaults faults;
+    faults.refused_puts = refused;
+    FakeStore store(faults);
+    const S3Outcome probed = s3_outcome([&] { store.tree(true); });
+    BOOST_TEST(probed.error == (refused < 3 ? 0 : EOPNOTSUPP), refused << ": " << probed.why);
+    BOOST_TEST(store.objects() == 0U);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_store_that_is_busy_is_asked_again) {
   FakeStore store;
   const auto tree = store.tree(true);
