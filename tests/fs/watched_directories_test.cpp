@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -179,6 +180,60 @@ BOOST_AUTO_TEST_CASE(tell_each_of_several_who_look_at_once_what_was_done_before)
   for (std::thread& looker : lookers) looker.join();
   BOOST_TEST(wrong == 0);
   BOOST_TEST(seen > 0);
+}
+
+BOOST_AUTO_TEST_CASE(give_each_of_several_who_look_at_once_what_has_the_name) {
+  constexpr int kChanges = 2000, kLookers = 4;
+  const WatchedPlace place;
+  std::map<std::uint64_t, int> numbers;  // by inode
+  for (int i = 0; i <= kChanges; i++) {
+    make_file(place / std::to_string(i));
+    numbers[identity_at(place / std::to_string(i))->inode] = i;
+  }
+  fs_std::rename(place / "0", place / "x");
+  place.watch("x");
+  std::atomic<int> renamed = 0, wrong = 0, seen = 0;
+  std::vector<std::thread> lookers;
+  for (int i = 0; i < kLookers; i++)
+    lookers.emplace_back([&] {
+      for (int before = 0; before < kChanges; before = renamed) {
+        const auto object = place.root.find_any({"x"});
+        const int after = renamed;
+        seen++;
+        const int number = object ? numbers.at(object->stat().st_ino) : -1;
+        if (number < before || number > after + 1) wrong++;
+      }
+    });
+  for (int number = 1; number <= kChanges; number++) {
+    fs_std::rename(place / std::to_string(number), place / "x");
+    renamed = number;
+  }
+  for (std::thread& looker : lookers) looker.join();
+  BOOST_TEST(wrong == 0);
+  BOOST_TEST(seen > 0);
+}
+
+BOOST_AUTO_TEST_CASE(keep_nothing_that_was_found_before_a_change) {
+  const TempDir directory;
+  for (const char* name : {"x", "y"}) make_file(directory / name);
+  const frame::UniqueFd root = opened(directory.path());
+  WatchedDirectories watched(
+      root.get(), [](int, const std::string&) { return frame::UniqueFd(); }, 16);
+  watched.visited({}, identity_at(directory.path()).value(), 10);
+  const auto object_at = [&](const char* name) {
+    return std::make_shared<const SourceObject>(
+        frame::UniqueFd(::open((directory / name).c_str(), O_PATH | O_CLOEXEC)), name);
+  };
+  const auto before = watched.look({}, "x");
+  BOOST_TEST_REQUIRE(before.moment.watch > 0U);
+  const auto old = object_at("x");
+  fs_std::rename(directory / "y", directory / "x");
+  const auto after = watched.look({}, "x");
+  watched.found({}, "x", before.moment, old);
+  BOOST_TEST(!watched.look({}, "x").object);
+  const auto present = object_at("x");
+  watched.found({}, "x", after.moment, present);
+  BOOST_TEST((watched.look({}, "x").object == present));
 }
 
 BOOST_AUTO_TEST_CASE(are_none_any_more_where_their_path_does_not_lead_to_them) {
