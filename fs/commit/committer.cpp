@@ -1,6 +1,7 @@
 #include "fs/commit/committer.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include <fmt/core.h>
@@ -16,24 +17,30 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A closed file is committed after this time at the latest; others may join until then.
-constexpr std::chrono::seconds kGroupDelay{4};
+/// A file that stays open is committed after this time at the latest.
+constexpr std::chrono::seconds kLongestWaitOfOpen{30};
+/// A commit is due so long before the latest time: the thread looks for what is due every kPoll.
+constexpr std::chrono::seconds kAhead{1};
 constexpr std::chrono::milliseconds kPoll{500};
+/// A commit that has failed is tried again after this time.
+constexpr std::chrono::seconds kRetryDelay{4};
 /// A file that is locked is tried again after as long as it has been locked, within these bounds:
 /// most locks are short, as that of a thread that commits the same file.
 constexpr std::chrono::milliseconds kShortestLock = kPoll;
-constexpr std::chrono::seconds kLongestLock = kGroupDelay;
+constexpr std::chrono::seconds kLongestLock = kRetryDelay;
 /// How often another program may change a file under the commits that one call asks for.
 constexpr int kMaxFollowed = 10;
 
 /// Until files are looked through again of which none could be staged.
 constexpr std::chrono::milliseconds kStagingRest{50};
+/// How long writers may wait while nothing is to be committed.
+[[maybe_unused]] constexpr std::chrono::seconds kLongestIdle{5};
 /// Dirty bytes of a file for which it pays to write another index behind them.
 constexpr std::size_t kWorthStaging = std::size_t{4} << 20;
 
 Clock::time_point next_try(std::optional<Clock::time_point> locked_since) {
   const auto now = Clock::now();
-  if (!locked_since) return now + kGroupDelay;
+  if (!locked_since) return now + kRetryDelay;
   return now + std::clamp<Clock::duration>(now - *locked_since, kShortestLock, kLongestLock);
 }
 
@@ -76,10 +83,22 @@ void Committer::stop() {
   if (long_thread_.joinable()) long_thread_.join();
 }
 
+/// Files that are closed meanwhile join one commit.
+Committer::Clock::duration Committer::delay_of_closed() const {
+  const Clock::duration longest = longest_wait_.load();
+  return longest - std::min<Clock::duration>(kAhead, longest / 2);
+}
+
+Committer::Clock::duration Committer::delay_of_open() const {
+  return std::max<Clock::duration>(longest_wait_.load(), kLongestWaitOfOpen) - kAhead;
+}
+
 void Committer::note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner) {
   const MutexLock lock(mutex_);
   const auto [entry, is_new] = dirty_.try_emplace(content.get());
-  if (is_new) entry->second = {content, std::move(owner), {}, {}, {}, {}, false, {}};
+  if (is_new)
+    entry->second = {content, std::move(owner), Clock::now() + delay_of_open(), {}, {}, {}, false,
+                     {}};
 }
 
 void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
@@ -90,12 +109,9 @@ void Committer::queue(const std::shared_ptr<Content>& content, bool at_once,
   // Not those of a mere reader in place of a writer's.
   if (descriptors.amount() >= entry->second.descriptors.amount())
     entry->second.descriptors = std::move(descriptors);
-  if (at_once) {
-    entry->second.due = Clock::now();
-    wake_.notify_all();
-  } else if (!entry->second.due) {
-    entry->second.due = Clock::now() + kGroupDelay;
-  }
+  Clock::time_point& due = entry->second.due;
+  due = std::min(due, Clock::now() + (at_once ? Clock::duration::zero() : delay_of_closed()));
+  if (at_once) wake_.notify_all();
 }
 
 bool Committer::hurry(uid_t user) {
@@ -103,9 +119,8 @@ bool Committer::hurry(uid_t user) {
   const auto now = Clock::now();
   bool is_waited_for = false;
   for (auto& [content, entry] : dirty_) {
-    if (!entry.descriptors || entry.descriptors.user() != user || !entry.due || entry.failure)
-      continue;
-    entry.due = std::min(*entry.due, now);
+    if (!entry.descriptors || entry.descriptors.user() != user || entry.failure) continue;
+    entry.due = std::min(entry.due, now);
     is_waited_for = true;
   }
   if (is_waited_for) wake_.notify_all();
@@ -135,8 +150,8 @@ Committer::Contents Committer::due_contents(Pressure pressure) {
   const auto now = Clock::now();
   Contents due;
   for (const auto& [content, entry] : dirty_)
-    if (!entry.is_aside && ((entry.due && *entry.due <= now) ||
-                            (pressure == Pressure::all && !content->can_be_staged(0))))
+    if (!entry.is_aside &&
+        (entry.due <= now || (pressure == Pressure::all && !content->can_be_staged(0))))
       due.push_back(entry.content);
   return due;
 }
@@ -195,10 +210,25 @@ void Committer::work() {
     }
     // Staging goes first: it makes room without a flush and without a name, so that writers who
     // wait go on before the batches below have ended.
-    if (pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging))
-      press(false);
-    commit_in_batches(due_contents(pressure), LongOnes::set_aside);
+    const bool can_go_on =
+        pressure != Pressure::none && stage(pressure == Pressure::all ? 1 : kWorthStaging);
+    if (can_go_on) press(false);
+    const Contents due = due_contents(pressure);
+    if (pressure == Pressure::all) require_storable_dirty_bytes(can_go_on || !due.empty());
+    commit_in_batches(due, LongOnes::set_aside);
   }
+}
+
+/// Whatever counts as dirty can be stored: writers wait for that. A fault in this rule stops a
+/// mount for ever, so builds with assertions look for it.
+void Committer::require_storable_dirty_bytes([[maybe_unused]] bool found_work) {
+#ifndef NDEBUG
+  const auto now = Clock::now();
+  const MutexLock lock(mutex_);
+  if (found_work || !dirty_.empty() || stats_.dirty_bytes == 0) return idle_since_.reset();
+  if (!idle_since_) idle_since_ = now;
+  assert(now - *idle_since_ < kLongestIdle && "dirty bytes of no file that is to be committed");
+#endif
 }
 
 void Committer::set_aside(const std::shared_ptr<Content>& content) {
@@ -270,11 +300,11 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
       if (is_told) entry->second.locked_since.reset();
       if (error)
         entry->second.due = next_try(entry->second.locked_since);
-      else if (!content->needs_commit()) {
+      else if (!content->needs_commit() && !content->can_be_staged(1)) {
         done = std::move(entry->second);
         dirty_.erase(entry);
       } else if (content->has_writers()) {
-        entry->second.due.reset();
+        entry->second.due = Clock::now() + delay_of_open();
       } else {
         // Written or renamed since the freeze, and nobody writes any more: no close will come that
         // queues the file again.

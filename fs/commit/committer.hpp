@@ -56,8 +56,11 @@ class Committer {
   /// Whether each file is committed at its close, not with others soon.
   bool commits_at_close() const { return commits_at_close_; }
   void set_commits_at_close(bool at_close) { commits_at_close_ = at_close; }
+  /// The longest time that a closed file waits for its commit; at least one second.
+  void set_longest_wait(std::chrono::seconds wait) { longest_wait_ = wait; }
 
-  /// The content has something to commit, and `owner` lives until that is done.
+  /// To be called after each change: the content has something to commit, and `owner` lives until
+  /// that is done. A file that stays open is committed half a minute after its first change.
   void note(const std::shared_ptr<Content>& content, std::shared_ptr<const void> owner);
   /// Its file was closed: it is committed within a few seconds, or `at_once`. `descriptors`, of who
   /// has closed it, are given back when it has nothing to commit any more.
@@ -91,7 +94,7 @@ class Committer {
   struct Entry {
     std::shared_ptr<Content> content;
     std::shared_ptr<const void> owner;
-    std::optional<Clock::time_point> due;
+    Clock::time_point due;                          ///< never later than delay_of_open()
     std::error_code failure;                        ///< of the last try
     std::error_code told;                           ///< the failure that the log has
     std::optional<Clock::time_point> locked_since;  ///< while nothing but locks is in the way
@@ -99,9 +102,12 @@ class Committer {
     FairShare::Part descriptors;                    ///< of a file that was closed
   };
 
+  Clock::duration delay_of_closed() const;
+  Clock::duration delay_of_open() const;
   void work();
   enum class Pressure { none, staging, all };
   Contents due_contents(Pressure pressure) EXCLUDES(mutex_);
+  void require_storable_dirty_bytes(bool found_work) EXCLUDES(mutex_);
   /// A step for each content that has so much. True if one has enough for another step.
   bool stage(std::size_t least_dirty) EXCLUDES(mutex_);
   CommitFailure stage(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
@@ -145,6 +151,7 @@ class Committer {
 
   Stats& stats_;
   std::atomic<bool> commits_at_close_{false};
+  std::atomic<std::chrono::seconds> longest_wait_{std::chrono::seconds(5)};
   Services services_;
   std::thread thread_, long_thread_;
   /// Beside the thread that has the batch. They wait for the workers that encode, and so cannot be
@@ -157,6 +164,7 @@ class Committer {
   std::deque<std::shared_ptr<Content>> long_ones_ GUARDED_BY(mutex_);
   Pressure pressure_ GUARDED_BY(mutex_) = Pressure::none;
   Clock::time_point next_staging_ GUARDED_BY(mutex_);
+  std::optional<Clock::time_point> idle_since_;  ///< under pressure; of the thread work()
   bool stopping_ GUARDED_BY(mutex_) = false;
 };
 

@@ -333,6 +333,7 @@ void ContentCommit::finish() {
   stored.changed_chunks = std::move(written_.chunks.numbers);
   stored.drops_chunks = written_.chunks.were_dropped;
   frozen_.adopt(std::move(stored));
+  if (kind_ != CommitKind::staged) frozen_.home().forget_attributes();
   step_ = Step::finished;
 }
 

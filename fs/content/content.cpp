@@ -76,7 +76,16 @@ std::int64_t Content::size() const {
 
 LogicalAttributes Content::attributes() const {
   const ReadLock lock(mutex_);
-  return {size_, accessed_, modified_, changed_};
+  return {size_, accessed_, modified_, changed_, waiting_data()};
+}
+
+/// Committed bytes count as data, as they do for seek(): which of them are zeros is not looked up.
+std::int64_t Content::waiting_data() const {
+  if (!changes_values() && !(frozen_ && frozen_->has_contents())) return 0;
+  std::int64_t data =
+      std::min(committed_size(), live_.lower_end) + static_cast<std::int64_t>(live_.bytes.memory());
+  if (frozen_) data += static_cast<std::int64_t>(frozen_->bytes.memory());
+  return std::min(size_, data);
 }
 
 std::shared_ptr<const frame::Snapshot> Content::snapshot() const {

@@ -56,6 +56,8 @@ struct LogicalAttributes {
   std::optional<timespec> accessed;  ///< set with the time of modification
   std::optional<timespec> modified;  ///< set once the contents were changed
   std::optional<timespec> changed;
+  /// While contents wait for a commit: at least the bytes of the file that are data. Else 0.
+  std::int64_t waiting_data = 0;
 };
 
 /// Thread-safe. Errors: codec::Error for damaged data, std::system_error with the errno.
@@ -175,8 +177,8 @@ class Content {
   /// Makes [offset, offset + size) read as zeros; the part behind the end is ignored.
   void zero(std::int64_t offset, std::int64_t size,
             std::optional<std::uint64_t> epoch = std::nullopt);
-  /// Waits until the user may have more that is not committed.
-  void wait_for_room() const;
+  /// As DirtyBudget's, for the user whose dirty bytes these are.
+  void require_room() const;
   /// The caller has checked that a commit can store that.
   void set_metalayer(const LayerName& name, LayerChange value);
   /// What was done to metalayers and is not committed yet.
@@ -266,6 +268,7 @@ class Content {
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
+  std::int64_t waiting_data() const REQUIRES_SHARED(mutex_);
   bool changes_values() const REQUIRES_SHARED(mutex_);
   /// The state that the first commit of a file is going to make.
   frame::FrameInfo planned_info(bool can_be_array) const REQUIRES_SHARED(mutex_);

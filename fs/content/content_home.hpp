@@ -157,6 +157,9 @@ class ContentHome {
   /// Where it is at this moment: for those who find out by themselves that it has moved since.
   virtual StoredPlace place_now() { return lock_name()->place(); }
 
+  /// Has the kernel forget the attributes that it keeps of the file: a commit has changed them.
+  virtual void forget_attributes() {}
+
   /// A commit is durable, and has left that state.
   virtual void committed(const frame::Snapshot& /*snapshot*/) {}
 

@@ -144,8 +144,7 @@ void Content::write_at(std::optional<std::int64_t> at, std::size_t count,
                        std::optional<std::uint64_t> epoch, const Write& write) {
   if (count == 0) return;
   const auto size = static_cast<std::int64_t>(count);
-  // Before mutex_ is taken: room is made by commits, which need it.
-  wait_for_room();
+  require_room();
   changing([&]() REQUIRES(mutex_) {
     require_epoch(epoch);
     // Under mutex_: two appends at the same time lie one behind the other.
@@ -219,7 +218,7 @@ void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::ui
   });
 }
 
-void Content::wait_for_room() const { services_.budget.wait_for_room(user()); }
+void Content::require_room() const { services_.budget.require_room(user()); }
 
 void Content::set_metalayer(const LayerName& name, LayerChange value) {
   const WriteLock lock(mutex_);
@@ -247,7 +246,7 @@ bool Content::set_times(const timespec& accessed, const timespec& modified) {
   LogicalAttributes before;
   {
     const WriteLock lock(mutex_);
-    before = {size_, accessed_, modified_, changed_};
+    before = {size_, accessed_, modified_, changed_, 0};
     accessed_ = resolved(accessed);
     modified_ = resolved(modified);
     changed_ = present;

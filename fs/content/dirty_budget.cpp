@@ -1,23 +1,43 @@
 #include "fs/content/dirty_budget.hpp"
 
+#include <algorithm>
 #include <chrono>
-#include <optional>
-
-#include "frame/store/wait_mark.hpp"
+#include <utility>
 
 namespace bloscfs::fs {
 namespace {
 
-constexpr std::chrono::seconds kPatience{1};
+/// Commits are asked for again after this time: those that were to make room may have been of a
+/// file that was removed meanwhile.
+constexpr std::chrono::seconds kPressInterval{1};
+/// Within this time a writer that was answered writes again, if it has more to write.
+constexpr std::chrono::milliseconds kNextWrite{20};
 /// A user may have this many times what is left. Of 64 MiB one alone may have 48, since 16 are left
 /// then; of two who write as much each may have 27.
 constexpr std::size_t kTimesOfRest = 3;
 
 }  // namespace
 
-bool DirtyBudget::has_room(const User& user) const {
+DirtyBudget::DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
+    : stats_(stats), press_(std::move(press)), limit_(limit) {
+  stats_.dirty_limit = limit;
+}
+
+DirtyBudget::~DirtyBudget() {
+  {
+    const MutexLock lock(mutex_);
+    is_ending_ = true;
+    changed_.notify_all();
+  }
+  if (answering_.joinable()) answering_.join();
+}
+
+/// `expected`: bytes that the user will write beside those that are there.
+bool DirtyBudget::has_room(const User& user, std::size_t expected) const {
+  const std::size_t taken = taken_ + expected, of_user = user.taken + expected;
   // One write may be larger than all that others have left.
-  return user.taken == 0 || (taken_ < limit_ && user.taken / kTimesOfRest < limit_ - taken_);
+  return is_open_to_all_ || of_user == 0 ||
+         (taken < limit_ && of_user / kTimesOfRest < limit_ - taken);
 }
 
 void DirtyBudget::set_limit(std::size_t limit) {
@@ -27,31 +47,98 @@ void DirtyBudget::set_limit(std::size_t limit) {
   changed_.notify_all();
 }
 
-void DirtyBudget::wait_for_room(uid_t user) {
-  std::optional<std::uint64_t> failures;
-  std::uint64_t freed = 0;
-  std::optional<frame::WaitMark> mark;
+void DirtyBudget::require_room(uid_t user) {
+  const MutexLock lock(mutex_);
+  const auto known = users_.find(user);
+  if (known == users_.end() || has_room(known->second)) return;
+  if (const std::error_code failure = known->second.failure)
+    throw std::system_error(failure, "no room for more dirty data");
+}
+
+bool DirtyBudget::has_room(uid_t user) {
+  bool has_room = true, much = false;
+  {
+    const MutexLock lock(mutex_);
+    if (taken_ < limit_ / 8) return true;
+    much = taken_ >= limit_ / 2;
+    if (const auto known = users_.find(user); known != users_.end())
+      has_room = this->has_room(known->second);
+  }
+  press_(much);
+  return has_room;
+}
+
+bool DirtyBudget::reply_later(uid_t user, Waiting waiting, const std::function<bool()>& is_over) {
+  const MutexLock lock(mutex_);
+  if (is_over()) return false;
+  if (!answering_.joinable()) answering_ = std::thread([this] { answer(); });
+  users_[user].waiting.push_back(std::move(waiting));
+  waiting_++;
+  changed_.notify_all();
+  return true;
+}
+
+std::optional<DirtyBudget::Waiting> DirtyBudget::leave(const void* name) {
+  const MutexLock lock(mutex_);
+  for (auto& [id, user] : users_) {
+    const auto found = std::find_if(user.waiting.begin(), user.waiting.end(),
+                                    [name](const Waiting& one) { return one.name == name; });
+    if (found == user.waiting.end()) continue;
+    std::optional<Waiting> left(std::move(*found));
+    user.waiting.erase(found);
+    waiting_--;
+    return left;
+  }
+  return std::nullopt;
+}
+
+void DirtyBudget::release_all() {
+  const MutexLock lock(mutex_);
+  is_open_to_all_ = true;
+  changed_.notify_all();
+  while (waiting_ > 0) changed_.wait(mutex_);
+}
+
+/// In the order of the writes, and only as many as have room when each has written as much again.
+std::deque<DirtyBudget::Waiting> DirtyBudget::take_answerable() {
+  std::deque<Waiting> answerable;
+  for (auto user = users_.begin(); user != users_.end();) {
+    auto& waiting = user->second.waiting;
+    std::size_t expected = 0;
+    while (!waiting.empty() && (user->second.failure || has_room(user->second, expected))) {
+      expected += waiting.front().written;
+      answerable.push_back(std::move(waiting.front()));
+      waiting.pop_front();
+    }
+    user = waiting.empty() && user->second.taken == 0 ? users_.erase(user) : std::next(user);
+  }
+  return answerable;
+}
+
+void DirtyBudget::answer() {
   for (;;) {
-    bool much = false;
+    std::deque<Waiting> answerable;
+    bool waits_on = false;
     {
       const MutexLock lock(mutex_);
-      if (taken_ < limit_ / 8) return;
-      much = taken_ >= limit_ / 2;
-      // Failures count from the last time that anything of the user's was freed: what fails may be
-      // one file's trouble alone, as long as others make room.
-      const User& mine = users_[user];
-      if (!failures || freed != mine.freed) failures = mine.failures;
-      freed = mine.freed;
+      answerable = take_answerable();
+      waits_on = waiting_ > answerable.size();
+      if (answerable.empty()) {
+        if (is_ending_) return;
+        if (waits_on)
+          changed_.wait_for(mutex_, kPressInterval);
+        else
+          changed_.wait(mutex_);
+      }
     }
-    // Pressed in every round: what was to make room may have been removed in the midst of it.
-    press_(much);
+    for (const Waiting& one : answerable) one.reply();
+    if (waits_on) press_(true);
+    if (answerable.empty()) continue;
     const MutexLock lock(mutex_);
-    if (has_room(users_[user])) return;
-    if (!mark) mark.emplace(frame::WaitReason::room);
-    changed_.wait_for(mutex_, kPatience);
-    const User& mine = users_[user];
-    if (mine.failures > *failures && mine.freed == freed)
-      throw std::system_error(mine.last_error, "dirty data");
+    waiting_ -= answerable.size();
+    changed_.notify_all();
+    // The others go on once it is seen how much these write.
+    if (waits_on) changed_.wait_for(mutex_, kNextWrite);
   }
 }
 
@@ -63,19 +150,16 @@ void DirtyBudget::change(uid_t user, std::size_t before, std::size_t after) {
   User& mine = users_[user];
   mine.taken += after - before;
   if (after > before) return;
-  mine.freed++;
-  // A writer who waits makes the entry anew at the next look.
-  if (mine.taken == 0) users_.erase(user);
-  changed_.notify_all();
+  mine.failure.clear();
+  if (mine.taken == 0 && mine.waiting.empty()) users_.erase(user);
+  if (waiting_ > 0) changed_.notify_all();
 }
 
 void DirtyBudget::commit_ended(uid_t user, const std::error_code& error) {
   const MutexLock lock(mutex_);
-  if (const auto known = users_.find(user); error && known != users_.end()) {
-    known->second.failures++;
-    known->second.last_error = error;
-  }
-  changed_.notify_all();
+  if (const auto known = users_.find(user); error && known != users_.end())
+    known->second.failure = error;
+  if (waiting_ > 0) changed_.notify_all();
 }
 
 }  // namespace bloscfs::fs

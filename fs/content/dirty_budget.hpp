@@ -1,10 +1,13 @@
 #pragma once
-// Bounds what all files of a mount hold uncommitted.
+// Bounds the bytes that all files of a mount hold uncommitted.
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <unordered_map>
 
 #include <sys/types.h>
@@ -14,35 +17,63 @@
 
 namespace bloscfs::fs {
 
-/// Thread-safe. Each user may have three times what is left of the limit, which is three quarters
-/// of it for one alone: whose files cannot be committed leaves others room to go on.
+/// A write puts its bytes into the file first, where a commit can store them, and is answered once
+/// its user has room. While it waits it holds no thread and no bytes of its own, so that waiting
+/// writers stop nobody, and all that counts as dirty can be stored. Each writer may therefore
+/// exceed the limit by one request.
+///
+/// Each user may have three times what is left of the limit, which is three quarters of it for one
+/// user alone: a user whose files cannot be committed leaves room for others.
+///
+/// Thread-safe.
 class DirtyBudget {
  public:
-  /// `limit` in bytes. `press` is called, without a lock, whenever an eighth of it is taken, to
-  /// make room soon by what costs little, or if half of it is (`all`), by committing the dirty
-  /// files.
-  DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press)
-      : stats_(stats), press_(std::move(press)), limit_(limit) {
-    stats_.dirty_limit = limit;
-  }
+  /// `limit` in bytes. `press` asks for commits, without a lock held: from an eighth of the limit
+  /// on for room that costs little, from half of it on (`all`) for commits of all dirty files.
+  DirtyBudget(std::size_t limit, Stats& stats, std::function<void(bool all)> press);
+  /// release_all() was called if a request may wait.
+  ~DirtyBudget();
+  DirtyBudget(const DirtyBudget&) = delete;
+  DirtyBudget& operator=(const DirtyBudget&) = delete;
 
   void set_limit(std::size_t limit) EXCLUDES(mutex_);
-  /// Waits until the user has less than his part. Throws what a commit of a file of his has failed
-  /// with meanwhile, unless others have made room.
-  void wait_for_room(uid_t user) EXCLUDES(mutex_);
+
+  /// To be called before bytes are written. If the user has no room, and the commits of the user's
+  /// files have failed since any of them made room, throws the last error of these commits.
+  void require_room(uid_t user) EXCLUDES(mutex_);
+
+  struct Waiting {
+    const void* name = nullptr;   ///< for leave()
+    std::size_t written = 0;      ///< bytes: the writer may write as many again at once
+    std::function<void()> reply;  ///< does not throw
+  };
+  /// To be called after bytes were written. True if the user has room: the write is to be answered
+  /// at once. Asks for commits where there is little room.
+  bool has_room(uid_t user) EXCLUDES(mutex_);
+  /// Calls `waiting.reply` on another thread, once the user has room or a commit of the user's
+  /// files has failed. Not called if `is_over()`, which is asked under the lock that leave() takes:
+  /// returns false then.
+  bool reply_later(uid_t user, Waiting waiting, const std::function<bool()>& is_over)
+      EXCLUDES(mutex_);
+  /// What waits under that name, and will not be called now.
+  std::optional<Waiting> leave(const void* name) EXCLUDES(mutex_);
+  /// Answers all that waits, and all that comes later at once.
+  void release_all() EXCLUDES(mutex_);
+
   /// The dirty bytes of a file that counts to that user have changed.
   void change(uid_t user, std::size_t before, std::size_t after) EXCLUDES(mutex_);
-  /// A commit of a user's file has ended; writers that wait look again, or fail with its error.
+  /// A commit of a user's file has ended.
   void commit_ended(uid_t user, const std::error_code& error) EXCLUDES(mutex_);
 
  private:
   struct User {
     std::size_t taken = 0;
-    std::uint64_t freed = 0;  ///< how often there was less of a file
-    std::uint64_t failures = 0;
-    std::error_code last_error;
+    std::error_code failure;  ///< of the last commit, unless room was made since
+    std::deque<Waiting> waiting;
   };
-  bool has_room(const User& user) const REQUIRES(mutex_);
+  bool has_room(const User& user, std::size_t expected = 0) const REQUIRES(mutex_);
+  void answer() EXCLUDES(mutex_);
+  std::deque<Waiting> take_answerable() REQUIRES(mutex_);
 
   Stats& stats_;
   const std::function<void(bool all)> press_;
@@ -50,8 +81,12 @@ class DirtyBudget {
   CondVar changed_;
   std::size_t limit_ GUARDED_BY(mutex_);
   std::size_t taken_ GUARDED_BY(mutex_) = 0;
-  /// Those who have something, and those who wait.
+  /// Users who have dirty bytes, or wait.
   std::unordered_map<uid_t, User> users_ GUARDED_BY(mutex_);
+  std::size_t waiting_ GUARDED_BY(mutex_) = 0;
+  bool is_open_to_all_ GUARDED_BY(mutex_) = false;
+  bool is_ending_ GUARDED_BY(mutex_) = false;
+  std::thread answering_;  ///< begun by the first request that waits
 };
 
 }  // namespace bloscfs::fs

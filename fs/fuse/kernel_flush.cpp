@@ -4,6 +4,7 @@
 #include <deque>
 #include <optional>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 
 #include "fs/support/sync.hpp"
@@ -17,16 +18,23 @@ struct KernelFlush::State {
     bool flushes = true;
   };
 
+  static constexpr fuse_ino_t kNothing = ~fuse_ino_t{0};
+
   fuse_session* session = nullptr;
   Mutex mutex;
   CondVar changed;
   std::deque<Task> tasks GUARDED_BY(mutex);
+  std::unordered_set<fuse_ino_t> changed_attributes GUARDED_BY(mutex);
   bool stopping GUARDED_BY(mutex) = false;
   bool is_calling GUARDED_BY(mutex) = false;
 
   /// The first task stays where it is while it is at work.
   void work() {
-    while (const auto inode = next_to_flush()) {
+    for (;;) {
+      tell_changed_attributes();
+      const auto inode = next_to_flush();
+      if (!inode) return;
+      if (*inode == kNothing) continue;
       if (*inode != 0) fuse_lowlevel_notify_inval_inode(session, *inode, 0, 0);
       if (!reply()) return;
     }
@@ -35,9 +43,27 @@ struct KernelFlush::State {
   /// 0 for a task that flushes nothing; none at the end.
   std::optional<fuse_ino_t> next_to_flush() {
     const MutexLock lock(mutex);
-    while (tasks.empty() && !stopping) changed.wait(mutex);
+    while (tasks.empty() && changed_attributes.empty() && !stopping) changed.wait(mutex);
     if (stopping) return std::nullopt;
+    if (tasks.empty()) return kNothing;
     return tasks.front().flushes ? tasks.front().inode : 0;
+  }
+
+  void tell_changed_attributes() {
+    for (;;) {
+      fuse_ino_t inode = 0;
+      {
+        const MutexLock lock(mutex);
+        is_calling = false;
+        changed.notify_all();
+        if (stopping || changed_attributes.empty()) return;
+        inode = *changed_attributes.begin();
+        changed_attributes.erase(changed_attributes.begin());
+        is_calling = true;
+      }
+      // Without the lock: the kernel may wait for an inode that it is just forgetting.
+      fuse_lowlevel_notify_inval_inode(session, inode, -1, 0);
+    }
   }
 
   /// False, and nothing is called, when the flush is at its end, which waits for what is called.
@@ -83,6 +109,11 @@ void KernelFlush::before(fuse_ino_t inode, std::function<void()> reply) {
   const MutexLock lock(state_->mutex);
   state_->tasks.push_back({inode, std::move(reply)});
   state_->changed.notify_all();
+}
+
+void KernelFlush::forget_attributes(fuse_ino_t inode) {
+  const MutexLock lock(state_->mutex);
+  if (state_->changed_attributes.insert(inode).second) state_->changed.notify_all();
 }
 
 void KernelFlush::after(fuse_ino_t inode, std::function<void()> reply) {

@@ -23,6 +23,8 @@ class KernelFlush {
   /// forgotten its attributes: all in the order of the calls. A page that is being read holds that
   /// up, that of another inode as well.
   void before(fuse_ino_t inode, std::function<void()> reply);
+  /// Has the kernel forget the inode's attributes, soon. Waits for nobody.
+  void forget_attributes(fuse_ino_t inode);
   /// Calls `reply`, which does not throw, once all such calls of the inode are answered: in this
   /// thread where none is waiting.
   void after(fuse_ino_t inode, std::function<void()> reply);

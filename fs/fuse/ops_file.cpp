@@ -131,6 +131,29 @@ WritePlace place_of(fuse_req_t request, off_t offset, const fuse_file_info& info
   return {offset, appends, are_pages};
 }
 
+/// The bytes are in the file: whoever is interrupted while there is no room leaves as if there
+/// were.
+void end_waiting_for_room(fuse_req_t request, void* budget) {
+  if (const auto left = static_cast<DirtyBudget*>(budget)->leave(request)) left->reply();
+}
+
+/// Without room the request is kept, and holds no thread.
+void reply_write_when_there_is_room(fuse_req_t request, const FileHandle& handle,
+                                    std::size_t count) {
+  DirtyBudget& budget = filesystem(request).dirty_budget();
+  const auto user = handle.dirty_user();
+  if (!user || budget.has_room(*user)) {
+    fuse_reply_write(request, count);
+    return;
+  }
+  const auto reply =
+      RequestWatch::carried(frame::WaitReason::room, [=] { fuse_reply_write(request, count); });
+  // Before another thread may have answered the request.
+  fuse_req_interrupt_func(request, end_waiting_for_room, &budget);
+  const auto is_interrupted = [request] { return fuse_req_interrupted(request) != 0; };
+  if (!budget.reply_later(*user, {request, count, reply}, is_interrupted)) reply();
+}
+
 void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
@@ -145,7 +168,7 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
     const std::size_t count =
         cells.empty() ? handle->write(place, bytes) : handle->write(place, cells);
     RequestWatch::add_bytes(count);
-    fuse_reply_write(request, count);
+    reply_write_when_there_is_room(request, *handle, count);
   });
 }
 

@@ -331,6 +331,8 @@ void run_session(SessionSettings settings) {
   filesystem->set_forget_pages([&kernel_flush](NodeId node, std::function<void()> done) {
     kernel_flush.before(node, std::move(done));
   });
+  filesystem->set_forget_attributes(
+      [&kernel_flush](NodeId node) { kernel_flush.forget_attributes(node); });
   IdleWatch idle_watch(*filesystem, std::chrono::seconds(settings.options.idle_timeout));
   RunningOptions running_options(settings.options, [&](const MountOptions& options) {
     filesystem->change_options(options);
@@ -348,6 +350,7 @@ void run_session(SessionSettings settings) {
   ending_signals.take();
   try {
     const int error = session.serve(turns.most() + kQuickThreads);
+    filesystem->dirty_budget().release_all();
     if (settings.tell) settings.tell(MountPhase::ends);
     filesystem->commit_all();
     if (error != 0) frame::throw_errno(error, "session");

@@ -78,9 +78,12 @@ Content& ContainerWriter::changing() {
   if (!content().needs_commit() && content().is_overtaken()) services_.files.try_follow(node());
   tell_loss();
   if (content().is_abandoned()) tell_overtaken();
-  services_.committer.note(file_->content, file_);
   return content();
 }
+
+/// Behind the change: a commit that ends between the two would otherwise have the committer forget
+/// a content with dirty bytes, which nobody would store while its writer waits for room.
+void ContainerWriter::note_dirty() { services_.committer.note(file_->content, file_); }
 
 /// Again where the content goes on from another state meanwhile, unless that lost something.
 template <typename Change>
@@ -89,7 +92,8 @@ void ContainerWriter::change(const Change& change) {
     Content& changed = changing();
     const std::uint64_t epoch = epoch_;
     try {
-      return change(changed, epoch);
+      change(changed, epoch);
+      return note_dirty();
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || changed.epoch() == epoch) throw;
     }
@@ -103,8 +107,8 @@ void ContainerWriter::put(const WritePlace& place, Bytes bytes) {
     return change([&](Content& changed, auto epoch) { changed.write(at, bytes, epoch); });
   // Never to a state that nobody has looked at, which it would bring old bytes to.
   const std::uint64_t epoch = content().epoch_of_pages();
-  services_.committer.note(file_->content, file_);
   content().write(at, bytes, epoch);
+  note_dirty();
 }
 
 std::size_t ContainerWriter::write(const WritePlace& place, codec::Bytes bytes) {
@@ -131,15 +135,15 @@ void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size)
     frame::throw_errno(EOPNOTSUPP, "fallocate");
   if (size > std::numeric_limits<std::int64_t>::max() - offset)
     frame::throw_errno(EFBIG, "fallocate");
-  change([&](Content& changed, auto epoch) {
-    if (!punches) {
+  if (!punches)
+    change([&](Content& changed, auto epoch) {
       // What no disk has room for is told from what no file can hold.
       changed.require_storable(offset + size);
       services_.files.require_space(offset + size - changed.size());
       changed.reserve(keeps_size ? 0 : offset + size, epoch);
-    }
-    if (punches || zeroes) changed.zero(offset, size, epoch);
-  });
+    });
+  if (punches || zeroes)
+    change([&](Content& changed, auto epoch) { changed.zero(offset, size, epoch); });
 }
 
 void ContainerWriter::sync() {

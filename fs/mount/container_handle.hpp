@@ -50,6 +50,7 @@ class ContainerWriter final : public ContainerHandle {
   void begin(std::shared_ptr<ContentHome> home);
   std::size_t write(const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override;
+  std::optional<uid_t> dirty_user() const override { return content().user(); }
   void truncate(std::int64_t size) override;
   void allocate(int mode, std::int64_t offset, std::int64_t size) override;
   void sync() override;
@@ -63,6 +64,7 @@ class ContainerWriter final : public ContainerHandle {
   template <typename Change>
   void change(const Change& change);
   Content& changing();
+  void note_dirty();
   void tell_loss();
 };
 

@@ -273,10 +273,14 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   if (name.kind == LayerKind::fixed && home->place_now().has_links)
     frame::throw_errno(EOPNOTSUPP, name.name);
   auto descriptors = descriptors_.take(DescriptorShares::kOfWriter);
+  std::shared_ptr<Content> changed;
   change(node, home, std::move(descriptors), [&](const std::shared_ptr<const OpenContainer>& file) {
-    if (content) file->content->wait_for_room();
-    metalayers_.put(*file->content, name, content, flags);
+    changed = file->content;
+    if (content) changed->require_room();
+    metalayers_.put(*changed, name, content, flags);
   });
+  // No request waits for room with a thread: this one makes the room that it takes.
+  if (content && !services_.budget.has_room(changed->user())) commit_briefly({changed});
 }
 
 void FileContents::change_metalayers(

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -76,6 +77,9 @@ class FileHandle {
   virtual std::size_t write(const WritePlace& place, codec::Bytes bytes);
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.
   virtual std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells);
+  /// The user to whom written bytes count until a commit has stored them; nullopt where a write
+  /// stores them at once.
+  virtual std::optional<uid_t> dirty_user() const { return std::nullopt; }
   virtual void truncate(std::int64_t size);
   /// As fallocate(2). Of a container for the modes that punch, zero and set sizes: contents take no
   /// space before they are written, but none is promised where SOURCE has not as much: ENOSPC.

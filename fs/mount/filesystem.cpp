@@ -74,6 +74,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
   root_.watch_directories(DescriptorLimits::of_process().watched);
   names_.set_contents(contents_);
   committer_.set_commits_at_close(options.write.strict);
+  committer_.set_longest_wait(options.write.longest_wait);
   if (writable_) begin_writing(lock, workers.committing);
 }
 
@@ -81,6 +82,7 @@ void Filesystem::change_options(const MountOptions& options) {
   if (options.cache_size > cache_.budget().capacity()) cache_.grow(options.cache_size);
   budget_.set_limit(dirty_limit(options));
   committer_.set_commits_at_close(options.write.strict);
+  committer_.set_longest_wait(options.write.longest_wait);
 }
 
 void Filesystem::begin_writing(MountLock* lock, std::size_t committing_threads) {

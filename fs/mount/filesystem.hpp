@@ -126,12 +126,16 @@ class Filesystem final : public MountedFiles {
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override {
     extended_attributes_.remove(node, name, caller);
   }
+  void set_forget_attributes(const ForgetAttributes& forget_attributes) override {
+    names_.set_forget_attributes(forget_attributes);
+  }
   void set_forget_pages(const ForgetPages& forget_pages) override {
     names_.set_forget_pages(forget_pages);
   }
 
   void commit_written() override;
   void commit_all() override;
+  DirtyBudget& dirty_budget() override { return budget_; }
   void change_options(const MountOptions& options) override;
   std::vector<Uncommitted> uncommitted() override {
     return look_at_uncommitted(committer_.uncommitted());

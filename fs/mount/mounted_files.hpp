@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "fs/content/dirty_budget.hpp"
 #include "fs/mount/directory_listings.hpp"
 #include "fs/mount/file_handle.hpp"
 #include "fs/names/namespace.hpp"
@@ -119,6 +120,9 @@ class MountedFiles {
   /// Has `forget_pages` called as ContentHome::forget_pages() says.
   using ForgetPages = std::function<void(NodeId node, std::function<void()> done)>;
   virtual void set_forget_pages(const ForgetPages& /*forget_pages*/) {}
+  /// The same for ContentHome::forget_attributes().
+  using ForgetAttributes = std::function<void(NodeId node)>;
+  virtual void set_forget_attributes(const ForgetAttributes& forget_attributes) = 0;
 
   // --- the mount as a whole
 
@@ -127,6 +131,8 @@ class MountedFiles {
   /// The same, before the mount ends. What cannot be committed is kept for `b2frame recover` where
   /// that is possible; the exception names each file and what has become of it.
   virtual void commit_all() {}
+  /// Before the answer to a write whose handle has a dirty_user().
+  virtual DirtyBudget& dirty_budget() = 0;
   /// Goes on with another dirty_limit and sync=, and a cache_size that is not less than before.
   virtual void change_options(const MountOptions& options) = 0;
   /// What still waits for a commit.

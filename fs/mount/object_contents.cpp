@@ -14,7 +14,7 @@ namespace bloscfs::fs {
 
 std::shared_ptr<ContentHome> ObjectContents::home(NodeId node) {
   return std::make_shared<ObjectHome>(objects_, node, services_.options.suffix, services_.raw,
-                                      refuge_);
+                                      refuge_, forget_attributes_);
 }
 
 void ObjectContents::created(NodeId node) {

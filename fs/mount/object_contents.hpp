@@ -1,8 +1,10 @@
 #pragma once
 // The contents of a mount's objects that change.
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "fs/commit/committer.hpp"
 #include "fs/mount/written_files.hpp"
@@ -23,6 +25,11 @@ class ObjectContents final : public WrittenFiles {
         log_(log),
         services_(services),
         refuge_(std::move(refuge)) {}
+
+  /// As MountedFiles'.
+  void set_forget_attributes(std::function<void(NodeId)> forget) {
+    forget_attributes_ = std::move(forget);
+  }
 
   std::shared_ptr<ContentHome> home(NodeId node);
   /// Of a new file.
@@ -50,6 +57,7 @@ class ObjectContents final : public WrittenFiles {
   OnceLog& log_;
   const ContentServices& services_;
   const std::string refuge_;
+  std::function<void(NodeId)> forget_attributes_ = [](NodeId) {};
 };
 
 }  // namespace bloscfs::fs

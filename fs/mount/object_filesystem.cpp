@@ -78,6 +78,7 @@ ObjectFilesystem::ObjectFilesystem(const std::shared_ptr<frame::ObjectTree>& tre
       container_services_{contents_, committer_, reading_services_} {
   objects_.require_shown();
   committer_.set_commits_at_close(options.write.strict);
+  committer_.set_longest_wait(options.write.longest_wait);
   if (!writable_) return;
   Committer::Services services;
   services.ended = [this](uid_t user, const std::error_code& error) {
@@ -95,6 +96,7 @@ void ObjectFilesystem::change_options(const MountOptions& options) {
   if (options.cache_size > cache_.budget().capacity()) cache_.grow(options.cache_size);
   budget_.set_limit(dirty_limit(options));
   committer_.set_commits_at_close(options.write.strict);
+  committer_.set_longest_wait(options.write.longest_wait);
 }
 
 void ObjectFilesystem::check_access(NodeId, int mask) {

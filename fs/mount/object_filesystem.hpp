@@ -100,6 +100,10 @@ class ObjectFilesystem final : public MountedFiles {
   void remove_attribute(NodeId node, const std::string& name, const Caller& caller) override;
   void commit_written() override;
   void commit_all() override;
+  DirtyBudget& dirty_budget() override { return budget_; }
+  void set_forget_attributes(const ForgetAttributes& forget_attributes) override {
+    contents_.set_forget_attributes(forget_attributes);
+  }
   void change_options(const MountOptions& options) override;
   std::vector<Uncommitted> uncommitted() override {
     return look_at_uncommitted(committer_.uncommitted());

@@ -27,6 +27,7 @@ struct NameServices {
   /// As ContentHome's; attributes are forgotten, too.
   std::function<void(NodeId, std::function<void()> done)> forget_pages =
       [](NodeId, const std::function<void()>& done) { done(); };
+  std::function<void(NodeId)> forget_attributes = [](NodeId) {};
 };
 
 }  // namespace bloscfs::fs

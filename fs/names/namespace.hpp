@@ -52,6 +52,9 @@ class Namespace {
   void set_forget_pages(std::function<void(NodeId, std::function<void()>)> forget) {
     services_.forget_pages = std::move(forget);
   }
+  void set_forget_attributes(std::function<void(NodeId)> forget) {
+    services_.forget_attributes = std::move(forget);
+  }
 
   Tree::Found create_file(NodeId directory, const std::string& name, mode_t mode,
                           const Caller& caller);

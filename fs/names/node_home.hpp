@@ -29,6 +29,7 @@ class NodeHome final : public ContentHome {
   void forget_pages(std::function<void()> done) override {
     services_.forget_pages(node_, std::move(done));
   }
+  void forget_attributes() override { services_.forget_attributes(node_); }
   void committed(const frame::Snapshot& snapshot) override {
     services_.tree.remember_commit(node_, snapshot);
   }

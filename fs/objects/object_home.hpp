@@ -1,6 +1,7 @@
 #pragma once
 // Where the content of an object's node is stored.
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -14,10 +15,12 @@ namespace bloscfs::fs {
 /// beside it, as NAME.conflict-HOST-TIME.
 class ObjectHome final : public ContentHome {
  public:
-  /// `objects` outlives it. `suffix` is that of new flat files; `refuge` a folder for what cannot
-  /// be committed in the end, or empty.
-  ObjectHome(Objects& objects, NodeId node, std::string suffix, bool raw, std::string refuge)
+  /// `objects` and `forget_attributes` outlive it. `suffix` is that of new flat files; `refuge` a
+  /// folder for what cannot be committed in the end, or empty.
+  ObjectHome(Objects& objects, NodeId node, std::string suffix, bool raw, std::string refuge,
+             const std::function<void(NodeId)>& forget_attributes)
       : objects_(objects),
+        forget_attributes_(forget_attributes),
         node_(node),
         suffix_(std::move(suffix)),
         raw_(raw),
@@ -36,12 +39,14 @@ class ObjectHome final : public ContentHome {
     return {nullptr, true, std::nullopt, nullptr};
   }
   void forget_pages(std::function<void()> done) override { done(); }
+  void forget_attributes() override { forget_attributes_(node_); }
   std::unique_ptr<NameLock> lock_name() override;
 
  private:
   class Lock;
 
   Objects& objects_;
+  const std::function<void(NodeId)>& forget_attributes_;
   const NodeId node_;
   const std::string suffix_;
   const bool raw_;

@@ -75,6 +75,7 @@ struct stat Objects::status(const Node& node) const {
     const LogicalAttributes live = is_live ? file->content->attributes() : *node.last_stored;
     if (is_live) stored = file->content->shown().stored_chunks;
     st.st_size = live.size;
+    stored = std::max(stored, live.waiting_data);
     st.st_blocks = (stored + kStatBlock - 1) / kStatBlock;
     if (live.modified) st.st_mtim = *live.modified;
     if (live.accessed) st.st_atim = *live.accessed;

@@ -126,6 +126,7 @@ constexpr std::size_t kMinBlockSize = 256;
 constexpr std::uint64_t kMaxId = 0xFFFFFFFE;
 constexpr unsigned kMaxConnections = 256;
 constexpr std::int64_t kMaxSeconds = 1'000'000;
+constexpr std::int64_t kMaxCommitSeconds = 3600;
 constexpr std::size_t kMinDiskCache = std::size_t{1} << 20;
 
 const std::array kOwnOptions = {
@@ -192,6 +193,12 @@ const std::array kOwnOptions = {
                 o.write.strict = v == "strict";
               },
               "strict: commit each file when it is closed (group)"},
+    OwnOption{"commit", true,
+              [](MountOptions& o, std::string_view v) {
+                o.write.longest_wait =
+                    std::chrono::seconds(number_option("commit", v, 1, kMaxCommitSeconds));
+              },
+              "seconds within which a closed file is committed (5)"},
     OwnOption{"checksum", false, [](MountOptions& o, std::string_view) { o.write.checksum = true; },
               "keep checksums of chunks in new files (bloscfs.xxh3)"},
     OwnOption{"locking", false, [](MountOptions& o, std::string_view) { o.write.locking = true; },

@@ -13,7 +13,7 @@ namespace bloscfs::fs {
 namespace {
 
 /// Of ours, what a mount can go on with another value of.
-constexpr std::array<std::string_view, 4> kChangedRunning = {"cache_size", "dirty_limit",
+constexpr std::array<std::string_view, 5> kChangedRunning = {"cache_size", "commit", "dirty_limit",
                                                              "idle_timeout", "sync"};
 
 }  // namespace

@@ -2,6 +2,7 @@
 // What mount options say about writing.
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,11 +26,12 @@ struct WriteOptions {
   std::optional<frame::Goal> goal;
   std::int32_t chunk_size = 0;  ///< bytes; 0: chosen for cheap small changes
   std::int32_t block_size = 0;
-  std::string suffix = ".b2frame";  ///< of new flat files in SOURCE
-  bool writeback = false;           ///< the kernel's writeback cache
-  bool strict = false;              ///< commit at every close
-  bool checksum = false;            ///< keep bloscfs.xxh3 in new files
-  bool locking = false;             ///< create lock sidecars
+  std::string suffix = ".b2frame";       ///< of new flat files in SOURCE
+  bool writeback = false;                ///< the kernel's writeback cache
+  bool strict = false;                   ///< commit at every close
+  std::chrono::seconds longest_wait{5};  ///< of a closed file for its commit
+  bool checksum = false;                 ///< keep bloscfs.xxh3 in new files
+  bool locking = false;                  ///< create lock sidecars
 };
 
 }  // namespace bloscfs::fs

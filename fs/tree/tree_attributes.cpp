@@ -82,6 +82,8 @@ struct stat Tree::with_live(StoredAttributes stored, NodeId id) {
     return look_at_attributes(id).st;
   }
   st.st_size = live.size;
+  st.st_blocks =
+      std::max<blkcnt_t>(st.st_blocks, (live.waiting_data + kStatBlock - 1) / kStatBlock);
   st.st_atim = live.accessed.value_or(st.st_atim);
   st.st_mtim = live.modified.value_or(st.st_mtim);
   st.st_ctim = live.changed.value_or(st.st_ctim);

@@ -1,5 +1,7 @@
 // What one user may have of what there is for all.
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <system_error>
@@ -94,26 +96,84 @@ BOOST_AUTO_TEST_CASE(of_the_log_are_remembered_of_so_many_users) {
   BOOST_TEST(told == LogAllowance::kMaxUsers + LogAllowance::kBurst);
 }
 
-BOOST_AUTO_TEST_CASE(of_what_is_uncommitted_are_no_trouble_of_others) {
+BOOST_AUTO_TEST_CASE(of_dirty_bytes_leave_room_for_users_whose_commits_work) {
   Stats stats;
   DirtyBudget budget(1000, stats, [](bool) {});
   budget.change(1, 0, 760);
   const auto failing = std::make_error_code(std::errc::no_space_on_device);
-  // Another one's files go on being committed, and his errors are not theirs.
   for (int i = 0; i < 3; i++) {
-    BOOST_CHECK_NO_THROW(budget.wait_for_room(2));
+    BOOST_CHECK_NO_THROW(budget.require_room(2));
+    BOOST_TEST(budget.has_room(2));
     budget.change(2, 0, 100);
     budget.commit_ended(1, failing);
     budget.change(2, 100, 0);
   }
-  std::jthread committer([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
-    budget.commit_ended(1, failing);
-  });
-  BOOST_CHECK_THROW(budget.wait_for_room(1), std::system_error);
-  committer.join();
+  BOOST_TEST(!budget.has_room(1));
+  BOOST_CHECK_THROW(budget.require_room(1), std::system_error);
   budget.change(1, 760, 0);
-  BOOST_CHECK_NO_THROW(budget.wait_for_room(1));
+  BOOST_TEST(budget.has_room(1));
+  BOOST_CHECK_NO_THROW(budget.require_room(1));
+}
+
+struct WaitingWrites {
+  Stats stats;
+  std::atomic<int> pressed{0};
+  DirtyBudget budget{1000, stats, [this](bool) { pressed++; }};
+  std::atomic<int> answered{0};
+  std::array<char, 8> names{};
+
+  bool wait(std::size_t number, std::size_t written) {
+    return budget.reply_later(1, {&names.at(number), written, [this] { answered++; }},
+                              [] { return false; });
+  }
+  bool is_answered(int count) {
+    for (int i = 0; i < 1000 && answered < count; i++)
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    return answered == count;
+  }
+};
+
+BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_as_many_waiting_writes_as_have_room, WaitingWrites) {
+  budget.change(1, 0, 900);
+  for (std::size_t i = 0; i < 3; i++) BOOST_TEST(wait(i, 300));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  BOOST_TEST(answered == 0);
+  // 400 bytes are taken. With 300 more there is room, with 600 more there is none.
+  budget.change(1, 900, 400);
+  BOOST_TEST(is_answered(2));
+  budget.change(1, 400, 0);
+  BOOST_TEST(is_answered(3));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_press_for_commits_while_a_write_waits, WaitingWrites) {
+  budget.change(1, 0, 900);
+  BOOST_TEST(wait(0, 1));
+  const int before = pressed;
+  std::this_thread::sleep_for(std::chrono::milliseconds(2500));
+  BOOST_TEST(pressed >= before + 2);
+  budget.release_all();
+  BOOST_TEST(answered == 1);
+}
+
+BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_waiting_writes_when_a_commit_fails, WaitingWrites) {
+  budget.change(1, 0, 900);
+  BOOST_TEST(wait(0, 1));
+  budget.commit_ended(1, std::make_error_code(std::errc::io_error));
+  BOOST_TEST(is_answered(1));
+}
+
+BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_let_an_interrupted_write_leave, WaitingWrites) {
+  budget.change(1, 0, 900);
+  BOOST_TEST(wait(0, 1));
+  BOOST_TEST(
+      !budget.reply_later(1, {&names.at(1), 1, [this] { answered++; }}, [] { return true; }));
+  const auto left = budget.leave(&names.at(0));
+  BOOST_REQUIRE(left);
+  BOOST_TEST(!budget.leave(&names.at(0)));
+  budget.release_all();
+  BOOST_TEST(answered == 0);
+  left->reply();
+  BOOST_TEST(answered == 1);
 }
 
 BOOST_AUTO_TEST_CASE(of_descriptors_leave_some_for_commits) {

@@ -58,7 +58,7 @@ struct TwoUsers {
   std::optional<Mount> mount;
 };
 
-std::size_t count_of(const std::string& what, const std::string& text) {
+std::size_t occurrences_of(const std::string& what, const std::string& text) {
   std::size_t count = 0;
   for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) count++;
   return count;
@@ -112,12 +112,12 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_descriptors_are_left_to_others, By, Mounters) {
   BOOST_TEST_REQUIRE(comes_true([&] {
     const auto bytes = read_file(logs / "log");
     said.assign(bytes.begin(), bytes.end());
-    return count_of("\n", said) == 2;
+    return occurrences_of("\n", said) == 2;
   }));
   BOOST_TEST(said.starts_with(std::to_string(EMFILE) + "\n"), said);
   const auto result = users.run_as(kOther, "for i in 1 2 3 4 5; do cat $i; done");
   BOOST_TEST(result.out == "texttexttexttexttext", result.description());
-  BOOST_TEST(count_of("user 70001 has too many files open", users.mounted().log()) == 1u);
+  BOOST_TEST(occurrences_of("user 70001 has too many files open", users.mounted().log()) == 1u);
 }
 
 // Files that wait for their commit have descriptors, too, and commits need some.
@@ -148,7 +148,7 @@ BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others_by_closed_files,
   BOOST_TEST(said.empty(), std::string(said.begin(), said.end()));
   const auto ended = users.mounted().unmount();
   BOOST_TEST(ended.ok(), ended.description());
-  BOOST_TEST(count_of("commit failed", users.mounted().log()) == 0u, users.mounted().log());
+  BOOST_TEST(occurrences_of("commit failed", users.mounted().log()) == 0u, users.mounted().log());
   int stored = 0, left = 0;
   for (const auto& entry : fs_std::directory_iterator(users.source / "a"))
     ++(entry.path().extension() == ".b2frame" ? stored : left);
@@ -168,11 +168,11 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_the_log_are_left_to_others, By, Mounters) {
   users.run_as(kUser, "ls -l >/dev/null");
   users.run_as(kOther, "ls -l >/dev/null");
   const std::string log = users.mounted().log();
-  BOOST_TEST(count_of("mine", log) >= 100u);
-  BOOST_TEST(count_of("mine", log) < 200u);
-  BOOST_TEST(count_of("more messages of what user 70001", log) <= 1u);
-  BOOST_TEST(count_of("more messages of what user 70001 asks for are left out", log) == 1u);
-  BOOST_TEST(count_of("theirs", log) == 1u);
+  BOOST_TEST(occurrences_of("mine", log) >= 100u);
+  BOOST_TEST(occurrences_of("mine", log) < 200u);
+  BOOST_TEST(occurrences_of("more messages of what user 70001", log) <= 1u);
+  BOOST_TEST(occurrences_of("more messages of what user 70001 asks for are left out", log) == 1u);
+  BOOST_TEST(occurrences_of("theirs", log) == 1u);
 }
 
 /// Frames of one user's that have changes to commit, and a program that holds the lock of each.
@@ -280,7 +280,7 @@ BOOST_AUTO_TEST_CASE(of_locks_keep_no_mount_from_ending, *precondition(needs_fus
   for (int i = 0; i < 6; i++) {
     const std::string said =
         "a/l" + std::to_string(i) + ".b2frame: not committed (Connection timed out): kept as ";
-    BOOST_TEST(count_of(said, log) >= 1u, log);
+    BOOST_TEST(occurrences_of(said, log) >= 1u, log);
   }
 }
 

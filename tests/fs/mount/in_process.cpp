@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <future>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -25,6 +26,16 @@ std::vector<std::string> option_lists(const std::string& options) {
 
 void require(std::int64_t result, const char* what) {
   if (result < 0) throw_errno(what);
+}
+
+/// As the kernel does, which sends a program's next write when the last one is answered.
+void wait_for_answer(fs::DirtyBudget& budget, const fs::FileHandle& handle, std::size_t written) {
+  const auto user = handle.dirty_user();
+  if (!user || budget.has_room(*user)) return;
+  std::promise<void> answered;
+  budget.reply_later(*user, {&answered, written, [&] { answered.set_value(); }},
+                     [] { return false; });
+  answered.get_future().wait();
 }
 
 }  // namespace
@@ -265,7 +276,9 @@ void InProcess::File::write(std::optional<std::int64_t> offset, const ByteVector
     const codec::Bytes part = codec::Bytes(bytes).subspan(
         done, std::min(bytes.size() - done, static_cast<std::size_t>(kRequest)));
     const fs::WritePlace place{offset.value_or(0) + static_cast<std::int64_t>(done), !offset};
-    done += open.write(place, part);
+    const std::size_t written = open.write(place, part);
+    wait_for_answer(mount_->filesystem_->dirty_budget(), open, written);
+    done += written;
   }
 }
 
