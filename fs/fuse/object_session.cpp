@@ -18,7 +18,6 @@ void refuse_options(const MountOptions& options) {
   const auto refuse = [](const char* option) {
     throw std::runtime_error(fmt::format("option {}: not with a URL", option));
   };
-  if (options.frames) refuse("frames");
   if (options.cross_mounts) refuse("cross_mounts");
   if (options.write.locking) refuse("locking");
   if (options.unsupported != UnsupportedFiles::refused) refuse("unsupported");

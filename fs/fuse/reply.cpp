@@ -22,10 +22,9 @@ fuse_entry_param entry_param(const Tree::Found& found) {
   fuse_entry_param entry{};
   entry.ino = found.id;
   entry.attr = found.attributes;
-  // Of an alias any commit makes another node, or another size of one that nobody has open yet.
-  entry.attr_timeout = found.is_alias ? 0 : kCacheSeconds;
-  // What another file's removal would rename is looked up each time.
-  entry.entry_timeout = found.is_fallback || found.is_alias ? 0 : kCacheSeconds;
+  entry.attr_timeout = found.is_cacheable ? kCacheSeconds : 0;
+  // The kernel looks a name up each time if the removal of another file would change it.
+  entry.entry_timeout = found.is_cacheable && !found.is_fallback ? kCacheSeconds : 0;
   return entry;
 }
 

@@ -57,8 +57,6 @@ class FileHandle {
   /// What it may have open until it is closed, or until a commit of what was written.
   void keep(FairShare::Part descriptors) { descriptors_ = std::move(descriptors); }
 
-  /// True if the kernel is to keep none of its bytes.
-  virtual bool is_uncached() const { return false; }
   /// Also when another state has taken the name of what it has open.
   virtual struct stat attributes() const = 0;
   /// Tells of a read that `user` has asked for, before read() is called, perhaps more than once:

@@ -41,7 +41,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
       reader_settings_{options.verify, Work::kRequestLimit},
       cache_(options.cache_size, pages, stats_),
       classifier_(root_, {options.raw, options.stores, options.unsupported}, &stats_.source),
-      tree_(root_, classifier_, std::move(source.single), options.owner, options.frames),
+      tree_(root_, classifier_, std::move(source.single), options.owner),
       stores_(root_, tree_, cache_.budget(), options.raw),
       names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
       directories_(cache_.budget(),
@@ -67,7 +67,6 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
       container_services_{contents_, committer_, reading_services_},
       containers_(container_services_, tree_, contents_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
-      aliases_(tree_, stats_.source, pages),
       store_changes_(root_, tree_, stores_, &stats_.source),
       extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
                            writable_) {
@@ -105,7 +104,6 @@ void Filesystem::give_descriptors(NodeId node, FairShare::Part descriptors) {
 
 /// A file that was plain when the entry was looked at may be open as a container since.
 FileKind& Filesystem::kind_of(NodeId node, const SourceEntry& entry) {
-  if (entry.is_alias) return aliases_;
   if (entry.is_container || tree_.opened_as<OpenContainer>(node)) return containers_;
   return plain_files_;
 }
@@ -139,7 +137,7 @@ Filesystem::Opened Filesystem::add_handle(const std::shared_ptr<FileHandle>& han
   const std::uint64_t number = handles_.add(handle);
   handle->keep(std::move(descriptors));
   if (handle->is_direct()) direct_handles_++;
-  return {number, changed, handle->is_uncached()};
+  return {number, changed};
 }
 
 std::optional<Tree::Found> Filesystem::lookup(NodeId directory, const std::string& name) {

@@ -14,7 +14,6 @@
 #include "fs/mount/extended_attributes.hpp"
 #include "fs/mount/file_contents.hpp"
 #include "fs/mount/file_handle.hpp"
-#include "fs/mount/frame_aliases.hpp"
 #include "fs/mount/mount_source.hpp"
 #include "fs/mount/mounted_files.hpp"
 #include "fs/mount/plain_files.hpp"
@@ -182,7 +181,6 @@ class Filesystem final : public MountedFiles {
   const ContainerServices container_services_;
   ContainerFiles containers_;
   PlainFiles plain_files_;
-  FrameAliases aliases_;
   StoreChanges store_changes_;
   ExtendedAttributes extended_attributes_;
   std::optional<LeftoverSweep> sweep_;

@@ -72,8 +72,7 @@ class MountedFiles {
 
   struct Opened {
     std::uint64_t handle = 0;
-    bool changed = false;      ///< the kernel's pages and attributes of the file are out of date
-    bool is_uncached = false;  ///< as FileHandle's
+    bool changed = false;  ///< the kernel's pages and attributes of the file are out of date
   };
   /// `descriptors`: what take_descriptors() has given for it.
   virtual Opened open(NodeId node, int flags, FairShare::Part descriptors = {}) = 0;

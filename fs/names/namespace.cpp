@@ -50,14 +50,9 @@ bool is_chunk_file(const std::string& name, const struct stat& st, const struct 
          st.st_uid == index.st_uid;
 }
 
-/// A name that nothing is shown by cannot be given to anything either where it is an alias.
-void require_free(TreeLooks& names, NodeId directory, const std::string& name) {
-  if (names.is_alias(directory, name)) throw_errno(EEXIST, name);
-}
-
 NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::string& name) {
   auto object = names.find(directory, name);
-  if (!object) throw_errno(names.is_alias(directory, name) ? EROFS : ENOENT, name);
+  if (!object) throw_errno(ENOENT, name);
   return *std::move(object);
 }
 
@@ -71,11 +66,6 @@ void Namespace::check_name(NodeId directory, const std::string& name) const {
   if (directory >= kFirstInStores || tree_.is_store(directory)) throw_errno(EROFS, name);
   if (tree_.is_virtual(directory)) throw_errno(EPERM, name);
   if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
-  require_no_alias(directory);
-}
-
-void Namespace::require_no_alias(NodeId node) const {
-  if (tree_.is_alias(node)) throw_errno(EROFS, "a frame's own bytes");
 }
 
 Tree::Found Namespace::found(NodeId node) {
@@ -92,7 +82,6 @@ Tree::Found Namespace::make_entry(NodeId directory, const std::string& name, con
   check_name(directory, name);
   return found(Attempts::run([&] {
     TreeChanges names(tree_);
-    require_free(names, directory, name);
     if (!names.fits(directory, name, name, ShownAs::itself, {})) throw_errno(EEXIST, name);
     const SourceDirectory in = root_.directory(names.path(directory));
     // A name that was given up, and shown as this one, must not come back beside it after a power
@@ -139,7 +128,6 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
   std::string full_name;
   const auto choose = [&](TreeLooks& names) {
     const std::uint64_t count = changes.count();
-    require_free(names, directory, name);
     full_name = choose_name(names, directory, name, ShownAs::flat, {}, services_.policy, {});
     if (full_name.empty()) throw_errno(EEXIST, name);
     counted = count;  // not where a break has cut it short
@@ -176,7 +164,6 @@ Tree::Found Namespace::make_link(NodeId node, NodeId directory, const std::strin
                                  const Caller& caller) {
   if (node >= kFirstInStores) throw_errno(EROFS, name);
   check_name(directory, name);
-  require_no_alias(node);
   std::shared_ptr<void> kept_flat;
   bool is_committed = false;
   for (int tries = 0; tries < kRenameTries; tries++) {
@@ -208,7 +195,6 @@ NodeId Namespace::link(NodeId node, NodeId directory, const std::string& name,
   TreeChanges names(tree_);
   const auto object = names.object(node);
   if (!object) throw_errno(ENOENT, name);
-  require_free(names, directory, name);
   if (object->entry.is_sframe || object->is_directory()) throw_errno(EPERM, name);
   if (object->is_pending) throw_errno(EAGAIN, name);
   const ShownAs shown = object->entry.shown;
@@ -294,8 +280,6 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
     std::vector<NodeId> renamed, ended;
     Attempts::run([&] {
       TreeChanges names(tree_);
-      if (names.is_alias(from, from_name)) throw_errno(EROFS, from_name);
-      require_free(names, to, to_name);
       const OnBehalfOf behalf(&caller);
       Renaming renaming(names, services_, request, exchange_names);
       need = renaming.run();
@@ -367,7 +351,6 @@ bool Namespace::set_content_times(NodeId node, const NewAttributes& wanted) {
 void Namespace::set_attributes(NodeId node, const NewAttributes& wanted, const Caller* caller) {
   const bool sets_times = wanted.accessed || wanted.modified;
   const bool sets_others = wanted.owner || wanted.group || wanted.mode;
-  require_no_alias(node);
   const bool are_set = sets_times && set_content_times(node, wanted);
   if ((!sets_times || are_set) && !sets_others) return;
   // Two chmods of one sparse frame that met among its files would leave some with the mode of
@@ -420,13 +403,12 @@ void Namespace::change_locked(NodeId node, const Caller* caller, const Change& w
 
 void Namespace::check_access(NodeId node, int mask) {
   if (tree_.is_virtual(node)) return;
-  if ((mask & W_OK) != 0) require_no_alias(node);
   tree_.object(node)->check_access(mask);
 }
 
 void Namespace::sync_directory(NodeId directory) {
   if (directory >= kFirstInStores || tree_.is_store(directory)) return;
-  if (tree_.is_virtual(directory) || tree_.is_alias(directory)) return;
+  if (tree_.is_virtual(directory)) return;
   std::vector<NodeId> pending;
   {
     TreeChanges names(tree_);

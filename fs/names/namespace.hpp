@@ -37,8 +37,8 @@ struct NewAttributes {
 /// operation, and
 /// - EEXIST where the naming rules could not show the result as asked,
 /// - EPERM in the root of a mount of one container, and for hard links to sparse frames,
-/// - EROFS for new contents while there is nobody to keep them, for another view of a Bloscpack
-///   file, and for changes of a frame's alias; EEXIST where something else is to have its name.
+/// - EROFS for new contents while there is nobody to keep them, and for another view of a Bloscpack
+///   file.
 /// What returns a Tree::Found has counted one reference of the kernel. What a caller asks for is
 /// done as them (fs/source/on_behalf.hpp); a null one is the daemon itself.
 class Namespace {
@@ -90,7 +90,6 @@ class Namespace {
 
   Contents& contents() const { return *services_.contents; }
   void check_name(NodeId directory, const std::string& name) const;
-  void require_no_alias(NodeId node) const;
   Tree::Found make_entry(NodeId directory, const std::string& name, const Caller& caller,
                          const MakeEntry& make);
   NodeId link(NodeId node, NodeId directory, const std::string& name, const Caller& caller);

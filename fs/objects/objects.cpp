@@ -75,8 +75,7 @@ Tree::Found Objects::enter(Node node) {
     forget(found.id, 1);
     throw;
   }
-  // Nothing is kept longer than a state may be trusted.
-  found.is_alias = looks_.settings().revalidate == std::chrono::milliseconds::zero();
+  found.is_cacheable = looks_.settings().revalidate != std::chrono::milliseconds::zero();
   return found;
 }
 

@@ -145,8 +145,6 @@ const std::array kOwnOptions = {
     OwnOption{"unsupported", true,
               [](MountOptions& o, std::string_view v) { o.unsupported = unsupported_option(v); },
               "frames of missing codecs, filters: error, hide or raw (error)"},
-    OwnOption{"frames", false, [](MountOptions& o, std::string_view) { o.frames = true; },
-              "a frame's own bytes, not listed, by its name in SOURCE"},
     OwnOption{"nostores", false, [](MountOptions& o, std::string_view) { o.stores = false; },
               "show stores of python-blosc2 as the files that they are"},
     OwnOption{"verify", false, [](MountOptions& o, std::string_view) { o.verify = true; },

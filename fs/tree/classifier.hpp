@@ -30,7 +30,6 @@ struct SourceEntry {
   bool is_store_directory = false;  ///< of python-blosc2; shown as the directory that it is
   bool has_embedded = false;        ///< such a one, whose embed.b2e may hold leaves
   bool is_read_only = false;
-  bool is_alias = false;           ///< it stands for a frame's own bytes
   bool is_damaged = false;         ///< no container, though it begins as one, or is empty
   bool has_metalayers = true;      ///< containers: false if there are none to list
   bool is_unsupported = false;     ///< of a codec, a filter or a format version that is missing

@@ -107,26 +107,6 @@ Node& NodeTable::add(Node& parent, const std::string& name, const Identity& iden
   return made;
 }
 
-Node& NodeTable::refer_to_alias(Node& parent, const std::string& name, const Identity& identity,
-                                const FileState& state) {
-  NodeId& last = aliases_[{parent.id, name}];
-  if (Node* const known = find(last);
-      known && known->identity == identity && known->state == state) {
-    known->references++;
-    return *known;
-  }
-  Node& made = make_node(parent, name, identity);
-  made.is_alias = true;
-  made.state = state;
-  last = made.id;
-  return made;
-}
-
-void NodeTable::forget_alias(const Node& alias) {
-  const auto known = aliases_.find({alias.name.parent->id, alias.name.name});
-  if (known != aliases_.end() && known->second == alias.id) aliases_.erase(known);
-}
-
 void NodeTable::set_identity(Node& node, const Identity& identity) {
   if (node.identity == identity && node.by_identity.is_linked()) return;
   retire(node);
@@ -242,7 +222,6 @@ void NodeTable::drop_if_unused(Node* candidate, Dropped& dropped) {
       candidate->children != 0 || candidate->rare().wanted_name)
     return;
   retire(*candidate);
-  if (candidate->is_alias) forget_alias(*candidate);
   nodes_.erase(nodes_.iterator_to(*candidate));
   dropped.emplace_back(candidate);
   if (candidate->has_name()) leave(candidate->name.parent, dropped);

@@ -81,9 +81,8 @@ struct Node {
   ShownAs shown = ShownAs::itself;  ///< as its file is, also while a content of it is committed
   bool is_container = false;
   bool is_sframe = false;
-  bool is_alias = false;            ///< of one state of a frame's own bytes, or of their directory
   bool is_store = false;            ///< a file that is shown as a directory
-  bool is_store_directory = false;  ///< as SourceEntry's; of aliases: of one, or of what is in it
+  bool is_store_directory = false;  ///< as SourceEntry's
   bool was_opened = false;     ///< the kernel may have pages of this state: an open of it succeeded
   bool is_untold = false;      ///< it got another state, whose size the kernel may miss
   bool is_being_told = false;  ///< the kernel learns it now
@@ -118,10 +117,6 @@ class NodeTable {
 
   /// A new node with one reference of the kernel, which from now on stands for the object.
   Node& add(Node& parent, const std::string& name, const Identity& identity);
-  /// The node that stands for that state of a frame's own bytes, under the name that it has in
-  /// SOURCE, beside the one that stands for the object; with one reference of the kernel more.
-  Node& refer_to_alias(Node& parent, const std::string& name, const Identity& identity,
-                       const FileState& state);
   /// The node stands for another object from now on, and no other node does.
   void set_identity(Node& node, const Identity& identity);
   /// Its object is going away: the node stands for it no more.
@@ -176,7 +171,6 @@ class NodeTable {
   /// nullopt if a directory above has no name any more.
   static std::optional<std::string> text_by(const Node::Name& name);
   static std::optional<SourcePath> path_by(const Node& node, const Node::Name& name);
-  void forget_alias(const Node& alias);
   void drop_if_unused(Node* candidate, Dropped& dropped);
   void leave(Node* parent, Dropped& dropped);
 
@@ -186,7 +180,6 @@ class NodeTable {
   ById nodes_;
   ByIdentity current_;
   std::map<std::pair<NodeId, std::string>, NodeId> pending_;
-  std::map<std::pair<NodeId, std::string>, NodeId> aliases_;  ///< of several the last one
 };
 
 }  // namespace bloscfs::fs

@@ -18,12 +18,11 @@ using frame::throw_errno;
 }  // namespace
 
 Tree::Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
-           OwnerOverride owner, bool has_aliases)
+           OwnerOverride owner)
     : root_(root),
       classifier_(classifier),
       is_single_(single.has_value()),
       owner_(owner),
-      has_aliases_(has_aliases),
       single_(std::move(single)) {
   if (is_single_) return;
   // What SOURCE itself is, it is for as long as it is mounted.
@@ -47,7 +46,6 @@ Tree::Known Tree::known(NodeId id) const {
           node.is_container,
           node.is_sframe,
           node.rare().wanted_name.has_value(),
-          node.is_alias,
           node.open_file.lock(),
           node.rare().remains,
           node.rare().last_size};
@@ -223,7 +221,6 @@ void Tree::confirm_state(NodeId id, const FileState& state) {
 
 SourceEntry Tree::entry_of(const Known& known) {
   if (known.paths.empty()) return entry_of_remains(known);
-  if (known.is_alias) return entry_of_alias(known);
   std::optional<SourceEntry> newest;
   for (const SourcePath& path : known.paths) {
     auto entry = known.is_pending ? waiting_entry(path) : look_whole(path);

@@ -44,9 +44,8 @@ inline constexpr std::int64_t kStatBlock = 512;
 class Tree {
  public:
   /// `single` is the full name of the only entry that is shown, for a mount of one container.
-  /// `has_aliases`: a frame's own bytes are found under the name that it has in SOURCE.
   Tree(const SourceRoot& root, Classifier& classifier, std::optional<std::string> single,
-       OwnerOverride owner, bool has_aliases = false);
+       OwnerOverride owner);
   ~Tree();
 
   struct Found {
@@ -54,9 +53,9 @@ class Tree {
     struct stat attributes {};
     /// The name hangs on what else its directory holds, and may change with that.
     bool is_fallback = false;
-    bool is_outdated = false;                          ///< as SourceEntry's
-    bool is_alias = false;                             ///< the same
-    bool is_led = false;                               ///< the same
+    bool is_outdated = false;  ///< as SourceEntry's
+    bool is_cacheable = true;  ///< the kernel may keep name and attributes for a while
+    bool is_led = false;       ///< as SourceEntry's
     std::optional<std::string> beside = std::nullopt;  ///< full name of what is no node of the tree
   };
   /// The entry shown as `name`; counts one reference of the kernel. nullopt if there is none.
@@ -108,9 +107,6 @@ class Tree {
   std::optional<Beside::Entry> find_beside(NodeId directory, const std::string& name);
   /// True if a file has the key of that last part, so that what is embedded with it is not shown.
   bool hides_leaf(NodeId directory, const std::string& key_name);
-
-  /// True for a node that stands for a frame's own bytes: nothing of it can be changed.
-  bool is_alias(NodeId id) const;
 
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;
@@ -238,7 +234,6 @@ class Tree {
     bool is_container = false;
     bool is_sframe = false;
     bool is_pending = false;
-    bool is_alias = false;
     std::shared_ptr<const OpenFile> open_file;
     std::shared_ptr<const SourceObject> remains;
     std::int64_t last_size = 0;
@@ -370,18 +365,6 @@ class Tree {
   /// The same for a name that is shown, where SOURCE has nothing under the full name.
   NodeId lost_node(NodeId directory, const std::string& shown_name) REQUIRES_SHARED(names_);
   Found outdated(NodeId id, const std::optional<SourceEntry>& entry);
-  /// What the alias of that name stands for: a frame's file, or its directory.
-  std::optional<SourceEntry> alias_entry(NodeId directory, const SourcePath& path,
-                                         const std::string& name) REQUIRES_SHARED(names_);
-  bool is_alias_of_store(NodeId directory) const;
-  /// The same for what a sparse frame or a store holds, in the alias of its directory.
-  std::optional<SourceEntry> entry_inside(NodeId directory, const SourcePath& path,
-                                          const std::string& name) REQUIRES_SHARED(names_);
-  std::optional<Found> adopt_alias(NodeId directory, const SourcePath& path,
-                                   const std::string& name) REQUIRES_SHARED(names_);
-  SourceEntry entry_of_alias(const Known& known) const REQUIRES_SHARED(names_);
-  std::vector<DirectoryEntry> list_alias(NodeId directory, const std::function<void()>& if_many);
-  static struct stat alias_attributes(struct stat st);
   bool is_name_taken(NodeId id) const REQUIRES_SHARED(names_);
   /// Stamp of what is there; that of a sparse frame is its index file's.
   std::optional<frame::FileStamp> stamp_at(const SourcePath& path) const REQUIRES_SHARED(names_);
@@ -402,7 +385,6 @@ class Tree {
   Follower follower_;
   const bool is_single_;
   const OwnerOverride owner_;
-  const bool has_aliases_;
   Beside* beside_ = nullptr;
   std::atomic<bool> has_store_directories_ = false;  ///< some node is, or was, one
   NamesLock names_;

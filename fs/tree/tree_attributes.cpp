@@ -56,7 +56,7 @@ struct stat Tree::attributes_of(const SourceEntry& entry) const {
     if (entry.is_sframe) st.st_blocks = (entry.stored_size + kStatBlock - 1) / kStatBlock;
   }
   if (entry.is_store) st.st_mode = directory_mode(st.st_mode);
-  return owned(entry.is_alias ? alias_attributes(st) : st);
+  return owned(st);
 }
 
 bool Tree::has_name(NodeId id) const {

@@ -198,7 +198,6 @@ Tree::ListedEntry Tree::listed_entry_of(const SourceEntry& entry) {
 /// read and before a is looked at, the listing would have neither.
 std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
                                              const std::function<void()>& if_many) {
-  if (is_alias(directory)) return list_alias(directory, if_many);
   const ListedDirectories::Listing listing(listed_, directory);
   ListedEntries seen;
   for (int tries = 1;; tries++) {

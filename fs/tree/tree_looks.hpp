@@ -43,9 +43,6 @@ class TreeLooks {
   /// The same whatever has been done to its file.
   std::optional<NamedObject> object_in_any_state(NodeId node) { return object_in(node, true); }
   bool is_unlinked(NodeId node) const;
-  /// True if the name is a frame's alias: nothing is shown by it, and it can neither be changed nor
-  /// given to anything.
-  bool is_alias(NodeId directory, const std::string& name);
   /// True for a directory of a store that is one itself.
   bool is_in_store(NodeId directory) const { return tree_.store_place(directory).has_value(); }
   /// How the names will differ from those of now after the change.

@@ -30,7 +30,7 @@ std::optional<Tree::Found> Tree::find_followed(const Look& look) {
     forget(found->id, 1);
     found = look_once(First::look);
   }
-  if (found && !found->is_alias && !found->beside)
+  if (found && !found->beside)
     found->attributes =
         with_live({found->attributes, found->is_outdated, found->is_led}, found->id);
   return found;
@@ -55,10 +55,7 @@ std::optional<Tree::Found> Tree::adopt_shown(NodeId directory, const SourcePath&
 std::optional<Tree::Found> Tree::lookup(NodeId directory, const std::string& name) {
   auto found = find_followed([&](First first) {
     names_.assert_shared();
-    const SourcePath path = path_to_look_in(directory);
-    if (is_alias(directory)) return adopt_alias(directory, path, name);
-    auto shown = adopt_shown(directory, path, name, first);
-    return shown || !has_aliases_ ? shown : adopt_alias(directory, path, name);
+    return adopt_shown(directory, path_to_look_in(directory), name, first);
   });
   return entered_beside(directory, name, std::move(found));
 }
@@ -67,7 +64,6 @@ std::optional<Tree::Found> Tree::enter(NodeId directory, const DirectoryEntry& e
   auto found = find_followed([&](First first) {
     names_.assert_shared();
     const SourcePath path = path_to_look_in(directory);
-    if (is_alias(directory)) return adopt_alias(directory, path, entry.full_name);
     if (const NodeId lost = first == First::owner ? lost_node(directory, entry.shown_name) : 0)
       return std::optional(outdated(lost, std::nullopt));
     auto listed = adopt(directory, path, entry.shown_name, entry.full_name, first);

@@ -21,10 +21,6 @@ bool Tree::take_change(NodeId id, const SourceEntry& entry) {
   Node& node = nodes_.node(id);
   if (node.is_container != entry.is_container) throw_stale(id);
   node.was_opened = true;
-  if (node.is_alias) {
-    node.state = state_of(entry.content_stat);
-    return false;
-  }
   // A container's node is one state, but for what happened before its first open.
   if (!entry.is_container) {
     const FileState previous = std::exchange(node.state, state_of(entry.content_stat));

@@ -15,7 +15,7 @@ bool Tree::is_in_store(NodeId id) const {
   if (!has_store_directories_) return false;
   const MutexLock lock(mutex_);
   for (const Node* node = nodes_.find(id); node != nullptr; node = node->name.parent)
-    if (node->is_store_directory && !node->is_alias) return true;
+    if (node->is_store_directory) return true;
   return false;
 }
 
@@ -24,8 +24,7 @@ std::optional<StorePlace> Tree::store_place(NodeId directory) const {
   std::string group;
   const MutexLock lock(mutex_);
   const Node* node = nodes_.find(directory);
-  if (node == nullptr || node->is_alias || !S_ISDIR(node->type) || node->is_store)
-    return std::nullopt;
+  if (node == nullptr || !S_ISDIR(node->type) || node->is_store) return std::nullopt;
   while (!node->is_store_directory) {
     if (!node->has_name()) return std::nullopt;
     group.insert(0, node->name.name).insert(0, "/");

@@ -138,7 +138,7 @@ BOOST_AUTO_TEST_CASE(keeps_commas_of_paths) {
 }
 
 BOOST_AUTO_TEST_CASE(help_names_every_option_of_our_own) {
-  for (const char* name : {"cache_size=", "threads=", "raw", "frames", "verify",
+  for (const char* name : {"cache_size=", "threads=", "raw", "verify",
                            "idle_timeout=", "libfuse_io", "uid=", "gid=", "log="})
     BOOST_TEST(options_help().find(name) != std::string::npos);
 }

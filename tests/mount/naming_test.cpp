@@ -207,51 +207,24 @@ BOOST_AUTO_TEST_CASE(single_sources_give_a_root_with_one_file, *precondition(nee
   BOOST_TEST(listing(mount.path()).size() == 1u);
 }
 
-BOOST_AUTO_TEST_CASE(frames_are_found_by_their_stored_names_and_not_listed,
-                     *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(frames_have_no_second_name, *precondition(needs_fuse)) {
   const TempDir source;
   write_file(source / "a.b2frame", flat_frame(bytes_of("one")));
   write_sparse_frame(source / "s.b2frame", bytes_of("two"));
+  const Mount mount(source.path());
+  for (const char* stored : {"a.b2frame", "s.b2frame"}) {
+    struct stat st {};
+    BOOST_TEST(errno_of(lstat((mount / stored).c_str(), &st)) == ENOENT);
+  }
   MountSettings settings;
-  settings.options = {"frames", "sync=strict"};
-  Mount mount(source.path(), settings);
-  for (int round = 0; round < 2; round++) {
-    BOOST_TEST(read_file(mount / "a.b2frame") == read_file(source / "a.b2frame"));
-    write_file(mount / "a", bytes_of("another text, round " + std::to_string(round)));
+  settings.options = {"frames"};
+  try {
+    const Mount refused(source.path(), settings);
+    BOOST_ERROR("-o frames is accepted");
+  } catch (const MountRefused& error) {
+    BOOST_TEST(error.result.err.find("unknown option frames") != std::string::npos,
+               error.result.err);
   }
-  const auto path = mount / "a.b2frame";
-  const Fd alias(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const ByteVector stored = read_file(source / "a.b2frame");
-  // No page of it is the kernel's, but those of a private mapping.
-  void* const pages = mmap(nullptr, stored.size(), PROT_READ, MAP_PRIVATE, alias.get(), 0);
-  BOOST_REQUIRE(pages != MAP_FAILED);
-  BOOST_TEST(std::memcmp(pages, stored.data(), stored.size()) == 0);
-  munmap(pages, stored.size());
-  struct stat st {};
-  write_file(mount / "a", bytes_of("a third"));
-  BOOST_TEST(errno_of(fstat(alias.get(), &st)) == 0);
-  BOOST_TEST(st.st_size == static_cast<off_t>(stored.size()));
-  char byte = 0;
-  BOOST_TEST(errno_of(static_cast<int>(pread(alias.get(), &byte, 1, 0))) == EIO);
-  BOOST_TEST(errno_of(unlink(path.c_str())) == EROFS);
-  BOOST_TEST(errno_of(mkdir(path.c_str(), 0755)) == EEXIST);
-  BOOST_TEST(errno_of(rename((mount / "a").c_str(), path.c_str())) == EEXIST);
-  BOOST_TEST(errno_of(rename(path.c_str(), (mount / "b").c_str())) == EROFS);
-  BOOST_TEST(errno_of(open(path.c_str(), O_WRONLY | O_CLOEXEC)) == EROFS);
-  BOOST_TEST(errno_of(truncate(path.c_str(), 0)) == EROFS);
-  std::set<std::string> shown, inside;
-  for (const auto& entry : fs_std::directory_iterator(mount.path()))
-    shown.insert(entry.path().filename());
-  BOOST_TEST(shown == (std::set<std::string>{"a", "s"}), boost::test_tools::per_element());
-  for (const auto& entry : fs_std::directory_iterator(mount / "s.b2frame")) {
-    inside.insert(entry.path().filename());
-    BOOST_TEST(read_file(entry.path()) ==
-               read_file(source / "s.b2frame" / entry.path().filename()));
-  }
-  BOOST_TEST(inside == (std::set<std::string>{"00000000.chunk", "chunks.b2frame"}),
-             boost::test_tools::per_element());
-  BOOST_TEST(unlink((mount / "a").c_str()) == 0);
-  BOOST_TEST(errno_of(access(path.c_str(), F_OK)) == ENOENT);
 }
 
 BOOST_AUTO_TEST_CASE(damaged_frame_is_shown_untouched_and_without_attributes,

@@ -139,32 +139,6 @@ BOOST_AUTO_TEST_CASE(blosc2_reads_what_was_changed_in_a_mount, *precondition(nee
     }
 }
 
-BOOST_AUTO_TEST_CASE(blosc2_opens_frames_by_their_stored_names_in_the_mount_that_made_them,
-                     *precondition(needs_fuse_and_peer)) {
-  const TempDir source, out;
-  const ByteVector text = make_contents("text", 1, 400000, 1);
-  write_sparse_frame(source / "s.b2frame", text);
-  MountSettings settings;
-  settings.options = {"frames"};
-  Mount mount(source.path(), settings);
-  const ByteVector elements = make_contents("floats", 1, 8 * 70 * 900, 8);
-  for (const auto& [name, start] :
-       {std::pair{"t.npy", npy_header("<f8", {70, 900})}, {"x", std::string()}}) {
-    ByteVector bytes(start.begin(), start.end());
-    bytes.insert(bytes.end(), elements.begin(), elements.end());
-    write_file(mount / name, bytes);
-    const Fd file(open((mount / name).c_str(), O_RDONLY | O_CLOEXEC));
-    BOOST_TEST(fsync(file.get()) == 0);
-  }
-  const auto facts = read_by_peer(mount / "t.b2nd", out / "items");
-  BOOST_TEST(facts.at("shape") == nlohmann::json({70, 900}));
-  BOOST_TEST((read_file(out / "items") == elements));
-  read_by_peer(mount / "x.b2frame", out / "items");
-  BOOST_TEST((read_file(out / "items") == elements));
-  read_by_peer(mount / "s.b2frame", out / "items");
-  BOOST_TEST((read_file(out / "items") == text));
-}
-
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test

@@ -261,7 +261,7 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_mounted_is_refused_with_one_line,
   check_refused(refusal("http://me:secret@127.0.0.1/x?secret"), 1, "user and password");
   check_refused(refusal("http://127.0.0.1/x#secret"), 1, "fragment");
   check_refused(refusal(folder, {"rw"}), 1, "cannot be written");
-  for (const char* option : {"frames", "cross_mounts", "locking", "unsupported=raw"})
+  for (const char* option : {"cross_mounts", "locking", "unsupported=raw"})
     check_refused(refusal(folder, {option}), 1, "not with a URL");
   check_refused(refusal(frame, {"netrc=/nonexistent"}), 1, "/nonexistent");
 }
