@@ -58,23 +58,15 @@ std::optional<std::variant<EmbeddedLeaf, ReferencedLeaf>> checked(const Claim& c
   return std::nullopt;
 }
 
-/// Where the pairs of the inner map are.
-struct Pairs {
-  std::size_t head = 0;   ///< of the map's marker
-  std::size_t begin = 0;  ///< of the first pair
-  std::size_t count = 0;
-};
-
-/// Finds the inner map; nothing if there is none.
-std::optional<Pairs> find_pairs(MsgpackCursor& cursor) {
+/// Goes to the first pair of the inner map and returns how many there are; nothing without such a
+/// map.
+std::optional<std::size_t> find_pairs(MsgpackCursor& cursor) {
   for (std::size_t left = cursor.read_map(); left > 0; --left) {
     if (cursor.read_text() != "embed_map") {
       cursor.skip();
       continue;
     }
-    const std::size_t head = cursor.position();
-    const std::size_t count = cursor.read_map();
-    return Pairs{head, cursor.position(), count};
+    return cursor.read_map();
   }
   return std::nullopt;
 }
@@ -113,7 +105,7 @@ EmbedMap::EmbedMap(Bytes bytes, std::uint64_t heap_size) {
   MsgpackCursor cursor(bytes);
   const auto pairs = find_pairs(cursor);
   if (!pairs) codec::throw_malformed(fmt::format("{}: no embed_map", kEmbedMapName));
-  for (std::size_t left = pairs->count; left > 0; --left) {
+  for (std::size_t left = *pairs; left > 0; --left) {
     const std::string_view key = cursor.read_text();
     const auto leaf = checked(read_claim(cursor), heap_size);
     if (!is_valid_key(key))
@@ -171,39 +163,6 @@ bool may_have_embedded(const Snapshot& embed) {
   } catch (const codec::Error&) {
     return true;
   }
-}
-
-std::size_t remove_embedded(const Snapshot& embed, const std::vector<std::string>& keys,
-                            codec::BlockDecoder& decoder, Transaction& transaction) {
-  const auto layer = find_map_layer(embed);
-  if (!layer) return 0;
-  const std::vector<std::uint8_t> old = embed.read_vlmetalayer(*layer, kMaxEmbedMap, decoder);
-  MsgpackCursor cursor(old);
-  const auto pairs = find_pairs(cursor);
-  if (!pairs) return 0;
-  std::vector<std::uint8_t> kept;
-  std::size_t removed = 0;
-  for (std::size_t left = pairs->count; left > 0; --left) {
-    const std::size_t begin = cursor.position();
-    const std::string_view key = cursor.read_text();
-    cursor.skip();
-    if (std::find(keys.begin(), keys.end(), key) != keys.end())
-      ++removed;
-    else
-      kept.insert(kept.end(), old.begin() + static_cast<std::ptrdiff_t>(begin),
-                  old.begin() + static_cast<std::ptrdiff_t>(cursor.position()));
-  }
-  if (removed == 0) return 0;
-  std::vector<std::uint8_t> changed(old.begin(),
-                                    old.begin() + static_cast<std::ptrdiff_t>(pairs->head));
-  changed.push_back(kMsgpackMap32);
-  for (int shift = 24; shift >= 0; shift -= 8)
-    changed.push_back(static_cast<std::uint8_t>((pairs->count - removed) >> shift));
-  changed.insert(changed.end(), kept.begin(), kept.end());
-  changed.insert(changed.end(), old.begin() + static_cast<std::ptrdiff_t>(cursor.position()),
-                 old.end());
-  transaction.set_vlmetalayer(kEmbedMapName, changed);
-  return removed;
 }
 
 }  // namespace bloscfs::frame

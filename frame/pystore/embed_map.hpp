@@ -72,10 +72,4 @@ class EmbedMap {
 /// be read. Throws std::system_error.
 bool may_have_embedded(const Snapshot& embed);
 
-/// Takes keys out of the map of `embed`, of which `transaction` is one: everything else that the
-/// map says stays byte for byte, and their contents become dead space of the heap. Returns how many
-/// there were. Errors are those of EmbedMap::read() and of Transaction::set_vlmetalayer().
-std::size_t remove_embedded(const Snapshot& embed, const std::vector<std::string>& keys,
-                            codec::BlockDecoder& decoder, Transaction& transaction);
-
 }  // namespace bloscfs::frame

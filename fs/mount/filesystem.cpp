@@ -67,7 +67,7 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
       container_services_{contents_, committer_, reading_services_},
       containers_(container_services_, tree_, contents_, names_),
       plain_files_(tree_, classifier_, contents_, names_, write_options_.writeback),
-      store_changes_(root_, tree_, stores_, &stats_.source),
+      store_guard_(root_, tree_, stores_),
       extended_attributes_({tree_, stores_, names_, contents_, stats_}, cache_.budget(),
                            writable_) {
   root_.watch_directories(DescriptorLimits::of_process().watched);

@@ -22,7 +22,7 @@
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/source/source_root.hpp"
-#include "fs/stores/store_changes.hpp"
+#include "fs/stores/store_guard.hpp"
 #include "fs/stores/stores.hpp"
 #include "fs/support/handle_table.hpp"
 #include "fs/support/once_log.hpp"
@@ -181,7 +181,7 @@ class Filesystem final : public MountedFiles {
   const ContainerServices container_services_;
   ContainerFiles containers_;
   PlainFiles plain_files_;
-  StoreChanges store_changes_;
+  StoreGuard store_guard_;
   ExtendedAttributes extended_attributes_;
   std::optional<LeftoverSweep> sweep_;
 };

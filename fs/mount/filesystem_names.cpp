@@ -1,23 +1,19 @@
 // Changes of names, in stores that are directories as elsewhere.
 
-#include <cerrno>
-
-#include "frame/store/throw_errno.hpp"
 #include "fs/mount/filesystem.hpp"
 
 namespace bloscfs::fs {
 
 bool Filesystem::is_far(NodeId node) { return stores_.is_part(node) || tree_.is_in_store(node); }
 
-void Filesystem::before_changing(NodeId node, const Caller& caller) {
-  if (writable_) store_changes_.before_changing(node, caller);
+void Filesystem::before_changing(NodeId node, const Caller&) {
+  if (writable_) StoreGuard::require_changeable(node);
 }
 
 NodeId Filesystem::place_to_make(NodeId directory, const std::string& name, const Caller& caller) {
   if (!writable_) return directory;
-  directory = store_changes_.directory_to_make_in(directory, caller);
-  store_changes_.before_making(directory, name, caller);
-  return directory;
+  store_guard_.before_making(directory, name);
+  return store_guard_.directory_to_make_in(directory, caller);
 }
 
 Tree::Found Filesystem::create_file(NodeId directory, const std::string& name, mode_t mode,
@@ -28,7 +24,7 @@ Tree::Found Filesystem::create_file(NodeId directory, const std::string& name, m
 Tree::Found Filesystem::make_directory(NodeId directory, const std::string& name, mode_t mode,
                                        const Caller& caller) {
   // Hides no leaf: a key can be a leaf and a group.
-  if (writable_) directory = store_changes_.directory_to_make_in(directory, caller);
+  if (writable_) directory = store_guard_.directory_to_make_in(directory, caller);
   return names_.make_directory(directory, name, mode, caller);
 }
 
@@ -49,20 +45,20 @@ Tree::Found Filesystem::make_link(NodeId node, NodeId directory, const std::stri
 }
 
 void Filesystem::remove_file(NodeId directory, const std::string& name, const Caller& caller) {
-  if (writable_ && store_changes_.before_removing(directory, name, caller)) return;
+  if (writable_) store_guard_.before_removing(directory, name);
   names_.remove_file(stores_.present(directory), name, caller);
 }
 
 void Filesystem::remove_directory(NodeId directory, const std::string& name, const Caller& caller) {
-  if (writable_ && store_changes_.before_removing_directory(directory, name, caller)) return;
+  if (writable_) store_guard_.before_removing_directory(directory, name);
   names_.remove_directory(stores_.present(directory), name, caller);
 }
 
 void Filesystem::rename(NodeId from, const std::string& from_name, NodeId to,
                         const std::string& to_name, unsigned flags, const Caller& caller) {
   if (writable_) {
-    to = store_changes_.directory_to_make_in(to, caller);
-    store_changes_.before_renaming({from, from_name, to, to_name, flags}, caller);
+    store_guard_.before_renaming({from, from_name, to, to_name, flags});
+    to = store_guard_.directory_to_make_in(to, caller);
   }
   names_.rename(stores_.present(from), from_name, stores_.present(to), to_name, flags, caller);
 }

@@ -65,9 +65,6 @@ class Stores : public Beside {
   /// The tree's node of a group that was embedded alone when the kernel learned of it, and has
   /// become a directory; else the node itself.
   NodeId present(NodeId id);
-  /// present() for all that are known below a group, before its directory gets another name: what
-  /// became of them is found by theirs.
-  void note_directories(const StorePlace& group);
   /// The tree's node of a group's directory, with one reference unless it is the root; 0 if there
   /// is none.
   NodeId find_directory(NodeId root, const std::string& group);

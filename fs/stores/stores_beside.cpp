@@ -266,24 +266,6 @@ NodeId Stores::find_directory(NodeId root, const std::string& group) {
   return at;
 }
 
-void Stores::note_directories(const StorePlace& group) {
-  std::vector<NodeId> without_directory;
-  {
-    const MutexLock lock(mutex_);
-    for (const auto& [id, node] : nodes_)
-      if (node.root == group.root && !node.child.leaf && node.became == 0 &&
-          (node.child.key == group.group || node.child.key.starts_with(group.group + "/")))
-        without_directory.push_back(id);
-  }
-  for (const NodeId id : without_directory) {
-    try {
-      present(id);
-    } catch (const std::system_error&) {
-      // Nobody knows it any more.
-    }
-  }
-}
-
 NodeId Stores::present(NodeId id) {
   if (!holds(id)) return id;
   const Node found = node(id);

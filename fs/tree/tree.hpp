@@ -101,12 +101,8 @@ class Tree {
   bool is_in_store(NodeId id) const;
   /// Nothing for a directory that is in none. ESTALE as of path().
   std::optional<StorePlace> store_place(NodeId directory) const;
-  /// False while nothing in the mount was seen that is in one.
-  bool has_store_directories() const { return has_store_directories_; }
   /// What is shown as `name` beside the entries of SOURCE, and hidden by none.
   std::optional<Beside::Entry> find_beside(NodeId directory, const std::string& name);
-  /// True if a file has the key of that last part, so that what is embedded with it is not shown.
-  bool hides_leaf(NodeId directory, const std::string& key_name);
 
   /// The name of the container of such a mount.
   std::optional<std::string> single() const;

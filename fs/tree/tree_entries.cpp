@@ -20,7 +20,7 @@ constexpr std::size_t kListBatch = 256;
 /// twice, as in any other filesystem.
 constexpr int kListTries = 10;
 
-/// The keys of leaves that an entry hides, as Tree::hides_leaf() finds them.
+/// The keys of leaves that an entry hides, as is_leaf_hidden() finds them.
 void add_keys(const std::string& name, ShownAs shown, mode_t type,
               std::set<std::string, std::less<>>& keys) {
   const bool is_container = shown == ShownAs::array || shown == ShownAs::flat;

@@ -63,13 +63,6 @@ bool Tree::is_leaf_hidden(NodeId directory, const SourcePath& path, const std::s
   return false;
 }
 
-bool Tree::hides_leaf(NodeId directory, const std::string& key_name) {
-  return Attempts::run([&] {
-    const ReadNames names(names_);
-    return is_leaf_hidden(directory, path(directory), key_name);
-  });
-}
-
 std::optional<Beside::Entry> Tree::beside_entry(NodeId directory, const SourcePath& path,
                                                 const std::string& full_name) {
   const auto place = store_place(directory);

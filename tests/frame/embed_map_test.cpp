@@ -94,35 +94,6 @@ BOOST_AUTO_TEST_CASE(of_two_entries_of_a_key_the_later_counts) {
   BOOST_TEST(std::get<EmbeddedLeaf>(map.entries()[0].leaf).offset == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(a_key_that_is_taken_out_leaves_the_rest_as_it_was) {
-  const auto disk = MemoryDisk::make();
-  const auto writer = make_frame(disk, "embed.b2e", pattern(4096, 1));
-  const std::string rest = R"("/b":{"offset":7,"length":8,"other":[1,2]},"bad":{"x":1})";
-  const auto map_with = [&](const std::string& first) {
-    return packed(R"({"version":1,"embed_map":{)" + first + rest + R"(},"current_offset":99})");
-  };
-  {
-    const auto transaction = writer->begin();
-    transaction->set_vlmetalayer(kEmbedMapName, map_with(R"("/a":{"offset":0,"length":7},)"));
-    transaction->commit();
-  }
-  const auto remove = [&](const std::vector<std::string>& keys) {
-    const auto embed = open_on(disk, "embed.b2e");
-    codec::BlockDecoder decoder;
-    const auto transaction = writer->begin();
-    const std::size_t removed = remove_embedded(*embed, keys, decoder, *transaction);
-    transaction->commit();
-    return removed;
-  };
-  BOOST_TEST(remove({"/c"}) == 0U);
-  BOOST_TEST(remove({"/c", "/a"}) == 1U);
-  const Buffer after = contents_on(disk, "embed.b2e").vlmetalayers.at(kEmbedMapName);
-  BOOST_TEST((msgpack_to_json(after) == msgpack_to_json(map_with(""))));
-  BOOST_TEST(remove({"/b", "bad"}) == 2U);
-  codec::BlockDecoder decoder;
-  BOOST_TEST(EmbedMap::read(*open_on(disk, "embed.b2e"), decoder).entries().empty());
-}
-
 BOOST_AUTO_TEST_CASE(without_a_map_there_are_no_leaves) {
   const auto disk = MemoryDisk::make();
   make_frame(disk, "embed.b2e", pattern(4096, 1));

@@ -60,6 +60,7 @@ class Store:
 
     def __init__(self, b2frame, draw, root):
         self.files, self.groups = {}, set()
+        self.shown_embedded = set()  # paths of embedded leaves that no file hides
         heap, entries = b"", {}
         os.mkdir(root)
         for group in GROUPS:
@@ -71,7 +72,9 @@ class Store:
                 frame = f"{root}.b2frame"
                 run(b2frame, "create", part.name, "-o", frame, "--codec", "blosclz")
                 self.note(shown, contents)
+                self.shown_embedded.add(shown)
                 if draw.random() < 0.3:
+                    self.shown_embedded.discard(shown)
                     os.makedirs(f"{root}/{group}", exist_ok=True)
                     shutil.move(frame, f"{root}/{group}/{stem}{'.b2nd' if name.endswith('.npy') else '.b2f'}")
                     if draw.random() < 0.7:
@@ -83,6 +86,7 @@ class Store:
                 heap += draw.randbytes(draw.randrange(9))
                 entries[f"/{shown}".removesuffix(".npy")] = {"offset": len(heap), "length": len(embedded)}
                 heap += embedded
+        self.embedded_keys = set(entries)
         run(b2frame, "create", "-", "-o", f"{root}/embed.b2e", "--codec", "blosclz", "--chunk-size", "8K", "--meta",
             draw.choice(["b2dict", "b2tree"]) + ':={"version":1}', "--vlmeta", "estore_metadata:=" +
             json.dumps({"embed_map": entries, "current_offset": len(heap)}), input=heap)
@@ -93,18 +97,41 @@ class Store:
             path = path.rpartition("/")[0]
             self.groups.add(path)
 
+    def has_embedded(self, path):
+        """True if the key of that name is embedded, shown or not."""
+        return "/" + path.removesuffix(".npy") in self.embedded_keys
+
+    def holds_embedded(self, group):
+        return any(key.startswith(f"/{group}/") for key in self.embedded_keys)
+
     def taken(self, path):
         return path in self.files or path in self.groups
 
 
+def refuses(number, change, *arguments):
+    """The mount refuses the change with that errno."""
+    try:
+        change(*arguments)
+    except OSError as error:
+        assert error.errno == number, error
+        return
+    raise AssertionError(f"{change.__name__} {arguments} is not refused")
+
+
 def edit(draw, store, top):
-    """One edit through the mount, and of the model."""
+    """One edit through the mount, and of the model. What is embedded stays as it is."""
     files, groups = sorted(store.files), sorted(store.groups | {""})
     path = draw.choice(files) if files else None
     target = f"{draw.choice(groups)}/{draw.name()}".lstrip("/")
     kind = draw.choice(["make", "make", "write", "write", "append", "cut", "remove", "rename", "rename", "mkdir", "rmdir", "move group"])
     if kind == "make":
         contents = draw.file(target)
+        if target in store.shown_embedded:
+            return refuses(errno.EROFS, open, f"{top}/{target}", "wb")
+        if store.has_embedded(target):
+            if target not in store.files:
+                refuses(errno.EEXIST, open, f"{top}/{target}", "wb")
+            return
         with open(f"{top}/{target}", "wb") as file:
             file.write(contents)
         store.note(target, contents)
@@ -130,7 +157,9 @@ def edit(draw, store, top):
         moved = moved.lstrip("/")
         if store.taken(moved):
             return
-        run("mv", f"{top}/{group}", f"{top}/{moved}")
+        if store.holds_embedded(group):
+            return refuses(errno.EROFS, os.rename, f"{top}/{group}", f"{top}/{moved}")
+        os.rename(f"{top}/{group}", f"{top}/{moved}")
         for names in store.groups, store.files:
             for old in [p for p in names if p == group or p.startswith(group + "/")]:
                 new = moved + old[len(group):]
@@ -141,6 +170,17 @@ def edit(draw, store, top):
                     names.add(new)
     elif path is None:
         return
+    elif path in store.shown_embedded and kind in ("write", "append"):
+        refuses(errno.EROFS, open, f"{top}/{path}", "r+b")
+    elif path in store.shown_embedded and kind == "cut":
+        refuses(errno.EROFS, os.truncate, f"{top}/{path}", 5)
+    elif store.has_embedded(path) and kind == "remove":
+        refuses(errno.EROFS, os.remove, f"{top}/{path}")
+    elif store.has_embedded(path) and kind == "rename":
+        if target != path and target not in store.groups:
+            refuses(errno.EROFS, os.rename, f"{top}/{path}", f"{top}/{target}")
+    elif store.has_embedded(path):
+        return  # a file that hides an embedded leaf
     elif kind == "write":
         old = store.files[path]
         at, new = draw.randrange(len(old) + 1), draw.randbytes(draw.randrange(1, 50))
@@ -164,6 +204,9 @@ def edit(draw, store, top):
         os.remove(f"{top}/{path}")
         del store.files[path]
     elif kind == "rename" and target not in store.groups:
+        if store.has_embedded(target):
+            return refuses(errno.EROFS if target in store.files else errno.EEXIST, os.rename,
+                           f"{top}/{path}", f"{top}/{target}")
         os.rename(f"{top}/{path}", f"{top}/{target}")
         store.files[target] = store.files.pop(path)
 

@@ -1,7 +1,6 @@
 #pragma once
 // A store that is a directory, of which everything is embedded, and what a mount shows of it.
 
-#include <algorithm>
 #include <map>
 #include <string>
 #include <vector>
@@ -10,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/pystore/python_store.hpp"
 #include "tests/fs/mount/in_process.hpp"
 #include "tests/support/frame_writer.hpp"
 
@@ -76,18 +74,6 @@ inline Leaves leaves_of(InProcess& mount, const std::string& path = "s") {
   return leaves;
 }
 
-inline std::vector<std::string> embedded_keys(const fs_std::path& store) {
-  std::vector<std::string> keys;
-  const auto opened = frame::open_store(store, {});
-  for (const auto& entry : opened->embed_map().entries()) keys.push_back(entry.key);
-  return keys;
-}
-
-inline bool is_embedded(const fs_std::path& store, const std::string& key) {
-  const auto keys = embedded_keys(store);
-  return std::find(keys.begin(), keys.end(), key) != keys.end();
-}
-
-inline const std::string kLeaf = "s/x12/leaf9.npy", kKey = "/x12/leaf9";
+inline const std::string kLeaf = "s/x12/leaf9.npy";
 
 }  // namespace bloscfs::test
