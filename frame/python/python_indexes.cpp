@@ -1,12 +1,7 @@
 #include "frame/python/python_indexes.hpp"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstring>
-#include <limits>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
@@ -35,12 +30,10 @@ void check_size(codec::Bytes contents, const char* layer) {
 }
 
 /// Walks a msgpack value and notes where the flags `stale` of the descriptors stand, which are the
-/// values of a map: of the outermost one, or of the one that it has under `member`. Fails, by
-/// ending the walk, where a descriptor is no map or has no such flag.
+/// values of the map that the outermost one has under `indexes`. Fails, by ending the walk, where a
+/// descriptor is no map or has no such flag.
 class FlagFinder : public msgpack::null_visitor {
  public:
-  explicit FlagFinder(std::string_view member) : member_(member) {}
-
   /// Where the bytes of the flags are.
   const std::vector<const char*>& flags() const { return flags_; }
 
@@ -95,12 +88,9 @@ class FlagFinder : public msgpack::null_visitor {
   bool expects_map() const {
     if (levels_.empty()) return true;
     if (in_key()) return false;
-    if (member_.empty()) return levels_.size() == 1;
-    return levels_.size() <= 2 && levels_.front().key == member_;
+    return levels_.size() <= 2 && levels_.front().key == "indexes";
   }
-  bool expects_descriptor() const {
-    return expects_map() && levels_.size() == (member_.empty() ? 1U : 2U);
-  }
+  bool expects_descriptor() const { return expects_map() && levels_.size() == 2; }
   bool scalar() const { return in_key() || !(expects_map() || is_flag()); }
   bool open(bool is_map) {
     if (levels_.size() >= kMaxDepth || in_key() || is_flag()) return false;
@@ -115,26 +105,9 @@ class FlagFinder : public msgpack::null_visitor {
     return true;
   }
 
-  const std::string_view member_;
   std::vector<Level> levels_;
   std::vector<const char*> flags_;
 };
-
-ChangedContents with_flags_set(codec::Bytes contents, std::string_view member, const char* layer) {
-  check_size(contents, layer);
-  const std::string_view text = text_of(contents);
-  FlagFinder finder(member);
-  std::size_t end = 0;
-  if (!msgpack::parse(text.data(), text.size(), end, finder) || end != text.size())
-    throw_malformed(fmt::format("{}: no descriptors of indexes", layer));
-  ChangedContents changed;
-  for (const char* flag : finder.flags()) {
-    if (*flag != kFalse) continue;
-    if (!changed) changed.emplace(contents.begin(), contents.end());
-    (*changed)[static_cast<std::size_t>(flag - text.data())] = static_cast<std::uint8_t>(kTrue);
-  }
-  return changed;
-}
 
 /// The one value, which is no container, that `contents` are.
 msgpack::object_handle unpack_scalar(codec::Bytes contents, const char* layer) {
@@ -156,12 +129,6 @@ std::optional<std::string> text_value(const msgpack::object& value) {
   if (value.type == msgpack::type::STR) return std::string(value.via.str.ptr, value.via.str.size);
   if (value.type == msgpack::type::BIN) return std::string(value.via.bin.ptr, value.via.bin.size);
   return std::nullopt;
-}
-
-std::vector<std::uint8_t> packed_text(const std::string& text) {
-  msgpack::sbuffer out;
-  msgpack::packer(out).pack(text);
-  return {out.data(), out.data() + out.size()};
 }
 
 // --- the schema of a table
@@ -200,81 +167,6 @@ std::string key_of_column(std::string_view name) {
   return key;
 }
 
-/// True if the file with that key holds values of the column: the column itself, its strings, its
-/// dictionary, or which of its rows have values.
-bool holds_values_of(std::string_view key, std::string_view column) {
-  const std::string own = key_of_column(column);
-  if (!key.starts_with(own)) return false;
-  const std::string_view rest = key.substr(own.size());
-  return rest.empty() || rest == ".utf8" || rest == ".notnull" || rest == "_dict";
-}
-
-/// A column that is computed from others, and where its flag is if it is stored.
-struct ComputedColumn {
-  std::string name;
-  std::vector<std::string> sources;
-  ordered_json* flag = nullptr;
-  bool has_changed = false;
-};
-
-/// `name` is what the object is called by what contains it.
-std::optional<ComputedColumn> computed_column(ordered_json& object, const std::string& name) {
-  if (!object.is_object() || !object.contains("col_deps")) return std::nullopt;
-  ComputedColumn column{name, {}, nullptr, false};
-  if (const auto own = object.find("name"); own != object.end() && own->is_string())
-    column.name = own->get<std::string>();
-  const ordered_json& sources = object["col_deps"];
-  if (!sources.is_array() && !sources.is_null()) throw_malformed("schema: col_deps is no list");
-  for (const ordered_json& source : sources) {
-    if (!source.is_string()) throw_malformed("schema: col_deps is no list of names");
-    column.sources.push_back(source.get<std::string>());
-  }
-  if (const auto flag = object.find("stale"); flag != object.end()) {
-    if (!flag->is_boolean()) throw_malformed("schema: stale is no boolean");
-    column.flag = &*flag;
-  }
-  return column;
-}
-
-std::vector<ComputedColumn> computed_columns(ordered_json& schema) {
-  std::vector<ComputedColumn> columns;
-  std::vector<std::pair<ordered_json*, std::string>> open{{&schema, {}}};
-  while (!open.empty()) {
-    const auto [value, name] = open.back();
-    open.pop_back();
-    if (auto column = computed_column(*value, name)) columns.push_back(std::move(*column));
-    if (!value->is_structured()) continue;
-    for (const auto& item : value->items()) open.emplace_back(&item.value(), item.key());
-  }
-  return columns;
-}
-
-/// Sets those of the columns that are computed from what the file with that key holds, and of those
-/// computed from them. True if one was not set before.
-bool set_flags(std::vector<ComputedColumn> columns, std::string_view key) {
-  std::multimap<std::string_view, ComputedColumn*> dependents;
-  std::vector<ComputedColumn*> changed;
-  bool is_set = false;
-  const auto change = [&](ComputedColumn& column) {
-    if (std::exchange(column.has_changed, true)) return;
-    changed.push_back(&column);
-    if (column.flag == nullptr || column.flag->get<bool>()) return;
-    *column.flag = true;
-    is_set = true;
-  };
-  for (ComputedColumn& column : columns)
-    for (const std::string& source : column.sources) {
-      dependents.emplace(source, &column);
-      if (holds_values_of(key, source)) change(column);
-    }
-  while (!changed.empty()) {
-    const auto [begin, end] = dependents.equal_range(changed.back()->name);
-    changed.pop_back();
-    for (auto dependent = begin; dependent != end; ++dependent) change(*dependent->second);
-  }
-  return is_set;
-}
-
 /// Bounds what parsing a schema costs: a key is compared with all that its object has already.
 class SchemaBounds {
  public:
@@ -308,41 +200,105 @@ ordered_json parse_schema(const std::string& text) {
   }
 }
 
+/// Collects the keys of the outermost map of a msgpack value; fails where that is no map.
+class KeyFinder : public msgpack::null_visitor {
+ public:
+  explicit KeyFinder(std::vector<std::string>& keys) : keys_(keys) {}
+
+  bool visit_nil() { return depth_ > 0; }
+  bool visit_boolean(bool) { return depth_ > 0; }
+  bool visit_positive_integer(std::uint64_t) { return depth_ > 0; }
+  bool visit_negative_integer(std::int64_t) { return depth_ > 0; }
+  bool visit_float32(float) { return depth_ > 0; }
+  bool visit_float64(double) { return depth_ > 0; }
+  bool visit_bin(const char*, std::uint32_t) { return depth_ > 0; }
+  bool visit_ext(const char*, std::uint32_t) { return depth_ > 0; }
+  bool visit_str(const char* text, std::uint32_t size) {
+    if (is_key_ && depth_ == 1) keys_.emplace_back(text, size);
+    return depth_ > 0;
+  }
+  bool start_array(std::uint32_t) { return depth_++ > 0 && depth_ <= kMaxDepth; }
+  bool end_array() { return depth_-- > 0; }
+  bool start_map(std::uint32_t) { return depth_++ < kMaxDepth; }
+  bool end_map() { return depth_-- > 0; }
+  bool start_map_key() {
+    is_key_ = true;
+    return true;
+  }
+  bool end_map_key() {
+    is_key_ = false;
+    return true;
+  }
+
+ private:
+  std::vector<std::string>& keys_;
+  std::size_t depth_ = 0;
+  bool is_key_ = false;
+};
+
+void add_sources(const ordered_json& column, std::vector<std::string>& names) {
+  const auto sources = column.find("col_deps");
+  if (sources == column.end() || sources->is_null()) return;
+  if (!sources->is_array()) throw_malformed("schema: col_deps is no list");
+  for (const ordered_json& source : *sources) {
+    if (!source.is_string()) throw_malformed("schema: col_deps is no list of names");
+    names.push_back(source.get<std::string>());
+  }
+}
+
 }  // namespace
 
 ChangedContents stale_array_indexes(codec::Bytes indexes) {
-  return with_flags_set(indexes, "indexes", kArrayIndexesLayer);
-}
-
-ChangedContents stale_index_catalog(codec::Bytes catalog) {
-  return with_flags_set(catalog, {}, kIndexCatalogLayer);
-}
-
-std::vector<std::uint8_t> next_epoch(codec::Bytes epoch) {
-  std::uint64_t value = 0;
-  if (!epoch.empty()) {
-    const auto unpacked = unpack_scalar(epoch, kValueEpochLayer);
-    if (unpacked->type != msgpack::type::POSITIVE_INTEGER ||
-        unpacked->via.u64 >= std::numeric_limits<std::int64_t>::max())
-      throw_malformed("value_epoch: no counter");
-    value = unpacked->via.u64;
+  check_size(indexes, kArrayIndexesLayer);
+  const std::string_view text = text_of(indexes);
+  FlagFinder finder;
+  std::size_t end = 0;
+  if (!msgpack::parse(text.data(), text.size(), end, finder) || end != text.size())
+    throw_malformed(fmt::format("{}: no descriptors of indexes", kArrayIndexesLayer));
+  ChangedContents changed;
+  for (const char* flag : finder.flags()) {
+    if (*flag != kFalse) continue;
+    if (!changed) changed.emplace(indexes.begin(), indexes.end());
+    (*changed)[static_cast<std::size_t>(flag - text.data())] = static_cast<std::uint8_t>(kTrue);
   }
-  msgpack::sbuffer packed;
-  msgpack::packer(packed).pack(value + 1);
-  std::vector<std::uint8_t> out(packed.size());
-  std::memcpy(out.data(), packed.data(), out.size());
-  return out;
+  return changed;
 }
 
-ChangedContents stale_generated_columns(codec::Bytes schema, std::string_view key) {
+std::vector<std::string> indexed_columns(codec::Bytes catalog) {
+  check_size(catalog, kIndexCatalogLayer);
+  const std::string_view text = text_of(catalog);
+  std::vector<std::string> columns;
+  KeyFinder finder(columns);
+  std::size_t end = 0;
+  if (!msgpack::parse(text.data(), text.size(), end, finder) || end != text.size())
+    throw_malformed(fmt::format("{}: no map of indexes", kIndexCatalogLayer));
+  return columns;
+}
+
+std::vector<std::string> generating_columns(codec::Bytes schema) {
   const auto unpacked = unpack_scalar(schema, kSchemaLayer);
   const auto text = text_value(*unpacked);
   if (!text) throw_malformed("schema: no text");
-  // Most tables have no such columns, and are left as they are to the last space.
-  if (text->find("\"col_deps\"") == std::string::npos) return std::nullopt;
-  ordered_json parsed = parse_schema(*text);
-  if (!set_flags(computed_columns(parsed), key)) return std::nullopt;
-  return packed_text(parsed.dump());
+  std::vector<std::string> names;
+  // Most tables have no such columns, and a schema without them may be whatever it is.
+  if (text->find("\"col_deps\"") == std::string::npos) return names;
+  const ordered_json parsed = parse_schema(*text);
+  std::vector<const ordered_json*> open{&parsed};
+  while (!open.empty()) {
+    const ordered_json& value = *open.back();
+    open.pop_back();
+    if (value.is_object()) add_sources(value, names);
+    if (!value.is_structured()) continue;
+    for (const ordered_json& item : value) open.push_back(&item);
+  }
+  return names;
+}
+
+bool holds_values_of(std::string_view key, std::string_view column) {
+  const std::string own = key_of_column(column);
+  if (!key.starts_with(own)) return false;
+  const std::string_view rest = key.substr(own.size());
+  return rest.empty() || rest == ".utf8" || rest == ".notnull" || rest == "_dict";
 }
 
 bool is_table_kind(codec::Bytes kind) {

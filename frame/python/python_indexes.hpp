@@ -1,10 +1,11 @@
 #pragma once
-// What python-blosc2 keeps in metalayers about the values of arrays and tables, and how it is told
-// that there are other values now: descriptors of indexes and generated columns have a flag
-// `stale`, and tables count the changes. Contents in, contents out: only flags and counters differ.
+// What python-blosc2 keeps in metalayers about the values of arrays and tables
+// (frame/formats/indexes.md): descriptors of an array's indexes have a flag `stale`, and the frame
+// that describes a table names the columns whose values other frames depend on.
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -19,8 +20,6 @@ inline constexpr char kQueryCacheLayer[] = "_blosc2_query_cache";
 inline constexpr char kKindLayer[] = "kind";
 inline constexpr char kSchemaLayer[] = "schema";
 inline constexpr char kIndexCatalogLayer[] = "index_catalog";
-inline constexpr char kValueEpochLayer[] = "value_epoch";
-inline constexpr char kVisibilityEpochLayer[] = "visibility_epoch";
 
 /// Larger contents of these layers are not taken apart.
 inline constexpr std::size_t kMaxIndexMetadata = std::size_t{4} << 20;
@@ -33,13 +32,13 @@ using ChangedContents = std::optional<std::vector<std::uint8_t>>;
 
 /// Every index of an array is stale.
 ChangedContents stale_array_indexes(codec::Bytes indexes);
-/// Every index of a table is stale.
-ChangedContents stale_index_catalog(codec::Bytes catalog);
-/// Of a counter; without contents it begins at 1.
-std::vector<std::uint8_t> next_epoch(codec::Bytes epoch);
-/// The generated columns that depend, directly or through others, on the column with this key
-/// ("a/b" for the file _cols/a/b.b2nd) are stale.
-ChangedContents stale_generated_columns(codec::Bytes schema, std::string_view key);
+/// Names of the columns that a table has indexes of.
+std::vector<std::string> indexed_columns(codec::Bytes catalog);
+/// Names of the columns of which a table's schema generates others.
+std::vector<std::string> generating_columns(codec::Bytes schema);
+/// True if the file with that key ("a/b" for _cols/a/b.b2nd) holds values of the column: the column
+/// itself, its strings, its dictionary, or which of its rows have values.
+bool holds_values_of(std::string_view key, std::string_view column);
 /// True if the contents of kKindLayer say that the frame describes a table.
 bool is_table_kind(codec::Bytes kind);
 

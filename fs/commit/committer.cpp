@@ -344,9 +344,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
     {
       // Nothing is held while somebody's lock is waited for.
       const frame::LockPatience none(std::chrono::seconds(0));
-      // Anew for each try: a write since the last one may have changed values that nobody was told
-      // of.
-      failure = announce(*content);
+      failure = {};
       if (!try_commit(content, failure)) return {};
     }
     if (failure.obstacle == Obstacle::locked) {
@@ -372,7 +370,6 @@ bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailur
     // Looked at after the freeze, which waited for a commit of another thread: that may have stored
     // all.
     if (commit.empty()) return false;
-    if (failure.code) return true;
     commit.write();
     commit.flush();
     commit.publish();

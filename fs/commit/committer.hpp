@@ -125,10 +125,8 @@ class Committer {
   void set_aside(const std::shared_ptr<Content>& content) EXCLUDES(mutex_);
   void work_at_long_ones() EXCLUDES(mutex_);
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
-  CommitFailure announce(Content& content);
   void commit_together(Batch& batch, Contents contents) EXCLUDES(batch_mutex_);
-  void begin(Batch& batch, const std::shared_ptr<Content>& content,
-             const CommitFailure& announcing);
+  void begin(Batch& batch, const std::shared_ptr<Content>& content);
   /// A step of one file's commit concerns no other file: side by side.
   void run(Batch& batch, void (ContentCommit::*step)());
   void flush(Batch& batch);

@@ -55,17 +55,6 @@ constexpr std::size_t kSharedFlush = 4;
 
 }  // namespace
 
-/// Announcing may commit another file, the frame that describes a table: nothing of the batch is
-/// held meanwhile, neither batch_mutex_ nor any commit_mutex_.
-CommitFailure Committer::announce(Content& content) {
-  try {
-    content.announce_change();
-    return {};
-  } catch (const std::exception& error) {
-    return failure_of(content, error);
-  }
-}
-
 std::error_code Committer::commit_batch(const Contents& contents, LongOnes long_ones) {
   Batch batch;
   batch.sets_aside = long_ones == LongOnes::set_aside;
@@ -81,12 +70,10 @@ void Committer::commit_together(Batch& batch, Contents contents) {
   // Locks of one kind are taken in one order, also by batches that follow each other.
   std::sort(contents.begin(), contents.end());
   const frame::LockPatience none(std::chrono::seconds(0));
-  std::vector<CommitFailure> failures;
-  for (const auto& content : contents) failures.push_back(announce(*content));
   // From here on up to 256 contents are frozen at once. A second batch could hold a file that this
   // one wants, and want one that this one holds.
   const MutexLock batch_lock(batch_mutex_);
-  for (std::size_t i = 0; i < contents.size(); i++) begin(batch, contents[i], failures[i]);
+  for (const auto& content : contents) begin(batch, content);
   run(batch, &ContentCommit::write);
   flush(batch);
   run(batch, &ContentCommit::publish);
@@ -101,8 +88,7 @@ void Committer::commit_together(Batch& batch, Contents contents) {
   }
 }
 
-void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content,
-                      const CommitFailure& announcing) {
+void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content) {
   const std::uint64_t epoch = content->epoch();
   std::unique_ptr<ContentCommit> commit;
   try {
@@ -110,9 +96,7 @@ void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content,
   } catch (const frame::LockedByOthers& error) {
     return set_back(batch, content, epoch, failure_of(*content, error));
   }
-  if (announcing.code) {
-    give_up(batch, commit, announcing);
-  } else if (!commit->empty()) {
+  if (!commit->empty()) {
     batch.commits.push_back(std::move(commit));
   } else {
     commit.reset();

@@ -51,10 +51,6 @@ void ContentCommit::expect(Step step) const {
 void ContentCommit::write() {
   expect(Step::begun);
   const Content::Frozen::Facts& facts = frozen_.facts();
-  // A has announced nothing, since nothing had changed; B writes; A freezes values that indexes of
-  // other files still tell of as they were. Tried again, A announces them.
-  if (kind_ != CommitKind::staged && facts.changes_values && !facts.is_announced)
-    frame::throw_errno(EAGAIN, "values changed meanwhile");
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot()) wait_for_peers(*known);
   // A rename between the look at the place and the open there makes prepare() run once more.
   at_place(frozen_.home(), [this](const StoredPlace& place) { prepare(place); });

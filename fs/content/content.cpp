@@ -325,21 +325,6 @@ bool Content::changes_values() const {
          size_ != committed_size();
 }
 
-void Content::announce_change() {
-  std::shared_ptr<ContentHome> home;
-  {
-    const PatientLock commit_lock(commit_mutex_);
-    const ReadLock lock(mutex_);
-    if (is_orphan_ || !changes_values()) return;
-    home = home_;
-  }
-  // Without any lock: marking a table stale may commit its frame. A write that comes meanwhile is
-  // covered, since what is marked is that values change, not which.
-  if (home) home->before_values_change();
-  const WriteLock lock(mutex_);
-  is_announced_ = true;
-}
-
 std::error_code Content::take_error() {
   const WriteLock lock(mutex_);
   return std::exchange(error_, std::error_code());

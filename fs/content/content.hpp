@@ -135,13 +135,6 @@ class Content {
   /// True if something else has the name that this one had, or its file was moved away: what would
   /// be written here could be read by nobody.
   bool is_abandoned() const;
-  /// What was set and not committed when the name got another node.
-  struct Inheritance {
-    std::uint64_t node;
-    std::shared_ptr<ContentHome> home;
-    LayerChanges metalayers;
-  };
-  std::optional<Inheritance> take_inheritance();
   /// The same with a number that no other state of any content has.
   std::pair<std::shared_ptr<const frame::Snapshot>, std::uint64_t> numbered_snapshot() const;
   /// What the container says of itself: that state, or what the first commit is going to make.
@@ -221,9 +214,6 @@ class Content {
   bool leads() const;
   /// True if attributes() counts, and not what stat says of the file.
   bool hides_file() const { return needs_commit() || is_orphan(); }
-  /// To be called before each commit that is to be published, without any lock: has it told that
-  /// values change, if they do. A commit of values that nobody was told of is tried again.
-  void announce_change();
   /// What a commit does with a content (fs/content/frozen.hpp).
   class Frozen;
   /// Waits for another commit of the content, and takes what has been written until now. Throws
@@ -329,10 +319,8 @@ class Content {
   bool representation_is_current_ GUARDED_BY(mutex_) = true;
   /// A commit failed so late that its state may be the file's, or that nobody knows which one is.
   bool stored_state_is_unknown_ GUARDED_BY(mutex_) = false;
-  bool is_announced_ GUARDED_BY(mutex_) = false;  ///< what waits for a commit
   std::error_code error_ GUARDED_BY(mutex_);
   Epochs epochs_ GUARDED_BY(mutex_);
-  std::optional<Inheritance> inheritance_ GUARDED_BY(mutex_);
 
   mutable Mutex commit_mutex_;  ///< one commit at a time; taken before mutex_
   /// Replaced with commit_mutex_ held, too.

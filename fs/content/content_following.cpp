@@ -61,9 +61,10 @@ bool Content::follow_source() {
       next = reading_of(successor, services_.next_id++);
     });
     const bool is_lost = is_lost_by(following);
-    const bool loses_attributes = is_lost && has_attributes_to_keep();
+    const bool is_replaced = is_lost || (following.successor && !following.is_own_file);
+    const bool loses_attributes = is_replaced && has_attributes_to_keep();
     if (loses_attributes)
-      log::warn(path + ": changed by another program; attributes that were set are lost");
+      log::warn(path + ": replaced by another program; attributes that were set are discarded");
     go_on_from(following, std::move(next), had_contents || loses_attributes, is_lost);
   } catch (...) {
     stop_following();
@@ -74,8 +75,8 @@ bool Content::follow_source() {
 
 /// True if nobody can reach what has been the file. Of a file that was removed nobody expects that.
 bool Content::is_lost_by(const ContentHome::Following& following) const {
-  if (following.successor || following.heir) return false;
-  return following.is_no_frame || (writer_ && writer_->has_name());
+  if (following.successor) return false;
+  return following.is_no_successor || (writer_ && writer_->has_name());
 }
 
 bool Content::has_attributes_to_keep() const {
@@ -208,13 +209,9 @@ void Content::go_on_from(const ContentHome::Following& following, std::optional<
   layers.merge(frozen_->metalayers);
   live_.take_all();
   frozen_.reset();
-  if (following.successor)
-    live_.metalayers = std::move(layers);
-  else if (following.heir)
-    // What has the name has a node, and a content, already: attributes that were set go there,
-    // contents were put aside.
-    inheritance_ = {*following.heir, following.heir_home, std::move(layers)};
-  is_new_ = stored_state_is_unknown_ = is_announced_ = false;
+  // A file that replaces this one by rename is another file, with attributes of its own.
+  if (following.successor && following.is_own_file) live_.metalayers = std::move(layers);
+  is_new_ = stored_state_is_unknown_ = false;
   representation_is_current_ = true;
   is_orphan_ = !following.successor;
   accessed_ = modified_ = changed_ = std::nullopt;
@@ -223,8 +220,7 @@ void Content::go_on_from(const ContentHome::Following& following, std::optional<
     size_ = view_->size();
   }
   account_anew();
-  const auto pages_forgotten =
-      epochs_.begin_next({lost_something, following.heir.has_value() || is_lost});
+  const auto pages_forgotten = epochs_.begin_next({lost_something, is_lost});
   // Asked for before anybody can open the new state, whose open waits for it.
   home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
 }
@@ -247,11 +243,6 @@ bool Content::lost_contents_of(std::uint64_t epoch) const {
 bool Content::is_abandoned() const {
   const ReadLock lock(mutex_);
   return epochs_.is_abandoned();
-}
-
-std::optional<Content::Inheritance> Content::take_inheritance() {
-  const WriteLock lock(mutex_);
-  return std::exchange(inheritance_, std::nullopt);
 }
 
 }  // namespace bloscfs::fs

@@ -102,10 +102,11 @@ class ContentHome {
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;
-    bool is_no_frame = false;  ///< the name leads to something else, to what is damaged, or
-                               ///< to what not all might open who have this open
-    std::optional<std::uint64_t> heir;  ///< the node that what has the name now has already
-    std::shared_ptr<ContentHome> heir_home;
+    /// The successor is the content's own file, changed in place: no other file has replaced it.
+    bool is_own_file = false;
+    /// The name leads to something else: to no frame, to a damaged one, to a file that the mount
+    /// has open with changes of its own, or to one that not all users of this content may open.
+    bool is_no_successor = false;
   };
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
   /// Without a successor the content's file has no name any more. Throws BeingWritten; ESTALE where
@@ -163,10 +164,8 @@ class ContentHome {
   /// A commit is durable, and has left that state.
   virtual void committed(const frame::Snapshot& /*snapshot*/) {}
 
-  /// Before a commit that changes values, without any lock: makes it durable that what other files
-  /// tell of the old ones is stale (see stale_indexes.hpp).
-  virtual void before_values_change() {}
-  /// Throws EROFS, saying why, where that could not be done.
+  /// Before the file is opened for writing. Throws EROFS, saying why, where other files keep
+  /// indexes of its values (fs/names/value_dependents.hpp).
   virtual void require_changeable() {}
 };
 

@@ -56,9 +56,6 @@ void Content::Frozen::take() {
        c.size_ == view->size() && !facts_.look_is_due && !must_become_flat))
     return;
   facts_.changes_values = c.changes_values();
-  // An announcement serves one commit. Staging leaves it: a temporary changes no values that
-  // anybody reads.
-  if (freeze_ == Freeze::all) facts_.is_announced = std::exchange(c.is_announced_, false);
   Layer& frozen = c.frozen_.emplace(
       freeze_ == Freeze::all ? c.live_.take_all() : c.live_.split_off_first(kStagedAtOnce));
   bytes_ = {view, &frozen, c.size_};

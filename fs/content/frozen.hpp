@@ -31,7 +31,6 @@ class Content::Frozen {
     bool is_staged = false;   ///< never committed, but its temporary holds a state
     bool is_unknown = false;  ///< a commit failed, and nobody knows which state is stored
     bool changes_values = false;
-    bool is_announced = false;  ///< those who must know that values change do
     bool is_held_flat = false;
     bool look_is_due = false;  ///< whether it is to be an array, or flat
   };

@@ -16,7 +16,6 @@
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/encoding/plain_to_frame.hpp"
-#include "fs/encoding/stale_indexes.hpp"
 #include "fs/mount/stale_retries.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
@@ -31,15 +30,6 @@ constexpr std::chrono::seconds kUnfinishedPatience{2};
 constexpr std::chrono::milliseconds kLookAgain{10};
 /// So many threads may wait for that: the others serve other files.
 constexpr int kPatient = 4;
-
-std::optional<std::vector<std::uint8_t>> read_vlmetalayer(const Content& content,
-                                                          const std::string& name) {
-  const LayerChanges changes = content.uncommitted_metalayers();
-  if (const auto found = changes.find({LayerKind::variable, name}); found != changes.end())
-    return found->second ? std::optional(*found->second) : std::nullopt;
-  const auto snapshot = content.snapshot();
-  return snapshot ? read_index_metadata(*snapshot, name) : std::nullopt;
-}
 
 }  // namespace
 
@@ -126,33 +116,18 @@ void FileContents::require_space(std::int64_t size) {
 }
 
 bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
-  if (unfinished == IfBeingWritten::fail) return go_on_at_once(content);
+  if (unfinished == IfBeingWritten::fail) return content->follow_source();
   const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
   const int others = waiting_++;
   const std::shared_ptr<void> counted(nullptr, [this](void*) { waiting_--; });
   for (;;) {
     try {
-      return go_on_at_once(content);
+      return content->follow_source();
     } catch (const BeingWritten&) {
       if (others >= kPatient || std::chrono::steady_clock::now() > patience) throw;
     }
     std::this_thread::sleep_for(kLookAgain);
   }
-}
-
-bool FileContents::go_on_at_once(const std::shared_ptr<Content>& content) {
-  if (!content->follow_source()) return false;
-  if (auto inheritance = content->take_inheritance()) {
-    // An heir leads. Whether that has changed as well must not be looked at here: a commit of it
-    // may be in the batch that this was found out in.
-    auto heir = tree_.opened_as<OpenContainer>(inheritance->node);
-    if (!heir) heir = open(inheritance->node, tree_.entry(inheritance->node));
-    if (!heir->content->is_writable()) heir->content->make_writable(inheritance->home);
-    for (auto& [name, value] : inheritance->metalayers)
-      heir->content->set_metalayer(name, std::move(value));
-    changed(heir, {});
-  }
-  return true;
 }
 
 bool FileContents::has_gone_on(const std::shared_ptr<Content>& content, std::uint64_t epoch) {
@@ -281,20 +256,6 @@ void FileContents::set_metalayer(NodeId node, std::shared_ptr<ContentHome> home,
   });
   // No request waits for room with a thread: this one makes the room that it takes.
   if (content && !services_.budget.has_room(changed->user())) commit_briefly({changed});
-}
-
-void FileContents::change_metalayers(
-    NodeId node, std::shared_ptr<ContentHome> home,
-    const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) {
-  std::shared_ptr<Content> content;
-  // Committed below, perhaps by who commits for others, and waits for nobody's share.
-  change(node, home, {}, [&](const std::shared_ptr<const OpenContainer>& file) {
-    content = file->content;
-    for (auto& [layer, value] :
-         wanted([&](const std::string& name) { return read_vlmetalayer(*content, name); }))
-      metalayers_.put(*content, layer, value, 0);
-  });
-  if (content->needs_commit()) commit_briefly({content});
 }
 
 void FileContents::store_bytes_as_frame(ContentHome& home) {

@@ -70,13 +70,9 @@ class FileContents final : public Contents, public WrittenFiles {
   void keep_through(NodeId node, const std::function<void()>& change) override;
   void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,
                      LayerChange content, int flags) override;
-  void change_metalayers(
-      NodeId node, std::shared_ptr<ContentHome> home,
-      const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) override;
   void store_bytes_as_frame(ContentHome& home) override;
 
  private:
-  bool go_on_at_once(const std::shared_ptr<Content>& content);
   /// Runs `change` on the content opened for it, again where that finds another program's change.
   template <typename Change>
   void change(NodeId node, const std::shared_ptr<ContentHome>& home, FairShare::Part descriptors,

@@ -158,7 +158,7 @@ MountedFiles::Opened ObjectFilesystem::open(NodeId node, int flags, FairShare::P
   }
   const std::uint64_t number = handles_.add(handle);
   if (handle->is_direct()) direct_handles_++;
-  return {number, false, false};
+  return {number, false};
 }
 
 std::shared_ptr<FileHandle> ObjectFilesystem::open_for_reading(NodeId node, int flags) {

@@ -58,12 +58,6 @@ class Contents {
   virtual void set_metalayer(NodeId node, std::shared_ptr<ContentHome> home, const LayerName& name,
                              LayerChange content, int flags) = 0;
 
-  /// Changes metalayers as `wanted` says, which is told what they are, and makes that durable.
-  /// Errors also as set_metalayer's.
-  virtual void change_metalayers(
-      NodeId node, std::shared_ptr<ContentHome> home,
-      const std::function<LayerChanges(const ReadVlmetalayer&)>& wanted) = 0;
-
   /// A plain file whose last writer has left it with the bytes of a container: stores those bytes
   /// as a flat frame, by a temporary file and give_name().
   virtual void store_bytes_as_frame(ContentHome& home) = 0;

@@ -119,7 +119,7 @@ Tree::Found Namespace::create_file(NodeId directory, const std::string& name, mo
                                    const Caller& caller) {
   check_name(directory, name);
   Contents& keeper = contents();
-  ValueDependents(services_).require_markable(directory, name);
+  ValueDependents(services_).require_changeable(directory, name);
   // Until its first commit a new file has a temporary's name, so that SOURCE has it complete or not
   // at all.
   std::optional<NewTemporary> file;

@@ -193,19 +193,20 @@ ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
     auto seen = finished_successor(*name);
     Following following;
     const auto file = services_.tree.opened(node_);
-    following.is_no_frame =
+    following.is_no_successor =
         seen && (!seen->is_container || seen->is_read_only ||
                  (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
-    if (following.is_no_frame) seen.reset();
+    if (following.is_no_successor) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
     if (following.successor) make_ready(following.successor);
     TreeChanges names(services_.tree);
-    std::optional<NodeId> heir;
+    TreeChanges::Followed followed;
     // The successor was opened without the lock: C may have replaced it, in turn, before the tree
     // takes it. follow() compares, and the look begins anew.
-    if (!names.follow(node_, *name, seen, heir)) continue;
+    if (!names.follow(node_, *name, seen, followed)) continue;
     if (name->waiting_as) remove_waiting(*name);
-    if (heir) following = {nullptr, false, *heir, std::make_shared<NodeHome>(services_, *heir)};
+    if (followed.is_taken) return {nullptr, false, true};
+    following.is_own_file = followed.is_own_file;
     return following;
   }
   frame::throw_errno(ESTALE, "a file that changes all the time");

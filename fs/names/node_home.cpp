@@ -214,11 +214,10 @@ StoredPlace NodeHome::place_now() {
   });
 }
 
-void NodeHome::before_values_change() {
-  ValueDependents(services_).mark(
-      node_, [&](NodeId node) { return std::make_shared<NodeHome>(services_, node); });
+void NodeHome::require_changeable() {
+  ValueDependents dependents(services_);
+  dependents.require_changeable(node_);
+  dependents.remove_results(node_);
 }
-
-void NodeHome::require_changeable() { ValueDependents(services_).require_markable(node_); }
 
 }  // namespace bloscfs::fs

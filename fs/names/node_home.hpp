@@ -33,7 +33,6 @@ class NodeHome final : public ContentHome {
   void committed(const frame::Snapshot& snapshot) override {
     services_.tree.remember_commit(node_, snapshot);
   }
-  void before_values_change() override;
   void require_changeable() override;
 
  private:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <exception>
 #include <filesystem>
 #include <utility>
 
@@ -11,7 +10,6 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/refusal.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/encoding/stale_indexes.hpp"
 #include "fs/source/mount_lock.hpp"
 
 namespace bloscfs::fs {
@@ -34,14 +32,6 @@ bool is_locked_above(std::filesystem::path path, bool is_single) {
   return false;
 }
 
-std::string obstacle_in(const std::filesystem::path& table) {
-  try {
-    return table_obstacle(table / kTableFrame, {}, false);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-}
-
 }  // namespace
 
 Surroundings::Surroundings(std::string directory, const std::optional<std::string>& single)
@@ -54,8 +44,8 @@ Surroundings::Surroundings(std::string directory, const std::optional<std::strin
     if (depth > 0 && is_there(above / frame::kEmbedName))
       store_depth_ = std::min(store_depth_, depth);
     Table table;
-    if (part == kColumns) table.is_described = is_there(above / kTableFrame);
-    if (table.is_described) table.obstacle = obstacle_in(above);
+    if (part == kColumnsGroup) table.is_described = is_there(above / kTableFrame);
+    if (table.is_described) table.columns = ProtectedColumns((above / kTableFrame).native());
     tables_.push_back(std::move(table));
     names_.push_back(part);
     above /= part;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "fs/names/protected_columns.hpp"
+
 namespace bloscfs::fs {
 
 /// As it was when SOURCE was opened: the daemon does not see it later (fs/sandbox/sandbox.hpp).
@@ -22,15 +24,15 @@ class Surroundings {
   /// Whether the directory that has the first `depth` of the names, less than all, holds the frame
   /// that describes a table.
   bool has_table(std::size_t depth) const { return tables_[depth].is_described; }
-  /// Why values in that table cannot change; empty if they can.
-  const std::string& table_obstacle(std::size_t depth) const { return tables_[depth].obstacle; }
+  /// The columns of that table that no mount changes.
+  const ProtectedColumns& columns(std::size_t depth) const { return tables_[depth].columns; }
   /// Whether such a directory, or one above it, is a store that may hold such a frame inside.
   bool is_in_store(std::size_t depth) const { return depth >= store_depth_; }
 
  private:
   struct Table {
     bool is_described = false;
-    std::string obstacle;
+    ProtectedColumns columns;
   };
 
   std::string directory_;

@@ -11,7 +11,7 @@
 #include "frame/pystore/store_names.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/encoding/stale_indexes.hpp"
+#include "fs/names/protected_columns.hpp"
 #include "fs/names/removal.hpp"
 #include "fs/names/surroundings.hpp"
 #include "fs/source/target_name.hpp"
@@ -64,7 +64,7 @@ bool is_array(ShownAs shown, const std::string& full_name) {
 }
 
 bool has_columns(const std::vector<std::string>& names) {
-  return std::find(names.begin(), names.end(), kColumns) != names.end();
+  return std::find(names.begin(), names.end(), kColumnsGroup) != names.end();
 }
 
 /// Names under which results of queries on an array of that name can be: python-blosc2 takes off
@@ -86,16 +86,6 @@ struct ValueDependents::Place {
   bool is_array = false;
 };
 
-/// A table, and what of it a file holds.
-struct ValueDependents::Table {
-  std::size_t depth = 0;   ///< of its directory, in names of the absolute path
-  std::string path;        ///< of the same, unless it is above SOURCE
-  std::size_t levels = 0;  ///< that the file's directory is below it
-  bool is_mounted = false;
-  bool is_described = false;  ///< by a file of its own
-  std::string key;            ///< of the column; empty for _valid_rows
-};
-
 std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
   return Attempts::run([&]() -> std::optional<Place> {
     ReadTree names(services_.tree);
@@ -106,7 +96,9 @@ std::optional<ValueDependents::Place> ValueDependents::place_of(NodeId node) {
   });
 }
 
-std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& place) const {
+/// Looks through the directories above the file, of which some may lie above SOURCE, for that of a
+/// table.
+void ValueDependents::require_changeable(const Place& place) const {
   const Surroundings& above = services_.surroundings;
   const std::size_t first = above.names().size();  // that is below SOURCE
   std::vector<std::string> all = above.names();
@@ -114,47 +106,43 @@ std::optional<ValueDependents::Table> ValueDependents::table_of(const Place& pla
   const auto path_at = [&](std::size_t depth) {
     return join_path(frame::descriptor_path(services_.root.descriptor()), join(all, first, depth));
   };
-  const auto table_at = [&](std::size_t depth, std::string key) -> std::optional<Table> {
-    Table table{depth, {}, all.size() - depth, depth >= first, false, std::move(key)};
-    if (table.is_mounted) table.path = path_at(depth);
-    table.is_described = table.is_mounted ? exists(join_path(table.path, std::string(kTableFrame)))
-                                          : above.has_table(depth);
-    table.is_mounted &= !services_.tree.is_virtual(place.directory);
-    if (table.is_described || (first > 0 && above.is_in_store(std::min(depth, first - 1))))
-      return table;
-    for (std::size_t up = depth; up >= first && up > 0; up--)
-      if (exists(join_path(path_at(up), std::string(frame::kEmbedName)))) return table;
-    return std::nullopt;
+  // True if the directory with the first `depth` of the names has, or is in, a table.
+  const auto require_of_table = [&](std::size_t depth, const std::string& key) {
+    std::string obstacle;
+    bool is_described = false;
+    if (depth < first) {
+      is_described = above.has_table(depth);
+      if (is_described) obstacle = above.columns(depth).obstacle(key);
+    } else if (const auto table = join_path(path_at(depth), std::string(kTableFrame));
+               exists(table)) {
+      is_described = true;
+      obstacle = ProtectedColumns(table).obstacle(key);
+    }
+    if (!obstacle.empty()) frame::throw_errno(EROFS, obstacle);
+    if (is_described) return true;
+    bool is_in_store = first > 0 && above.is_in_store(std::min(depth, first - 1));
+    for (std::size_t up = depth; !is_in_store && up >= first && up > 0; up--)
+      is_in_store = exists(join_path(path_at(up), std::string(frame::kEmbedName)));
+    if (is_in_store)
+      frame::throw_errno(
+          EROFS, "read-only, since the table that it belongs to is described inside of a store");
+    return false;
   };
   const std::string name = key_of(place.full_name);
-  if (name == kValidRows)
-    if (auto table = table_at(all.size(), {})) return table;
+  if (name == kValidRows && require_of_table(all.size(), {})) return;
   for (std::size_t depth = all.size(); depth-- > 0;)
-    if (all[depth] == kColumns)
-      if (auto table = table_at(depth, join_path(join(all, depth + 1, all.size()), name)))
-        return table;
-  return std::nullopt;
+    if (all[depth] == kColumnsGroup &&
+        require_of_table(depth, join_path(join(all, depth + 1, all.size()), name)))
+      return;
 }
 
-void ValueDependents::require_markable(const Place& place) const {
-  const auto table = table_of(place);
-  if (!table) return;
-  if (!table->is_described)
-    frame::throw_errno(
-        EROFS, "read-only, since the table that it belongs to is described inside of a store");
-  const std::string obstacle =
-      table->path.empty() ? services_.surroundings.table_obstacle(table->depth)
-                          : table_obstacle(join_path(table->path, std::string(kTableFrame)),
-                                           table->key, table->is_mounted);
-  if (!obstacle.empty()) frame::throw_errno(EROFS, obstacle);
+void ValueDependents::require_changeable(NodeId node) {
+  if (!may_have_any(node)) return;
+  if (const auto place = place_of(node)) require_changeable(*place);
 }
 
-void ValueDependents::require_markable(NodeId node) {
-  if (const auto place = place_of(node)) require_markable(*place);
-}
-
-void ValueDependents::require_markable(NodeId directory, const std::string& full_name) {
-  require_markable({directory, services_.tree.path(directory), full_name, false});
+void ValueDependents::require_changeable(NodeId directory, const std::string& full_name) {
+  require_changeable({directory, services_.tree.path(directory), full_name, false});
 }
 
 /// False where its names alone tell that it belongs to no table and has no results: of most files,
@@ -170,48 +158,22 @@ bool ValueDependents::may_have_any(NodeId node) const {
   return file.paths.empty() || std::any_of(file.paths.begin(), file.paths.end(), may_have);
 }
 
-void ValueDependents::mark(NodeId node, const HomeOf& home_of) {
+void ValueDependents::remove_results(NodeId node) {
   if (!may_have_any(node)) return;
   const auto place = place_of(node);
-  if (!place) return;
-  if (const auto table = table_of(*place)) mark_table(*place, *table, home_of);
-  if (place->is_array) remove_results(*place);
-}
-
-void ValueDependents::mark_table(const Place& place, const Table& table, const HomeOf& home_of) {
-  if (!table.is_mounted || !table.is_described) return require_markable(place);
-  Tree& tree = services_.tree;
-  NodeId directory = place.directory;
-  for (std::size_t i = 0; i < table.levels; i++) directory = tree.parent(directory);
-  const std::string shown_name = Attempts::run([&] {
-    TreeChanges names(tree);
-    const auto object = names.stored(directory, std::string(kTableFrame));
-    if (!object || !object->entry.is_container)
-      frame::throw_errno(EROFS, "the frame of its table is gone");
-    return names.shown_name(*object);
-  });
-  const auto found = tree.lookup(directory, shown_name);
-  if (!found) frame::throw_errno(EROFS, "the frame of its table is gone");
-  // Whatever happens below, the reference that the lookup has counted is given back.
-  const std::shared_ptr<void> referenced(nullptr, [&](void*) { tree.forget(found->id, 1); });
-  services_.contents->change_metalayers(
-      found->id, home_of(found->id),
-      [&](const ReadVlmetalayer& read) { return table_changes(read, table.key); });
-}
-
-void ValueDependents::remove_results(const Place& place) {
+  if (!place || !place->is_array) return;
   bool is_removed = false;
-  const SourceDirectory directory = services_.root.directory(place.directory_path);
+  const SourceDirectory directory = services_.root.directory(place->directory_path);
   const std::vector<NodeId> ended = Attempts::run([&] {
     TreeChanges names(services_.tree);
     services_.unsynced_names.before_giving_up();
     Removal removal(names, services_);
-    for (const std::string& stem : result_names(place.full_name)) {
+    for (const std::string& stem : result_names(place->full_name)) {
       const std::string name = stem + std::string(kResults);
       // An array may itself have the name of such a result: it is what changes, and stays.
-      const auto object = name == place.full_name || !directory.stat(name)
+      const auto object = name == place->full_name || !directory.stat(name)
                               ? std::nullopt
-                              : names.stored(place.directory, name);
+                              : names.stored(place->directory, name);
       if (!object || object->is_directory()) continue;
       removal.remove(*object);
       is_removed = true;

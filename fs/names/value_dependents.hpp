@@ -1,9 +1,7 @@
 #pragma once
-// The part of the rule on stale indexes (fs/encoding/stale_indexes.hpp) that is about other files
-// than the one whose values change: the frame that describes a table, and results of queries.
+// What other files keep of an array's values: the frame that describes a table, and cached results
+// of queries.
 
-#include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -16,24 +14,20 @@ class ValueDependents {
  public:
   explicit ValueDependents(NameServices& services) : services_(services) {}
 
-  /// Throws EROFS, saying why, where mark() could not do its work for that file, or for a new one
-  /// of that full name.
-  void require_markable(NodeId node);
-  void require_markable(NodeId directory, const std::string& full_name);
-  using HomeOf = std::function<std::shared_ptr<ContentHome>(NodeId)>;
-  /// Makes it durable that what tells of the file's values is stale. `home_of` makes the home of
-  /// the frame that describes its table.
-  void mark(NodeId node, const HomeOf& home_of);
+  /// To be called before values of that file, or of a new one of that full name, change. Throws
+  /// EROFS, saying why, for columns of a table that are protected (ProtectedColumns), or whose
+  /// table is described inside of a store.
+  void require_changeable(NodeId node);
+  void require_changeable(NodeId directory, const std::string& full_name);
+  /// Removes what python-blosc2 has cached of queries on that array, durably. To be called before
+  /// its values change.
+  void remove_results(NodeId node);
 
  private:
   struct Place;
-  struct Table;
   bool may_have_any(NodeId node) const;
   std::optional<Place> place_of(NodeId node);
-  std::optional<Table> table_of(const Place& place) const;
-  void require_markable(const Place& place) const;
-  void mark_table(const Place& place, const Table& table, const HomeOf& home_of);
-  void remove_results(const Place& place);
+  void require_changeable(const Place& place) const;
 
   NameServices& services_;
 };

@@ -36,7 +36,7 @@ class ObjectHome final : public ContentHome {
   /// The content ends with its state: what has the name now is another node.
   Following follow(const MakeReady&) override {
     objects_.given_up(node_);
-    return {nullptr, true, std::nullopt, nullptr};
+    return {nullptr, false, true};
   }
   void forget_pages(std::function<void()> done) override { done(); }
   void forget_attributes() override { forget_attributes_(node_); }

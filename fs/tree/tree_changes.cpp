@@ -264,7 +264,7 @@ bool TreeChanges::gives_way(Node& node, const OpenFile* file, NodeTable::Dropped
 }
 
 bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
-                         const std::optional<SourceEntry>& successor, std::optional<NodeId>& heir) {
+                         const std::optional<SourceEntry>& successor, Followed& followed) {
   if (!leads_to(name.path(), successor)) return false;
   tree_.listed_.note_change(name.directory);
   NodeTable::Dropped dropped;  // destroyed behind the lock, as is this
@@ -281,14 +281,15 @@ bool TreeChanges::follow(NodeId id, const Tree::NodeName& name,
   Node* const other = successor ? nodes.current(identity_of(successor->own_stat)) : nullptr;
   if (other != nullptr && other != &node) {
     others = other->open_file.lock();
-    if (!gives_way(*other, others.get(), dropped)) heir = other->id;
+    followed.is_taken = !gives_way(*other, others.get(), dropped);
   }
-  if (name.waiting_as || !successor || heir) leave_name(node, dropped);
-  if (heir && !other->rare().wanted_name) {
+  followed.is_own_file = successor && node.identity == identity_of(successor->own_stat);
+  if (name.waiting_as || !successor || followed.is_taken) leave_name(node, dropped);
+  if (followed.is_taken && !other->rare().wanted_name) {
     keep(nodes.add_name(*other, directory, name.full_name));
     tree_.note_opened(*other);
   }
-  if (successor && !heir) {
+  if (successor && !followed.is_taken) {
     keep(nodes.add_name(node, directory, name.full_name));
     take_entry(node, *successor);
     node.is_untold = true;

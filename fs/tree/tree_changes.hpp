@@ -80,10 +80,13 @@ class BLOSCFS_THREAD_ATTRIBUTE(scoped_lockable) TreeChanges final : public TreeL
   bool rewritten(const NamedObject& object, const frame::FileStamp& own);
   /// What a content's node becomes when another program has changed its file: it stands for the
   /// frame `successor` under that name from now on; without one it has lost the name. False where
-  /// SOURCE has changed since it was looked at. `heir`: the node that stands for the successor
-  /// already, which has the name then.
+  /// SOURCE has changed since it was looked at.
+  struct Followed {
+    bool is_own_file = false;  ///< the successor is the node's own object, changed in place
+    bool is_taken = false;     ///< another node leads the successor, and has the name then
+  };
   bool follow(NodeId id, const Tree::NodeName& name, const std::optional<SourceEntry>& successor,
-              std::optional<NodeId>& heir);
+              Followed& followed);
   /// Destroyed with the node; at the end of these changes where there is none (0).
   void at_end(NodeId id, std::shared_ptr<void> keeper);
 

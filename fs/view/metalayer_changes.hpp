@@ -30,10 +30,6 @@ struct LayerName {
 using LayerChange = std::shared_ptr<const std::vector<std::uint8_t>>;
 using LayerChanges = std::map<LayerName, LayerChange>;
 
-/// Contents of a vlmetalayer as it is now; none if there is none.
-using ReadVlmetalayer =
-    std::function<std::optional<std::vector<std::uint8_t>>(const std::string& name)>;
-
 /// Bytes that changes take until they are committed, with what a commit makes of each.
 std::size_t memory_of(const LayerChanges::value_type& change);
 std::size_t memory_of(const LayerChanges& changes);

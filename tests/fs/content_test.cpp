@@ -310,7 +310,6 @@ BOOST_AUTO_TEST_CASE(steps_of_a_commit_have_one_order) {
   content->make_writable(std::make_shared<Home>(directory.path(), "f", true));
   const ByteVector bytes(100000, 7);
   content->write(0, bytes);
-  content->announce_change();
   {
     ContentCommit commit(content, CommitKind::alone);
     BOOST_TEST(!commit.empty());
@@ -346,7 +345,6 @@ BOOST_AUTO_TEST_CASE(commit_that_ends_early_leaves_nothing_behind) {
   parts.commit(content);
   const ByteVector array = npy_file(500, 300);
   content->write(0, array);
-  content->announce_change();
   const auto stored_files = [&] {
     const std::filesystem::directory_iterator files(directory.path());
     return std::distance(begin(files), end(files));

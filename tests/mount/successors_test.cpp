@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
 }
 
 // Both wait for the same commit, the one that has lost its name to the other before that.
-BOOST_AUTO_TEST_CASE(heir_that_has_changed_is_in_the_same_commit, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(files_that_both_changed_are_both_kept, *precondition(needs_fuse)) {
   for (int i = 0; i < 4; i++) {
     OneFrame one;
     write_file(one.source / "c.b2frame", flat_frame(new_state()));
@@ -148,14 +148,18 @@ BOOST_AUTO_TEST_CASE(moved_file_refuses_what_is_written, *precondition(needs_fus
   BOOST_TEST(one.mount->unmount().ok());
 }
 
-BOOST_AUTO_TEST_CASE(attributes_without_a_file_are_told_of, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(attributes_of_a_replaced_file_are_discarded, *precondition(needs_fuse)) {
   const auto moved = [](const OneFrame& one) {
     fs_std::rename(one.stored(), one.source / "moved.b2frame");
   };
   const auto replaced = [](const OneFrame& one) {
     replace_by_rename(one.stored(), bytes_of("no frame"));
   };
-  for (const auto& change : {std::function<void(const OneFrame&)>(moved), {replaced}}) {
+  const auto replaced_by_frame = [](const OneFrame& one) {
+    replace_by_rename(one.stored(), flat_frame(new_state()));
+  };
+  for (const auto& change :
+       {std::function<void(const OneFrame&)>(moved), {replaced}, {replaced_by_frame}}) {
     OneFrame one;
     const Fd& file = one.open();
     BOOST_TEST(errno_of_set_xattr(one.shown, "user.blosc2.vlmeta.note", "kept") == 0);
@@ -164,7 +168,7 @@ BOOST_AUTO_TEST_CASE(attributes_without_a_file_are_told_of, *precondition(needs_
     BOOST_TEST(sync_error(file) == 0);
     one.files.clear();
     BOOST_TEST(one.mount->unmount().ok());
-    BOOST_TEST(occurrences(one.mount->log(), "attributes that were set are lost") == 1);
+    BOOST_TEST(occurrences(one.mount->log(), "attributes that were set are discarded") == 1);
   }
 }
 
