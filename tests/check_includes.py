@@ -35,7 +35,6 @@ ROOMS = {
         container
         stored remote
         store python choosing
-        library
         """,
 }
 

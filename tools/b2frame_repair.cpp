@@ -8,7 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "codec/compressor/codec_table.hpp"
 #include "frame/repair/frame_rebuild.hpp"
 #include "frame/repair/open_damaged.hpp"
 #include "frame/store/local_store.hpp"
@@ -132,7 +131,6 @@ int repair(const RepairOptions& options) {
 }  // namespace
 
 int run_repair(const RepairOptions& options) {
-  codec::load_codec_libraries();  // one that is missing is no damage
   note_interrupts();
   return guarded(options.input, [&] { return repair(options); });
 }

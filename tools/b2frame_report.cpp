@@ -7,7 +7,6 @@
 
 #include <fmt/core.h>
 
-#include "codec/compressor/codec_table.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
@@ -121,7 +120,6 @@ class Reporter {
 }  // namespace
 
 int run_report(const ReportOptions& options) {
-  codec::load_codec_libraries();  // one that is missing is no damage
   for (const std::string& file : options.files)
     if (same_file(file, options.output)) throw UsageError(file + ": the report would replace it");
   return guarded(options.output, [&] { return Reporter(options).run(); });

@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
-#include "codec/compressor/codec_table.hpp"
 #include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
 #include "frame/pystore/python_store.hpp"
@@ -345,7 +344,6 @@ class Verification {
 }  // namespace
 
 int run_verify(const VerifyOptions& options) {
-  codec::load_codec_libraries();  // one that is missing is no damage
   if (options.recursive && options.chunk) throw UsageError("--chunk goes with files, not with -r");
   if (options.repairable) {
     if (options.recursive || options.chunk)

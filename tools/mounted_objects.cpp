@@ -47,7 +47,6 @@ void look_before_mounting(const std::string& source, frame::RemoteSettings& sett
   else if (!settings.anonymous)
     settings.credentials = frame::find_credentials();
   if (!settings.disk_cache.empty()) frame::CacheFolder{settings.disk_cache};
-  frame::load_libraries(source);
 }
 
 }  // namespace

@@ -24,8 +24,7 @@ constexpr CodecRow zfp_row(CodecId id, const char* name, const char* parameter) 
           .problem = zfp_problem,
           .decode_memory = zfp_memory,
           .make_decompressor = make_zfp_decompressor,
-          .make_compressor = make_zfp_compressor,
-          .load_library = load_zfp};
+          .make_compressor = make_zfp_compressor};
 }
 
 constexpr CodecRow kCodecRows[] = {
@@ -55,15 +54,13 @@ constexpr CodecRow kCodecRows[] = {
      .name = "snappy",
      .stream_format = 2,
      .needs_short_header = true,
-     .make_decompressor = make_snappy_decompressor,
-     .load_library = load_snappy},
+     .make_decompressor = make_snappy_decompressor},
     {.id = CodecId::zlib,
      .name = "zlib",
      .stream_format = 3,
      .slow_on_noise_from_level = 1,
      .make_decompressor = make_zlib_decompressor,
-     .make_compressor = make_zlib_compressor,
-     .load_library = load_zlib},
+     .make_compressor = make_zlib_compressor},
     {.id = CodecId::zstd,
      .name = "zstd",
      .stream_format = 4,
@@ -94,11 +91,6 @@ constexpr CodecRow kCodecRows[] = {
 }  // namespace
 
 std::span<const CodecRow> codec_rows() { return kCodecRows; }
-
-void load_codec_libraries() {
-  for (const CodecRow& row : kCodecRows)
-    if (row.load_library != nullptr) row.load_library();
-}
 
 const CodecRow* find_codec(CodecId id) {
   const auto* const found = std::find_if(std::begin(kCodecRows), std::end(kCodecRows),

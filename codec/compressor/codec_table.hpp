@@ -48,16 +48,10 @@ struct CodecRow {
   std::int64_t (*decode_memory)(const CodecUse& use, std::int64_t size) = nullptr;
   std::unique_ptr<Decompressor> (*make_decompressor)() = nullptr;  ///< null: known by name only
   std::unique_ptr<Compressor> (*make_compressor)(int clevel) = nullptr;  ///< null: not written
-  /// Loads the library, which the first stream does otherwise. Null: it is there.
-  void (*load_library)() = nullptr;
 };
 
 /// All rows, by id.
 std::span<const CodecRow> codec_rows();
-
-/// Loads what codecs would load later: for programs that soon can open no more files. Throws
-/// std::runtime_error that names what cannot be loaded.
-void load_codec_libraries();
 
 /// The codec's row, or null.
 const CodecRow* find_codec(CodecId id);

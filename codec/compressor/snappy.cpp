@@ -1,6 +1,6 @@
 #include "codec/compressor/snappy.hpp"
 
-#include "codec/compressor/libsnappy.hpp"
+#include <snappy-c.h>
 
 namespace bloscfs::codec {
 namespace {
@@ -10,9 +10,9 @@ class SnappyDecompressor final : public Decompressor {
   bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
     const char* const source = reinterpret_cast<const char*>(in.data());
     std::size_t size = 0;
-    if (libsnappy::uncompressed_length(source, in.size(), &size) != SNAPPY_OK) return false;
+    if (::snappy_uncompressed_length(source, in.size(), &size) != SNAPPY_OK) return false;
     return size == out.size() &&
-           libsnappy::uncompress(source, in.size(), reinterpret_cast<char*>(out.data()), &size) ==
+           ::snappy_uncompress(source, in.size(), reinterpret_cast<char*>(out.data()), &size) ==
                SNAPPY_OK;
   }
 };
@@ -22,7 +22,5 @@ class SnappyDecompressor final : public Decompressor {
 std::unique_ptr<Decompressor> make_snappy_decompressor() {
   return std::make_unique<SnappyDecompressor>();
 }
-
-void load_snappy() { libsnappy::library.load(); }
 
 }  // namespace bloscfs::codec

@@ -6,7 +6,5 @@
 namespace bloscfs::codec {
 
 std::unique_ptr<Decompressor> make_snappy_decompressor();
-/// Where files can be opened no more afterwards. Throws std::runtime_error.
-void load_snappy();
 
 }  // namespace bloscfs::codec

@@ -8,7 +8,8 @@
 #include <new>
 #include <vector>
 
-#include "codec/compressor/libzfp.hpp"
+#include <zfp.h>
+
 #include "codec/error.hpp"
 #include "codec/names.hpp"
 #endif
@@ -52,9 +53,9 @@ std::size_t whole_words(std::size_t size) {
 }
 
 struct CloseStream {
-  void operator()(zfp_stream* stream) const { libzfp::stream_close(stream); }
-  void operator()(zfp_field* field) const { libzfp::field_free(field); }
-  void operator()(bitstream* bits) const { libzfp::bits_close(bits); }
+  void operator()(zfp_stream* stream) const { ::zfp_stream_close(stream); }
+  void operator()(zfp_field* field) const { ::zfp_field_free(field); }
+  void operator()(bitstream* bits) const { ::stream_close(bits); }
 };
 
 template <typename Handle>
@@ -74,9 +75,9 @@ zfp_type scalar_type(const CodecUse& use) {
 class Session {
  public:
   Session(const CodecUse& use, void* items)
-      : stream_(owned(libzfp::stream_open(nullptr))), field_(owned(field_of(use, items))) {
+      : stream_(owned(::zfp_stream_open(nullptr))), field_(owned(field_of(use, items))) {
     set_mode(use);
-    maximum_ = libzfp::stream_maximum_size(stream_.get(), field_.get());
+    maximum_ = ::zfp_stream_maximum_size(stream_.get(), field_.get());
   }
 
   /// Bytes that a stream has at most, and that reading one looks at.
@@ -85,12 +86,12 @@ class Session {
   /// Bytes of `words` that were read; 0: the stream is damaged.
   std::size_t decompress(std::vector<std::uint64_t>& words) {
     open(words);
-    return libzfp::decompress(stream_.get(), field_.get());
+    return ::zfp_decompress(stream_.get(), field_.get());
   }
   /// Bytes of `words` that were written; 0: none.
   std::size_t compress(std::vector<std::uint64_t>& words) {
     open(words);
-    return libzfp::compress(stream_.get(), field_.get());
+    return ::zfp_compress(stream_.get(), field_.get());
   }
 
  private:
@@ -103,33 +104,32 @@ class Session {
     };
     switch (extents.size()) {
       case 1:
-        return libzfp::field_1d(items, type, extent(0));
+        return ::zfp_field_1d(items, type, extent(0));
       case 2:
-        return libzfp::field_2d(items, type, extent(0), extent(1));
+        return ::zfp_field_2d(items, type, extent(0), extent(1));
       case 3:
-        return libzfp::field_3d(items, type, extent(0), extent(1), extent(2));
+        return ::zfp_field_3d(items, type, extent(0), extent(1), extent(2));
       default:
-        return libzfp::field_4d(items, type, extent(0), extent(1), extent(2), extent(3));
+        return ::zfp_field_4d(items, type, extent(0), extent(1), extent(2), extent(3));
     }
   }
 
   void set_mode(const CodecUse& use) {
     const auto dimensions = static_cast<unsigned>(use.shape.extents().size());
     if (use.id == CodecId::zfp_accuracy) {
-      libzfp::stream_set_accuracy(stream_.get(),
-                                  std::pow(10.0, static_cast<std::int8_t>(use.meta)));
+      ::zfp_stream_set_accuracy(stream_.get(), std::pow(10.0, static_cast<std::int8_t>(use.meta)));
     } else if (use.id == CodecId::zfp_precision) {
-      libzfp::stream_set_precision(stream_.get(), std::min(64U, use.meta + 3U + 2 * dimensions));
+      ::zfp_stream_set_precision(stream_.get(), std::min(64U, use.meta + 3U + 2 * dimensions));
     } else {
-      libzfp::stream_set_rate(stream_.get(), use.meta / 100.0 * use.typesize * 8, scalar_type(use),
-                              dimensions, 0);
+      ::zfp_stream_set_rate(stream_.get(), use.meta / 100.0 * use.typesize * 8, scalar_type(use),
+                            dimensions, 0);
     }
   }
 
   void open(std::vector<std::uint64_t>& words) {
-    bits_ = owned(libzfp::bits_open(words.data(), words.size() * sizeof(std::uint64_t)));
-    libzfp::stream_set_bit_stream(stream_.get(), bits_.get());
-    libzfp::stream_rewind(stream_.get());
+    bits_ = owned(::stream_open(words.data(), words.size() * sizeof(std::uint64_t)));
+    ::zfp_stream_set_bit_stream(stream_.get(), bits_.get());
+    ::zfp_stream_rewind(stream_.get());
   }
 
   Owned<zfp_stream> stream_;
@@ -218,8 +218,6 @@ std::int64_t zfp_memory(const CodecUse& use, std::int64_t size) {
   const auto stream = static_cast<std::int64_t>(Session(use, nullptr).maximum());
   return stream + size + static_cast<std::int64_t>(2 * kLargestWord);
 }
-
-void load_zfp() { libzfp::library.load(); }
 #endif
 
 }  // namespace bloscfs::codec

@@ -17,13 +17,10 @@ std::unique_ptr<Decompressor> make_zfp_decompressor();
 std::unique_ptr<Compressor> make_zfp_compressor(int clevel);
 /// Bytes that decoding a stream to `size` bytes takes beside these and the stream.
 std::int64_t zfp_memory(const CodecUse& use, std::int64_t size);
-/// Where files can be opened no more afterwards. Throws std::runtime_error.
-void load_zfp();
 #else
 inline constexpr std::nullptr_t make_zfp_decompressor = nullptr;
 inline constexpr std::nullptr_t make_zfp_compressor = nullptr;
 inline constexpr std::nullptr_t zfp_memory = nullptr;
-inline constexpr std::nullptr_t load_zfp = nullptr;
 #endif
 
 /// What is wrong with writing streams of `size` bytes, in words; empty: nothing.

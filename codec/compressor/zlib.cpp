@@ -5,7 +5,7 @@
 #include <new>
 
 #ifdef HAVE_LIBDEFLATE
-#include "codec/compressor/libdeflate.hpp"
+#include <libdeflate.h>
 #else
 #include <zlib.h>
 #endif
@@ -16,20 +16,20 @@ namespace {
 #ifdef HAVE_LIBDEFLATE
 
 struct FreeDecompressor {
-  void operator()(libdeflate_decompressor* d) const { libdeflate::free_decompressor(d); }
+  void operator()(libdeflate_decompressor* d) const { ::libdeflate_free_decompressor(d); }
 };
 
 class ZlibDecompressor final : public Decompressor {
  public:
-  ZlibDecompressor() : context_(libdeflate::alloc_decompressor()) {
+  ZlibDecompressor() : context_(::libdeflate_alloc_decompressor()) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
   bool decompress(Bytes in, const CodecUse&, MutableBytes out) override {
     // Without a place for the actual size, only a stream of exactly out.size() succeeds.
     std::size_t read = 0;
-    return libdeflate::zlib_decompress_ex(context_.get(), in.data(), in.size(), out.data(),
-                                          out.size(), &read, nullptr) == LIBDEFLATE_SUCCESS &&
+    return ::libdeflate_zlib_decompress_ex(context_.get(), in.data(), in.size(), out.data(),
+                                           out.size(), &read, nullptr) == LIBDEFLATE_SUCCESS &&
            read == in.size();
   }
 
@@ -38,7 +38,7 @@ class ZlibDecompressor final : public Decompressor {
 };
 
 struct FreeCompressor {
-  void operator()(libdeflate_compressor* c) const { libdeflate::free_compressor(c); }
+  void operator()(libdeflate_compressor* c) const { ::libdeflate_free_compressor(c); }
 };
 
 // Beyond that it takes as long as zlib, for streams less than a thousandth smaller.
@@ -47,12 +47,12 @@ constexpr int kMaxDeflateLevel = 8;
 class ZlibCompressor final : public Compressor {
  public:
   explicit ZlibCompressor(int level)
-      : context_(libdeflate::alloc_compressor(std::min(level, kMaxDeflateLevel))) {
+      : context_(::libdeflate_alloc_compressor(std::min(level, kMaxDeflateLevel))) {
     if (context_ == nullptr) throw std::bad_alloc();
   }
 
   std::size_t compress(Bytes in, const CodecUse&, MutableBytes out) override {
-    return libdeflate::zlib_compress(context_.get(), in.data(), in.size(), out.data(), out.size());
+    return ::libdeflate_zlib_compress(context_.get(), in.data(), in.size(), out.data(), out.size());
   }
 
  private:
@@ -105,9 +105,5 @@ std::unique_ptr<Decompressor> make_zlib_decompressor() {
 std::unique_ptr<Compressor> make_zlib_compressor(int clevel) {
   return std::make_unique<ZlibCompressor>(clevel);
 }
-
-#ifdef HAVE_LIBDEFLATE
-void load_zlib() { libdeflate::library.load(); }
-#endif
 
 }  // namespace bloscfs::codec

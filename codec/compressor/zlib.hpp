@@ -3,20 +3,11 @@
 // of zlib's time (measured on shuffled floats, integers and text: 1.5 to 2.9 times as fast, streams
 // from 7 % smaller to 2 % larger), so it encodes, too. Both give the same bytes for the same input.
 
-#include <cstddef>
-
 #include "codec/compressor/compressor.hpp"
 
 namespace bloscfs::codec {
 
 std::unique_ptr<Decompressor> make_zlib_decompressor();
 std::unique_ptr<Compressor> make_zlib_compressor(int clevel);
-
-#ifdef HAVE_LIBDEFLATE
-/// Where files can be opened no more afterwards. Throws std::runtime_error.
-void load_zlib();
-#else
-inline constexpr std::nullptr_t load_zlib = nullptr;
-#endif
 
 }  // namespace bloscfs::codec

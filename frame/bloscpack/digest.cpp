@@ -4,10 +4,10 @@
 
 #include <boost/endian/conversion.hpp>
 #include <fmt/core.h>
+#include <openssl/evp.h>
 #include <zlib.h>
 
 #include "frame/container/checksum_failure.hpp"
-#include "frame/library/libcrypto.hpp"
 
 namespace bloscfs::frame {
 namespace {
@@ -17,17 +17,17 @@ constexpr std::size_t kReadAtOnce = 256U << 10;
 const EVP_MD* evp_digest(DigestKind kind) {
   switch (kind) {
     case DigestKind::md5:
-      return libcrypto::EVP_md5();
+      return ::EVP_md5();
     case DigestKind::sha1:
-      return libcrypto::EVP_sha1();
+      return ::EVP_sha1();
     case DigestKind::sha224:
-      return libcrypto::EVP_sha224();
+      return ::EVP_sha224();
     case DigestKind::sha256:
-      return libcrypto::EVP_sha256();
+      return ::EVP_sha256();
     case DigestKind::sha384:
-      return libcrypto::EVP_sha384();
+      return ::EVP_sha384();
     case DigestKind::sha512:
-      return libcrypto::EVP_sha512();
+      return ::EVP_sha512();
     default:
       return nullptr;
   }
@@ -41,7 +41,7 @@ const EVP_MD* evp_digest(DigestKind kind) {
 
 struct Digest::State {
   struct FreeContext {
-    void operator()(EVP_MD_CTX* freed) const { libcrypto::EVP_MD_CTX_free(freed); }
+    void operator()(EVP_MD_CTX* freed) const { ::EVP_MD_CTX_free(freed); }
   };
 
   DigestKind kind;
@@ -65,10 +65,9 @@ Digest::Digest(DigestKind kind) : state_(std::make_unique<State>()) {
   state_->sum = kind == DigestKind::adler32 ? adler32(0, nullptr, 0) : crc32(0, nullptr, 0);
   const EVP_MD* md = evp_digest(kind);
   if (md == nullptr) return;
-  state_->context.reset(libcrypto::EVP_MD_CTX_new());
+  state_->context.reset(::EVP_MD_CTX_new());
   if (!state_->context) throw std::bad_alloc();
-  if (libcrypto::EVP_DigestInit_ex(state_->context.get(), md, nullptr) != 1)
-    throw_unavailable(kind);
+  if (::EVP_DigestInit_ex(state_->context.get(), md, nullptr) != 1) throw_unavailable(kind);
 }
 
 Digest::~Digest() = default;
@@ -79,7 +78,7 @@ void Digest::update(Bytes bytes) {
   } else if (state_->kind == DigestKind::crc32) {
     state_->sum = crc32_z(state_->sum, bytes.data(), bytes.size());
   } else if (state_->context &&
-             libcrypto::EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) != 1) {
+             ::EVP_DigestUpdate(state_->context.get(), bytes.data(), bytes.size()) != 1) {
     throw_unavailable(state_->kind);
   }
 }
@@ -89,7 +88,7 @@ std::vector<std::uint8_t> Digest::finish() {
   if (state_->kind == DigestKind::adler32 || state_->kind == DigestKind::crc32) {
     boost::endian::store_little_u32(out.data(), static_cast<std::uint32_t>(state_->sum));
   } else if (state_->context &&
-             libcrypto::EVP_DigestFinal_ex(state_->context.get(), out.data(), nullptr) != 1) {
+             ::EVP_DigestFinal_ex(state_->context.get(), out.data(), nullptr) != 1) {
     throw_unavailable(state_->kind);
   }
   return out;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "frame/library/libcrypto.hpp"
+#include <openssl/evp.h>
 
 namespace bloscfs::frame {
 
@@ -14,8 +14,8 @@ std::string base64(codec::Bytes bytes) {
   std::string piece(kPiece / 3 * 4 + 1, 0);
   for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
     const auto part = bytes.subspan(at, std::min(kPiece, bytes.size() - at));
-    const int size = libcrypto::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(piece.data()),
-                                                part.data(), static_cast<int>(part.size()));
+    const int size = ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(piece.data()), part.data(),
+                                       static_cast<int>(part.size()));
     text.append(piece, 0, static_cast<std::size_t>(size));
   }
   return text;

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <minizip/zip.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
 #include "codec/error.hpp"
-#include "frame/pystore/libminizip.hpp"
 #include "frame/pystore/store_files.hpp"
 #include "frame/pystore/store_names.hpp"
 #include "frame/pystore/zip_directory.hpp"
@@ -128,15 +128,15 @@ class Packer {
     collect("");
     order();
     auto functions = out_.functions();
-    zip_ = libminizip::zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions);
+    zip_ = ::zipOpen2_64("", APPEND_STATUS_CREATE, nullptr, &functions);
     if (zip_ == nullptr) out_.check(ZIP_ERRNO);
     try {
       for (const Packed& file : packed_) add(file);
     } catch (...) {
-      libminizip::zipClose(zip_, nullptr);
+      ::zipClose(zip_, nullptr);
       throw;
     }
-    out_.check(libminizip::zipClose(zip_, nullptr));
+    out_.check(::zipClose(zip_, nullptr));
   }
 
  private:
@@ -188,11 +188,11 @@ class Packer {
     const bool is_ascii = std::all_of(file.path.begin(), file.path.end(),
                                       [](char c) { return static_cast<unsigned char>(c) < 0x80; });
     const uLong flags = !is_ascii && is_utf8(file.path) ? kUtf8Name : 0;
-    out_.check(libminizip::zipOpenNewFileInZip4_64(
+    out_.check(::zipOpenNewFileInZip4_64(
         zip_, file.path.c_str(), &info, nullptr, 0, nullptr, 0, nullptr, 0, 0, 0, -MAX_WBITS,
         DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, nullptr, 0, kMadeBy, flags, file.size >= kZip64From));
     copy(*source, file.size);
-    out_.check(libminizip::zipCloseFileInZip(zip_));
+    out_.check(::zipCloseFileInZip(zip_));
     if (static_cast<std::uint64_t>(stamp.size) != file.size || source->stamp() != stamp)
       throw_malformed(fmt::format("{}: changed while it was packed", file.path));
   }
@@ -201,8 +201,7 @@ class Packer {
     for (std::uint64_t at = 0; at < size; at += piece_.size()) {
       piece_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(kCopyPiece, size - at)));
       source.read_exactly_at(at, piece_, "file");
-      out_.check(libminizip::zipWriteInFileInZip(zip_, piece_.data(),
-                                                 static_cast<unsigned>(piece_.size())));
+      out_.check(::zipWriteInFileInZip(zip_, piece_.data(), static_cast<unsigned>(piece_.size())));
       done_ += piece_.size();
       progress_(done_, total_);
     }

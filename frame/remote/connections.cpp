@@ -20,8 +20,8 @@ int port_of(curl_socket_t socket) {
 }  // namespace
 
 void Connections::take_closing(CURL* handle) {
-  libcurl::easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, &Connections::on_close);
-  libcurl::easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
+  ::curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, &Connections::on_close);
+  ::curl_easy_setopt(handle, CURLOPT_CLOSESOCKETDATA, static_cast<void*>(this));
 }
 
 curl_socket_t Connections::open(const curl_sockaddr& address) {

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "frame/remote/libcurl.hpp"
+#include <curl/curl.h>
 
 namespace bloscfs::frame {
 

@@ -8,7 +8,9 @@
 #include <new>
 #include <string>
 
-#include "frame/remote/libxml2.hpp"
+#include <libxml/HTMLparser.h>
+#include <libxml/parser.h>
+
 #include "frame/remote/percent.hpp"
 #include "frame/remote/remote_error.hpp"
 
@@ -25,13 +27,13 @@ constexpr std::size_t kMaxSteps = 4'000'000;
 constexpr std::size_t kMaxUnparsed = std::size_t{128} << 10;
 
 struct FreeHtmlParser {
-  void operator()(htmlParserCtxt* parser) const { libxml2::htmlFreeParserCtxt(parser); }
+  void operator()(htmlParserCtxt* parser) const { ::htmlFreeParserCtxt(parser); }
 };
 
 class LinkReader {
  public:
   explicit LinkReader(const std::function<void(std::string_view)>& visit) : visit_(visit) {
-    static const bool ready = (libxml2::xmlInitParser(), true);
+    static const bool ready = (::xmlInitParser(), true);
     static_cast<void>(ready);
     htmlSAXHandler handler{};
     handler.initialized = XML_SAX2_MAGIC;
@@ -40,10 +42,10 @@ class LinkReader {
     };
     // The type of the second one differs from release to release.
     handler.serror = [](void* self, auto) { static_cast<LinkReader*>(self)->take_step(); };
-    parser_.reset(libxml2::htmlCreatePushParserCtxt(&handler, this, nullptr, 0, nullptr,
-                                                    XML_CHAR_ENCODING_UTF8));
+    parser_.reset(
+        ::htmlCreatePushParserCtxt(&handler, this, nullptr, 0, nullptr, XML_CHAR_ENCODING_UTF8));
     if (!parser_) throw std::bad_alloc();
-    libxml2::htmlCtxtUseOptions(parser_.get(), HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
+    ::htmlCtxtUseOptions(parser_.get(), HTML_PARSE_NONET | HTML_PARSE_IGNORE_ENC);
     // Where a page closes what it has not opened, nothing would follow.
     constexpr std::string_view kStart = "<html><body>";
     feed({reinterpret_cast<const std::uint8_t*>(kStart.data()), kStart.size()}, false);
@@ -99,8 +101,8 @@ class LinkReader {
       else
         ascii_ += percent_encoded({&c, 1});
     }
-    const int result = libxml2::htmlParseChunk(parser_.get(), ascii_.data(),
-                                               static_cast<int>(ascii_.size()), is_last ? 1 : 0);
+    const int result = ::htmlParseChunk(parser_.get(), ascii_.data(),
+                                        static_cast<int>(ascii_.size()), is_last ? 1 : 0);
     if (result == XML_ERR_NO_MEMORY) throw std::bad_alloc();
     if (problem_) std::rethrow_exception(problem_);
   }

@@ -14,10 +14,10 @@
 #include <string>
 #include <thread>
 
+#include <curl/curl.h>
 #include <fmt/core.h>
 #include <unistd.h>
 
-#include "frame/remote/libcurl.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/transfer.hpp"
 #include "frame/store/interruption.hpp"
@@ -92,7 +92,7 @@ class SignalsBlocked {
 };
 
 struct FreeMulti {
-  void operator()(CURLM* handle) const { libcurl::multi_cleanup(handle); }
+  void operator()(CURLM* handle) const { ::curl_multi_cleanup(handle); }
 };
 
 /// One exchange, in the client's thread.
@@ -110,16 +110,16 @@ struct Task {
 class HttpClient::Loop {
  public:
   explicit Loop(HttpSettings settings) : settings_(std::move(settings)) {
-    static const CURLcode ready = libcurl::global_init(CURL_GLOBAL_DEFAULT);
+    static const CURLcode ready = ::curl_global_init(CURL_GLOBAL_DEFAULT);
     if (ready != CURLE_OK) throw RemoteError(EIO, "libcurl cannot be used");
     if (!settings_.netrc.empty() && ::access(settings_.netrc.c_str(), R_OK) != 0)
       throw RemoteError(errno, settings_.netrc);
-    multi_.reset(libcurl::multi_init());
+    multi_.reset(::curl_multi_init());
     if (!multi_) throw std::bad_alloc();
     connections_ = std::max(1U, settings_.connections);
     const auto connections = static_cast<long>(connections_);
-    libcurl::multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
-    libcurl::multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
+    ::curl_multi_setopt(multi_.get(), CURLMOPT_MAX_TOTAL_CONNECTIONS, connections);
+    ::curl_multi_setopt(multi_.get(), CURLMOPT_MAXCONNECTS, connections);
     const SignalsBlocked blocked;
     thread_ = std::thread([this] { run(); });
   }
@@ -145,7 +145,7 @@ class HttpClient::Loop {
     wake();
   }
 
-  void wake() { libcurl::multi_wakeup(multi_.get()); }
+  void wake() { ::curl_multi_wakeup(multi_.get()); }
   std::uint64_t requests() const { return requests_; }
   std::uint64_t bytes_received() const { return bytes_received_; }
 
@@ -155,13 +155,13 @@ class HttpClient::Loop {
       drop_cancelled();
       start_due();
       int running = 0;
-      libcurl::multi_perform(multi_.get(), &running);
+      ::curl_multi_perform(multi_.get(), &running);
       const bool changed = finish_ended();
       const milliseconds pause = changed ? milliseconds{0} : pause_until_due();
-      libcurl::multi_poll(multi_.get(), nullptr, 0, static_cast<int>(pause.count()), nullptr);
+      ::curl_multi_poll(multi_.get(), nullptr, 0, static_cast<int>(pause.count()), nullptr);
     }
     for (auto& [handle, task] : running_) {
-      libcurl::multi_remove_handle(multi_.get(), handle);
+      ::curl_multi_remove_handle(multi_.get(), handle);
       task.exchange->fail(ECANCELED, "given up");
     }
     running_.clear();
@@ -199,7 +199,7 @@ class HttpClient::Loop {
         ++at;
         continue;
       }
-      libcurl::multi_remove_handle(multi_.get(), at->first);
+      ::curl_multi_remove_handle(multi_.get(), at->first);
       bytes_received_ += at->second.transfer->body_bytes();
       at = running_.erase(at);
     }
@@ -237,7 +237,7 @@ class HttpClient::Loop {
         std::make_unique<Transfer>(task.exchange->request, task.place, settings_, sockets_);
     CURL* handle = task.transfer->handle();
     const auto at = running_.emplace(handle, std::move(task)).first;
-    if (libcurl::multi_add_handle(multi_.get(), handle) != CURLM_OK) {
+    if (::curl_multi_add_handle(multi_.get(), handle) != CURLM_OK) {
       running_.erase(at);
       throw std::bad_alloc();
     }
@@ -247,11 +247,11 @@ class HttpClient::Loop {
   bool finish_ended() {
     bool changed = false;
     int left = 0;
-    while (const CURLMsg* message = libcurl::multi_info_read(multi_.get(), &left)) {
+    while (const CURLMsg* message = ::curl_multi_info_read(multi_.get(), &left)) {
       if (message->msg != CURLMSG_DONE) continue;
       const CURLcode code = message->data.result;
       const auto at = running_.find(message->easy_handle);
-      libcurl::multi_remove_handle(multi_.get(), message->easy_handle);
+      ::curl_multi_remove_handle(multi_.get(), message->easy_handle);
       if (at == running_.end()) continue;
       Task task = std::move(at->second);
       running_.erase(at);

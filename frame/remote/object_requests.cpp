@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include <curl/curl.h>
 #include <fmt/core.h>
 #include <xxhash.h>
 
-#include "frame/remote/libcurl.hpp"
 #include "frame/remote/remote_error.hpp"
 
 namespace bloscfs::frame {
@@ -62,7 +62,7 @@ ObjectState state_of(const HttpAnswer& first) {
   state.metadata = first.headers.metadata();
   const std::string& date = first.headers.last_modified;
   if (!date.empty())
-    state.modified = std::max<std::int64_t>(0, libcurl::getdate(date.c_str(), nullptr));
+    state.modified = std::max<std::int64_t>(0, ::curl_getdate(date.c_str(), nullptr));
   return state;
 }
 

@@ -6,8 +6,6 @@
 
 #include "frame/remote/disk_cache.hpp"
 #include "frame/remote/http_tree.hpp"
-#include "frame/remote/libcurl.hpp"
-#include "frame/remote/libxml2.hpp"
 #include "frame/remote/remote_error.hpp"
 #include "frame/remote/s3_address.hpp"
 #include "frame/remote/s3_tree.hpp"
@@ -38,11 +36,6 @@ std::shared_ptr<ObjectTree> open_http(const std::string& source, const RemoteSet
 }  // namespace
 
 bool is_remote(const std::string& source) { return is_url(source) || is_s3(source); }
-
-void load_libraries(const std::string& source) {
-  libcurl::library.load();
-  if (!is_s3(source)) libxml2::library.load();  // of pages in HTML
-}
 
 std::shared_ptr<ObjectTree> open_remote(const std::string& source, const RemoteSettings& settings) {
   return is_s3(source) ? open_s3(source, settings) : open_http(source, settings);

@@ -12,10 +12,6 @@ namespace bloscfs::frame {
 /// True for http://, https:// and s3://, whatever follows.
 bool is_remote(const std::string& source);
 
-/// The libraries that open_remote() needs, for who can open no files of the system then. Throws
-/// std::system_error.
-void load_libraries(const std::string& source);
-
 /// Throws UrlError, RemoteError, std::system_error. Has threads of its own from here on.
 std::shared_ptr<ObjectTree> open_remote(const std::string& source, const RemoteSettings& settings);
 

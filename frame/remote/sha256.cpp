@@ -2,7 +2,8 @@
 
 #include <new>
 
-#include "frame/library/libcrypto.hpp"
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 namespace bloscfs::frame {
 namespace {
@@ -15,8 +16,8 @@ codec::Bytes text_bytes(std::string_view text) {
 
 Sha256 sha256(codec::Bytes bytes) {
   Sha256 result{};
-  if (libcrypto::EVP_Digest(bytes.data(), bytes.size(), result.data(), nullptr,
-                            libcrypto::EVP_sha256(), nullptr) != 1)
+  if (::EVP_Digest(bytes.data(), bytes.size(), result.data(), nullptr, ::EVP_sha256(), nullptr) !=
+      1)
     throw std::bad_alloc();
   return result;
 }
@@ -26,8 +27,8 @@ Sha256 sha256(std::string_view text) { return sha256(text_bytes(text)); }
 Sha256 hmac_sha256(codec::Bytes key, std::string_view text) {
   Sha256 result{};
   const codec::Bytes bytes = text_bytes(text);
-  if (libcrypto::HMAC(libcrypto::EVP_sha256(), key.data(), static_cast<int>(key.size()),
-                      bytes.data(), bytes.size(), result.data(), nullptr) == nullptr)
+  if (::HMAC(::EVP_sha256(), key.data(), static_cast<int>(key.size()), bytes.data(), bytes.size(),
+             result.data(), nullptr) == nullptr)
     throw std::bad_alloc();
   return result;
 }

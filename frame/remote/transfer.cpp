@@ -57,24 +57,24 @@ bool may_pass(CURLcode code) {
 }
 
 struct FreeUrl {
-  void operator()(CURLU* url) const { libcurl::url_cleanup(url); }
+  void operator()(CURLU* url) const { ::curl_url_cleanup(url); }
 };
 
 /// The URL that `location` is, seen from `base`; empty where it is none. libcurl's own answer to
 /// that has the user and password of netrc in it.
 std::string target_of(const Url& base, const std::string& location) {
   if (location.empty()) return {};
-  const std::unique_ptr<CURLU, FreeUrl> url(libcurl::url());
+  const std::unique_ptr<CURLU, FreeUrl> url(::curl_url());
   if (!url) throw std::bad_alloc();
   const unsigned flags = CURLU_NON_SUPPORT_SCHEME | CURLU_URLENCODE | CURLU_PATH_AS_IS;
   char* text = nullptr;
-  if (libcurl::url_set(url.get(), CURLUPART_URL, base.text().c_str(), flags) != CURLUE_OK ||
-      libcurl::url_set(url.get(), CURLUPART_URL, location.c_str(), flags) != CURLUE_OK ||
-      libcurl::url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0) != CURLUE_OK ||
-      libcurl::url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK)
+  if (::curl_url_set(url.get(), CURLUPART_URL, base.text().c_str(), flags) != CURLUE_OK ||
+      ::curl_url_set(url.get(), CURLUPART_URL, location.c_str(), flags) != CURLUE_OK ||
+      ::curl_url_set(url.get(), CURLUPART_FRAGMENT, nullptr, 0) != CURLUE_OK ||
+      ::curl_url_get(url.get(), CURLUPART_URL, &text, 0) != CURLUE_OK)
     return {};
   std::string result(text);
-  libcurl::free(text);
+  ::curl_free(text);
   return result;
 }
 
@@ -101,11 +101,11 @@ int errno_of_status(int status) {
 
 template <typename Value>
 void set(CURL* handle, CURLoption option, Value value) {
-  const CURLcode code = libcurl::easy_setopt(handle, option, value);
+  const CURLcode code = ::curl_easy_setopt(handle, option, value);
   if (code == CURLE_OUT_OF_MEMORY) throw std::bad_alloc();
   if (code != CURLE_OK)
     throw std::logic_error(fmt::format("libcurl: option {}: {}", static_cast<int>(option),
-                                       libcurl::easy_strerror(code)));
+                                       ::curl_easy_strerror(code)));
 }
 
 /// Some servers send a body only once its head is acknowledged (Nagle's algorithm, which Ceph's
@@ -138,7 +138,7 @@ Transfer::Transfer(const WebRequest& request, HttpPlace place, const HttpSetting
       settings_(settings),
       connections_(connections),
       place_(std::move(place)),
-      easy_(libcurl::easy_init()) {
+      easy_(::curl_easy_init()) {
   if (!easy_) throw std::bad_alloc();
   set_options();
   set_security();
@@ -228,7 +228,7 @@ std::vector<HttpHeader> Transfer::headers_to_send() const {
 
 void Transfer::set_headers() {
   const auto add = [&](const std::string& line) {
-    curl_slist* longer = libcurl::slist_append(header_list_.get(), line.c_str());
+    curl_slist* longer = ::curl_slist_append(header_list_.get(), line.c_str());
     if (longer == nullptr) throw std::bad_alloc();
     static_cast<void>(header_list_.release());
     header_list_.reset(longer);
@@ -348,7 +348,7 @@ Verdict Transfer::judge_failure(CURLcode code) const {
   // that are too long.
   if (code == CURLE_WRITE_ERROR)
     return verdict(Kind::final, ENOMEM, "out of memory", headers_.status != 0);
-  const std::string text = error_[0] != 0 ? &error_[0] : libcurl::easy_strerror(code);
+  const std::string text = error_[0] != 0 ? &error_[0] : ::curl_easy_strerror(code);
   return verdict(may_pass(code) ? Kind::passing : Kind::final, EIO, text, headers_.status != 0);
 }
 
@@ -370,7 +370,7 @@ Verdict Transfer::judge_status() {
   Verdict result = verdict(may_pass(status) ? Kind::passing : Kind::final, errno_of_status(status),
                            fmt::format("HTTP status {}", status), true);
   curl_off_t seconds = 0;
-  if (libcurl::easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
+  if (::curl_easy_getinfo(handle(), CURLINFO_RETRY_AFTER, &seconds) == CURLE_OK && seconds > 0)
     result.retry_after = std::chrono::seconds(std::min<curl_off_t>(seconds, 86'400));
   return result;
 }
@@ -410,13 +410,13 @@ Verdict Transfer::judge_bytes() const {
 Verdict Transfer::judge_whole() const {
   // Without a length nobody knows whether the connection was cut.
   curl_off_t length = -1;
-  libcurl::easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+  ::curl_easy_getinfo(handle(), CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
   if (length >= 0) return verdict(Kind::good, 0, {}, true);
   if (request_.size > 0)
     return verdict(Kind::final, EIO, "the server sends no ranges, and does not tell the size",
                    true);
   long version = 0;
-  libcurl::easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
+  ::curl_easy_getinfo(handle(), CURLINFO_HTTP_VERSION, &version);
   if (headers_.chunked || version >= CURL_HTTP_VERSION_2_0) return verdict(Kind::good, 0, {}, true);
   return verdict(Kind::final, EIO, "an answer that does not tell its size", true);
 }

@@ -7,9 +7,10 @@
 #include <string>
 #include <vector>
 
+#include <curl/curl.h>
+
 #include "frame/remote/connections.hpp"
 #include "frame/remote/http_request.hpp"
-#include "frame/remote/libcurl.hpp"
 
 namespace bloscfs::frame {
 
@@ -24,10 +25,10 @@ struct Verdict {
 };
 
 struct FreeEasy {
-  void operator()(CURL* handle) const { libcurl::easy_cleanup(handle); }
+  void operator()(CURL* handle) const { ::curl_easy_cleanup(handle); }
 };
 struct FreeList {
-  void operator()(curl_slist* list) const { libcurl::slist_free_all(list); }
+  void operator()(curl_slist* list) const { ::curl_slist_free_all(list); }
 };
 
 /// An attempt to be answered by one place, without following where it leads. Belongs to one

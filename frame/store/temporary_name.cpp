@@ -9,10 +9,11 @@
 #include <boost/endian/conversion.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "frame/library/libcrypto.hpp"
 #include "frame/store/throw_errno.hpp"
 
 namespace bloscfs::frame {
@@ -56,9 +57,9 @@ Digest authenticate(const std::array<std::uint8_t, secret_size>& secret,
                     std::array<std::uint64_t, size> message) {
   for (std::uint64_t& part : message) part = boost::endian::native_to_big(part);
   Digest digest;
-  if (libcrypto::HMAC(libcrypto::EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
-                      reinterpret_cast<const unsigned char*>(message.data()), sizeof message,
-                      digest.data(), nullptr) == nullptr)
+  if (::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
+             reinterpret_cast<const unsigned char*>(message.data()), sizeof message, digest.data(),
+             nullptr) == nullptr)
     throw_errno(ENOSYS, "HMAC");
   return digest;
 }

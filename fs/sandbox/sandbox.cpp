@@ -11,8 +11,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "codec/compressor/codec_table.hpp"
-#include "frame/library/libcrypto.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/sandbox/capabilities.hpp"
 #include "fs/sandbox/landlock.hpp"
@@ -107,8 +105,6 @@ void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
 void Sandbox::close(MountSource& source, const MountOptions& options) {
   if (!janitor_) return;
   ::tzset();  // the log's times need a file of the system
-  frame::libcrypto::library.load();
-  codec::load_codec_libraries();
   if (outer_root_) enter_namespace(source, others_of(options));
   const bool writes = !options.read_only;
   apply("fewer capabilities", [&] { keep_needed_capabilities(writes); });
@@ -123,8 +119,6 @@ void Sandbox::close_for_network(const std::vector<std::string>& files,
                                 const std::vector<std::string>& folders) {
   if (!janitor_) return;
   ::tzset();
-  frame::libcrypto::library.load();
-  codec::load_codec_libraries();
   load_resolver();
   apply("fewer capabilities", [] { keep_no_capabilities(); });
   const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });

@@ -11,13 +11,13 @@
 
 #include <grp.h>
 #include <sched.h>
+#include <sys/capability.h>
 #include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
-#include "fs/source/libcap.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/one_look.hpp"
 
@@ -28,14 +28,14 @@ thread_local const Caller* acts_for = nullptr;
 thread_local bool is_caller = false;  ///< in an AsCaller
 
 struct FreeCapabilities {
-  void operator()(cap_t capabilities) const { libcap::free(capabilities); }
+  void operator()(cap_t capabilities) const { ::cap_free(capabilities); }
 };
 using Capabilities = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilities>;
 
 bool has(cap_value_t wanted) {
-  const Capabilities own(libcap::get_proc());
+  const Capabilities own(::cap_get_proc());
   cap_flag_value_t value = CAP_CLEAR;
-  return own && libcap::get_flag(own.get(), wanted, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
+  return own && ::cap_get_flag(own.get(), wanted, CAP_EFFECTIVE, &value) == 0 && value == CAP_SET;
 }
 
 bool may_act_as_others() {
@@ -87,10 +87,10 @@ bool set_group(gid_t group) {
 /// Gives back the rights of the daemon to enter directories, which another user's identity has
 /// taken away.
 bool may_enter_all_directories() {
-  const Capabilities own(libcap::get_proc());
+  const Capabilities own(::cap_get_proc());
   const cap_value_t wanted[] = {CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH};
-  return own && libcap::set_flag(own.get(), CAP_EFFECTIVE, 2, wanted, CAP_SET) == 0 &&
-         libcap::set_proc(own.get()) == 0;
+  return own && ::cap_set_flag(own.get(), CAP_EFFECTIVE, 2, wanted, CAP_SET) == 0 &&
+         ::cap_set_proc(own.get()) == 0;
 }
 
 /// Gives the thread an umask of its own, which it shares with all others at first.
@@ -168,12 +168,12 @@ bool AsCaller::has_daemons_rights() const {
 }
 
 void give_up_reserves() {
-  const Capabilities own(libcap::get_proc());
+  const Capabilities own(::cap_get_proc());
   if (!own) return;
   const cap_value_t unwanted[] = {CAP_SYS_RESOURCE};
   for (const cap_flag_t set : {CAP_EFFECTIVE, CAP_PERMITTED, CAP_INHERITABLE})
-    libcap::set_flag(own.get(), set, 1, unwanted, CAP_CLEAR);
-  libcap::set_proc(own.get());
+    ::cap_set_flag(own.get(), set, 1, unwanted, CAP_CLEAR);
+  ::cap_set_proc(own.get());
 }
 
 }  // namespace bloscfs::fs

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <stdexcept>
 
+#include <png.h>
+
 #include "frame/header/base64.hpp"
-#include "tools/report/libpng.hpp"
 #include "tools/report/palette.hpp"
 
 namespace bloscfs::tools {
@@ -55,8 +56,8 @@ std::vector<std::uint8_t> encode(const std::vector<std::uint8_t>& pixels, std::i
   image.colormap_entries = 256;
   std::vector<std::uint8_t> file(PNG_IMAGE_PNG_SIZE_MAX(image));
   png_alloc_size_t size = file.size();
-  if (libpng::image_write_to_memory(&image, file.data(), &size, 0, pixels.data(),
-                                    static_cast<png_int_32>(width), table.data()) == 0)
+  if (::png_image_write_to_memory(&image, file.data(), &size, 0, pixels.data(),
+                                  static_cast<png_int_32>(width), table.data()) == 0)
     throw std::runtime_error(std::string("libpng: ") + image.message);
   file.resize(size);
   return file;
