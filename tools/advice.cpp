@@ -198,7 +198,7 @@ Advice advise(const std::string& file, std::optional<std::int32_t> typesize) {
   const AdvisedContents contents = open_contents(file, typesize);
   const std::vector<SamplePiece> taken = take_pieces(contents, begin + kReadingEnds);
   const std::vector<codec::Bytes> pieces(taken.begin(), taken.end());
-  frame::SettingsSearch search(pieces, contents.typesize);
+  frame::SettingsSearch search(pieces, contents.typesize, frame::kLargeBudget);
   search.set_limit([&] { return AdviceClock::now() < begin + kSearchEnds; });
   const std::vector<frame::Candidate>& found = search.find(frame::Goal::ratio);
   const codec::EncodeSettings compared =

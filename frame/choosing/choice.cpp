@@ -1,9 +1,9 @@
 #include "frame/choosing/choice.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
-#include "frame/choosing/quick_choice.hpp"
 #include "frame/choosing/settings_search.hpp"
 
 namespace bloscfs::frame {
@@ -16,13 +16,28 @@ constexpr std::int64_t kWorthwhileForBalance = std::int64_t{3} << 29;
 constexpr std::int64_t kPiecesForRatio = 32;
 constexpr std::int64_t kShortestPiece = 256 << 10;
 
+constexpr std::size_t kBlockSize = 32 << 10;  ///< of a mount's new files, and of a quick sample
+constexpr std::int64_t kMostSamples = 4;
+
+/// Bytes of contents for which there is one quick sample: to write them takes ten times as long as
+/// what is tried on it, or longer.
+std::int64_t bytes_for_sample(Goal goal) { return std::int64_t{goal == Goal::speed ? 4 : 8} << 20; }
+
 bool is_searched(std::int64_t size, Goal goal) {
   if (goal == Goal::ratio) return true;
   return size >= (goal == Goal::speed ? kWorthwhileForSpeed : kWorthwhileForBalance);
 }
 
-std::optional<codec::EncodeSettings> search(codec::Bytes sample, std::int64_t size,
-                                            std::int32_t typesize, Goal goal) {
+std::optional<codec::EncodeSettings> best_settings(std::span<const codec::Bytes> pieces,
+                                                   std::int32_t typesize, Goal goal,
+                                                   const SearchBudget& budget) {
+  SettingsSearch search(pieces, typesize, budget);
+  const std::vector<Candidate>& found = search.find(goal);
+  if (says_nothing(found)) return std::nullopt;
+  return best_of(found, goal).settings;
+}
+
+std::vector<codec::Bytes> pieces_of(codec::Bytes sample, std::int64_t size) {
   const auto piece = static_cast<std::size_t>(
       std::clamp<std::int64_t>(size / kPiecesForRatio, kShortestPiece, kPieceSize));
   std::vector<codec::Bytes> pieces;
@@ -30,10 +45,7 @@ std::optional<codec::EncodeSettings> search(codec::Bytes sample, std::int64_t si
     const codec::Bytes part = sample.subspan(at);
     pieces.push_back(part.first(std::min(piece, part.size())));
   }
-  SettingsSearch search(pieces, typesize);
-  const std::vector<Candidate>& found = search.find(goal);
-  if (says_nothing(found)) return std::nullopt;
-  return best_of(found, goal).settings;
+  return pieces;
 }
 
 }  // namespace
@@ -43,12 +55,44 @@ std::optional<codec::EncodeSettings> choose_settings(codec::Bytes sample, std::i
   if (sample.empty()) return std::nullopt;
   // All of what is short; else a header may be what is missing of a full sample.
   if (std::ssize(sample) < static_cast<std::int64_t>(kChoiceSample) / 2) size = std::ssize(sample);
-  if (is_searched(size, goal)) return search(sample, size, typesize, goal);
+  if (is_searched(size, goal))
+    return best_settings(pieces_of(sample, size), typesize, goal, kLargeBudget);
   const auto read = [&](std::int64_t offset, codec::MutableBytes out) {
     const auto begin = std::min(static_cast<std::size_t>(offset), sample.size() - out.size());
     std::ranges::copy(sample.subspan(begin, out.size()), out.begin());
   };
   return choose_quickly(read, std::max(size, std::ssize(sample)), typesize, goal);
+}
+
+bool is_worth_choosing(std::int64_t size, Goal goal) { return size >= bytes_for_sample(goal); }
+
+std::optional<codec::EncodeSettings> choose_quickly(const ReadContents& read, std::int64_t size,
+                                                    std::int32_t typesize, Goal goal) {
+  if (size == 0) return std::nullopt;
+  const std::int64_t looked_at = std::min(size, static_cast<std::int64_t>(kChoiceSample));
+  const std::int64_t count =
+      std::clamp<std::int64_t>(size / bytes_for_sample(goal), 1, kMostSamples);
+  std::vector<std::vector<std::uint8_t>> bytes;
+  for (std::int64_t i = 0; i < count; i++) {
+    // Around the middle of each part.
+    const std::int64_t begin = std::max<std::int64_t>(
+        looked_at * (2 * i + 1) / (2 * count) - static_cast<std::int64_t>(kBlockSize) / 2, 0);
+    bytes.emplace_back(std::min(kBlockSize, static_cast<std::size_t>(looked_at)));
+    read(begin - begin % std::max(typesize, kUsualTypesizes[3]), bytes.back());
+  }
+  const std::vector<codec::Bytes> pieces(bytes.begin(), bytes.end());
+  return best_settings(pieces, typesize, goal, kSmallBudget);
+}
+
+codec::EncodeSettings usual_settings(Goal goal, std::int32_t typesize) {
+  codec::EncodeSettings settings;
+  settings.codec = goal == Goal::speed ? codec::CodecId::lz4 : codec::CodecId::zstd;
+  settings.clevel = goal == Goal::balanced ? 1 : 5;
+  settings.typesize = typesize;
+  if (goal != Goal::speed) settings.split = codec::SplitMode::never;
+  if (typesize > 1 && typesize <= kMaxFilteredItem)
+    settings.filters.back() = {codec::FilterId::shuffle, 0};
+  return settings;
 }
 
 }  // namespace bloscfs::frame

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/chunk_encoder.hpp"
-#include "frame/choosing/quick_choice.hpp"
+#include "frame/choosing/choice.hpp"
 #include "frame/container/frame_writer.hpp"
 #include "fs/numpy/npy.hpp"
 #include "fs/options/write_options.hpp"
