@@ -72,13 +72,6 @@ struct ExtractOptions {
 };
 int run_extract(const ExtractOptions& options);
 
-struct ListOptions {
-  RemoteOptions remote;
-  std::string directory;
-  bool json = false;  ///< one JSON object per name and line
-};
-int run_list(const ListOptions& options);
-
 struct LsOptions {
   RemoteOptions remote;
   std::vector<std::string> files;  ///< none: the working directory

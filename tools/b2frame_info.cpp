@@ -201,7 +201,7 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
   if (const auto missing = frame::missing_decoder(input.snapshot()))
     fields["unsupported"] = *missing;
   // The headers of all chunks tell it: of a far frame that is most of its bytes.
-  if (!is_far(input.snapshot())) {
+  if (!input.snapshot().is_far()) {
     const ChunkSummary chunks = summarise_chunks(input);
     fields["chunks"] = summary_fields(
         chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));

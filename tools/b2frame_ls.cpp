@@ -1,10 +1,11 @@
-// b2frame ls: a line for each frame, with what it holds and how it is stored.
+// b2frame ls: what a mount would show, with what it holds and how it is stored.
 
 #include <algorithm>
 #include <array>
 #include <ctime>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,12 +18,14 @@
 #include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
+#include "fs/source/naming.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/file_view.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/frame_tree.hpp"
 #include "tools/input.hpp"
 #include "tools/remote_files.hpp"
+#include "tools/shown_tree.hpp"
 #include "tools/size_text.hpp"
 #include "tools/store_address.hpp"
 #include "tools/text_columns.hpp"
@@ -73,27 +76,54 @@ void add_time(std::int64_t seconds, nlohmann::json& line) {
   if (seconds != 0) line["modified"] = time_text(seconds, ::gmtime_r, "%Y-%m-%dT%H:%M:%SZ");
 }
 
+constexpr std::string_view kDirectory = "directory";
+
+/// What something is called: on the command line, and in a mount.
+struct Name {
+  std::string stored;  ///< DIR/a.b2nd
+  std::string shown;   ///< DIR/a.npy; empty where nothing is known of that
+
+  /// "DIR/a.b2nd -> a.npy" where the two differ, with `end` behind each.
+  std::string text(const char* end) const {
+    if (shown.empty() || shown == stored) return stored + end;
+    return stored + end + " -> " + shown.substr(shown.rfind('/') + 1) + end;
+  }
+};
+
 class Lines {
  public:
   explicit Lines(const LsOptions& options) : options_(options), table_(table()) {}
 
-  void add(const std::string& name, const frame::Snapshot& snapshot, const Storage& storage) {
+  void add(const Name& name, const frame::Snapshot& snapshot, const Storage& storage,
+           const Readable& readable = {}) {
     const frame::FrameInfo& info = snapshot.info();
     const std::int64_t contents = fs::view_shape(info, true).content_size;
-    if (options_.json)
-      print_json(name, info, contents, storage);
-    else
-      add_row(name, info, contents, storage);
+    if (options_.json) return print_json(name, info, contents, storage, readable);
+    add_row(name, info, contents, storage);
+    if (readable.health == Health::unsupported)
+      complain(name.stored, "unsupported: " + readable.reason);
+    else if (readable.health != Health::ok)
+      complain(name.stored, readable.reason);
   }
 
-  void add_directory(const std::string& name, std::int64_t modified) {
+  void add_directory(const Name& name, std::int64_t modified) {
+    add_other(name, kDirectory, std::nullopt, modified);
+  }
+
+  /// What is no frame. Has a size in bytes if it is a file.
+  void add_other(const Name& name, std::string_view kind, std::optional<std::int64_t> size,
+                 std::int64_t modified) {
     if (options_.json) {
-      nlohmann::json line = {{"file", name}, {"kind", "directory"}, {"status", "ok"}};
+      nlohmann::json line = {{"file", name.stored}, {"kind", kind}, {"status", "ok"}};
+      if (!name.shown.empty()) line["shown"] = name.shown;
+      if (size) line["contents"] = line["stored"] = *size;
       add_time(modified, line);
       return print(line);
     }
-    add_cells({kNothing, kNothing, kNothing, kNothing, kNothing, kNothing, kNothing,
-               time_text(modified), name + "/"});
+    const std::string bytes = size ? bytes_text(*size) : kNothing;
+    const char* const end = kind == kDirectory ? "/" : "";
+    add_cells({kNothing, kNothing, kNothing, kNothing, bytes, bytes, kNothing, time_text(modified),
+               name.text(end)});
   }
 
   void add_problem(const std::string& name, const std::exception& error) {
@@ -118,12 +148,14 @@ class Lines {
 
   static void print(const nlohmann::json& line) { fmt::print("{}\n", frame::to_line(line)); }
 
-  static void print_json(const std::string& name, const frame::FrameInfo& info,
-                         std::int64_t contents, const Storage& storage) {
+  static void print_json(const Name& name, const frame::FrameInfo& info, std::int64_t contents,
+                         const Storage& storage, const Readable& readable) {
     nlohmann::json line;
-    line["file"] = name;
+    line["file"] = name.stored;
+    if (!name.shown.empty()) line["shown"] = name.shown;
     line["kind"] = info.kind_name();
-    line["status"] = health_name(Health::ok);
+    line["status"] = health_name(readable.health);
+    if (readable.health != Health::ok) line["reason"] = readable.reason;
     if (info.array) line["shape"] = info.array->shape;
     if (info.array && info.array->dtype) line["dtype"] = *info.array->dtype;
     line["typesize"] = info.typesize;
@@ -163,7 +195,7 @@ class Lines {
     return text.empty() ? "none" : text;
   }
 
-  void add_row(const std::string& name, const frame::FrameInfo& info, std::int64_t contents,
+  void add_row(const Name& name, const frame::FrameInfo& info, std::int64_t contents,
                const Storage& storage) {
     std::string shape = computed(info, "shape").value_or(std::to_string(contents / info.typesize));
     if (shape.empty()) shape = "()";
@@ -171,7 +203,7 @@ class Lines {
                info.codec ? fmt::format("{}-{}", *computed(info, "codec"), info.clevel) : kNothing,
                filters_text(info), bytes_text(contents), bytes_text(storage.bytes),
                storage.bytes > 0 ? fmt::format("{:.2f}", ratio(contents, storage.bytes)) : kNothing,
-               time_text(storage.modified), name});
+               time_text(storage.modified), name.text("")});
   }
 
   const LsOptions& options_;
@@ -209,9 +241,9 @@ class Listing {
 
   void show(const std::string& file) {
     if (frame::is_remote(file)) {
-      if (const auto tree = remote_.files(file, below())) return show_tree(*tree);
+      if (const auto tree = remote_.files(file, below())) return show_remote(*tree);
       const auto input = Input(file, false, remote_);
-      return lines_.add(frame::shown_url(file), input.snapshot(),
+      return lines_.add(name_of(frame::shown_url(file), input.snapshot()), input.snapshot(),
                         storage_of(input.snapshot(), input.snapshot().stamp().size));
     }
     if (const auto address = parse_store_address(file)) {
@@ -226,16 +258,23 @@ class Listing {
 
   void show_local(const std::string& file) {
     const auto store = find_store(file);
-    if (!store && is_tree(file)) {
-      FrameTree tree(file, below());
-      return show_tree(tree);
-    }
+    if (!store && is_tree(file)) return show_directory(file);
     // A store without files is a frame itself.
     if (!store || store->kind() == frame::StoreKind::embed) {
       const auto input = Input(file, false, remote_);
-      lines_.add(file, input.snapshot(), storage_of(input.snapshot(), stored_size(file)));
+      lines_.add(name_of(file, input.snapshot()), input.snapshot(),
+                 storage_of(input.snapshot(), stored_size(file)));
     }
     if (store) show_leaves(file, *store, "/");
+  }
+
+  /// By the name that a mount gives it where no other one has that.
+  static Name name_of(const std::string& stored, const frame::Snapshot& snapshot) {
+    const std::size_t last = stored.rfind('/') + 1;
+    const bool is_array = fs::view_shape(snapshot.info(), false).is_array;
+    return {stored, stored.substr(0, last) +
+                        fs::preferred_name(stored.substr(last),
+                                           is_array ? fs::ShownAs::array : fs::ShownAs::flat)};
   }
 
   static std::int64_t stored_size(const std::string& path) {
@@ -244,26 +283,50 @@ class Listing {
     return S_ISDIR(st.st_mode) ? tree_size(path) : st.st_size;
   }
 
-  void show_tree(FileTree& tree) {
-    while (const auto file = tree.next()) {
-      // Those of a directory that nobody has named, as ls has them.
-      const bool is_bare = options_.files.empty() && file->shown.starts_with("./");
-      const std::string name = is_bare ? file->shown.substr(2) : file->shown;
-      attempt(name, [&] { show_found(tree, *file, name); });
+  void show_directory(const std::string& directory) {
+    // Those of a directory that nobody has named, as ls has them.
+    const bool is_bare = options_.files.empty();
+    const std::string prefix = is_bare                    ? ""
+                               : directory.ends_with('/') ? directory
+                                                          : directory + "/";
+    ShownTree tree(directory, below());
+    while (const auto entry = tree.next()) {
+      if (entry->path.empty() && !entry->problem) continue;
+      const Name name{prefix + entry->stored, prefix + entry->path};
+      attempt(name.stored, [&] { show_entry(tree, *entry, name); });
     }
   }
 
-  void show_found(const FileTree& tree, const TreeFile& file, const std::string& name) {
-    if (file.problem) std::rethrow_exception(file.problem);
-    if (file.is_directory)
-      return lines_.add_directory(name, file.object ? file.object->stat().st_mtime : 0);
-    const std::shared_ptr<const frame::Snapshot> snapshot = tree.open(file);
-    if (!snapshot) {
-      if (const auto store = tree.open_zip_store(file)) show_leaves(name, *store, "/");
+  void show_entry(ShownTree& tree, const ShownEntry& entry, const Name& name) {
+    if (entry.problem) std::rethrow_exception(entry.problem);
+    const mode_t type = entry.st.st_mode & S_IFMT;
+    if (type == S_IFDIR) {
+      if (!options_.recursive) lines_.add_directory(name, entry.st.st_mtime);
       return;
     }
-    lines_.add(name, *snapshot, storage_of(*snapshot, file.size));
-    if (const auto store = frame::open_embed_store(snapshot)) show_leaves(name, *store, "/");
+    if (type == S_IFLNK) return lines_.add_other(name, "symlink", std::nullopt, entry.st.st_mtime);
+    if (type != S_IFREG) return lines_.add_other(name, "special", std::nullopt, entry.st.st_mtime);
+    const Readable readable = tree.readable(entry);
+    const auto snapshot = tree.open(entry);
+    if (!snapshot) return lines_.add_other(name, "plain", entry.st.st_size, entry.st.st_mtime);
+    const std::int64_t bytes = entry.leaf               ? 0
+                               : entry.source.is_sframe ? entry.source.stored_size
+                                                        : entry.source.own_stat.st_size;
+    lines_.add(name, *snapshot, storage_of(*snapshot, bytes), readable);
+  }
+
+  void show_remote(FileTree& tree) {
+    while (const auto file = tree.next())
+      attempt(file->shown, [&] {
+        if (file->problem) std::rethrow_exception(file->problem);
+        if (file->is_directory) return lines_.add_directory({file->shown, {}}, 0);
+        if (const auto snapshot = tree.open(*file))
+          lines_.add(name_of(file->shown, *snapshot), *snapshot, storage_of(*snapshot, file->size));
+        else if (const auto store = tree.open_zip_store(*file))
+          show_leaves(file->shown, *store, "/");
+        else
+          lines_.add_other({file->shown, {}}, "plain", file->size, 0);
+      });
   }
 
   void show_leaves(const std::string& path, const frame::PythonStore& store,
@@ -281,7 +344,7 @@ class Listing {
     const std::string name = path + ":" + key;
     attempt(name, [&] {
       if (const auto snapshot = store.open(leaf))
-        lines_.add(name, *snapshot, storage_of(*snapshot, 0));
+        lines_.add(Name{name, {}}, *snapshot, storage_of(*snapshot, 0));
     });
   }
 

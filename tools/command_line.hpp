@@ -51,7 +51,6 @@ class CommandLine {
   void add_info(const char* name);
   void add_ls(const char* name);
   static void add_recursive(CLI::App& command, bool& recursive);
-  void add_list(const char* name);
   void add_extract(const char* name);
   void add_cat(const char* name);
   void add_diff(const char* name);
@@ -78,7 +77,6 @@ class CommandLine {
                 "b2frame"};
   InfoOptions info_;
   LsOptions ls_;
-  ListOptions list_;
   ExtractOptions extract_, cat_;
   DiffOptions diff_;
   VerifyOptions verify_;

@@ -27,7 +27,7 @@ void CommandLine::add_ls(const char* name) {
   command->set_help_flag("--help", "Print this help");
   command->add_flag("-h,--human-readable", ls_.human, "Sizes as 1.5K, 20.0M, 213G");
   command->add_flag("-R,--recursive", ls_.recursive, "Enter directories below a directory");
-  command->add_flag("--json", ls_.json, "One JSON object per frame");
+  command->add_flag("--json", ls_.json, "One JSON object per file");
   command->add_option("FILE|DIR", ls_.files,
                       "Frames, Bloscpack files, URLs, stores, STORE:/KEY, or directories (.)");
   add_remote(*command, ls_.remote);
@@ -36,19 +36,6 @@ void CommandLine::add_ls(const char* name) {
 
 void CommandLine::add_recursive(CLI::App& command, bool& recursive) {
   command.add_flag("-r,--recursive", recursive, "Of a directory, all frames below it");
-}
-
-void CommandLine::add_list(const char* name) {
-  CLI::App* command = add_command(name, "Show the names that a mount would have, or a store's keys",
-                                  {"/data", "--json run.b2z", "https://example.org/data/"});
-  command->add_flag("--json", list_.json, "One JSON object per name");
-  command->add_flag("-r,--recursive")->description("As it is: list always goes down");
-  command
-      ->add_option("DIR", list_.directory,
-                   "Directory that would be mounted, .b2z, .b2e, STORE:/KEY, or URL")
-      ->required();
-  add_remote(*command, list_.remote);
-  command->callback([this] { work_ = [this] { return run_list(list_); }; });
 }
 
 void CommandLine::add_extract(const char* name) {
@@ -126,7 +113,7 @@ void CommandLine::add_verify(const char* name) {
                   "read, else {} not supported here.\n",
                   kExitBadData, kExitUnreadable, kExitUnsupported));
   command->add_flag("--chunk", verify_.chunk, "The files are bare chunks");
-  command->add_flag("--json", verify_.json, "One JSON object per frame");
+  command->add_flag("--json", verify_.json, "One JSON object per file");
   command->add_flag("--repairable", verify_.repairable,
                     "Say what repair would bring back, with its exit status");
   add_recursive(*command, verify_.recursive);

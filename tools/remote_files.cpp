@@ -77,6 +77,4 @@ std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url)
   }
 }
 
-bool is_far(const frame::Snapshot& snapshot) { return snapshot.is_far(); }
-
 }  // namespace bloscfs::tools

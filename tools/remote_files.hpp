@@ -31,7 +31,4 @@ class RemoteFiles {
   frame::RemoteSettings settings_;
 };
 
-/// Reading all of it here and there would be many requests.
-bool is_far(const frame::Snapshot& snapshot);
-
 }  // namespace bloscfs::tools

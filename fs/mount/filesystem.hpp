@@ -40,6 +40,7 @@ class Filesystem final : public MountedFiles {
 
   Tree& tree() { return tree_; }
   Stores& stores() { return stores_; }
+  Classifier& classifier() { return classifier_; }
   const SourceRoot& root() const { return root_; }
   Stats& stats() { return stats_; }
   BlockCache& cache() { return cache_; }

@@ -337,7 +337,7 @@ BOOST_AUTO_TEST_CASE(refuses_npy_for_what_is_no_array) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-BOOST_AUTO_TEST_SUITE(b2frame_list)
+BOOST_AUTO_TEST_SUITE(b2frame_ls_names)
 
 BOOST_AUTO_TEST_CASE(shows_what_a_mount_would_show) {
   const TempDir scratch;
@@ -348,24 +348,36 @@ BOOST_AUTO_TEST_CASE(shows_what_a_mount_would_show) {
   fs_std::copy(sample("counts.b2frame"), scratch / "counts.b2frame");
   write_file(scratch / "text.b2frame", std::string_view("no frame"));
   write_file(scratch / "counts.b2frame.b2lock", std::string_view());
-  const ProcessResult result = b2frame({"list", scratch.path().string()});
+  const ProcessResult result = b2frame({"ls", "-R", "--json", scratch.path().string()});
   BOOST_TEST(result.ok(), result.description());
-  BOOST_TEST(result.out == "a.b2\na.b2frame\nb/\nb/deep/\nb/deep/x.npy\ncounts\ntext.b2frame\n");
+  std::string names;
+  std::istringstream lines(result.out);
+  for (std::string line; std::getline(lines, line);)
+    names +=
+        json::parse(line).at("shown").get<std::string>().substr(scratch.path().native().size()) +
+        "\n";
+  BOOST_TEST(names == "/a.b2\n/a.b2frame\n/b/deep/x.npy\n/counts\n/text.b2frame\n");
+  const std::string text = b2frame({"ls", scratch.path().string()}).out;
+  for (const char* name : {"/counts.b2frame -> counts\n", "/text.b2frame\n", "/b/\n"})
+    BOOST_TEST(text.find(scratch.path().string() + name) != std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(shows_the_only_name_of_a_single_frame) {
-  BOOST_TEST(b2frame({"list", sample("temperature.b2nd")}).out == "temperature.npy\n");
-  BOOST_TEST(b2frame({"list", sample("counts.b2frame")}).out == "counts\n");
+  const auto ends = [](const char* file, const std::string& name) {
+    return b2frame({"ls", sample(file)}).out.ends_with(" -> " + name + "\n");
+  };
+  BOOST_TEST(ends("temperature.b2nd", "temperature.npy"));
+  BOOST_TEST(ends("counts.b2frame", "counts"));
 }
 
 BOOST_AUTO_TEST_CASE(names_what_a_mount_shows_but_cannot_read) {
-  const ProcessResult result = b2frame({"list", python_file("")});
+  const ProcessResult result = b2frame({"ls", python_file("")});
   BOOST_TEST(result.ok(), result.description());
-  BOOST_TEST(result.out.find("\nlazyexpr.npy\n") != std::string::npos);
+  BOOST_TEST(result.out.find("lazyexpr.b2nd -> lazyexpr.npy\n") != std::string::npos);
   for (const char* line :
-       {"b2frame: lazyexpr.npy: a lazy expression, whose contents are not stored\n",
-        "b2frame: lazyudf.npy: a lazy user-defined function (UDF), whose contents are not stored\n",
-        "b2frame: proxy0.npy: a proxy, whose chunk 0 was not fetched\n"})
+       {"lazyexpr.b2nd: a lazy expression, whose contents are not stored\n",
+        "lazyudf.b2nd: a lazy user-defined function (UDF), whose contents are not stored\n",
+        "proxy0.b2nd: a proxy, whose chunk 0 was not fetched\n"})
     BOOST_TEST(result.err.find(line) != std::string::npos, result.err);
 }
 
@@ -391,7 +403,7 @@ BOOST_AUTO_TEST_CASE(tells_contents_that_are_not_stored_from_zeros) {
 }
 
 BOOST_AUTO_TEST_CASE(says_that_a_directory_is_missing) {
-  const ProcessResult result = b2frame({"list", "/nonexistent"});
+  const ProcessResult result = b2frame({"ls", "/nonexistent"});
   BOOST_TEST(result.status == 1);
   BOOST_TEST(result.err == "b2frame: /nonexistent: No such file or directory\n");
 }
@@ -411,7 +423,7 @@ BOOST_AUTO_TEST_CASE(answers_bad_usage_with_status_2) {
       {"info"},
       {"info", "--frob", frame},
       {"verify"},
-      {"list"},
+      {"list", frame},
       {"extract", frame},
       {"extract", "-o", "-"},
       {"extract", frame, frame, "-o", "-"},

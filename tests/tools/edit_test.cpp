@@ -122,7 +122,7 @@ BOOST_AUTO_TEST_CASE(waits_until_a_mount_that_has_ended_is_done) {
        {lock_file_beside(frame.path()), lock_file_in(fs_std::path(frame.path()).parent_path())})
     for (const Arguments& command :
          {Arguments{"info", frame.path()}, Arguments{"verify", frame.path()},
-          Arguments{"list", frame.path()}, Arguments{"extract", frame.path(), "-o", "/dev/null"},
+          Arguments{"ls", frame.path()}, Arguments{"extract", frame.path(), "-o", "/dev/null"},
           Arguments{"set-meta", frame.path(), "note=" + frame.file("text")}}) {
       std::optional<SourceLock> lock(std::in_place, locked);
       std::jthread release([&] {

@@ -1,4 +1,4 @@
-// list, info and verify of whole trees.
+// ls, info and verify of whole trees.
 
 #include <algorithm>
 #include <sstream>
@@ -124,8 +124,7 @@ BOOST_AUTO_TEST_CASE(verify_of_an_unreadable_file_has_its_own_status) {
   BOOST_TEST(result.status == 4, result.description());
   BOOST_TEST(result.err == "b2frame: " + tree.at("a.b2frame") + ": Permission denied\n" +
                                "b2frame: " + tree.at("b/deep") + ": Permission denied\n");
-  const ProcessResult listed =
-      run({B2FRAME, "list", "--json", tree.root.path().string()}, settings);
+  const ProcessResult listed = run({B2FRAME, "ls", "--json", tree.root.path().string()}, settings);
   BOOST_TEST(objects_in(listed.out).at(0).at("status") == "unreadable", listed.out);
 }
 
@@ -155,49 +154,55 @@ BOOST_AUTO_TEST_CASE(info_describes_all_frames_of_a_tree) {
   BOOST_TEST(lines.at(3).at("kind") == "sframe");
 }
 
-BOOST_AUTO_TEST_CASE(list_shows_stores_as_a_mount_does) {
+BOOST_AUTO_TEST_CASE(ls_shows_stores_as_a_mount_does) {
   const fs_std::path stores = BLOSCFS_TEST_SOURCE_ROOT "/tests/data/stores";
   const TempDir root;
   fs_std::create_directory(root / "s.b2d");
   fs_std::copy(stores / "embed0.b2e", root / "s.b2d/embed.b2e");
   fs_std::copy(stores / "dict.b2z", root / "dict.b2z");
-  const ProcessResult plain = b2frame({"list", root.path().string()});
-  for (const char* name : {"dict/\n", "dict/dir1/b\n", "s/\n", "s/x12/\n", "s/x12/leaf9.npy\n"})
-    BOOST_TEST(plain.out.find(name) != std::string::npos, name);
-  BOOST_TEST(plain.out.find("embed") == std::string::npos);
-  const auto lines = objects_in(b2frame({"list", "--json", root.path().string()}).out);
-  const auto leaf = std::find_if(lines.begin(), lines.end(), [](const json& line) {
-    return line.at("name") == "s/x12/leaf9.npy";
+  const std::string directory = root.path().string();
+  const ProcessResult flat = b2frame({"ls", directory});
+  BOOST_TEST(flat.out.find(directory + "/dict.b2z/ -> dict/\n") != std::string::npos, flat.out);
+  BOOST_TEST(flat.out.find("leaf9") == std::string::npos, flat.out);
+  const auto lines = objects_in(b2frame({"ls", "-R", "--json", directory}).out);
+  const Texts shown = texts_of(lines, "shown");
+  for (const char* name : {"/dict/dir1/b", "/s/x12/leaf9.npy"})
+    BOOST_TEST(std::count(shown.begin(), shown.end(), directory + name) == 1, name);
+  const auto leaf = std::find_if(lines.begin(), lines.end(), [&](const json& line) {
+    return line.at("shown") == directory + "/s/x12/leaf9.npy";
   });
   BOOST_TEST_REQUIRE((leaf != lines.end()));
-  BOOST_TEST(leaf->at("stored") == "s.b2d:/x12/leaf9");
+  BOOST_TEST(leaf->at("file") == directory + "/s.b2d:/x12/leaf9");
   BOOST_TEST(leaf->at("status") == "ok");
 }
 
-BOOST_AUTO_TEST_CASE(list_marks_what_cannot_be_read_and_goes_on) {
+BOOST_AUTO_TEST_CASE(ls_marks_what_cannot_be_read_and_goes_on) {
   const Tree tree;
   write_file(tree.root / "b/odd.b2frame", with_unknown_codec(tree.frame));
   ByteVector cut = tree.frame;
   cut.resize(cut.size() / 2);
   write_file(tree.root / "b/cut.b2frame", cut);
-  const ProcessResult result = b2frame({"list", "-r", tree.root.path().string()});
-  BOOST_TEST(result.ok(), result.description());
-  BOOST_TEST(result.out ==
-             "a\nb/\nb/cut.b2frame\nb/deep/\nb/deep/c\nb/link.b2frame\nb/odd\nb/plain.txt\n"
-             "b/s\nb/up\n");
-  BOOST_TEST(result.err.find("b2frame: b/odd: unsupported: codec codec254 is not supported\n") !=
-             std::string::npos);
-  BOOST_TEST(result.err.find("b/cut.b2frame: shown as it is: ") != std::string::npos);
-  const auto lines = objects_in(b2frame({"list", "--json", tree.root.path().string()}).out);
-  BOOST_TEST(texts_of(lines, "name").at(6) == "b/odd");
-  BOOST_TEST(texts_of(lines, "stored").at(6) == "b/odd.b2frame");
-  BOOST_TEST(texts_of(lines, "status") ==
-                 (Texts{"ok", "ok", "damaged", "ok", "ok", "ok", "unsupported", "ok", "ok", "ok"}),
+  const ProcessResult result = b2frame({"ls", "-R", tree.root.path().string()});
+  BOOST_TEST(result.status == 1, result.description());
+  BOOST_TEST(
+      result.err.find("b2frame: " + tree.at("b/odd.b2frame") +
+                      ": unsupported: codec codec254 is not supported\n") != std::string::npos,
+      result.err);
+  BOOST_TEST(result.err.find("b2frame: " + tree.at("b/cut.b2frame") + ": ") != std::string::npos);
+  const auto lines = objects_in(b2frame({"ls", "-R", "--json", tree.root.path().string()}).out);
+  BOOST_TEST(texts_of(lines, "file") ==
+                 (Texts{tree.at("a.b2frame"), tree.at("b/cut.b2frame"), tree.at("b/deep/c.b2frame"),
+                        tree.at("b/link.b2frame"), tree.at("b/odd.b2frame"), tree.at("b/plain.txt"),
+                        tree.at("b/s.b2frame"), tree.at("b/up")}),
              boost::test_tools::per_element());
-  BOOST_TEST(texts_of(lines, "type").at(9) == "symlink");
-  BOOST_TEST(lines.at(0).at("nbytes") == 20000);
-  BOOST_TEST(lines.at(0).at("frame") == true);
-  BOOST_TEST(lines.at(2).contains("reason"));
+  BOOST_TEST(texts_of(lines, "status") ==
+                 (Texts{"ok", "damaged", "ok", "ok", "unsupported", "ok", "ok", "ok"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(lines.at(1).contains("reason"));
+  BOOST_TEST(lines.at(4).at("shown") == tree.at("b/odd"));
+  BOOST_TEST(lines.at(5).at("kind") == "plain");
+  BOOST_TEST(lines.at(7).at("kind") == "symlink");
+  BOOST_TEST(lines.at(0).at("contents") == 20000);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

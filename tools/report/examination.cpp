@@ -22,7 +22,7 @@ constexpr Effort kNearEffort{std::int64_t{2} << 30, std::int64_t{1} << 18, std::
 constexpr Effort kFarEffort{std::int64_t{16} << 20, 256, std::int64_t{8} << 20};
 
 const Effort& effort_for(const Input& input) {
-  return is_far(input.snapshot()) ? kFarEffort : kNearEffort;
+  return input.snapshot().is_far() ? kFarEffort : kNearEffort;
 }
 
 /// Bytes of all vlmetalayers' contents; those that cannot be told are found to be damaged later.
