@@ -356,7 +356,9 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
       }
     }
   }
-  if (is_told && services_.ended) services_.ended(content->user(), error);
+  // What can only be staged was not committed, and has made no room.
+  if (is_told && services_.ended && (error || !content->can_be_staged(1)))
+    services_.ended(content->user(), error);
 }
 
 bool Committer::follow(const std::shared_ptr<Content>& content, std::uint64_t epoch,

@@ -48,7 +48,7 @@ Content::Content(ContentServices services, const timespec& created)
   is_new_ = true;
 }
 
-Content::~Content() { services_.budget.change(user_, accounted_, 0); }
+Content::~Content() { services_.budget.change(user_, accounted_, {}); }
 
 Content::Reading Content::reading_of(std::shared_ptr<const frame::Snapshot> snapshot,
                                      std::uint64_t id) const {
@@ -194,9 +194,13 @@ void Content::account() {
   const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
   charged_.resize(memory);
   // Nobody may wait for what will never be committed or staged.
-  const std::size_t waiting = is_orphan_ && writers_ == 0 ? 0 : memory - std::min(frozen, stored_);
-  services_.budget.change(user_, accounted_, waiting);
-  accounted_ = waiting;
+  DirtyBytes dirty;
+  if (!is_orphan_ || writers_ > 0) {
+    dirty.in_work = std::min(frozen, stored_);
+    dirty.waiting = memory - dirty.in_work;
+  }
+  services_.budget.change(user_, accounted_, dirty);
+  accounted_ = dirty;
 }
 
 void Content::account_anew() {

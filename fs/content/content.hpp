@@ -303,8 +303,8 @@ class Content {
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);
   std::optional<timespec> changed_ GUARDED_BY(mutex_);
-  std::size_t accounted_ GUARDED_BY(mutex_) = 0;  ///< by the budget of what waits for a commit
-  std::size_t stored_ GUARDED_BY(mutex_) = 0;     ///< of it, bytes that the commit has done with
+  DirtyBytes accounted_ GUARDED_BY(mutex_);    ///< by the budget
+  std::size_t stored_ GUARDED_BY(mutex_) = 0;  ///< of it, bytes that the commit has done with
   MemoryBudget::Part charged_ GUARDED_BY(mutex_){services_.cache.budget()};
   /// Memory of metalayers that wait, and of what a commit makes of them.
   std::size_t layers_memory_ GUARDED_BY(mutex_) = 0;

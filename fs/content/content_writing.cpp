@@ -33,7 +33,7 @@ void Content::make_writable(std::shared_ptr<ContentHome> home) {
     const WriteLock lock(mutex_);
     home_.swap(home);
     if (const auto user = RequestUser::current(); user && *user != user_) {
-      services_.budget.change(user_, std::exchange(accounted_, 0), 0);
+      services_.budget.change(user_, std::exchange(accounted_, {}), {});
       user_ = *user;
       account();
     }

@@ -10,11 +10,15 @@ namespace {
 /// Commits are asked for again after this time: those that were to make room may have been of a
 /// file that was removed meanwhile.
 constexpr std::chrono::seconds kPressInterval{1};
+/// How long a request waits for another try of a commit that has failed.
+constexpr std::chrono::seconds kLongestTry{1};
 /// Within this time a writer that was answered writes again, if it has more to write.
 constexpr std::chrono::milliseconds kNextWrite{20};
 /// A user may have this many times what is left. Of 64 MiB one alone may have 48, since 16 are left
 /// then; of two who write as much each may have 27.
 constexpr std::size_t kTimesOfRest = 3;
+
+constexpr const char* kNoRoom = "no room for more dirty data";
 
 }  // namespace
 
@@ -34,7 +38,8 @@ DirtyBudget::~DirtyBudget() {
 
 /// `expected`: bytes that the user will write beside those that are there.
 bool DirtyBudget::has_room(const User& user, std::size_t expected) const {
-  const std::size_t taken = taken_ + expected, of_user = user.taken + expected;
+  const std::size_t more = expected + (user.failure ? user.dirty.in_work : 0);
+  const std::size_t taken = taken_ + more, of_user = user.dirty.waiting + more;
   // One write may be larger than all that others have left.
   return is_open_to_all_ || of_user == 0 ||
          (taken < limit_ && of_user / kTimesOfRest < limit_ - taken);
@@ -47,12 +52,32 @@ void DirtyBudget::set_limit(std::size_t limit) {
   changed_.notify_all();
 }
 
-void DirtyBudget::require_room(uid_t user) {
-  const MutexLock lock(mutex_);
+/// Nothing if the user may write.
+std::error_code DirtyBudget::refusal(uid_t user) const {
   const auto known = users_.find(user);
-  if (known == users_.end() || has_room(known->second)) return;
-  if (const std::error_code failure = known->second.failure)
-    throw std::system_error(failure, "no room for more dirty data");
+  return known == users_.end() || has_room(known->second) ? std::error_code()
+                                                          : known->second.failure;
+}
+
+void DirtyBudget::require_room(uid_t user) {
+  std::uint64_t ended = 0;
+  {
+    const MutexLock lock(mutex_);
+    const std::error_code failure = refusal(user);
+    if (!failure) return;
+    if (std::exchange(is_trying_, true)) throw std::system_error(failure, kNoRoom);
+    ended = users_.at(user).ended;
+  }
+  press_(true);
+  const MutexLock lock(mutex_);
+  const auto is_tried = [&]() REQUIRES(mutex_) {
+    return !refusal(user) || users_.at(user).ended != ended;
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  while (!is_tried() && std::chrono::steady_clock::now() - begin < kLongestTry)
+    changed_.wait_for(mutex_, kLongestTry);
+  is_trying_ = false;
+  if (const std::error_code failure = refusal(user)) throw std::system_error(failure, kNoRoom);
 }
 
 bool DirtyBudget::has_room(uid_t user) {
@@ -110,7 +135,8 @@ std::deque<DirtyBudget::Waiting> DirtyBudget::take_answerable() {
       answerable.push_back(std::move(waiting.front()));
       waiting.pop_front();
     }
-    user = waiting.empty() && user->second.taken == 0 ? users_.erase(user) : std::next(user);
+    user = waiting.empty() && user->second.dirty == DirtyBytes{} ? users_.erase(user)
+                                                                 : std::next(user);
   }
   return answerable;
 }
@@ -142,24 +168,26 @@ void DirtyBudget::answer() {
   }
 }
 
-void DirtyBudget::change(uid_t user, std::size_t before, std::size_t after) {
+void DirtyBudget::change(uid_t user, const DirtyBytes& before, const DirtyBytes& after) {
   if (before == after) return;
   const MutexLock lock(mutex_);
-  taken_ += after - before;  // modulo 2^64, so that it may also shrink
-  stats_.dirty_bytes = taken_;
   User& mine = users_[user];
-  mine.taken += after - before;
-  if (after > before) return;
-  mine.failure.clear();
-  if (mine.taken == 0 && mine.waiting.empty()) users_.erase(user);
-  if (waiting_ > 0) changed_.notify_all();
+  // Modulo 2^64, so that they may also shrink.
+  taken_ += after.waiting - before.waiting;
+  mine.dirty.waiting += after.waiting - before.waiting;
+  mine.dirty.in_work += after.in_work - before.in_work;
+  stats_.dirty_bytes = taken_;
+  if (mine.dirty == DirtyBytes{} && mine.waiting.empty()) users_.erase(user);
+  if (after.waiting < before.waiting) changed_.notify_all();
 }
 
 void DirtyBudget::commit_ended(uid_t user, const std::error_code& error) {
   const MutexLock lock(mutex_);
-  if (const auto known = users_.find(user); error && known != users_.end())
+  if (const auto known = users_.find(user); known != users_.end()) {
     known->second.failure = error;
-  if (waiting_ > 0) changed_.notify_all();
+    known->second.ended++;
+  }
+  changed_.notify_all();
 }
 
 }  // namespace bloscfs::fs

@@ -17,10 +17,21 @@
 
 namespace bloscfs::fs {
 
+/// Of a file.
+struct DirtyBytes {
+  std::size_t waiting = 0;  ///< to be stored
+  std::size_t in_work = 0;  ///< stored by a commit that has not ended: they wait again if it fails
+
+  bool operator==(const DirtyBytes&) const = default;
+};
+
 /// A write puts its bytes into the file first, where a commit can store them, and is answered once
 /// its user has room. While it waits it holds no thread and no bytes of its own, so that waiting
 /// writers stop nobody, and all that counts as dirty can be stored. Each writer may therefore
 /// exceed the limit by one request.
+///
+/// Where commits fail, what they had stored so far comes back: it counts as taken by a user whose
+/// last commit has failed, so that each new try does not let in as much again.
 ///
 /// Each user may have three times what is left of the limit, which is three quarters of it for one
 /// user alone: a user whose files cannot be committed leaves room for others.
@@ -38,8 +49,9 @@ class DirtyBudget {
 
   void set_limit(std::size_t limit) EXCLUDES(mutex_);
 
-  /// To be called before bytes are written. If the user has no room, and the commits of the user's
-  /// files have failed since any of them made room, throws the last error of these commits.
+  /// To be called before bytes are written, without a lock held. If the user has no room, and the
+  /// last commit of a file of the user's has failed, throws its error. Asks for another try first,
+  /// for which one request at a time waits up to a second.
   void require_room(uid_t user) EXCLUDES(mutex_);
 
   struct Waiting {
@@ -61,17 +73,19 @@ class DirtyBudget {
   void release_all() EXCLUDES(mutex_);
 
   /// The dirty bytes of a file that counts to that user have changed.
-  void change(uid_t user, std::size_t before, std::size_t after) EXCLUDES(mutex_);
-  /// A commit of a user's file has ended.
+  void change(uid_t user, const DirtyBytes& before, const DirtyBytes& after) EXCLUDES(mutex_);
+  /// A commit that stored bytes of a user's file, or was to, has ended.
   void commit_ended(uid_t user, const std::error_code& error) EXCLUDES(mutex_);
 
  private:
   struct User {
-    std::size_t taken = 0;
-    std::error_code failure;  ///< of the last commit, unless room was made since
+    DirtyBytes dirty;
+    std::error_code failure;  ///< of the last commit
+    std::uint64_t ended = 0;  ///< commits
     std::deque<Waiting> waiting;
   };
   bool has_room(const User& user, std::size_t expected = 0) const REQUIRES(mutex_);
+  std::error_code refusal(uid_t user) const REQUIRES(mutex_);
   void answer() EXCLUDES(mutex_);
   std::deque<Waiting> take_answerable() REQUIRES(mutex_);
 
@@ -83,6 +97,7 @@ class DirtyBudget {
   std::size_t taken_ GUARDED_BY(mutex_) = 0;
   /// Users who have dirty bytes, or wait.
   std::unordered_map<uid_t, User> users_ GUARDED_BY(mutex_);
+  bool is_trying_ GUARDED_BY(mutex_) = false;  ///< a request waits for the end of another try
   std::size_t waiting_ GUARDED_BY(mutex_) = 0;
   bool is_open_to_all_ GUARDED_BY(mutex_) = false;
   bool is_ending_ GUARDED_BY(mutex_) = false;

@@ -99,20 +99,59 @@ BOOST_AUTO_TEST_CASE(of_the_log_are_remembered_of_so_many_users) {
 BOOST_AUTO_TEST_CASE(of_dirty_bytes_leave_room_for_users_whose_commits_work) {
   Stats stats;
   DirtyBudget budget(1000, stats, [](bool) {});
-  budget.change(1, 0, 760);
+  budget.change(1, {}, {760});
   const auto failing = std::make_error_code(std::errc::no_space_on_device);
   for (int i = 0; i < 3; i++) {
     BOOST_CHECK_NO_THROW(budget.require_room(2));
     BOOST_TEST(budget.has_room(2));
-    budget.change(2, 0, 100);
+    budget.change(2, {}, {100});
     budget.commit_ended(1, failing);
-    budget.change(2, 100, 0);
+    budget.change(2, {100}, {});
+    budget.commit_ended(2, {});
   }
   BOOST_TEST(!budget.has_room(1));
   BOOST_CHECK_THROW(budget.require_room(1), std::system_error);
-  budget.change(1, 760, 0);
+  budget.change(1, {760}, {});
   BOOST_TEST(budget.has_room(1));
   BOOST_CHECK_NO_THROW(budget.require_room(1));
+}
+
+BOOST_AUTO_TEST_CASE(of_dirty_bytes_count_what_a_failing_commit_may_bring_back) {
+  Stats stats;
+  DirtyBudget budget(1000, stats, [](bool) {});
+  budget.change(1, {}, {900});
+  budget.commit_ended(1, std::make_error_code(std::errc::no_space_on_device));
+  // Another try has stored most of it, and has not ended.
+  budget.change(1, {900}, {100, 800});
+  BOOST_CHECK_THROW(budget.require_room(1), std::system_error);
+  budget.change(1, {100, 800}, {900});
+  BOOST_CHECK_THROW(budget.require_room(1), std::system_error);
+  budget.change(1, {900}, {100, 800});
+  budget.commit_ended(1, {});
+  BOOST_CHECK_NO_THROW(budget.require_room(1));
+}
+
+BOOST_AUTO_TEST_CASE(of_dirty_bytes_are_refused_only_after_another_try) {
+  Stats stats;
+  std::atomic<int> tries = 0;
+  const auto failing = std::make_error_code(std::errc::no_space_on_device);
+  DirtyBudget* tried = nullptr;
+  std::error_code outcome = failing;
+  DirtyBudget budget(1000, stats, [&](bool all) {
+    tries += all;
+    if (!outcome) tried->change(1, {900}, {});
+    tried->commit_ended(1, outcome);
+  });
+  tried = &budget;
+  budget.change(1, {}, {900});
+  BOOST_CHECK_NO_THROW(budget.require_room(1));
+  BOOST_TEST(tries == 0);
+  budget.commit_ended(1, failing);
+  BOOST_CHECK_THROW(budget.require_room(1), std::system_error);
+  BOOST_TEST(tries == 1);
+  outcome.clear();
+  BOOST_CHECK_NO_THROW(budget.require_room(1));
+  BOOST_TEST(tries == 2);
 }
 
 struct WaitingWrites {
@@ -134,19 +173,19 @@ struct WaitingWrites {
 };
 
 BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_as_many_waiting_writes_as_have_room, WaitingWrites) {
-  budget.change(1, 0, 900);
+  budget.change(1, {}, {900});
   for (std::size_t i = 0; i < 3; i++) BOOST_TEST(wait(i, 300));
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
   BOOST_TEST(answered == 0);
   // 400 bytes are taken. With 300 more there is room, with 600 more there is none.
-  budget.change(1, 900, 400);
+  budget.change(1, {900}, {400});
   BOOST_TEST(is_answered(2));
-  budget.change(1, 400, 0);
+  budget.change(1, {400}, {});
   BOOST_TEST(is_answered(3));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_press_for_commits_while_a_write_waits, WaitingWrites) {
-  budget.change(1, 0, 900);
+  budget.change(1, {}, {900});
   BOOST_TEST(wait(0, 1));
   const int before = pressed;
   std::this_thread::sleep_for(std::chrono::milliseconds(2500));
@@ -156,14 +195,14 @@ BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_press_for_commits_while_a_write_waits, Wa
 }
 
 BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_answer_waiting_writes_when_a_commit_fails, WaitingWrites) {
-  budget.change(1, 0, 900);
+  budget.change(1, {}, {900});
   BOOST_TEST(wait(0, 1));
   budget.commit_ended(1, std::make_error_code(std::errc::io_error));
   BOOST_TEST(is_answered(1));
 }
 
 BOOST_FIXTURE_TEST_CASE(of_dirty_bytes_let_an_interrupted_write_leave, WaitingWrites) {
-  budget.change(1, 0, 900);
+  budget.change(1, {}, {900});
   BOOST_TEST(wait(0, 1));
   BOOST_TEST(
       !budget.reply_later(1, {&names.at(1), 1, [this] { answered++; }}, [] { return true; }));
