@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include "frame/container/missing_decoder.hpp"
 #include "frame/open/open.hpp"
@@ -99,6 +100,8 @@ bool ShownTree::look(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry
   if (!object) return false;
   shown.source = filesystem_.classifier().look(shown.source_path, fs::found_entry(object));
   if (shown.source.unreadable) throw std::system_error(shown.source.unreadable);
+  // What may not be read counts as no frame.
+  if (!shown.source.is_container) shown.source.object->check_access(R_OK);
   shown.st = tree().attributes_of(shown.source);
   return true;
 }
