@@ -39,13 +39,6 @@ std::string root_of(const std::string& path) {
   return fs_std::is_directory(path) ? path + ":/" : path;
 }
 
-std::set<std::string> keys_in(const std::string& text) {
-  std::set<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.insert(line);
-  return lines;
-}
-
 std::string sum_of_text(const std::string& text) {
   return sha256({reinterpret_cast<const std::uint8_t*>(text.data()), text.size()});
 }
