@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <sys/stat.h>
+
 namespace bloscfs::test {
 namespace {
 
@@ -50,15 +52,18 @@ void FileOracle::before_change(const std::optional<FrameState>& stored_state, bo
 }
 
 void FileOracle::after_change(const std::optional<FrameState>& before,
-                              const std::optional<FrameState>& after) {
+                              const std::optional<FrameState>& after, bool is_replaced) {
   std::optional<FrameState> next = after;
   std::set<std::string> still_dirty, doubtful;
   for (const std::string& name : dirty_layers) {
     const ByteVector& value = now->layers.at(name);
     const bool is_stored =
         before && before->layers.count(name) != 0 && before->layers.at(name) == value;
-    // If the file is gone the mount sets them where it has not looked before there is another.
-    if (is_stored || !next) {
+    // If the file is gone the mount sets them where it has not looked before there is another. One
+    // that replaces it keeps its own.
+    if (is_replaced && next) {
+      may_lose_layers = true;
+    } else if (is_stored || !next) {
       doubtful.insert(name);
     } else {
       next->layers[name] = value;
@@ -83,9 +88,11 @@ void FileOracle::noticed(const std::optional<ByteVector>& kept) {
   conflict.reset();
   for (const auto& writer : writers) {
     if (kept) (writer->was_told_late ? writer->may_tell : writer->must_tell) = true;
+    if (!writer->must_tell && may_lose_layers) writer->may_tell = true;
     writer->was_told_late = false;
     writer->is_orphan |= !now;
   }
+  may_lose_layers = false;
 }
 
 void FileOracle::written_to_former(std::size_t offset, const ByteVector& bytes) {
@@ -110,6 +117,11 @@ void FileOracle::committed() {
   waits_to_replace = false;
   is_dirty = false;
   dirty_layers.clear();
+}
+
+ino_t inode_of(const fs_std::path& path) {
+  struct stat st {};
+  return ::stat(path.c_str(), &st) == 0 ? st.st_ino : 0;
 }
 
 }  // namespace bloscfs::test

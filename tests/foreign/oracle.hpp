@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "tests/foreign/source_frame.hpp"
 #include "tests/support/fd.hpp"
 
@@ -57,6 +59,7 @@ struct FileOracle {
   bool is_overtaken = false;
   std::optional<Conflict> conflict;  ///< of that change
   bool keeps_old_file = false;       ///< that change was a replacement by rename, or a removal
+  bool may_lose_layers = false;      ///< by that change
   std::optional<ByteVector> former;  ///< contents that the mount showed before that change
   std::vector<std::unique_ptr<Writer>> writers;
 
@@ -75,17 +78,22 @@ struct FileOracle {
 
  private:
   void before_change(const std::optional<FrameState>& stored_state, bool keeps_file);
-  void after_change(const std::optional<FrameState>& before,
-                    const std::optional<FrameState>& after);
+  void after_change(const std::optional<FrameState>& before, const std::optional<FrameState>& after,
+                    bool is_replaced);
 };
+
+/// Of what has that path; 0 where there is nothing.
+ino_t inode_of(const fs_std::path& path);
 
 template <typename Change>
 void FileOracle::overtake(const fs_std::path& source, bool keeps_file, const Change& change) {
   const fs_std::path path = path_in(source);
   const auto before = read_frame(path);
+  const ino_t inode = inode_of(path);
   before_change(before, keeps_file);
   change(path);
-  after_change(before, read_frame(path));
+  // An edit may make a new file, too.
+  after_change(before, read_frame(path), inode_of(path) != inode);
 }
 
 }  // namespace bloscfs::test
