@@ -89,7 +89,7 @@ template <typename Change>
 void FileOracle::overtake(const fs_std::path& source, bool keeps_file, const Change& change) {
   const fs_std::path path = path_in(source);
   const auto before = read_frame(path);
-  const ino_t inode = inode_of(path);
+  const ino_t inode = waits_to_replace ? 0 : inode_of(path);
   before_change(before, keeps_file);
   change(path);
   // An edit may make a new file, too.
