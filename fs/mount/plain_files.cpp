@@ -1,10 +1,12 @@
 #include "fs/mount/plain_files.hpp"
 
+#include <cerrno>
 #include <exception>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
@@ -26,9 +28,14 @@ std::shared_ptr<FileHandle> PlainFiles::open(NodeId node, const SourceEntry& ent
 }
 
 std::shared_ptr<const OpenPlainFile> PlainFiles::shared(NodeId node, const SourceEntry& entry) {
+  const KeyedMutex::Lock lock(opening_, node);
   if (auto file = tree_.opened_as<OpenPlainFile>(node)) return file;
   auto file = std::make_shared<const OpenPlainFile>(tree_.attributes_of(entry),
                                                     tree_.object(node, entry)->open(O_RDONLY));
+  // The close of a writer may have put a frame of its bytes in its place since the entry was read.
+  struct stat st {};
+  if (::fstat(file->descriptor.get(), &st) != 0) frame::throw_errno("fstat");
+  if (st.st_nlink == 0) frame::throw_errno(ESTALE, "replaced meanwhile");
   return tree_.share_opened(node, std::move(file), entry);
 }
 
@@ -60,8 +67,13 @@ void PlainFiles::end_writing(NodeId node) {
   const KeyedMutex::Lock lock(opening_, node);
   if (tree_.is_last_plain_writer(node)) {
     try {
-      if (classifier_.is_container(*tree_.object(node)))
+      if (classifier_.is_container(*tree_.object(node))) {
         contents_.store_bytes_as_frame(*names_.home(node));
+        // Who reads the file that was replaced goes on with it, and nobody else: also the kernel
+        // must not take its pages for those of the frame.
+        if (const auto read = tree_.opened_as<OpenPlainFile>(node))
+          tree_.retire_opened(node, *read);
+      }
     } catch (const std::exception& error) {
       log::error(
           fmt::format("a file with the bytes of a frame is left as it is: {}", error.what()));

@@ -206,6 +206,29 @@ BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(ne
   }
 }
 
+/// The close of a plain file in which a frame was written ends behind close(2): who opens it in
+/// between must not keep what the kernel then takes for pages of the new file.
+BOOST_AUTO_TEST_CASE(open_beside_the_close_that_makes_a_frame_sees_later_writes,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  for (int i = 0; i < 20; i++) write_file(source / std::to_string(i), "plain");
+  Mount mount(source.path(), strict());
+  const ByteVector frame = flat_frame(make_contents("noise", 1, 3000, 1));
+  const ByteVector later = make_contents("noise", 2, 10000, 1);
+  for (int i = 0; i < 20; i++) {
+    const auto path = mount / std::to_string(i);
+    write_file(path, frame);
+    const Fd reader(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_CHECK(read_file(path) == frame);
+    write_file(path, later);
+    BOOST_CHECK(read_file(path) == later);
+    ByteVector seen(later.size());
+    BOOST_TEST(pread(reader.get(), seen.data(), seen.size(), 0) ==
+               static_cast<ssize_t>(seen.size()));
+    BOOST_CHECK(seen == later);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace bloscfs::test
