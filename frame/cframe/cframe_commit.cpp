@@ -88,13 +88,20 @@ void CframeCommit::take_back() noexcept {
                                         [&] { state_.file->write_at(0, old_header_); });
     } else {
       for (const Extent& extent : taken) state_.space.give_back(extent);
-      // A new file for which there was no space must not keep others from theirs.
-      if (!state_.current && !published_) state_.file->truncate(state_.space.cut_end(1));
+      if (!published_) cut_what_was_added();
     }
     if (state_.expected) state_.expected->end_writing(*state_.file);
   } catch (const std::exception&) {
     state_.broken = true;
   }
+}
+
+/// What there was no space for must not keep others from theirs. What lies behind a frame that
+/// somebody else has changed is theirs.
+void CframeCommit::cut_what_was_added() {
+  if (state_.current && !state_.expected->matches(*state_.file)) return;
+  const std::uint64_t end = state_.space.cut_end(1);
+  if (static_cast<std::uint64_t>(state_.file->stamp().size) > end) state_.file->truncate(end);
 }
 
 std::uint64_t CframeCommit::store(codec::Bytes bytes) {

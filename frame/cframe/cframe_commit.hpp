@@ -40,6 +40,7 @@ class CframeCommit final : public CommitTarget {
   void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
   std::vector<Extent> superseded(const FrameEdit& edit);
   void take_back() noexcept;
+  void cut_what_was_added();
   void open_written();
 
   CframeState& state_;
