@@ -2,11 +2,9 @@
 // writers, budgets and chunk sizes.
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <boost/test/unit_test.hpp>
@@ -19,12 +17,11 @@
 
 #include "tests/mount/asked_mounts.hpp"
 #include "tests/support/comes_true.hpp"
-#include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
-#include "tests/support/npy.hpp"
+#include "tests/support/writer_load.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -36,9 +33,6 @@ std::string file_text(const fs_std::path& path) {
   const ByteVector bytes = read_file(path);
   return {bytes.begin(), bytes.end()};
 }
-
-/// Longer than any request may take beside waiting writers, short enough to fail a frozen mount.
-constexpr std::chrono::seconds kFrozen{5};
 
 /// Frames whose commits fail from lock() to the object's end, since another program has their
 /// sidecars locked.
@@ -75,79 +69,6 @@ Clock::duration time_of(const Ask& ask) {
   const auto begin = Clock::now();
   BOOST_TEST(ask());
   return Clock::now() - begin;
-}
-
-struct Load {
-  int writers;
-  int megabytes;  ///< of each
-  std::vector<std::string> options;
-  const char* suffix = "";  ///< of the names
-};
-
-std::string text_of(const Load& load) {
-  std::string text = fmt::format("{} writers of {} MB", load.writers, load.megabytes);
-  for (const std::string& option : load.options) text += " " + option;
-  return text + " " + load.suffix;
-}
-
-/// Writes 1 MiB at a time, as dd does, and adds each to `written`. A NPY file where the name says
-/// so.
-void write_file_slowly(const fs_std::path& path, int megabytes, std::atomic<int>& written) {
-  const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (!file) throw std::runtime_error("cannot be made: " + path.string());
-  const ByteVector part = make_contents("noise", 7, 1 << 20, 1);
-  off_t at = 0;
-  if (path.extension() == ".npy") {
-    const std::string header = npy_header("|u1", {megabytes, 1 << 20});
-    at = ::pwrite(file.get(), header.data(), header.size(), 0);
-  }
-  for (int i = 0; i < megabytes; i++) {
-    for (std::size_t done = 0; done < part.size();) {
-      const auto count = ::pwrite(file.get(), part.data() + done, part.size() - done, at);
-      if (count <= 0) throw std::runtime_error("cannot be written: " + path.string());
-      done += static_cast<std::size_t>(count);
-      at += count;
-    }
-    written++;
-  }
-}
-
-/// Fails where no byte is written, or nobody else is answered, for kFrozen.
-void run_load(const Load& load) {
-  const TempDir source;
-  MountSettings settings;
-  settings.options = load.options;
-  Mount mount(source.path(), settings);
-  std::atomic<int> written{0}, ended{0};
-  std::vector<std::jthread> writers;
-  for (int i = 0; i < load.writers; i++)
-    writers.emplace_back([&, path = mount / fmt::format("{}{}", i, load.suffix)] {
-      write_file_slowly(path, load.megabytes, written);
-      ended++;
-    });
-  auto last_progress = Clock::now();
-  Clock::duration slowest{};
-  for (int before = 0; ended < load.writers;) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    const auto asked = Clock::now();
-    struct stat st {};
-    BOOST_TEST(::stat(mount.path().c_str(), &st) == 0);
-    for (const auto& entry : fs_std::directory_iterator(mount.path())) entry.path();
-    slowest = std::max(slowest, Clock::now() - asked);
-    if (written != before) last_progress = Clock::now();
-    before = written;
-    if (Clock::now() - last_progress < kFrozen) continue;
-    // The writers cannot be waited for while the mount is there.
-    mount.signal(SIGKILL);
-    force_unmount(mount.path());
-    BOOST_FAIL("frozen: " << text_of(load));
-  }
-  writers.clear();
-  BOOST_TEST((slowest < kFrozen), text_of(load));
-  BOOST_TEST_MESSAGE(
-      fmt::format("{}: slowest listing {} ms", text_of(load),
-                  std::chrono::duration_cast<std::chrono::milliseconds>(slowest).count()));
-  mount.unmount();
 }
 
 }  // namespace
@@ -200,7 +121,7 @@ BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_u
 }
 
 BOOST_AUTO_TEST_CASE(do_not_stop_the_mount, *precondition(needs_fuse)) {
-  for (const Load& load : std::vector<Load>{
+  for (const WriterLoad& load : std::vector<WriterLoad>{
            {1, 100, {"cache_size=1M"}},
            {12, 20, {"cache_size=16M"}},
            {24, 20, {"cache_size=16M"}},
@@ -211,8 +132,13 @@ BOOST_AUTO_TEST_CASE(do_not_stop_the_mount, *precondition(needs_fuse)) {
            {12, 10, {"cache_size=16M", "sync=strict"}},
            {12, 10, {"cache_size=16M"}, ".npy"},
            {100, 5, {"cache_size=256M"}},
-       })
-    run_load(load);
+       }) {
+    const TempDir source;
+    MountSettings settings;
+    settings.options = load.options;
+    Mount mount(source.path(), settings);
+    run_load(load, mount);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
