@@ -172,6 +172,8 @@ int run_unpack(const PackOptions& options);
 
 struct RecoverOptions {
   std::string source;
+  std::string rescue;   ///< folder of -o rescue; empty: the default one
+  bool is_dry = false;  ///< only tells what there is
 };
 int run_recover(const RecoverOptions& options);
 

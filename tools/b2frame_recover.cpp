@@ -1,6 +1,9 @@
-// b2frame recover: gives names to what mounts could not commit before they ended.
+// b2frame recover: brings back what mounts could not commit before they ended.
 
+#include <filesystem>
+#include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 #include <fmt/core.h>
@@ -8,11 +11,33 @@
 #include "fs/mount/recovery.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/mount_lock.hpp"
+#include "fs/source/rescue_folder.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 
 namespace bloscfs::tools {
+namespace {
+
+/// Nothing if the default one is not there.
+std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
+  const std::string source = std::filesystem::canonical(options.source).string();
+  const std::string folder = options.rescue.empty() ? fs::default_rescue_folder() : options.rescue;
+  if (options.rescue.empty() && !std::filesystem::exists(folder)) return std::nullopt;
+  return fs::RescueFolder(fs::open_rescue_folder(folder), folder, source);
+}
+
+void tell(const fs::MountSource& source, const fs::Journal* journal) {
+  const auto tell_one = [](const std::string& path) {
+    fmt::print("{}: can be recovered\n", fs::printable(path));
+  };
+  if (journal != nullptr)
+    for (const fs::KeptFile& kept : journal->kept()) tell_one(kept.path);
+  if (source.rescue)
+    for (const auto& rescued : source.rescue->rescued()) tell_one(rescued.path);
+}
+
+}  // namespace
 
 int run_recover(const RecoverOptions& options) {
   return guarded(options.source, [&] {
@@ -20,10 +45,14 @@ int run_recover(const RecoverOptions& options) {
     fs::MountLock lock(source.root.get(), source.single, fs::kMountLockPatience,
                        fs::WaitNotice(options.source));
     if (!lock.displaced().empty()) throw std::runtime_error("only who has mounted it can recover");
-    if (lock.journal() == nullptr) return 0;
+    source.rescue = rescue_folder(options);
+    if (options.is_dry) {
+      tell(source, lock.journal());
+      return 0;
+    }
     int status = 0;
     fs::recover_kept(
-        std::move(source), *lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
+        std::move(source), lock.journal(), [&](const fs::KeptFile& kept, const std::string& path) {
           if (path.empty()) {
             complain(options.source + "/" + kept.path,
                      "its kept contents are gone: " + kept.temporary);

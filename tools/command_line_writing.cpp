@@ -113,9 +113,12 @@ void CommandLine::add_layers(CLI::App& command, const char* name, std::vector<Na
 }
 
 void CommandLine::add_recover(const char* name) {
-  CLI::App* command = add_command(name, "Give names to what a mount could not commit",
-                                  {"/data", "/data/log.b2frame"});
+  CLI::App* command = add_command(name, "Bring back what a mount could not commit",
+                                  {"/data", "-n /data/log.b2frame"});
   command->add_option("SOURCE", recover_.source, "What was mounted")->required()->check(local());
+  command->add_option("--rescue", recover_.rescue, "What the mount had as -o rescue")
+      ->type_name("DIR");
+  command->add_flag("-n,--dry-run", recover_.is_dry, "Only tell what would be recovered");
   command->callback([this] { work_ = [this] { return run_recover(recover_); }; });
 }
 

@@ -416,7 +416,7 @@ bool Committer::try_commit(const std::shared_ptr<Content>& content, CommitFailur
     // Looked at after the freeze, which waited for a commit of another thread: that may have stored
     // all.
     if (commit.empty()) return false;
-    commit.write();
+    write(commit);
     commit.flush();
     commit.publish();
     commit.flush();
@@ -448,7 +448,7 @@ void Committer::commit_together(Batch& batch, Contents contents) {
   // one wants, and want one that this one holds.
   const MutexLock batch_lock(batch_mutex_);
   for (const auto& content : contents) begin(batch, content);
-  run(batch, &ContentCommit::write);
+  run(batch, [this](ContentCommit& commit) { write(commit); });
   flush(batch);
   run(batch, &ContentCommit::publish);
   flush(batch);
@@ -478,14 +478,19 @@ void Committer::begin(Batch& batch, const std::shared_ptr<Content>& content) {
   }
 }
 
-void Committer::run(Batch& batch, void (ContentCommit::*step)()) {
+void Committer::write(ContentCommit& commit) {
+  commit.write();
+  services_.check_written(*commit.content());
+}
+
+void Committer::run(Batch& batch, const Step& step) {
   auto& commits = batch.commits;
   std::vector<std::optional<CommitFailure>> failures(commits.size());
   std::atomic<std::size_t> next{0};
   const std::function<void()> run_some = [&] {
     const frame::LockPatience none(std::chrono::seconds(0));
     for (std::size_t i = next++; i < commits.size(); i = next++) try {
-        if (commits[i]) ((*commits[i]).*step)();
+        if (commits[i]) step(*commits[i]);
       } catch (const std::exception& error) {
         failures[i] = failure_of(*commits[i]->content(), error);
       }

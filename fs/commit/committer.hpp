@@ -48,6 +48,9 @@ class Committer {
     std::size_t batch = 256;
     /// Threads that do it.
     std::size_t threads = 1;
+    /// Called when a commit has written, and not published yet. Throws where what it has written
+    /// must not stay.
+    std::function<void(const Content&)> check_written = [](const Content&) {};
   };
   /// Starts the thread that commits in the background.
   void start(Services services);
@@ -127,8 +130,10 @@ class Committer {
   std::error_code commit_now(const std::shared_ptr<Content>& content, IfBeingWritten unfinished);
   void commit_together(Batch& batch, Contents contents) EXCLUDES(batch_mutex_);
   void begin(Batch& batch, const std::shared_ptr<Content>& content);
+  void write(ContentCommit& commit);
+  using Step = std::function<void(ContentCommit&)>;
   /// A step of one file's commit concerns no other file: side by side.
-  void run(Batch& batch, void (ContentCommit::*step)());
+  void run(Batch& batch, const Step& step);
   void flush(Batch& batch);
   void give_up(Batch& batch, std::unique_ptr<ContentCommit>& commit, const CommitFailure& failure);
   void set_back(Batch& batch, const std::shared_ptr<Content>& content, std::uint64_t epoch,
@@ -136,7 +141,7 @@ class Committer {
   void conclude(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure failure,
                 Batch& batch);
   /// False if there was nothing to commit.
-  static bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
+  bool try_commit(const std::shared_ptr<Content>& content, CommitFailure& failure);
   /// True if the content has followed SOURCE since that `epoch`, for whoever asked first, so that
   /// it may be committed again. What keeps it from that takes the failure's place.
   bool follow(const std::shared_ptr<Content>& content, std::uint64_t epoch, CommitFailure& failure,

@@ -117,12 +117,12 @@ class Content {
   /// Path below SOURCE that its file has or waits for, for messages.
   std::string path();
   struct Kept {
-    std::string path;  ///< of the frame, below SOURCE
-    bool is_whole;     ///< nothing that it was written over is missing
+    std::string path;       ///< of the frame, below SOURCE
+    bool is_whole = false;  ///< nothing that it was written over is missing
   };
-  /// What could not be committed before the mount ends is kept for `b2frame recover`; nothing where
-  /// no contents wait. Since nobody asks again, zeros stand for whatever cannot be read. Errors as
-  /// follow_source's.
+  /// What could not be committed before the mount ends is kept for `b2frame recover`, in SOURCE or,
+  /// if that cannot take it, outside; nothing where no contents wait. Since nobody asks again,
+  /// zeros stand for whatever cannot be read. Errors as follow_source's.
   std::optional<Kept> keep_for_recovery();
   /// Grows with each state of somebody else's that the content went on from.
   std::uint64_t epoch() const;

@@ -116,7 +116,14 @@ std::optional<Content::Kept> Content::keep_for_recovery() {
   if (home() == nullptr || is_orphan() || !has_contents_to_keep()) return std::nullopt;
   begin_following();
   try {
-    Kept kept = keep_in(*home()->recovery_refuge(shown_as(), user()), Unreadable::in_any_case);
+    Kept kept;
+    try {
+      kept = keep_in(*home()->recovery_refuge(shown_as(), user()), Unreadable::in_any_case);
+    } catch (const std::exception&) {
+      const auto outside = home()->rescue_refuge(shown_as(), user());
+      if (!outside) throw;
+      kept = keep_in(*outside, Unreadable::in_any_case);
+    }
     stop_following();
     return kept;
   } catch (...) {

@@ -99,6 +99,10 @@ class ContentHome {
   virtual std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) = 0;
   /// In SOURCE, as a temporary that its journal names (fs/source/journal.hpp).
   virtual std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) = 0;
+  /// Outside of SOURCE (fs/source/rescue_folder.hpp); null where there is no such place.
+  virtual std::unique_ptr<Refuge> rescue_refuge(ShownAs /*shown*/, uid_t /*user*/) {
+    return nullptr;
+  }
   /// What a content goes on from. With neither, the file has gone, or is no frame any more.
   struct Following {
     std::shared_ptr<const frame::Snapshot> successor;

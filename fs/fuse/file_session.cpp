@@ -17,6 +17,7 @@
 #include "fs/fuse/session_source.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/filesystem.hpp"
+#include "fs/mount/space_watch.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/on_behalf.hpp"
 #include "fs/support/file_error.hpp"
@@ -70,6 +71,8 @@ class FileSource final : public SessionSource {
     lock_->make_durable();
     // Who had the lock may have replaced the file.
     source_ = sandbox.open(settings.source, settings.options);
+    source_.has_quotas = enforces_quotas(source_.root);
+    open_rescue(settings);
     // Each caller's own is applied.
     ::umask(0);
     give_up_reserves();
@@ -100,6 +103,21 @@ class FileSource final : public SessionSource {
   }
 
  private:
+  /// The default one need not be there.
+  void open_rescue(const SessionSettings& settings) {
+    const bool is_given = !settings.options.rescue.empty();
+    const std::string folder = is_given ? settings.options.rescue : default_rescue_folder();
+    if (folder.empty()) return;
+    try {
+      source_.rescue.emplace(open_rescue_folder(folder),
+                             std::filesystem::absolute(folder).lexically_normal().string(),
+                             std::filesystem::canonical(settings.source).string());
+    } catch (const std::system_error& error) {
+      if (is_given)
+        throw FileError(folder, "cannot be the rescue folder: " + error.code().message());
+    }
+  }
+
   MountSource source_;
   std::optional<MountLock> lock_;
 };

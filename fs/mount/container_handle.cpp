@@ -155,7 +155,8 @@ void ContainerWriter::flush() {
   TurnAtNeed::need();
   tell_error_of_commits(content());
   if (content().leads() && content().is_overtaken()) services_.files.try_follow(node());
-  if (services_.committer.commits_at_close() && content().needs_commit())
+  if (content().needs_commit() &&
+      (services_.committer.commits_at_close() || services_.files.is_space_scarce()))
     services_.committer.commit({file_->content});
   // Others may close a copy of the descriptor and not look at this, as a program that is started
   // does: who writes on, or calls fsync, is still to be told.

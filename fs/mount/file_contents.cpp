@@ -8,7 +8,6 @@
 #include <utility>
 
 #include <fmt/core.h>
-#include <sys/statvfs.h>
 
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_limits.hpp"
@@ -109,12 +108,6 @@ void FileContents::try_follow(NodeId node) {
   }
 }
 
-void FileContents::require_space(std::int64_t size) {
-  const struct statvfs st = root_.stat_filesystem();
-  if (size > 0 && static_cast<std::uint64_t>(size) / st.f_frsize >= st.f_bavail)
-    frame::throw_errno(ENOSPC, "fallocate");
-}
-
 bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
   if (unfinished == IfBeingWritten::fail) return content->follow_source();
   const auto patience = std::chrono::steady_clock::now() + kUnfinishedPatience;
@@ -142,7 +135,10 @@ void FileContents::change(NodeId node, const std::shared_ptr<ContentHome>& home,
     const std::uint64_t epoch = file->content->epoch();
     try {
       change(file);
-      return changed(file, std::move(descriptors));
+      changed(file, std::move(descriptors));
+      // No close will tell of an error.
+      if (space_.is_scarce() && file->content->needs_commit()) commit_briefly({file->content});
+      return;
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kContentTries) throw;
       if (!has_gone_on(file->content, epoch)) throw;

@@ -13,9 +13,9 @@
 #include "fs/content/open_file.hpp"
 #include "fs/mount/descriptor_shares.hpp"
 #include "fs/mount/metalayer_edits.hpp"
+#include "fs/mount/space_watch.hpp"
 #include "fs/mount/written_files.hpp"
 #include "fs/names/contents.hpp"
-#include "fs/source/source_root.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
@@ -24,13 +24,13 @@ namespace bloscfs::fs {
 class FileContents final : public Contents, public WrittenFiles {
  public:
   /// All outlive this object.
-  FileContents(const SourceRoot& root, Tree& tree, Classifier& classifier, Committer& committer,
-               DescriptorShares& descriptors, ContentServices services)
-      : root_(root),
-        tree_(tree),
+  FileContents(Tree& tree, Classifier& classifier, Committer& committer,
+               DescriptorShares& descriptors, SpaceWatch& space, ContentServices services)
+      : tree_(tree),
         classifier_(classifier),
         committer_(committer),
         descriptors_(descriptors),
+        space_(space),
         services_(services) {}
 
   /// The content of a container, opened if it is not yet: then ESTALE tells that its file is being
@@ -57,7 +57,8 @@ class FileContents final : public Contents, public WrittenFiles {
   }
   std::string told_path(NodeId node) override { return tree_.told_path(node); }
   void left(NodeId node, std::int64_t size) override { tree_.keep_last_size(node, size); }
-  void require_space(std::int64_t size) override;
+  bool is_space_scarce() override { return space_.is_scarce(); }
+  void require_space(std::int64_t size) override { space_.require(size); }
 
   void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) override;
   void commit(const std::vector<NodeId>& nodes) override;
@@ -80,11 +81,11 @@ class FileContents final : public Contents, public WrittenFiles {
   /// For a request that has no turn.
   void commit_briefly(const Committer::Contents& contents);
 
-  const SourceRoot& root_;
   Tree& tree_;
   Classifier& classifier_;
   Committer& committer_;
   DescriptorShares& descriptors_;
+  SpaceWatch& space_;
   const ContentServices services_;
   std::atomic<int> waiting_{0};  ///< for what is being written
   Mutex told_mutex_;

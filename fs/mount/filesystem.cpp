@@ -36,6 +36,7 @@ std::size_t descriptors_of(const SourceEntry& entry, bool writes) {
 Filesystem::Filesystem(MountSource source, const MountOptions& options, const WorkerCounts& workers,
                        MountLock* lock, PagePool& pages)
     : surroundings_(std::move(source.surroundings)),
+      rescue_(std::move(source.rescue)),
       root_(std::move(source.root),
             options.cross_mounts ? OtherMounts::enter : OtherMounts::leave_out, source.own_device),
       reader_settings_{options.verify, Work::kRequestLimit},
@@ -43,7 +44,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
       classifier_(root_, {options.raw, options.stores, options.unsupported}, &stats_.source),
       tree_(root_, classifier_, std::move(source.single), options.owner),
       stores_(root_, tree_, cache_.budget(), options.raw),
-      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock),
+      names_(root_, surroundings_, tree_, {options.raw, options.write.suffix}, lock,
+             rescue_ ? &*rescue_ : nullptr),
       directories_(cache_.budget(),
                    [this](NodeId node, const std::function<void()>& if_many) {
                      node = stores_.present(node);
@@ -62,7 +64,8 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
       committer_(stats_),
       content_services_{cache_,  stats_,         reader_settings_, pool_,
                         budget_, write_options_, options.raw,      next_content_id_},
-      contents_(root_, tree_, classifier_, committer_, descriptors_, content_services_),
+      space_(root_, source.has_quotas, stats_),
+      contents_(tree_, classifier_, committer_, descriptors_, space_, content_services_),
       reading_services_{stats_, pool_, readahead_budget_, log_, direct_handles_, pages},
       container_services_{contents_, committer_, reading_services_},
       containers_(container_services_, tree_, contents_, names_),
@@ -92,7 +95,11 @@ void Filesystem::begin_writing(MountLock* lock, std::size_t committing_threads) 
        [this](const std::shared_ptr<Content>& content, IfBeingWritten unfinished) {
          return contents_.go_on(content, unfinished);
        },
-       DescriptorLimits::of_process().batch, committing_threads});
+       DescriptorLimits::of_process().batch, committing_threads,
+       [this](const Content& content) {
+         if (content.user() != 0 && ::geteuid() == 0 && space_.is_scarce())
+           space_.require_unreserved();
+       }});
   if (surroundings_.is_below_another_mount()) return;
   sweep_.emplace(root_, tree_, tree_.single(), lock == nullptr ? nullptr : lock->journal());
 }
@@ -243,8 +250,7 @@ void Filesystem::commit_all() {
   try {
     committer_.commit_all();
   } catch (const std::exception&) {
-    const std::string losses = keep_uncommitted(committer_.uncommitted());
-    if (!losses.empty()) throw std::runtime_error(losses);
+    keep_uncommitted(committer_.uncommitted());
   }
 }
 

@@ -155,6 +155,7 @@ class Filesystem final : public MountedFiles {
                     FairShare::Part descriptors);
 
   const Surroundings surroundings_;
+  std::optional<RescueFolder> rescue_;
   SourceRoot root_;
   Stats stats_;
   const ReaderSettings reader_settings_;
@@ -177,6 +178,7 @@ class Filesystem final : public MountedFiles {
   WorkerPool pool_;                     ///< its tasks use everything above
   Committer committer_;
   const ContentServices content_services_;
+  SpaceWatch space_;
   FileContents contents_;
   const ReadingServices reading_services_;
   const ContainerServices container_services_;

@@ -8,6 +8,7 @@
 
 #include "frame/store/byte_source.hpp"
 #include "fs/names/surroundings.hpp"
+#include "fs/source/rescue_folder.hpp"
 
 namespace bloscfs::fs {
 
@@ -16,7 +17,9 @@ struct MountSource {
   frame::UniqueFd root;               ///< the mirrored directory, or the one that holds the frame
   std::optional<std::string> single;  ///< full name of the only entry shown
   Surroundings surroundings;
-  dev_t own_device = 0;  ///< of the mount that shows it, once there is one
+  dev_t own_device = 0;     ///< of the mount that shows it, once there is one
+  bool has_quotas = false;  ///< that its filesystem enforces; told to those who write
+  std::optional<RescueFolder> rescue = std::nullopt;
 };
 
 /// Follows symlinks in `path`. Throws std::system_error, or codec::Error when it is a container

@@ -1,8 +1,14 @@
 #include "fs/mount/recovery.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <utility>
+#include <vector>
 
+#include <fcntl.h>
+
+#include "frame/store/local_store.hpp"
+#include "frame/store/temporary_name.hpp"
 #include "fs/names/conflict_name.hpp"
 #include "fs/options/options.hpp"
 
@@ -29,27 +35,66 @@ Target target_of(Tree& tree, const std::string& path) {
   return {is_there ? directory : kRootId, name};
 }
 
+/// Bytes that are copied at once.
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+/// Durable under a temporary's name in that directory, which it returns.
+std::string copy_into(frame::StoreDirectory& directory, const frame::StoreFile& from) {
+  const std::string name = frame::temporary_name();
+  const auto copy = directory.create(name, 0600);
+  try {
+    const auto size = static_cast<std::uint64_t>(from.stamp().size);
+    std::vector<std::uint8_t> piece(std::min<std::uint64_t>(size, kPiece));
+    for (std::uint64_t at = 0; at < size; at += piece.size()) {
+      piece.resize(std::min<std::uint64_t>(size - at, kPiece));
+      from.read_exactly_at(at, piece, "rescued frame");
+      copy->write_at(at, piece);
+    }
+    copy->set_attributes(from.attributes());
+    copy->sync();
+  } catch (...) {
+    directory.unlink(name);
+    throw;
+  }
+  return name;
+}
+
 }  // namespace
 
-void recover_kept(MountSource source, Journal& journal,
+void recover_kept(MountSource source, Journal* journal,
                   const std::function<void(const KeptFile&, const std::string& path)>& done) {
   const SourceRoot root(std::move(source.root));
   Classifier classifier(root, {.stores = false}, nullptr);
   // Beside a single frame there are others, which keep their names.
   Tree tree(root, classifier, std::nullopt, {});
   const NamingPolicy policy{false, WriteOptions().suffix};
-  for (const KeptFile& kept : journal.kept()) {
-    std::string path;
-    if (root.stat(kept.temporary)) {
-      const Target target = target_of(tree, kept.path);
-      TreeChanges names(tree);
-      path = name_frame(names, root, policy, root.directory({}), kept.temporary, target.directory,
-                        target.shown_name, FirstName::itself);
-    }
-    journal.forget(kept.temporary);
+  const auto give_name = [&](const std::string& temporary, const std::string& path) {
+    const Target target = target_of(tree, path);
+    TreeChanges names(tree);
+    return name_frame(names, root, policy, root.directory({}), temporary, target.directory,
+                      target.shown_name, FirstName::itself);
+  };
+  for (const KeptFile& kept : journal != nullptr ? journal->kept() : std::vector<KeptFile>()) {
+    const std::string path =
+        root.stat(kept.temporary) ? give_name(kept.temporary, kept.path) : std::string();
+    journal->forget(kept.temporary);
     done(kept, path);
   }
-  journal.sync();
+  if (journal != nullptr) journal->sync();
+  if (!source.rescue) return;
+  const auto directory = frame::make_local_store(root.open({}, O_RDONLY | O_DIRECTORY), nullptr);
+  for (const auto& rescued : source.rescue->rescued()) {
+    const std::string temporary = copy_into(*directory, *source.rescue->open(rescued));
+    std::string path;
+    try {
+      path = give_name(temporary, rescued.path);
+    } catch (...) {
+      directory->unlink(temporary);
+      throw;
+    }
+    source.rescue->remove(rescued);
+    done({rescued.file, rescued.path}, path);
+  }
 }
 
 }  // namespace bloscfs::fs

@@ -1,13 +1,15 @@
 #include "fs/mount/written_files.hpp"
 
 #include <exception>
+#include <stdexcept>
 
 #include <fmt/core.h>
 
+#include "fs/support/log.hpp"
+
 namespace bloscfs::fs {
 
-std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
-  std::string told;
+void keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
   for (const auto& [content, failure] : left) {
     std::string name, fate;
     try {
@@ -19,10 +21,10 @@ std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left) {
       fate =
           fmt::format("contents lost, {} bytes ({})", content->uncommitted_bytes(), error.what());
     }
-    if (!told.empty()) told += "; ";
-    told += fmt::format("{}: not committed ({}): {}", name, failure.message(), fate);
+    log::error(fmt::format("{}: not committed ({}): {}", name, failure.message(), fate));
   }
-  return told;
+  if (!left.empty())
+    throw std::runtime_error(fmt::format("not committed before the end: {} files", left.size()));
 }
 
 std::vector<MountedFiles::Uncommitted> look_at_uncommitted(

@@ -35,13 +35,15 @@ class WrittenFiles {
                        FairShare::Part descriptors) = 0;
   /// The last size that a writer knew, at its close.
   virtual void left(NodeId /*node*/, std::int64_t /*size*/) {}
+  /// True where a file is committed before its close is answered (fs/mount/space_watch.hpp).
+  virtual bool is_space_scarce() { return false; }
   /// ENOSPC where there is no room for so many bytes more.
   virtual void require_space(std::int64_t /*size*/) {}
 };
 
-/// Keeps what the last commits of a mount could not store. Returns what has become of each file;
-/// nothing if none had contents to lose.
-std::string keep_uncommitted(const std::vector<Committer::Uncommitted>& left);
+/// Keeps what the last commits of a mount could not store. The log has a line of what has become of
+/// each file. Throws std::runtime_error with a summary, unless nothing is left.
+void keep_uncommitted(const std::vector<Committer::Uncommitted>& left);
 
 /// The same contents, told of while the mount goes on.
 std::vector<MountedFiles::Uncommitted> look_at_uncommitted(

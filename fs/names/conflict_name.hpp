@@ -4,6 +4,8 @@
 #include <string>
 
 #include "fs/names/name_choice.hpp"
+#include "fs/source/source_directory.hpp"
+#include "fs/tree/tree_changes.hpp"
 
 namespace bloscfs::fs {
 

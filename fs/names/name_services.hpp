@@ -10,6 +10,7 @@
 #include "fs/names/surroundings.hpp"
 #include "fs/names/unsynced_names.hpp"
 #include "fs/source/mount_lock.hpp"
+#include "fs/source/rescue_folder.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/tree/tree.hpp"
 
@@ -20,8 +21,9 @@ struct NameServices {
   const Surroundings& surroundings;
   Tree& tree;
   NamingPolicy policy;
-  MountLock* lock = nullptr;     ///< of a writable mount
-  Contents* contents = nullptr;  ///< set before the first change
+  MountLock* lock = nullptr;       ///< of a writable mount
+  RescueFolder* rescue = nullptr;  ///< the same, if it has one
+  Contents* contents = nullptr;    ///< set before the first change
   RemovedSframes removed_sframes = {};
   UnsyncedNames unsynced_names{root};
   /// As ContentHome's; attributes are forgotten, too.

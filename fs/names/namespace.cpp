@@ -59,8 +59,9 @@ NamedObject find_to_change(TreeChanges& names, NodeId directory, const std::stri
 }  // namespace
 
 Namespace::Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
-                     NamingPolicy policy, MountLock* lock)
-    : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy), lock} {}
+                     NamingPolicy policy, MountLock* lock, RescueFolder* rescue)
+    : root_(root), tree_(tree), services_{root, surroundings, tree, std::move(policy),
+                                          lock, rescue} {}
 
 void Namespace::check_name(NodeId directory, const std::string& name) const {
   if (directory >= kFirstInStores || tree_.is_store(directory)) throw_errno(EROFS, name);

@@ -43,9 +43,9 @@ struct NewAttributes {
 /// done as them (fs/source/on_behalf.hpp); a null one is the daemon itself.
 class Namespace {
  public:
-  /// `lock` is that of a writable mount, and null otherwise.
+  /// `lock` and `rescue` are those of a writable mount, and null otherwise.
   Namespace(const SourceRoot& root, const Surroundings& surroundings, Tree& tree,
-            NamingPolicy policy, MountLock* lock);
+            NamingPolicy policy, MountLock* lock, RescueFolder* rescue);
 
   /// Before the first change. `contents` outlives the mount.
   void set_contents(Contents& contents) { services_.contents = &contents; }

@@ -95,6 +95,16 @@ class NodeRefuge : public Refuge {
     made.writer->set_attributes(wanted);
   }
 
+  /// What a new file waited in, of which nobody needs anything now; else the next mount removes it.
+  void remove_temporary() const noexcept {
+    if (!of_.waiting_as) return;
+    try {
+      store(of_.directory_path)->unlink(*of_.waiting_as);
+    } catch (const std::exception& error) {
+      log::info(*of_.waiting_as + ": not removed: " + error.what());
+    }
+  }
+
   NameServices& services_;
   const uid_t user_;
   Tree::NodeName of_;
@@ -151,8 +161,29 @@ class ForRecovery final : public NodeRefuge {
     // its own: they are in one directory.
     directory_->sync();
     journal->add(KeptFile{made.name, join_path(of_.directory_path.text(), shown_name_)});
+    remove_temporary();
     return made.name + ", which `b2frame recover` gives a name";
   }
+};
+
+class ForRescue final : public NodeRefuge {
+ public:
+  ForRescue(NameServices& services, NodeId node, ShownAs shown, uid_t user)
+      : NodeRefuge(services, node, shown, user),
+        place_(services.rescue->place_for(join_path(of_.directory_path.text(), shown_name_))) {
+    directory_ = place_.directory;
+  }
+
+  std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
+    take_attributes(made, writer);
+    directory_->rename(made.name, place_.name, frame::RenameMode::no_replace);
+    directory_->sync();
+    remove_temporary();
+    return place_.path + ", which `b2frame recover` brings back";
+  }
+
+ private:
+  const RescueFolder::Place place_;
 };
 
 }  // namespace
@@ -170,6 +201,11 @@ std::unique_ptr<Refuge> NodeHome::conflict_refuge(ShownAs shown, uid_t user) {
 
 std::unique_ptr<Refuge> NodeHome::recovery_refuge(ShownAs shown, uid_t user) {
   return std::make_unique<ForRecovery>(services_, node_, shown, user);
+}
+
+std::unique_ptr<Refuge> NodeHome::rescue_refuge(ShownAs shown, uid_t user) {
+  if (services_.rescue == nullptr) return nullptr;
+  return std::make_unique<ForRescue>(services_, node_, shown, user);
 }
 
 std::optional<SourceEntry> NodeHome::finished_successor(const Tree::NodeName& name) const {

@@ -24,6 +24,7 @@ class NodeHome final : public ContentHome {
   bool is_in_place() override { return services_.tree.is_in_place(node_); }
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
+  std::unique_ptr<Refuge> rescue_refuge(ShownAs shown, uid_t user) override;
   void require_finished() override;
   Following follow(const MakeReady& make_ready) override;
   void forget_pages(std::function<void()> done) override {

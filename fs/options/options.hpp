@@ -47,6 +47,7 @@ struct MountOptions {
   bool remount = false;            ///< the mount is there: flags of passed_on are all that counts
   std::uint32_t idle_timeout = 0;  ///< seconds; 0: never
   std::string log_file;            ///< empty: syslog, or stderr in the foreground
+  std::string rescue;              ///< folder; empty: default_rescue_folder(), if it can be had
   bool libfuse_io = false;         ///< libfuse reads requests and writes replies by itself
   SandboxPolicy sandbox = SandboxPolicy::automatic;
   OwnerOverride owner;

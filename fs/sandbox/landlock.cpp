@@ -95,10 +95,11 @@ void apply(const frame::UniqueFd& ruleset) {
 
 }  // namespace
 
-void restrict_to_source(int source, bool writes) {
+void restrict_to_source(int source, bool writes, int rescue) {
   const Known& known = known_rules();
   const frame::UniqueFd ruleset = make_ruleset(known.rules, known.size);
   allow(ruleset.get(), source, (writes ? kReading | kWriting : kReading) & known.rules.files);
+  if (rescue >= 0) allow(ruleset.get(), rescue, (kReading | kWriting) & known.rules.files);
   apply(ruleset);
 }
 

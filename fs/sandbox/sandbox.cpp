@@ -95,6 +95,12 @@ MountSource Sandbox::open(const std::string& path, const MountOptions& options) 
 
 void Sandbox::enter_namespace(MountSource& source, OtherMounts others) {
   frame::UniqueFd outer = std::move(outer_root_);
+  // From what is opened below it, no ".." leads out of it either.
+  if (source.rescue) {
+    frame::UniqueFd& folder = source.rescue->descriptor();
+    apply("a mount namespace",
+          [&] { folder = detached_copy(folder, OtherMounts::leave_out, true); });
+  }
   std::vector<std::string> left_out;
   if (others == OtherMounts::leave_out)
     left_out = mount_points_below(source.surroundings.directory());
@@ -111,7 +117,8 @@ void Sandbox::close(MountSource& source, const MountOptions& options) {
   const bool has_no_new = apply("no new privileges", [] { set_process(PR_SET_NO_NEW_PRIVS, 1); });
   apply("no dumps", [] { set_process(PR_SET_DUMPABLE, 0); });
   if (!has_no_new) return;
-  apply("Landlock", [&] { restrict_to_source(source.root.get(), writes); });
+  const int rescue = source.rescue ? source.rescue->descriptor().get() : -1;
+  apply("Landlock", [&] { restrict_to_source(source.root.get(), writes, rescue); });
   apply("seccomp", [] { allow_needed_calls(false); });
 }
 

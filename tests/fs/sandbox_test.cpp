@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(landlock_leaves_the_source_alone, *precondition(needs_landl
       return outcome_in_child([&] {
         give_up_new_privileges();
         const Fd directory(::open(source.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-        fs::restrict_to_source(directory.get(), writes);
+        fs::restrict_to_source(directory.get(), writes, -1);
         return reach() ? 1 : 0;
       });
     };

@@ -26,7 +26,7 @@ function __bloscfs_values
             printf '%s\n' 256M 512M 1G
         case log cafile netrc
             __fish_complete_path (commandline -ct | string match -rg -- '=([^=,]*)$') | string replace -r '\t.*' ''
-        case disk_cache
+        case disk_cache rescue
             __fish_complete_directories (commandline -ct | string match -rg -- '=([^=,]*)$') '' | string replace -r '\t.*' ''
     end
 end
