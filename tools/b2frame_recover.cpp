@@ -4,6 +4,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 
 #include <fmt/core.h>
@@ -23,7 +24,8 @@ namespace {
 std::optional<fs::RescueFolder> rescue_folder(const RecoverOptions& options) {
   const std::string source = std::filesystem::canonical(options.source).string();
   const std::string folder = options.rescue.empty() ? fs::default_rescue_folder() : options.rescue;
-  if (options.rescue.empty() && !std::filesystem::exists(folder)) return std::nullopt;
+  std::error_code unreachable;
+  if (options.rescue.empty() && !std::filesystem::exists(folder, unreachable)) return std::nullopt;
   return fs::RescueFolder(fs::open_rescue_folder(folder), folder, source);
 }
 

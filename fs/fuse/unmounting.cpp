@@ -39,10 +39,10 @@ MountEntry require_own_mount(const std::string& mountpoint) {
   return *std::move(mount);
 }
 
-/// 0 where all went well, or nothing can be written.
+/// Empty where all went well. A read-only mount gives EROFS, and so does one whose SOURCE has
+/// become read-only: what waits then tells them apart.
 std::string commit_all() {
-  if (::ioctl(open_root().get(), kCommitRequest) == 0 || errno == EROFS) return "";
-  return std::to_string(errno);
+  return ::ioctl(open_root().get(), kCommitRequest) == 0 ? "" : std::to_string(errno);
 }
 
 frame::UniqueFd open_process(pid_t process) {

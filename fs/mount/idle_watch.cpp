@@ -33,6 +33,8 @@ void IdleWatch::watch() {
     rest_if_unused();
     const std::chrono::seconds limit = limit_;
     if (limit == std::chrono::seconds::zero() || filesystem_.idle_time() < limit) continue;
+    // What SOURCE cannot take keeps the mount.
+    if (!filesystem_.uncommitted().empty()) continue;
     ::kill(::getpid(), SIGTERM);  // ends the session as a signal from outside would
     return;
   }

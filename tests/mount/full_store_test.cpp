@@ -1,7 +1,9 @@
 // SOURCE has no space left: writers are told, committed contents stay, and work goes on once there
 // is space again.
 
+#include <chrono>
 #include <cstring>
+#include <thread>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
@@ -424,6 +426,20 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
   BOOST_CHECK(read_file(again / "d/new") == bytes);
   BOOST_CHECK(read_file(again / "old") == old_contents());
   BOOST_CHECK(stored_contents(conflict_of(full.store.source(), "old")) == bytes);
+}
+
+BOOST_AUTO_TEST_CASE(idle_mount_stays_while_something_does_not_fit,
+                     *precondition(needs_fuse_as_root)) {
+  const FullSource full;
+  Mount mount(full.store.source(), with_option("idle_timeout=1"));
+  const ByteVector bytes = new_contents(2 * kFree);
+  BOOST_TEST(save_error(mount / "new", bytes) == ENOSPC);
+  std::this_thread::sleep_for(std::chrono::seconds(6));
+  BOOST_TEST(is_mounted(mount.path()));
+  full.store.make_space();
+  BOOST_TEST(mount.wait(Seconds(20)));
+  Mount again(full.store.source());
+  BOOST_CHECK(read_file(again / "new") == bytes);
 }
 
 BOOST_AUTO_TEST_CASE(unmount_tells_what_does_not_fit, *precondition(needs_fuse_as_root)) {
