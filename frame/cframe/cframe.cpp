@@ -1,7 +1,10 @@
 #include "frame/cframe/cframe.hpp"
 
+#include <array>
 #include <utility>
 
+#include "frame/header/cframe_format.hpp"
+#include "frame/header/frame_header.hpp"
 #include "frame/reading/copied_source.hpp"
 #include "frame/store/peer_lock.hpp"
 
@@ -22,6 +25,11 @@ class CframeSnapshot final : public FrameSnapshot {
 };
 
 }  // namespace
+
+bool has_frame_at(const ByteSource& source, std::uint64_t position) {
+  std::array<std::uint8_t, 1 + sizeof(kFrameMagic)> start;
+  return source.read_at(position, start) == start.size() && has_frame_magic(start);
+}
 
 std::unique_ptr<FrameSnapshot> open_cframe(std::shared_ptr<const ByteSource> source,
                                            const OpenSettings& settings,

@@ -11,6 +11,9 @@
 
 namespace bloscfs::frame {
 
+/// True if a frame begins at that position of a file, which may hold several.
+bool has_frame_at(const ByteSource& source, std::uint64_t position);
+
 /// Opens the frame that `source` starts with, reading its header and
 /// trailer only. Throws Error if it cannot be trusted.
 /// `expected` is what snapshots of one writer share; null otherwise.

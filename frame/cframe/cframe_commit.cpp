@@ -81,13 +81,13 @@ void CframeCommit::take_back() noexcept {
     rewritten_.reset();
     if (switching_) {
       // Until another commit is durable, the disk may hold either header.
-      state_.space.distrust(taken);
+      state_.notes.space.distrust(taken);
       // A header that another program has put over the new one since is not ours to undo.
       if (!has_switched_ || state_.expected->matches(*state_.file))
         state_.expected->replace_header(old_header_,
                                         [&] { state_.file->write_at(0, old_header_); });
     } else {
-      for (const Extent& extent : taken) state_.space.give_back(extent);
+      for (const Extent& extent : taken) state_.notes.space.give_back(extent);
       if (!published_) cut_what_was_added();
     }
     if (state_.expected) state_.expected->end_writing(*state_.file);
@@ -100,12 +100,12 @@ void CframeCommit::take_back() noexcept {
 /// somebody else has changed is theirs.
 void CframeCommit::cut_what_was_added() {
   if (state_.current && !state_.expected->matches(*state_.file)) return;
-  const std::uint64_t end = state_.space.cut_end(1);
+  const std::uint64_t end = state_.notes.space.cut_end(1);
   if (static_cast<std::uint64_t>(state_.file->stamp().size) > end) state_.file->truncate(end);
 }
 
 std::uint64_t CframeCommit::store(codec::Bytes bytes) {
-  const Extent extent{state_.space.take(bytes.size()), bytes.size()};
+  const Extent extent{state_.notes.space.take(bytes.size()), bytes.size()};
   chunks_.add(extent);
   try {
     state_.file->write_at(extent.start, bytes);
@@ -118,7 +118,7 @@ std::uint64_t CframeCommit::store(codec::Bytes bytes) {
 
 void CframeCommit::give_back(const Extent& extent) {
   chunks_.remove(extent);
-  state_.space.give_back(extent);
+  state_.notes.space.give_back(extent);
 }
 
 std::vector<std::int64_t> CframeCommit::store_chunks(std::span<const NumberedChunk> chunks) {
@@ -184,7 +184,7 @@ void CframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>&)
   rewritten_.reset();
   // write() may be called again after an error (ENOSPC, and then there was room): what the first
   // try wrote is free.
-  state_.space.give_back(std::exchange(tail_, {}));
+  state_.notes.space.give_back(std::exchange(tail_, {}));
   tail_bytes_.clear();
   if (must_rewrite(edit)) {
     rewritten_ = std::make_unique<CframeRewrite>(state_);
@@ -219,7 +219,7 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
   // No entry of the old index is looked at: with all chunks gone, all between header and index is
   // free but what this transaction has put there.
   if (all_dropped_ && tail > state_.chunks_at()) {
-    ExtentSet live = state_.space.live_between(state_.chunks_at(), tail);
+    ExtentSet live = state_.notes.space.live_between(state_.chunks_at(), tail);
     for (const auto& [start, end] : chunks_.extents()) live.remove({start, end - start});
     for (const auto& [start, end] : live.extents()) gone.push_back({start, end - start});
     return gone;
@@ -240,17 +240,18 @@ void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
   EditedIndex entries(edit, decoder_);
   ExtentSet gone;
   for (const Extent& extent : superseded_)
-    if (all_dropped_ || !state_.space.is_doubtful(extent)) gone.add(extent);
+    if (all_dropped_ || !state_.notes.space.is_doubtful(extent)) gone.add(extent);
   // Behind the last chunk that stays, so that the file can be cut there when the old tail is free.
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
-  const Extent room = state_.space.find_tail(most, state_.space.live_end(gone));
-  if (!write_tail_at(room, entries, tail)) write_tail_at(state_.space.end_of_file(), entries, tail);
+  const Extent room = state_.notes.space.find_tail(most, state_.notes.space.live_end(gone));
+  if (!write_tail_at(room, entries, tail))
+    write_tail_at(state_.notes.space.end_of_file(), entries, tail);
 }
 
 bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail) {
   StoreWriter out(state_.file.get(), room.start);
   tail.write_index(entries, out);
-  const std::uint64_t end = state_.lengths.next_unused(out.position() + tail.trailer_len());
+  const std::uint64_t end = state_.notes.lengths.next_unused(out.position() + tail.trailer_len());
   // The trailer ends where the frame does, at a length that it never had. If the index ends at
   // 5000, a trailer of 100 begins there, or at 5001 where a frame_len of 5100 has been used.
   if (end > room.end()) return false;
@@ -261,7 +262,7 @@ bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, Frame
     tail_bytes_.assign(all.begin(), all.end());
   out.flush();
   tail_ = {room.start, end - room.start};
-  state_.space.take_at(tail_);
+  state_.notes.space.take_at(tail_);
   info_.cbytes = static_cast<std::int64_t>(room.start - state_.header_len);
   info_.frame_len = static_cast<std::int64_t>(end);
   return true;
@@ -274,14 +275,15 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   if (!edit.base()) {
     tail.write_trailer(*state_.file, state_.header_len);
     tail_ = {state_.header_len, size};
-  } else if (state_.lengths.next_unused(end) != end) {
-    Extent room = state_.space.find_tail(size, state_.chunks_at());
-    end = state_.lengths.next_unused(room.start + size);
-    if (end > room.end()) end = state_.lengths.next_unused(state_.space.end_of_file().start + size);
+  } else if (state_.notes.lengths.next_unused(end) != end) {
+    Extent room = state_.notes.space.find_tail(size, state_.chunks_at());
+    end = state_.notes.lengths.next_unused(room.start + size);
+    if (end > room.end())
+      end = state_.notes.lengths.next_unused(state_.notes.space.end_of_file().start + size);
     tail.write_trailer(*state_.file, end - size);
     tail_ = {end - size, size};
   }
-  state_.space.take_at(tail_);
+  state_.notes.space.take_at(tail_);
   info_.cbytes = 0;
   info_.frame_len = static_cast<std::int64_t>(end);
 }
@@ -323,7 +325,7 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   if (rewritten_) return rewritten_->publish(times);
   const auto changed = static_cast<std::size_t>(changed_bytes(old_header_, new_header_));
   // Noted though the switch may fail: a reader may have seen the length.
-  state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+  state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   state_.expected->replace_header(new_header_, [&] {
     // From here on a failure does not tell which header the disk has.
     switching_ = true;
@@ -345,7 +347,7 @@ void CframeCommit::open_written() {
   state_.current =
       open_written_cframe(state_.file, *stamp, {new_header_, tail_.start, std::move(tail_bytes_)},
                           state_.expected, lock_.peers.shared_lock());
-  state_.space.watch(state_.current);
+  state_.notes.space.watch(state_.current);
 }
 
 std::shared_ptr<const Snapshot> CframeCommit::finish() {
@@ -357,13 +359,13 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
       rewritten_->adopt();
     } else {
       if (!state_.current) {
-        state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+        state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
         state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), new_header_);
       }
       if (all_dropped_)
-        state_.space.supersede_all(superseded_);
+        state_.notes.space.supersede_all(superseded_);
       else
-        state_.space.supersede(superseded_);
+        state_.notes.space.supersede(superseded_);
       if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
         state_.reserve.clear();
       open_written();

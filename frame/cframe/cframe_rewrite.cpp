@@ -111,7 +111,7 @@ void CframeRewrite::write_contents(const FrameEdit& edit, FrameTail& tail,
   PackedIndex entries(old, *file_, header_len_, header_len_ + reserve_.size());
   StoreWriter out(file_.get(), index_at);
   tail.write_index(entries, out);
-  const std::uint64_t end = state_.lengths.next_unused(out.position() + tail.trailer_len());
+  const std::uint64_t end = state_.notes.lengths.next_unused(out.position() + tail.trailer_len());
   out.skip_to(end - tail.trailer_len());
   tail.write_trailer(out);
   out.flush();
@@ -121,8 +121,8 @@ void CframeRewrite::write_contents(const FrameEdit& edit, FrameTail& tail,
 
 void CframeRewrite::write_nothing(FrameTail& tail) {
   info_.cbytes = 0;
-  info_.frame_len =
-      static_cast<std::int64_t>(write_empty_trailer(tail, *file_, header_len_, state_.lengths));
+  info_.frame_len = static_cast<std::int64_t>(
+      write_empty_trailer(tail, *file_, header_len_, state_.notes.lengths));
 }
 
 void CframeRewrite::flush() {
@@ -176,8 +176,9 @@ void CframeRewrite::adopt() {
   state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), std::move(header_));
   state_.expected->end_writing(*state_.file);
   state_.reserve = std::move(reserve_);
-  state_.space = FrameSpace(static_cast<std::uint64_t>(info_.frame_len), 0, state_.settings.grace);
-  state_.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
+  state_.notes.space =
+      FrameSpace(static_cast<std::uint64_t>(info_.frame_len), 0, state_.settings.grace);
+  state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
   open_current(state_);
 }
 

@@ -5,6 +5,7 @@
 
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
+#include "frame/cframe/dead_space.hpp"
 #include "frame/editing/frame_edit.hpp"
 
 namespace bloscfs::frame {
@@ -54,6 +55,17 @@ class SharedBytes {
   std::vector<Claim> claims_;
 };
 
+void look_for_dead_space(CframeState& state, codec::BlockDecoder& decoder) {
+  CframeNotes& notes = state.notes;
+  try {
+    const DeadSpace found = find_dead_space(*state.current, state.chunks_at(), decoder);
+    notes.space.add_dead(found.extents);
+    if (found.chunks_are_apart) notes.space.trust_chunks();
+  } catch (const codec::Error&) {
+    // Without a readable index nobody knows which space is needed.
+  }
+}
+
 }  // namespace
 
 void open_current(CframeState& state) {
@@ -63,20 +75,26 @@ void open_current(CframeState& state) {
   settings.directory = state.directory->descriptor();
   state.current = open_cframe(state.file, settings, state.expected);
   state.expected = state.current->expected();
-  state.space.watch(state.current);
+  state.notes.space.watch(state.current);
+}
+
+void find_old_space(CframeState& state, codec::BlockDecoder& decoder) {
+  if (std::exchange(state.notes.look_is_due, false)) look_for_dead_space(state, decoder);
+  if (state.notes.sync_is_due && state.notes.space.dead_size() > 0) state.file->sync();
+  state.notes.sync_is_due = false;
 }
 
 void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
-  if (state.space.doubtful().empty()) return;
+  if (state.notes.space.doubtful().empty()) return;
   const FrameSnapshot& frame = *state.current;
-  SharedBytes claims(state.space.doubtful());
+  SharedBytes claims(state.notes.space.doubtful());
   const std::uint64_t chunks_at = state.header_len;
   const auto table = frame.index();
   try {
     for (std::int64_t page = 0; table && page < table->page_count(); ++page)
       for (const std::int64_t entry : table->read_page(page, decoder).entries)
         if (entry >= 0) claims.see(chunks_at + static_cast<std::uint64_t>(entry));
-    state.space.resolve_doubtful(claims.unshared([&](std::uint64_t position) {
+    state.notes.space.resolve_doubtful(claims.unshared([&](std::uint64_t position) {
       const StoredAt at{position, static_cast<std::uint64_t>(INT32_MAX)};
       return position +
              static_cast<std::uint64_t>(read_chunk_header(*frame.source(), at, {}).cbytes);
@@ -84,7 +102,7 @@ void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder) {
   } catch (const codec::Error&) {
     // Without a readable index nobody knows which space is needed: none of what is in doubt is used
     // again.
-    state.space.resolve_doubtful({});
+    state.notes.space.resolve_doubtful({});
   }
 }
 

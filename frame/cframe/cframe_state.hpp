@@ -9,10 +9,23 @@
 #include "frame/container/frame_writer.hpp"
 #include "frame/editing/frame_space.hpp"
 #include "frame/editing/new_frame.hpp"
+#include "frame/reading/expected_state.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 #include "frame/store/byte_store.hpp"
 
 namespace bloscfs::frame {
+
+/// What a writer finds out about its file over time. It goes on from writer to writer of a mount,
+/// so that space waits for readers no longer than it has to, and no length is used twice.
+struct CframeNotes final : WriterNotes {
+  FrameSpace space;
+  FrameLengths lengths;
+  /// Space that earlier writers left is not known yet: opening is cheap, and a commit looks for it.
+  bool look_is_due = false;
+  /// The disk may still have an older header, which reaches other chunks than the one that is read.
+  bool sync_is_due = false;
+  std::weak_ptr<StoreFile> file;  ///< that the writer had
+};
 
 struct CframeState {
   std::shared_ptr<StoreDirectory> directory;
@@ -25,8 +38,7 @@ struct CframeState {
   /// The trailer that stands behind the header in case that the contents go; empty if there is
   /// none. Chunks begin behind it.
   std::vector<std::uint8_t> reserve;
-  FrameSpace space;
-  FrameLengths lengths;
+  CframeNotes notes;
   NewFrame planned;  ///< a frame that does not exist yet
   bool in_transaction = false;
   bool broken = false;  ///< nobody knows which state is on disk
@@ -36,6 +48,10 @@ struct CframeState {
 
 /// Opens the frame in `state.file` as a snapshot of the writer and begins to watch it.
 void open_current(CframeState& state);
+
+/// Looks for the space that earlier writers left unused. Before that space is used, or what lies
+/// behind the frame's end, the state that does not need it is made durable.
+void find_old_space(CframeState& state, codec::BlockDecoder& decoder);
 
 /// Finds out which superseded extents share no bytes with chunks of the present state.
 void resolve_doubtful(CframeState& state, codec::BlockDecoder& decoder);

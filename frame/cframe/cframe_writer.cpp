@@ -31,6 +31,13 @@ class CframeWriter final : public FrameWriter {
  public:
   explicit CframeWriter(CframeState state) : state_(std::move(state)) {}
 
+  ~CframeWriter() override {
+    if (!state_.expected) return;
+    state_.notes.file = state_.file;
+    state_.expected->leave_notes(
+        state_.broken ? nullptr : std::make_shared<CframeNotes>(std::move(state_.notes)));
+  }
+
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
 
   std::unique_ptr<Transaction> begin() override {
@@ -125,17 +132,20 @@ class CframeWriter final : public FrameWriter {
   /// for a commit to fail.
   void reclaim(bool all) {
     try {
+      find_old_space(state_, decoder_);
       const auto index_size = static_cast<std::uint64_t>(8 * state_.current->info().nchunks);
       // Looking whether superseded space is shared reads the whole index: worth it once there is as
       // much space in doubt as index to read.
-      if (all || state_.space.doubtful_total() >= index_size) resolve_doubtful(state_, decoder_);
-      state_.space.release([&] { return state_.file->is_sole_user(); });
+      if (all || state_.notes.space.doubtful_total() >= index_size)
+        resolve_doubtful(state_, decoder_);
+      state_.notes.space.release([&] { return state_.file->is_sole_user(); });
       const auto size = static_cast<std::uint64_t>(state_.file->stamp().size);
-      const std::uint64_t end = state_.space.cut_end(all ? 1 : kMuchToCut);
+      const std::uint64_t end = state_.notes.space.cut_end(all ? 1 : kMuchToCut);
       // Also what a commit that was cut off has left behind the end: no header reaches it.
       if (size > end) state_.file->truncate(end);
-      if (all || state_.space.unpunched() > std::max(kMuchFree, state_.space.live_size() / 4))
-        state_.space.punch(*state_.file);
+      if (all ||
+          state_.notes.space.unpunched() > std::max(kMuchFree, state_.notes.space.live_size() / 4))
+        state_.notes.space.punch(*state_.file);
     } catch (const std::system_error&) {
     }
   }
@@ -152,6 +162,40 @@ std::vector<std::uint8_t> find_reserve(const ByteSource& file, std::uint64_t hea
     if (file.read_at(header_len, found) == found.size() && found == wanted) return wanted;
   }
   return {};
+}
+
+/// What the last writer of the same mount knew. Null if there are no such notes.
+std::shared_ptr<CframeNotes> notes_for(const FrameSnapshot* known) {
+  return known ? std::dynamic_pointer_cast<CframeNotes>(known->expected()->notes()) : nullptr;
+}
+
+/// The last writer's file, if it still has the name. Another open file of it would count as a
+/// reader from outside, for whom space has to wait.
+std::shared_ptr<StoreFile> open_file(StoreDirectory& directory, const std::string& name,
+                                     const CframeNotes* notes) {
+  if (auto file = notes ? notes->file.lock() : nullptr) {
+    const auto named = directory.stamp(name);
+    if (named && id_of(*named) == id_of(file->stamp())) return file;
+  }
+  return directory.open(name);
+}
+
+/// Notes of a frame of which nobody has any.
+CframeNotes first_notes(const CframeState& state) {
+  CframeNotes notes;
+  const auto frame_len = static_cast<std::uint64_t>(state.current->info().frame_len);
+  const auto file_size = static_cast<std::uint64_t>(state.current->stamp().size);
+  // Chunks that were there before may share bytes, which only a look at the whole index tells;
+  // those that this writer adds do not.
+  notes.space = FrameSpace(file_size, state.current->index_at().position, state.settings.grace);
+  // A longer state before this one, or a commit that was cut off, has left what lies behind the
+  // end.
+  if (frame_len < file_size) notes.space.add_dead({{frame_len, file_size - frame_len}});
+  // Where a writer has left no notes, snapshots may be in use of which nobody here knows.
+  notes.look_is_due = !state.expected->had_writer();
+  notes.sync_is_due = true;
+  notes.lengths.add(frame_len);
+  return notes;
 }
 
 std::shared_ptr<const FrameSnapshot> known_frame(const std::shared_ptr<const Snapshot>& known) {
@@ -171,7 +215,8 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.directory = std::move(directory);
   state.name = name;
   state.settings = settings;
-  state.file = state.directory->open(name);
+  const auto notes = notes_for(known_state.get());
+  state.file = open_file(*state.directory, name, notes.get());
   if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);
   if (known_state) state.expected = known_state->expected();
   open_current(state);
@@ -181,19 +226,13 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   if (!state.current->unchanged()) throw_stale(name);
   state.header_len = static_cast<std::uint64_t>(info.header_len);
   state.reserve = find_reserve(*state.file, state.header_len);
-  const auto frame_len = static_cast<std::uint64_t>(info.frame_len);
-  // Chunks that were there before may share bytes, which only a look at the whole index tells;
-  // those that this writer adds do not.
-  state.space = FrameSpace(frame_len, state.current->index_at().position, settings.grace);
-  state.space.watch(state.current);
+  if (has_frame_at(*state.file, static_cast<std::uint64_t>(info.frame_len)))
+    throw_errno(EROFS, name + ": another frame follows in the same file");
+  state.notes = notes ? std::move(*notes) : first_notes(state);
+  state.expected->leave_notes(nullptr);
+  state.notes.space.watch(state.current);
   // Readers of the state that was opened before need its chunks as long as they live.
-  if (known_state) state.space.watch(known_state);
-  // Without contents, the trailer stands behind the header and perhaps again at the end.
-  const auto trailer_len = static_cast<std::uint64_t>(info.trailer_len);
-  const std::uint64_t first = std::max(state.chunks_at(), state.header_len + trailer_len);
-  if (info.nbytes == 0 && frame_len - trailer_len > first)
-    state.space.give_back({first, frame_len - trailer_len - first});
-  state.lengths.add(frame_len);
+  if (known_state) state.notes.space.watch(known_state);
   return std::make_unique<CframeWriter>(std::move(state));
 }
 
@@ -208,7 +247,7 @@ std::unique_ptr<FrameWriter> create_cframe(std::shared_ptr<StoreDirectory> direc
   state.planned = plan_frame(frame, ContainerKind::cframe);
   state.header_len = static_cast<std::uint64_t>(state.planned.info.header_len);
   state.reserve = plain_trailer(frame.checksums);
-  state.space = FrameSpace(state.chunks_at(), 0, settings.grace);
+  state.notes.space = FrameSpace(state.chunks_at(), 0, settings.grace);
   state.file = empty_file ? std::move(empty_file) : state.directory->create(name, frame.mode);
   return std::make_unique<CframeWriter>(std::move(state));
 }

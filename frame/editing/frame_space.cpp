@@ -81,6 +81,15 @@ void FrameSpace::quarantine(std::vector<Extent> extents) {
   quarantine_.add(std::move(extents));
 }
 
+void FrameSpace::add_dead(const std::vector<Extent>& extents) {
+  ExtentSet unknown;
+  for (const Extent& extent : extents) unknown.add(extent);
+  for (const auto& [start, end] : dead_.extents()) unknown.remove({start, end - start});
+  std::vector<Extent> found;
+  for (const auto& [start, end] : unknown.extents()) found.push_back({start, end - start});
+  quarantine(std::move(found));
+}
+
 void FrameSpace::supersede(const std::vector<Extent>& extents) {
   quarantine_.begin_state();
   // This commit is durable, and with it no header on disk reaches what a failed switch had left in

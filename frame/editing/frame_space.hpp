@@ -46,6 +46,11 @@ class FrameSpace {
   /// by the next commit.
   void distrust(const std::vector<Extent>& extents);
 
+  /// Takes note of space that the present state does not reach, from before this object was made.
+  void add_dead(const std::vector<Extent>& extents);
+  /// No two chunks share bytes: all were looked at.
+  void trust_chunks() { doubtful_end_ = 0; }
+
   /// Superseded extents that may share bytes with live chunks, and how many bytes they have.
   const std::vector<Extent>& doubtful() const { return doubtful_; }
   std::uint64_t doubtful_total() const;
@@ -60,6 +65,7 @@ class FrameSpace {
   void punch(StoreFile& file);
   /// Free bytes that may still occupy storage.
   std::uint64_t unpunched() const { return unpunched_.total(); }
+  std::uint64_t dead_size() const { return dead_.total(); }
   std::uint64_t live_size() const { return end_ - dead_.total(); }
 
  private:

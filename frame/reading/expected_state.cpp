@@ -86,4 +86,20 @@ void ExpectedState::replace_file(std::vector<std::uint8_t> header,
   header_ = std::move(header);
 }
 
+void ExpectedState::leave_notes(std::shared_ptr<WriterNotes> notes) {
+  const std::lock_guard guard(mutex_);
+  had_writer_ = true;
+  notes_ = std::move(notes);
+}
+
+std::shared_ptr<WriterNotes> ExpectedState::notes() const {
+  const std::lock_guard guard(mutex_);
+  return notes_;
+}
+
+bool ExpectedState::had_writer() const {
+  const std::lock_guard guard(mutex_);
+  return had_writer_;
+}
+
 }  // namespace bloscfs::frame

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -15,6 +16,12 @@ namespace bloscfs::frame {
 
 /// Throws ESTALE.
 [[noreturn]] void throw_stale(const std::string& name);
+
+/// What a writer that ends knows of the file, for the next writer.
+class WriterNotes {
+ public:
+  virtual ~WriterNotes() = default;
+};
 
 /// Thread-safe.
 class ExpectedState {
@@ -43,6 +50,14 @@ class ExpectedState {
   /// The same where a new file takes the old one's name; `replace` returns its stamp.
   void replace_file(std::vector<std::uint8_t> header, const std::function<FileStamp()>& replace);
 
+  /// Called when a writer ends, and with null when the next one begins or where the one that ends
+  /// cannot vouch for what it knew.
+  void leave_notes(std::shared_ptr<WriterNotes> notes);
+  /// Null if there are none.
+  std::shared_ptr<WriterNotes> notes() const;
+  /// True if there was a writer, so that snapshots of earlier states may be in use.
+  bool had_writer() const;
+
  private:
   bool has_header(const ByteSource& source) const;
 
@@ -51,6 +66,8 @@ class ExpectedState {
   std::vector<std::uint8_t> header_;
   bool writing_ = false;
   bool overtaken_ = false;  ///< somebody else has changed the file while it was written to
+  bool had_writer_ = false;
+  std::shared_ptr<WriterNotes> notes_;
 };
 
 }  // namespace bloscfs::frame

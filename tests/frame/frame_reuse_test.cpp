@@ -13,8 +13,6 @@ using namespace bloscfs::frame::test;
 
 namespace {
 
-constexpr WriterSettings kNoGrace{.grace = std::chrono::milliseconds(0)};
-
 void replace_chunk(FrameWriter& writer, std::int64_t chunk, const Buffer& content) {
   const auto transaction = writer.begin();
   put_content(*transaction, chunk, content);

@@ -16,8 +16,6 @@ using namespace bloscfs::frame::test;
 
 namespace {
 
-constexpr WriterSettings kNoGrace{.grace = std::chrono::milliseconds(0)};
-
 std::unique_ptr<FrameWriter> make_sparse(const std::shared_ptr<MemoryDisk>& disk,
                                          const Buffer& content,
                                          const WriterSettings& settings = {}) {

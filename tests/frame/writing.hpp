@@ -24,6 +24,9 @@ FrameContents contents_of(const Snapshot& snapshot);
 FrameContents contents_on(const std::shared_ptr<MemoryDisk>& disk, const std::string& name);
 std::unique_ptr<Snapshot> open_on(const std::shared_ptr<MemoryDisk>& disk, const std::string& name);
 
+/// Nobody has to be waited for before superseded space is used.
+inline constexpr WriterSettings kNoGrace{.grace = std::chrono::milliseconds(0)};
+
 /// Puts contents as one chunk of blocks of 512 bytes, or of a special value.
 void put_content(Transaction& transaction, std::int64_t chunk, const Buffer& content);
 /// Puts chunks at once, of which those before `gap` lie one behind the other in memory, and those
