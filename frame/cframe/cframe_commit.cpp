@@ -26,6 +26,9 @@ constexpr std::uint64_t kWorthBeginning = std::uint64_t{1} << 20;
 /// An index and a trailer that the snapshot of a commit keeps in memory.
 constexpr std::size_t kMostKept = std::size_t{64} << 10;
 
+/// Chunks that a commit looks at to move them, since for each a header is read.
+constexpr int kMostMoves = 1024;
+
 /// Number of leading bytes that hold all differences.
 std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
   std::ptrdiff_t changed = std::ssize(before);
@@ -59,8 +62,8 @@ std::uint64_t tail_start(const FrameSnapshot& frame) {
 
 }  // namespace
 
-CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite)
-    : state_(state), lock_(std::move(lock)), rewrite_(rewrite) {
+CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite, ChunkMoves moves)
+    : state_(state), lock_(std::move(lock)), rewrite_(rewrite), moves_(moves) {
   if (state_.current)
     old_header_.assign(state_.current->header_bytes().begin(),
                        state_.current->header_bytes().end());
@@ -131,6 +134,7 @@ std::vector<std::int64_t> CframeCommit::store_chunks(std::span<const NumberedChu
       std::uint64_t position = store({chunks.front().stored.data(), size});
       stored.push_back({position, size});
       for (const NumberedChunk& chunk : chunks.first(count)) {
+        largest_put_ = std::max<std::uint64_t>(largest_put_, chunk.stored.size());
         entries.push_back(static_cast<std::int64_t>(position - state_.header_len));
         position += chunk.stored.size();
       }
@@ -179,7 +183,7 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
   return end > old_header_.size() || changed_bytes(old_header_, new_header(edit, false)) > kSector;
 }
 
-void CframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>&) {
+void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   info_ = edit.info();
   rewritten_.reset();
   // write() may be called again after an error (ENOSPC, and then there was room): what the first
@@ -190,13 +194,14 @@ void CframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>&)
     rewritten_ = std::make_unique<CframeRewrite>(state_);
     rewritten_->write(edit, decoder_);
   } else {
+    superseded_ = superseded(edit);
+    move_chunks(edit);
     write_in_place(edit);
   }
 }
 
 void CframeCommit::write_in_place(const FrameEdit& edit) {
   FrameTail tail(edit, decoder_);
-  superseded_ = superseded(edit);
   if (info_.nchunks == 0)
     write_empty_tail(edit, tail);
   else
@@ -229,6 +234,7 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
       const ChunkPlace place = base.place_of(entry, number);
       const auto size = static_cast<std::uint64_t>(base.read_header(place).cbytes);
       if (place.stored_offset >= state_.chunks_at()) gone.push_back({place.stored_offset, size});
+      largest_gone_ = std::max(largest_gone_, size);
     } catch (const codec::Error&) {
       // Nobody knows how long a chunk with a bad header is; its space stays unused.
     }
@@ -236,14 +242,91 @@ std::vector<Extent> CframeCommit::superseded(const FrameEdit& edit) {
   return gone;
 }
 
-void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
-  EditedIndex entries(edit, decoder_);
+ExtentSet CframeCommit::gone() const {
   ExtentSet gone;
   for (const Extent& extent : superseded_)
     if (all_dropped_ || !state_.notes.space.is_doubtful(extent)) gone.add(extent);
+  return gone;
+}
+
+void CframeCommit::move_chunks(FrameEdit& edit) {
+  if (!edit.base() || edit.info().nchunks == 0 || edit.info().vl_blocks) return;
+  try {
+    moves_ == ChunkMoves::to_end ? move_to_end(edit) : move_to_front(edit);
+  } catch (const std::system_error&) {
+    // The frame stays longer than it should be. That must not fail the commit.
+  }
+}
+
+void CframeCommit::move_to_front(FrameEdit& edit) {
+  const FrameSpace& space = state_.notes.space;
+  ExtentSet gone = this->gone();
+  const auto frame_len = static_cast<std::uint64_t>(edit.base()->info().frame_len);
+  // About what the old one has: an entry of a chunk that moves compresses less well.
+  const std::uint64_t tail = frame_len - tail_start(*edit.base()) + 8 * edit.chunks().size();
+  const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
+  const bool all = moves_ == ChunkMoves::to_front;
+  const std::uint64_t wanted = all ? live : state_.notes.max_frame_len(live);
+  const auto end = [&] { return space.find_tail(tail, space.live_end(gone)).start + tail; };
+  if (space.free_size() == 0 || end() <= wanted) return;
+  // The place that a chunk leaves joins the free space on both sides of it, which a later commit
+  // may need for a larger one: those before the last one are moved, too, but not without limit.
+  std::uint64_t left = std::max(chunks_.total(), end() - wanted);
+  int tries = kMostMoves;
+  for (const KeptChunk& kept : last_kept_chunks(edit, space.first_free(), decoder_)) {
+    if (!all && (left == 0 || tries-- == 0 || end() <= wanted)) return;
+    const FoundChunk chunk = find_chunk(kept, edit);
+    const auto room = space.find_before(chunk.extent.size, chunk.extent.start);
+    if (!room || space.is_doubtful(chunk.extent)) continue;
+    move_chunk(chunk, *room, edit);
+    gone.add(chunk.extent);
+    left -= std::min(left, chunk.extent.size);
+  }
+}
+
+void CframeCommit::move_to_end(FrameEdit& edit) {
+  const FrameSpace& space = state_.notes.space;
+  for (const KeptChunk& kept : last_kept_chunks(edit, space.first_free(), decoder_)) {
+    const FoundChunk chunk = find_chunk(kept, edit);
+    move_chunk(chunk, {space.end_of_file().start, chunk.extent.size}, edit);
+  }
+}
+
+CframeCommit::FoundChunk CframeCommit::find_chunk(const KeptChunk& chunk,
+                                                  const FrameEdit& edit) const {
+  const FrameSnapshot& base = *edit.base();
+  const ChunkPlace place = base.place_of(chunk.entry, chunk.number);
+  const codec::ChunkHeader header = base.read_header(place);
+  return {chunk.number,
+          {place.stored_offset, static_cast<std::uint64_t>(header.cbytes)},
+          header.nbytes};
+}
+
+void CframeCommit::move_chunk(const FoundChunk& chunk, const Extent& room, FrameEdit& edit) {
+  std::uint64_t checksum = 0;
+  if (edit.keeps_checksums())
+    checksum = edit.base()->recorded_checksums(chunk.number, 1, decoder_).at(0);
+  state_.notes.space.take_at(room);
+  chunks_.add(room);
+  try {
+    StoreWriter out(state_.file.get(), room.start);
+    out.copy(*state_.file, chunk.extent.start, chunk.extent.size);
+    out.flush();
+  } catch (const std::system_error&) {
+    give_back(room);
+    throw;
+  }
+  edit.put(chunk.number, {static_cast<std::int64_t>(room.start - state_.header_len), chunk.nbytes,
+                          static_cast<std::int32_t>(chunk.extent.size), checksum});
+  superseded_.push_back(chunk.extent);
+  has_moved_ = true;
+}
+
+void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
+  EditedIndex entries(edit, decoder_);
   // Behind the last chunk that stays, so that the file can be cut there when the old tail is free.
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
-  const Extent room = state_.notes.space.find_tail(most, state_.notes.space.live_end(gone));
+  const Extent room = state_.notes.space.find_tail(most, state_.notes.space.live_end(gone()));
   if (!write_tail_at(room, entries, tail))
     write_tail_at(state_.notes.space.end_of_file(), entries, tail);
 }
@@ -350,6 +433,16 @@ void CframeCommit::open_written() {
   state_.notes.space.watch(state_.current);
 }
 
+/// Where the largest chunk is gone, nobody knows the next one: the average is at most as large.
+void CframeCommit::note_largest_chunk() {
+  CframeNotes& notes = state_.notes;
+  if (all_dropped_)
+    notes.largest_chunk = 0;
+  else if (largest_gone_ >= notes.largest_chunk && info_.nchunks > 0)
+    notes.largest_chunk = notes.space.live_size() / static_cast<std::uint64_t>(info_.nchunks);
+  notes.largest_chunk = std::max(notes.largest_chunk, largest_put_);
+}
+
 std::shared_ptr<const Snapshot> CframeCommit::finish() {
   finished_ = true;
   state_.in_transaction = false;
@@ -366,6 +459,7 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
         state_.notes.space.supersede_all(superseded_);
       else
         state_.notes.space.supersede(superseded_);
+      note_largest_chunk();
       if (tail_.start == state_.header_len && tail_.size != state_.reserve.size())
         state_.reserve.clear();
       open_written();

@@ -8,6 +8,7 @@
 
 #include "frame/cframe/cframe_rewrite.hpp"
 #include "frame/cframe/cframe_state.hpp"
+#include "frame/cframe/kept_chunks.hpp"
 #include "frame/editing/frame_tail.hpp"
 #include "frame/editing/frame_transaction.hpp"
 #include "frame/store/container_lock.hpp"
@@ -17,12 +18,13 @@ namespace bloscfs::frame {
 class CframeCommit final : public CommitTarget {
  public:
   /// `state` is borrowed. `rewrite`: by a new file in any case.
-  CframeCommit(CframeState& state, ContainerLock lock, bool rewrite);
+  CframeCommit(CframeState& state, ContainerLock lock, bool rewrite, ChunkMoves moves);
   ~CframeCommit() override;
 
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
   void discard_chunk(const PutChunk& chunk) override;
-  void write(const FrameEdit& edit, const std::optional<FileTimes>& times) override;
+  void write(FrameEdit& edit, const std::optional<FileTimes>& times) override;
+  bool moves_chunks() const override { return has_moved_; }
   void begin_flush() override;
   void flush() override;
   FileStamp publish(const std::optional<FileTimes>& times) override;
@@ -38,7 +40,20 @@ class CframeCommit final : public CommitTarget {
   void write_tail(const FrameEdit& edit, FrameTail& tail);
   bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);
   void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
+  void move_chunks(FrameEdit& edit);
+  void move_to_front(FrameEdit& edit);
+  void move_to_end(FrameEdit& edit);
+  struct FoundChunk {
+    std::int64_t number;
+    Extent extent;
+    std::int32_t nbytes;
+  };
+  FoundChunk find_chunk(const KeptChunk& chunk, const FrameEdit& edit) const;
+  void move_chunk(const FoundChunk& chunk, const Extent& room, FrameEdit& edit);
+  /// Superseded extents of which nothing is needed.
+  ExtentSet gone() const;
   std::vector<Extent> superseded(const FrameEdit& edit);
+  void note_largest_chunk();
   void take_back() noexcept;
   void cut_what_was_added();
   void open_written();
@@ -46,6 +61,7 @@ class CframeCommit final : public CommitTarget {
   CframeState& state_;
   ContainerLock lock_;
   bool rewrite_;
+  ChunkMoves moves_;
   std::unique_ptr<CframeRewrite> rewritten_;
   codec::BlockDecoder decoder_;
   ExtentSet chunks_;                      ///< that this transaction has put
@@ -54,6 +70,8 @@ class CframeCommit final : public CommitTarget {
   FrameInfo info_;                        ///< as it will be, once written
   std::vector<Extent> superseded_;
   bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
+  bool has_moved_ = false;
+  std::uint64_t largest_put_ = 0, largest_gone_ = 0;  ///< stored bytes of a chunk
   std::vector<std::uint8_t> old_header_, new_header_;
   bool switching_ = false;     ///< the new header may be in the file
   bool has_switched_ = false;  ///< it was

@@ -1,6 +1,7 @@
 #pragma once
 // What a writer of a contiguous frame knows of it between transactions.
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -15,6 +16,13 @@
 
 namespace bloscfs::frame {
 
+/// Which chunks a commit moves that nobody has put.
+enum class ChunkMoves {
+  as_needed,  ///< from the frame's end into free space, where the frame would get long
+  to_end,     ///< all behind the first free space, so that all free space becomes one
+  to_front,   ///< into free space, as many as possible
+};
+
 /// What a writer finds out about its file over time. It goes on from writer to writer of a mount,
 /// so that space waits for readers no longer than it has to, and no length is used twice.
 struct CframeNotes final : WriterNotes {
@@ -24,7 +32,17 @@ struct CframeNotes final : WriterNotes {
   bool look_is_due = false;
   /// The disk may still have an older header, which reaches other chunks than the one that is read.
   bool sync_is_due = false;
+  std::uint64_t largest_chunk = 0;                ///< stored bytes, as far as known
+  ChunkMoves next_moves = ChunkMoves::as_needed;  ///< that may make the frame shorter
+  /// With this much free space or less, no moves make the frame shorter.
+  std::uint64_t useless_free = 0;
   std::weak_ptr<StoreFile> file;  ///< that the writer had
+
+  /// Most bytes that a frame of so many live bytes takes: 100 MiB in chunks of up to 1 MiB, 127
+  /// MiB.
+  std::uint64_t max_frame_len(std::uint64_t live) const {
+    return live + live / 4 + 2 * std::min(largest_chunk, live);
+  }
 };
 
 struct CframeState {

@@ -27,6 +27,9 @@ constexpr std::uint64_t kMuchFree = std::uint64_t{1} << 20;
 /// The file is cut in passing if it gets shorter by this much.
 constexpr std::uint64_t kMuchToCut = std::uint64_t{64} << 10;
 
+/// Larger contents are not moved to the end and back to get rid of small pieces of free space.
+constexpr std::uint64_t kMostMoved = std::uint64_t{64} << 20;
+
 class CframeWriter final : public FrameWriter {
  public:
   explicit CframeWriter(CframeState state) : state_(std::move(state)) {}
@@ -48,10 +51,22 @@ class CframeWriter final : public FrameWriter {
 
   void tidy() override {
     if (!state_.current) return;
-    const ContainerLock lock = lock_container();
-    state_.expected->begin_writing();
-    reclaim(true);
-    state_.expected->end_writing(*state_.file);
+    const FileTimes times = file_times();
+    {
+      const ContainerLock lock = lock_container();
+      state_.expected->begin_writing();
+      reclaim(true);
+      keep_times(times);
+      state_.expected->end_writing(*state_.file);
+    }
+    if (frame_len() > max_frame_len() &&
+        state_.notes.space.free_size() > state_.notes.useless_free / 4 * 5)
+      shorten(times);
+  }
+
+  bool is_oversized() const override {
+    if (!state_.current || state_.broken) return false;
+    return state_.notes.space.end() > max_frame_len();
   }
 
   void compact() override {
@@ -90,12 +105,13 @@ class CframeWriter final : public FrameWriter {
   bool has_name() const override { return state_.file->link_count() > 0; }
 
  private:
-  std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite) {
+  std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite,
+                                                      ChunkMoves moves = ChunkMoves::as_needed) {
     ContainerLock lock = lock_container();
     if (!state_.current)
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
-          std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
+          std::make_unique<CframeCommit>(state_, std::move(lock), rewrite, moves));
     // Before anything changes: a reader of another program that looks at the counter between its
     // reads drops what it has.
     if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
@@ -103,7 +119,54 @@ class CframeWriter final : public FrameWriter {
     reclaim(false);
     return std::make_unique<FrameTransaction>(
         FrameEdit(state_.current),
-        std::make_unique<CframeCommit>(state_, std::move(lock), rewrite));
+        std::make_unique<CframeCommit>(state_, std::move(lock), rewrite, moves));
+  }
+
+  std::uint64_t frame_len() const {
+    return static_cast<std::uint64_t>(state_.current->info().frame_len);
+  }
+
+  std::uint64_t max_frame_len() const {
+    return state_.notes.max_frame_len(state_.notes.space.live_size());
+  }
+
+  /// False while somebody has to be waited for.
+  bool is_all_dead_free() const {
+    return state_.notes.space.dead_size() == state_.notes.space.free_size();
+  }
+
+  FileTimes file_times() const {
+    const FileAttributes attributes = state_.file->attributes();
+    return {attributes.accessed, attributes.modified};
+  }
+
+  /// One of three commits: chunks from the end into free space; where that is in too small pieces,
+  /// chunks to the end, and then back to the front.
+  void shorten(const FileTimes& times) {
+    CframeNotes& notes = state_.notes;
+    const ChunkMoves moves = notes.next_moves;
+    if (moves != ChunkMoves::as_needed && !is_all_dead_free()) return;
+    const auto transaction = begin_transaction(false, moves);
+    transaction->set_times(times);
+    transaction->commit();
+    const bool is_done = frame_len() <= max_frame_len();
+    const bool is_small = notes.space.live_size() <= kMostMoved;
+    if (moves == ChunkMoves::to_end)
+      notes.next_moves = ChunkMoves::to_front;
+    else if (moves == ChunkMoves::as_needed && !is_done && is_small)
+      notes.next_moves = ChunkMoves::to_end;
+    else
+      notes.next_moves = ChunkMoves::as_needed;
+    const bool goes_on = is_done || notes.next_moves != ChunkMoves::as_needed;
+    notes.useless_free = goes_on ? 0 : notes.space.free_size();
+  }
+
+  void keep_times(const FileTimes& times) {
+    try {
+      state_.file->set_times(times.accessed, times.modified);
+    } catch (const std::system_error&) {
+      // Only an owner sets times.
+    }
   }
 
   std::string sidecar() const { return state_.name + kSidecarSuffix; }

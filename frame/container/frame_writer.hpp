@@ -70,8 +70,11 @@ class FrameWriter {
   virtual bool is_broken() const = 0;
 
   /// Gives back the space of earlier states that nobody can be reading any more. begin() does the
-  /// same in passing, without spending much time on it.
+  /// same in passing, without spending much time on it. Where that lets a contiguous frame become
+  /// shorter, commits the same contents with chunks moved: snapshot() is another one then.
   virtual void tidy() = 0;
+  /// True if the container takes more space than it should, and tidy() may help.
+  virtual bool is_oversized() const { return false; }
 
   /// Rewrites the container without its dead space; chunks are copied as they are stored.
   /// Throws as begin() and commit() do; EOPNOTSUPP for a file with several hard links.

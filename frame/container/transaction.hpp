@@ -88,6 +88,9 @@ class Transaction {
   virtual void begin_flush() = 0;
   /// Writes what is left to be written to where no committed state reaches.
   virtual void write() = 0;
+  /// True if write() has also moved chunks that nobody has put: what was opened of any chunk is not
+  /// where it was.
+  virtual bool moves_chunks() const { return false; }
   /// Makes durable what write() wrote, and then what publish() did.
   virtual void flush() = 0;
   /// In place of flush(), after the caller has made everything durable, as syncfs(2) does.

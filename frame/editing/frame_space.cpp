@@ -59,6 +59,11 @@ Extent FrameSpace::find_tail(std::uint64_t size, std::uint64_t from) const {
   return end == end_ ? end_of_file() : Extent{found->start, end - found->start};
 }
 
+std::optional<Extent> FrameSpace::find_before(std::uint64_t size, std::uint64_t before) const {
+  const auto found = free_.first_fit(size);
+  return found && found->end() <= before ? found : std::nullopt;
+}
+
 std::uint64_t FrameSpace::live_end(const ExtentSet& superseded) const {
   for (std::uint64_t end = end_;;) {
     // From the end backwards over all that is dead now, or will be: [chunk A][dead][superseded]

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "frame/editing/extent_set.hpp"
@@ -27,6 +28,8 @@ class FrameSpace {
   /// at the end. Nothing is taken yet.
   Extent find_tail(std::uint64_t size, std::uint64_t from) const;
   Extent end_of_file() const;
+  /// The lowest free extent of `size` bytes that ends at `before` or earlier.
+  std::optional<Extent> find_before(std::uint64_t size, std::uint64_t before) const;
   /// Takes a part of free space, or of what lies behind the end.
   void take_at(const Extent& extent);
   /// True if the extent of a chunk may hold bytes of other chunks.
@@ -65,7 +68,12 @@ class FrameSpace {
   void punch(StoreFile& file);
   /// Free bytes that may still occupy storage.
   std::uint64_t unpunched() const { return unpunched_.total(); }
+  /// Where the lowest free extent starts; the end where there is none.
+  std::uint64_t first_free() const { return free_.empty() ? end_ : free_.extents().begin()->first; }
+  /// Nothing behind it is in use.
+  std::uint64_t end() const { return end_; }
   std::uint64_t dead_size() const { return dead_.total(); }
+  std::uint64_t free_size() const { return free_.total(); }
   std::uint64_t live_size() const { return end_ - dead_.total(); }
 
  private:

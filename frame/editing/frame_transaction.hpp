@@ -28,7 +28,10 @@ class CommitTarget {
   // The steps of Transaction.
   virtual void begin_flush() {}
   /// `times` for what may be seen before publish() sets them.
-  virtual void write(const FrameEdit& edit, const std::optional<FileTimes>& times) = 0;
+  /// May add chunks of the base to `edit`, which are stored elsewhere from now on.
+  virtual void write(FrameEdit& edit, const std::optional<FileTimes>& times) = 0;
+  /// True if write() did.
+  virtual bool moves_chunks() const { return false; }
   virtual void flush() = 0;
   /// Sets the times, if there are any, with the same step.
   virtual FileStamp publish(const std::optional<FileTimes>& times) = 0;
@@ -51,6 +54,7 @@ class FrameTransaction final : public Transaction {
   void set_metalayer(const std::string& name, codec::Bytes content) override;
   bool remove_metalayer(const std::string& name) override;
   void set_times(const FileTimes& times) override;
+  bool moves_chunks() const override { return target_->moves_chunks(); }
   void begin_flush() override;
   void write() override;
   void flush() override;

@@ -222,7 +222,7 @@ void SframeCommit::write_index_file(const FrameEdit& edit) {
   }
 }
 
-void SframeCommit::write(const FrameEdit& edit, const std::optional<FileTimes>& times) {
+void SframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>& times) {
   remove_index_file();
   info_ = edit.info();
   std::int64_t cbytes = (edit.base() ? info_.cbytes : 0) - collect_superseded(edit);

@@ -26,7 +26,7 @@ class SframeCommit final : public CommitTarget {
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
   void discard_chunk(const PutChunk& chunk) override;
   std::map<std::int64_t, std::int64_t> await_chunks() override;
-  void write(const FrameEdit& edit, const std::optional<FileTimes>& times) override;
+  void write(FrameEdit& edit, const std::optional<FileTimes>& times) override;
   void flush() override;
   FileStamp publish(const std::optional<FileTimes>& times) override;
   std::shared_ptr<const Snapshot> finish() override;

@@ -51,6 +51,10 @@ FrameSizes sizes_of_frame(const Snapshot& opened) {
   return sizes;
 }
 
+FrameSizes sizes_on(const std::shared_ptr<MemoryDisk>& disk) {
+  return sizes_of_frame(*open_on(disk, "f"));
+}
+
 void check_length(const FrameSizes& sizes, int commit) {
   BOOST_CHECK_MESSAGE(sizes.length <= sizes.most(), "commit " << commit << ": " << sizes.length
                                                               << " bytes, " << sizes.live
@@ -61,6 +65,11 @@ void commit_chunk(FrameWriter& writer, std::int64_t chunk, const Buffer& content
   const auto transaction = writer.begin();
   put_content(*transaction, chunk, content);
   transaction->commit();
+}
+
+/// As a mount does after a commit.
+void tidy_as_needed(FrameWriter& writer) {
+  for (int i = 0; i < 5 && writer.is_oversized(); ++i) writer.tidy();
 }
 
 /// Replaces random chunks of a frame of `chunks` by noise of random size: it compresses little.
@@ -95,6 +104,34 @@ class RandomOverwrites {
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(frame_length)
+
+BOOST_AUTO_TEST_CASE(stays_in_bounds_when_every_edit_opens_the_frame_anew) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  RandomOverwrites edits(random, 40);
+  make_frame(disk, "f", edits.model());
+  for (int commit = 0; commit < 300; ++commit) {
+    const auto writer = open_writer(disk, "f");
+    edits.commit(*writer);
+    tidy_as_needed(*writer);
+    check_length(sizes_on(disk), commit);
+    if (commit % 20 == 0) BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
+  }
+  BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
+}
+
+BOOST_AUTO_TEST_CASE(stays_in_bounds_when_one_writer_makes_every_edit) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  RandomOverwrites edits(random, 40);
+  const auto writer = make_frame(disk, "f", edits.model());
+  for (int commit = 0; commit < 300; ++commit) {
+    edits.commit(*writer);
+    tidy_as_needed(*writer);
+    check_length(sizes_on(disk), commit);
+  }
+  BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
+}
 
 // While another program has the frame open, space waits for its time, which a writer that is
 // opened anew for each edit must not begin anew.
@@ -138,6 +175,34 @@ BOOST_AUTO_TEST_CASE(keeps_what_older_snapshots_of_earlier_writers_show) {
   BOOST_TEST(contents_of(*old).bytes == old_content);
 }
 
+BOOST_AUTO_TEST_CASE(stays_in_bounds_when_lines_are_appended_one_by_one) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  FrameSettings settings = small_chunks();
+  settings.chunksize = 1 << 13;
+  settings.blocksize = 1 << 11;
+  Buffer log = random_content(random, 80);
+  make_frame(disk, "f", log, settings);
+  for (int line = 0; line < 400; ++line) {
+    const std::size_t last = log.size() / (1 << 13) * (1 << 13);
+    const Buffer more = random_content(random, 1 + static_cast<std::int64_t>(random() % 800));
+    log.insert(log.end(), more.begin(), more.end());
+    const auto writer = open_writer(disk, "f");
+    auto transaction = writer->begin();
+    transaction->resize(std::ssize(log));
+    for (std::size_t at = last; at < log.size(); at += 1 << 13)
+      put_content(
+          *transaction, static_cast<std::int64_t>(at >> 13),
+          Buffer(log.begin() + static_cast<std::ptrdiff_t>(at),
+                 log.begin() + static_cast<std::ptrdiff_t>(std::min(log.size(), at + (1 << 13)))));
+    transaction->commit();
+    transaction.reset();
+    tidy_as_needed(*writer);
+    check_length(sizes_on(disk), line);
+  }
+  BOOST_TEST(contents_on(disk, "f").bytes == log);
+}
+
 BOOST_AUTO_TEST_CASE(stays_in_bounds_when_only_vlmetalayers_change) {
   const auto disk = MemoryDisk::make();
   make_frame(disk, "f", pattern(32768, 1));
@@ -149,6 +214,75 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_only_vlmetalayers_change) {
     BOOST_TEST(disk->bytes("f").size() < 32768u + 4 * 4096);
   }
   BOOST_TEST(contents_on(disk, "f").vlmetalayers.at("a") == pattern(3000, 99));
+}
+
+BOOST_AUTO_TEST_CASE(falls_with_the_contents) {
+  for (const bool anew : {false, true}) {
+    const auto disk = MemoryDisk::make();
+    auto writer = make_frame(disk, "f", pattern(400000, 1));
+    if (anew) writer = open_writer(disk, "f");
+    auto transaction = writer->begin();
+    transaction->resize(0);
+    transaction->resize(4);
+    put_content(*transaction, 0, pattern(4, 2));
+    transaction->commit();
+    transaction.reset();
+    tidy_as_needed(*writer);
+    BOOST_TEST(disk->bytes("f").size() < 1000u);
+    BOOST_TEST(contents_on(disk, "f").bytes == pattern(4, 2));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(falls_when_most_of_the_contents_are_cut_off) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  RandomOverwrites edits(random, 100);
+  const auto writer = make_frame(disk, "f", edits.model());
+  for (int i = 0; i < 60; ++i) edits.commit(*writer);
+  {
+    const auto transaction = writer->begin();
+    transaction->resize(10 * 4096);
+    transaction->commit();
+  }
+  tidy_as_needed(*writer);
+  FrameSizes sizes = sizes_on(disk);
+  sizes.largest_chunk = 4096 + 32;  // among those that were cut off
+  check_length(sizes, 0);
+  BOOST_TEST(disk->bytes("f").size() <= sizes.most());
+  BOOST_TEST(contents_on(disk, "f").bytes ==
+             Buffer(edits.model().begin(), edits.model().begin() + 10 * 4096));
+}
+
+BOOST_AUTO_TEST_CASE(keeps_recorded_checksums_of_chunks_that_are_moved) {
+  const auto disk = MemoryDisk::make();
+  FrameSettings settings = small_chunks();
+  settings.checksums = true;
+  const auto writer = make_frame(disk, "f", pattern(400000, 1), settings);
+  Buffer content(400000);
+  std::copy_n(pattern(4096, 2).begin(), 4096, content.begin());
+  const Buffer end = pattern(400000 - 97 * 4096, 3);
+  std::copy(end.begin(), end.end(), content.begin() + 97 * 4096);
+  auto transaction = writer->begin();
+  put_all(*transaction, content);
+  transaction->commit();
+  transaction.reset();
+  codec::BlockDecoder decoder;
+  const auto before = recorded_checksum(*open_on(disk, "f"), 97, decoder);
+  tidy_as_needed(*writer);
+  BOOST_TEST(disk->bytes("f").size() < 20000u);
+  BOOST_TEST((recorded_checksum(*open_on(disk, "f"), 97, decoder) == before));
+  BOOST_TEST(contents_on(disk, "f").bytes == content);
+}
+
+BOOST_AUTO_TEST_CASE(is_that_of_an_empty_frame_again_when_it_is_emptied) {
+  const auto disk = MemoryDisk::make();
+  const auto writer = make_frame(disk, "f", pattern(400000, 1));
+  auto transaction = writer->begin();
+  transaction->resize(0);
+  transaction->commit();
+  transaction.reset();
+  tidy_as_needed(*writer);
+  BOOST_TEST(disk->bytes("f").size() == 132u);
 }
 
 BOOST_AUTO_TEST_CASE(leaves_bytes_behind_the_end_to_readers_for_the_grace_period) {
@@ -216,6 +350,25 @@ BOOST_AUTO_TEST_CASE(leaves_chunks_that_share_bytes_whole) {
       BOOST_TEST(contents_on(disk, "f").bytes == model);
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(counts_the_holes_that_another_writer_left) {
+  FrameBuilder frame = simple_frame({}, 4096, 512);
+  for (unsigned chunk = 0; chunk < 8; ++chunk) {
+    frame.add(make_memcpy_chunk(pattern(4096, chunk), 1), 4096);
+    frame.chunk_area.resize(frame.chunk_area.size() + 20000);
+  }
+  const auto disk = MemoryDisk::make();
+  disk->put("f", frame.build());
+  const std::size_t before = disk->bytes("f").size();
+  Buffer model = contents_on(disk, "f").bytes;
+  const auto writer = open_writer(disk, "f");
+  commit_chunk(*writer, 3, pattern(4096, 50));
+  std::copy_n(pattern(4096, 50).begin(), 4096, model.begin() + 3 * 4096);
+  tidy_as_needed(*writer);
+  BOOST_TEST(disk->bytes("f").size() < before / 2);
+  check_length(sizes_on(disk), 0);
+  BOOST_TEST(contents_on(disk, "f").bytes == model);
 }
 
 BOOST_AUTO_TEST_CASE(leaves_alone_what_a_damaged_chunk_may_have) {
