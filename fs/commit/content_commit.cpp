@@ -324,6 +324,7 @@ void ContentCommit::finish() {
   // wrote all the same, and finds itself overtaken at the next look.
   stored.is_current = stored.snapshot->is_as_taken();
   if (stored.is_current && kind_ != CommitKind::staged) frozen_.home().committed(*stored.snapshot);
+  stored.moves_chunks = written_.transaction->moves_chunks();
   written_.transaction.reset();
   if (new_container_) stored.writer = new_container_->take_writer();
   stored.changed_chunks = std::move(written_.chunks.numbers);

@@ -14,6 +14,9 @@ namespace {
 /// More than this is staged in several steps: memory that is free again soon is used again.
 constexpr std::size_t kStagedAtOnce = std::size_t{8} << 20;
 
+/// Moving chunks to the front takes one commit, or three, and the last one is followed by a cut.
+constexpr int kMostTidyingCommits = 5;
+
 }  // namespace
 
 Content::Frozen Content::freeze(std::shared_ptr<Content> content, Freeze freeze) {
@@ -117,7 +120,7 @@ bool Content::Frozen::forget_changed(const Stored& stored) const {
   const bool is_moved = !stored.snapshot->info().is_directory() &&
                         stored.snapshot->stamp().inode != bytes_.snapshot()->stamp().inode;
   const FrameReader& reader = bytes_.view->reader();
-  return !stored.drops_chunks && !is_moved &&
+  return !stored.drops_chunks && !stored.moves_chunks && !is_moved &&
          std::all_of(stored.changed_chunks.begin(), stored.changed_chunks.end(),
                      [&](std::int64_t chunk) { return reader.forget_chunk(chunk); });
 }
@@ -125,9 +128,28 @@ bool Content::Frozen::forget_changed(const Stored& stored) const {
 void Content::Frozen::adopt(Stored stored) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
+  const bool is_current = stored.is_current;
+  read_stored(std::move(stored));
+  // While the frozen layer lasts the content leads: the tree takes what changes for its own doing.
+  if (is_current && freeze_ == Freeze::all) tidy_container();
+  std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
+  const WriteLock lock(c.mutex_);
+  c.frozen_.reset();
+  bytes_ = {};
+  // A file that another program has changed since is not ours to complete: where nothing more was
+  // written its size is what is stored.
+  if (!is_current && !c.live_.has_contents()) c.size_ = c.view_->size();
+  c.account_anew();
+  // Whoever only reads has no share of a writer's descriptors: with nobody who writes, and nothing
+  // to commit, the writer goes.
+  if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
+}
+
+void Content::Frozen::read_stored(Stored stored) {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
   const bool is_another = stored.writer != nullptr;
   if (is_another) c.writer_ = std::move(stored.writer);
-  std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
   const WriteLock alone(c.reading_);
   const WriteLock lock(c.mutex_);
   // With another number everything that the cache has of the file is out of reach; with the same
@@ -135,17 +157,34 @@ void Content::Frozen::adopt(Stored stored) {
   const bool is_new_to_cache = is_another || !forget_changed(stored);
   c.read_by(
       c.reading_of(std::move(stored.snapshot), is_new_to_cache ? c.services_.next_id++ : c.id_));
-  c.frozen_.reset();
-  bytes_ = {};
-  // A file that another program has changed since is not ours to complete: where nothing more was
-  // written its size is what is stored.
-  if (!stored.is_current && !c.live_.has_contents()) c.size_ = c.view_->size();
+  bytes_.view = c.view_.get();
   c.stored_state_is_unknown_ = false;
-  c.account_anew();
   if (freeze_ == Freeze::all) c.is_new_ = false;
-  // Whoever only reads has no share of a writer's descriptors: with nobody who writes, and nothing
-  // to commit, the writer goes.
-  if (c.writers_ == 0 && c.held_flat_ == 0 && !c.has_uncommitted()) idle = std::move(c.writer_);
+}
+
+void Content::Frozen::tidy_container() {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  if (!c.writer_ || !c.writer_->is_oversized()) return;
+  auto known = c.writer_->snapshot();
+  try {
+    for (int commits = 0; commits < kMostTidyingCommits && c.writer_->is_oversized(); commits++) {
+      c.writer_->tidy();
+      if (c.writer_->snapshot() == known) break;
+      const WriteLock alone(c.reading_);
+      const WriteLock lock(c.mutex_);
+      // What the cache has of the file tells where its chunks were.
+      c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));
+      bytes_.view = c.view_.get();
+      known = c.writer_->snapshot();
+    }
+    home().lock_name()->refresh(c.writer_->stamp());
+  } catch (const std::exception&) {
+    // What was written is stored. Only where the container is now another one than this content
+    // reads, it is opened again.
+    const WriteLock lock(c.mutex_);
+    c.stored_state_is_unknown_ |= c.writer_->is_broken() || c.writer_->snapshot() != known;
+  }
 }
 
 }  // namespace bloscfs::fs

@@ -56,6 +56,8 @@ class Content::Frozen {
     std::unique_ptr<frame::FrameWriter> writer;  ///< of another container; null: it is the same
     std::vector<std::int64_t> changed_chunks;
     bool drops_chunks = false;  ///< some were cut off, though others may have been added again
+    bool moves_chunks =
+        false;  ///< some are stored elsewhere now, though their contents are the same
   };
   /// The content's state from now on. A new file counts as committed, unless it was staged only.
   void adopt(Stored stored);
@@ -71,6 +73,10 @@ class Content::Frozen {
   /// Drops what the cache has of changed chunks. True if the rest of it is that of the new state,
   /// which is in the same container.
   bool forget_changed(const Stored& stored) const;
+  /// Readers get the stored state from now on. The frozen layer stays.
+  void read_stored(Stored stored);
+  /// Makes a container shorter that has become too long with this commit.
+  void tidy_container();
 
   std::shared_ptr<Content> content_;
   std::unique_lock<Mutex> lock_;  ///< of commit_mutex_
