@@ -18,6 +18,8 @@ namespace {
 
 /// How often others may change a frame under an edit.
 constexpr int kTries = 100;
+/// Moving chunks takes three commits at most, and the last one is followed by a cut.
+constexpr int kMostTidyingCommits = 5;
 
 std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   const auto snapshot = frame::open_path(path, {});
@@ -31,6 +33,17 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
   return frame::open_writer(directory, real.filename(), info.is_directory(), {});
 }
 
+void edit_and_tidy(frame::FrameWriter& writer,
+                   const std::function<void(frame::FrameWriter&)>& edit) {
+  edit(writer);
+  try {
+    for (int commits = 0; commits < kMostTidyingCommits && writer.is_oversized(); commits++)
+      writer.tidy();
+  } catch (const std::system_error&) {
+    // The edit is stored. The next one makes the frame shorter.
+  }
+}
+
 }  // namespace
 
 void edit_frame(const std::string& path, const std::function<void(frame::FrameWriter&)>& edit) {
@@ -42,7 +55,7 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
       const frame::UniqueFd directory = open_directory(real.parent_path());
       const fs::MountLock lock(directory.get(), real.filename(), fs::kMountLockPatience,
                                fs::WaitNotice(path));
-      return edit(*open_writer(path));
+      return edit_and_tidy(*open_writer(path), edit);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;
     }

@@ -193,6 +193,14 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(b2frame_compact)
 
+BOOST_AUTO_TEST_CASE(is_not_needed_after_many_edits) {
+  const Frame frame;
+  const auto before = fs_std::file_size(frame.path());
+  for (int i = 0; i < 60; ++i) BOOST_TEST(frame.set_meta({{"raw", "raw"}}).ok());
+  BOOST_TEST(fs_std::file_size(frame.path()) <= before + before / 4 + 2 * 16384);
+  BOOST_TEST(frame.is_sound());
+}
+
 BOOST_AUTO_TEST_CASE(gives_back_unused_space) {
   for (const Arguments& kind : kKinds) {
     const Frame frame(kind);
