@@ -71,6 +71,7 @@ class CframeWriter final : public FrameWriter {
 
   void compact() override {
     if (!state_.current) throw std::logic_error("compacting a frame that does not exist yet");
+    if (state_.file->link_count() > 1 && !state_.settings.anew) return compact_in_place();
     begin_transaction(true)->commit();
   }
 
@@ -133,6 +134,23 @@ class CframeWriter final : public FrameWriter {
   /// False while somebody has to be waited for.
   bool is_all_dead_free() const {
     return state_.notes.space.dead_size() == state_.notes.space.free_size();
+  }
+
+  /// Other names of the file would go on leading to the old one if a new one took its place.
+  void compact_in_place() {
+    const FrameInfo& info = state_.current->info();
+    if (info.vl_blocks || info.nchunks > std::int64_t{kMostKeptChunks})
+      throw_errno(EOPNOTSUPP, state_.name + ": cannot replace a file with several hard links");
+    const FileTimes times = file_times();
+    for (const ChunkMoves moves : {ChunkMoves::to_end, ChunkMoves::to_front}) {
+      const auto transaction = begin_transaction(false, moves);
+      // Chunks that are kept for readers cannot be moved over.
+      if (!is_all_dead_free())
+        throw_errno(EBUSY, state_.name + ": has several hard links, and others have it open");
+      transaction->set_times(times);
+      transaction->commit();
+    }
+    tidy();
   }
 
   FileTimes file_times() const {

@@ -77,7 +77,8 @@ class FrameWriter {
   virtual bool is_oversized() const { return false; }
 
   /// Rewrites the container without its dead space; chunks are copied as they are stored.
-  /// Throws as begin() and commit() do; EOPNOTSUPP for a file with several hard links.
+  /// Throws as begin() and commit() do. A file with several hard links is rewritten in place: EBUSY
+  /// while somebody may be reading an earlier state, EOPNOTSUPP where its chunks cannot be moved.
   virtual void compact() = 0;
 
   /// The container has been renamed. An empty name: it was removed while it is open, and commits go

@@ -201,6 +201,18 @@ BOOST_AUTO_TEST_CASE(is_not_needed_after_many_edits) {
   BOOST_TEST(frame.is_sound());
 }
 
+BOOST_AUTO_TEST_CASE(keeps_the_other_names_of_a_file) {
+  const Frame frame;
+  fs_std::create_hard_link(frame.path(), frame.file("other"));
+  for (int i = 0; i < 3; ++i) BOOST_TEST(frame.set_meta({{"raw", "raw"}}).ok());
+  const auto before = fs_std::file_size(frame.path());
+  const ProcessResult result = b2frame({"compact", frame.path()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(fs_std::hard_link_count(frame.path()) == 2u);
+  BOOST_TEST(fs_std::file_size(frame.path()) < before);
+  BOOST_TEST(frame.is_sound());
+}
+
 BOOST_AUTO_TEST_CASE(gives_back_unused_space) {
   for (const Arguments& kind : kKinds) {
     const Frame frame(kind);
