@@ -204,7 +204,7 @@ void show_info(const std::string& file, Input& input, const InfoOptions& options
   if (!input.snapshot().is_far()) {
     const ChunkSummary chunks = summarise_chunks(input);
     fields["chunks"] = summary_fields(
-        chunks, options.chunk ? std::nullopt : dead_space(file, input.info(), chunks));
+        chunks, options.chunk ? std::nullopt : dead_space(file, input.snapshot(), chunks));
   }
   if (!options.chunk) {
     fields["metalayers"] = metalayer_fields(input);

@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "codec/error.hpp"
+#include "frame/cframe/cframe.hpp"
 #include "tools/progress.hpp"
 
 namespace bloscfs::tools {
@@ -95,14 +96,30 @@ std::int64_t chunk_file_bytes(const std::string& directory) {
   return sum;
 }
 
+/// Where a frame has no contents its header may still tell how long they were.
+std::int64_t chunk_area_bytes(const frame::FrameInfo& info) {
+  return info.nbytes > 0 ? info.cbytes : info.frame_len - info.header_len - info.trailer_len;
+}
+
+std::int64_t bytes_behind(const frame::Snapshot& snapshot) {
+  const std::int64_t frame_len = snapshot.info().frame_len;
+  const std::int64_t bytes = snapshot.stamp().size - frame_len;
+  return bytes > 0 &&
+                 !frame::has_frame_at(*snapshot.source(), static_cast<std::uint64_t>(frame_len))
+             ? bytes
+             : 0;
+}
+
 }  // namespace
 
 ChunkSummary summarise_chunks(Input& input) { return Summariser(input).run(); }
 
-std::optional<std::int64_t> dead_space(const std::string& path, const frame::FrameInfo& info,
+std::optional<std::int64_t> dead_space(const std::string& path, const frame::Snapshot& snapshot,
                                        const ChunkSummary& chunks) {
+  const frame::FrameInfo& info = snapshot.info();
   if (chunks.damaged > 0 || info.is_read_only()) return std::nullopt;
-  const std::int64_t taken = info.is_directory() ? chunk_file_bytes(path) : info.cbytes;
+  const std::int64_t taken = info.is_directory() ? chunk_file_bytes(path)
+                                                 : chunk_area_bytes(info) + bytes_behind(snapshot);
   return std::max<std::int64_t>(0, taken - chunks.stored_bytes);
 }
 

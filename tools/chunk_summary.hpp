@@ -27,8 +27,9 @@ struct ChunkSummary {
 /// median is that of an even sample.
 ChunkSummary summarise_chunks(Input& input);
 
-/// Bytes of the container that no live chunk uses. Absent where the format does not tell.
-std::optional<std::int64_t> dead_space(const std::string& path, const frame::FrameInfo& info,
+/// Bytes of the container, at `path`, that no live chunk uses, and of its file behind its end.
+/// Absent where the format does not tell.
+std::optional<std::int64_t> dead_space(const std::string& path, const frame::Snapshot& snapshot,
                                        const ChunkSummary& chunks);
 
 }  // namespace bloscfs::tools

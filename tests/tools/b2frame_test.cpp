@@ -225,6 +225,22 @@ BOOST_AUTO_TEST_CASE(shows_header_chunks_and_decoded_metalayers) {
   BOOST_TEST(ratio.at("median") <= ratio.at("max"));
 }
 
+BOOST_AUTO_TEST_CASE(counts_bytes_behind_the_end_as_dead_unless_they_are_another_frame) {
+  const TempDir scratch;
+  const ByteVector frame = read_file(sample("station.log.b2frame"));
+  const ByteVector other = read_file(sample("counts.b2frame"));
+  const auto dead_space = [&](const ByteVector& behind) -> json {
+    ByteVector file = frame;
+    file.insert(file.end(), behind.begin(), behind.end());
+    write_file(scratch / "f", file);
+    const ProcessResult result = b2frame({"info", "--json", scratch / "f"});
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+    return json::parse(result.out).at("chunks").at("dead_space");
+  };
+  BOOST_TEST(dead_space(ByteVector(1000)) == 1000);
+  BOOST_TEST(dead_space(other) == 0);
+}
+
 BOOST_AUTO_TEST_CASE(counts_special_chunks) {
   const ProcessResult result = b2frame({"info", "--json", sample("counts.b2frame")});
   BOOST_TEST_REQUIRE(result.ok(), result.description());
