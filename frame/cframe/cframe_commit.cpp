@@ -108,7 +108,8 @@ void CframeCommit::cut_what_was_added() {
 }
 
 std::uint64_t CframeCommit::store(codec::Bytes bytes) {
-  const Extent extent{state_.notes.space.take(bytes.size()), bytes.size()};
+  const Placing placing = state_.current ? Placing::spread : Placing::packed;
+  const Extent extent{state_.notes.space.take(bytes.size(), placing), bytes.size()};
   chunks_.add(extent);
   try {
     state_.file->write_at(extent.start, bytes);
@@ -265,7 +266,8 @@ void CframeCommit::move_to_front(FrameEdit& edit) {
   // About what the old one has: an entry of a chunk that moves compresses less well.
   const std::uint64_t tail = frame_len - tail_start(*edit.base()) + 8 * edit.chunks().size();
   const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
-  const bool all = moves_ == ChunkMoves::to_front;
+  const bool all = moves_ != ChunkMoves::as_needed;
+  const Placing placing = moves_ == ChunkMoves::pack ? Placing::packed : Placing::spread;
   const std::uint64_t wanted = all ? live : state_.notes.max_frame_len(live);
   const auto end = [&] { return space.find_tail(tail, space.live_end(gone)).start + tail; };
   if (space.free_size() == 0 || end() <= wanted) return;
@@ -276,7 +278,7 @@ void CframeCommit::move_to_front(FrameEdit& edit) {
   for (const KeptChunk& kept : last_kept_chunks(edit, space.first_free(), decoder_)) {
     if (!all && (left == 0 || tries-- == 0 || end() <= wanted)) return;
     const FoundChunk chunk = find_chunk(kept, edit);
-    const auto room = space.find_before(chunk.extent.size, chunk.extent.start);
+    const auto room = space.find_before(chunk.extent.size, chunk.extent.start, placing);
     if (!room || space.is_doubtful(chunk.extent)) continue;
     move_chunk(chunk, *room, edit);
     gone.add(chunk.extent);

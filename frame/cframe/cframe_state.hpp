@@ -21,6 +21,7 @@ enum class ChunkMoves {
   as_needed,  ///< from the frame's end into free space, where the frame would get long
   to_end,     ///< all behind the first free space, so that all free space becomes one
   to_front,   ///< into free space, as many as possible
+  pack,       ///< the same, without gaps
 };
 
 /// What a writer finds out about its file over time. It goes on from writer to writer of a mount,

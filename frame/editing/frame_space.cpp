@@ -1,6 +1,7 @@
 #include "frame/editing/frame_space.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <utility>
 
@@ -12,6 +13,16 @@ constexpr std::uint64_t kPunchAlignment = 4096;
 constexpr std::uint64_t kMinPunch = std::uint64_t{80} << 10;
 /// Bound of the extents remembered; where there are more, new ones stay unused.
 constexpr std::size_t kMaxExtents = 65536;
+constexpr std::uint64_t kMaxStep = std::uint64_t{64} << 10;
+
+std::uint64_t place_step(std::uint64_t size, Placing placing) {
+  if (placing == Placing::packed) return 1;
+  return std::clamp<std::uint64_t>(std::bit_floor(size) / 16, 1, kMaxStep);
+}
+
+std::uint64_t align_place(std::uint64_t start, std::uint64_t step) {
+  return codec::ceil_div(start, step) * step;
+}
 
 }  // namespace
 
@@ -19,10 +30,22 @@ FrameSpace::FrameSpace(std::uint64_t end, std::uint64_t doubtful_end,
                        std::chrono::milliseconds grace)
     : end_(end), doubtful_end_(doubtful_end), quarantine_(grace) {}
 
-std::uint64_t FrameSpace::take(std::uint64_t size) {
-  const Extent extent = free_.first_fit(size).value_or(Extent{end_of_file().start, size});
-  take_at(extent);
-  return extent.start;
+std::uint64_t FrameSpace::take(std::uint64_t size, Placing placing) {
+  auto place = find(size, placing);
+  if (!place) {
+    const std::uint64_t end = end_of_file().start;
+    place = Extent{align_place(end, place_step(size, placing)), size};
+    take_at({end, place->end() - end});
+    give_back({end, place->start - end});
+  }
+  take_at(*place);
+  return place->start;
+}
+
+std::optional<Extent> FrameSpace::find(std::uint64_t size, Placing placing) const {
+  const std::uint64_t step = place_step(size, placing);
+  const auto wide = free_.first_fit(size + step - 1);
+  return wide ? Extent{align_place(wide->start, step), size} : free_.first_fit(size);
 }
 
 void FrameSpace::take_at(const Extent& extent) {
@@ -59,8 +82,9 @@ Extent FrameSpace::find_tail(std::uint64_t size, std::uint64_t from) const {
   return end == end_ ? end_of_file() : Extent{found->start, end - found->start};
 }
 
-std::optional<Extent> FrameSpace::find_before(std::uint64_t size, std::uint64_t before) const {
-  const auto found = free_.first_fit(size);
+std::optional<Extent> FrameSpace::find_before(std::uint64_t size, std::uint64_t before,
+                                              Placing placing) const {
+  const auto found = find(size, placing);
   return found && found->end() <= before ? found : std::nullopt;
 }
 

@@ -14,6 +14,14 @@
 
 namespace bloscfs::frame {
 
+/// Where a chunk begins in free space.
+enum class Placing {
+  /// At a multiple of about a sixteenth of its size. An edited chunk is a little larger or smaller
+  /// than before, and so fits where another one has been.
+  spread,
+  packed,  ///< at the first free byte, for frames that may never be edited
+};
+
 class FrameSpace {
  public:
   FrameSpace() : FrameSpace(0, 0, {}) {}
@@ -21,7 +29,7 @@ class FrameSpace {
   FrameSpace(std::uint64_t end, std::uint64_t doubtful_end, std::chrono::milliseconds grace);
 
   /// Takes space for a chunk: the lowest that is large enough, else the end of the file.
-  std::uint64_t take(std::uint64_t size);
+  std::uint64_t take(std::uint64_t size, Placing placing);
   /// Gives back what no header has ever reached.
   void give_back(const Extent& extent);
   /// The lowest free extent at `from` or later that has at least `size` bytes, or the unbounded one
@@ -29,7 +37,8 @@ class FrameSpace {
   Extent find_tail(std::uint64_t size, std::uint64_t from) const;
   Extent end_of_file() const;
   /// The lowest free extent of `size` bytes that ends at `before` or earlier.
-  std::optional<Extent> find_before(std::uint64_t size, std::uint64_t before) const;
+  std::optional<Extent> find_before(std::uint64_t size, std::uint64_t before,
+                                    Placing placing) const;
   /// Takes a part of free space, or of what lies behind the end.
   void take_at(const Extent& extent);
   /// True if the extent of a chunk may hold bytes of other chunks.
@@ -77,6 +86,7 @@ class FrameSpace {
   std::uint64_t live_size() const { return end_ - dead_.total(); }
 
  private:
+  std::optional<Extent> find(std::uint64_t size, Placing placing) const;
   void free(const Extent& extent);
   void quarantine(std::vector<Extent> extents);
 
