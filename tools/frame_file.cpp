@@ -53,8 +53,9 @@ void edit_frame(const std::string& path, const std::function<void(frame::FrameWr
       // Another file may be there by now.
       const std::filesystem::path real = std::filesystem::canonical(path);
       const frame::UniqueFd directory = open_directory(real.parent_path());
-      const fs::MountLock lock(directory.get(), real.filename(), fs::kMountLockPatience,
-                               fs::WaitNotice(path));
+      fs::MountLock lock(directory.get(), real.filename(), fs::kMountLockPatience,
+                         fs::WaitNotice(path));
+      lock.release_source();
       return edit_and_tidy(*open_writer(path), edit);
     } catch (const std::system_error& error) {
       if (error.code() != std::errc(ESTALE) || tries == kTries) throw;

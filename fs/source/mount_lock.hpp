@@ -37,6 +37,11 @@ class MountLock {
   Journal* journal() { return journal_ ? &*journal_ : nullptr; }
   /// Has what is left after a power cut known, too. What fails is logged.
   void make_durable();
+  /// Lets go of SOURCE itself where the lock file keeps others out: its open file would count as a
+  /// reader of SOURCE, for whom space that is superseded has to wait.
+  void release_source() {
+    if (journal_) source_ = {};
+  }
   /// The name of what is no lock file of ours and has its name; empty if there was nothing.
   const std::string& displaced() const { return file_.aside(); }
   /// Temporaries of this process may stay behind: the next mount is to know them.
