@@ -142,7 +142,8 @@ class CframeWriter final : public FrameWriter {
     if (info.vl_blocks || info.nchunks > std::int64_t{kMostKeptChunks})
       throw_errno(EOPNOTSUPP, state_.name + ": cannot replace a file with several hard links");
     const FileTimes times = file_times();
-    for (const ChunkMoves moves : {ChunkMoves::to_end, ChunkMoves::pack}) {
+    // The last one has room for index and trailer right behind the chunks.
+    for (const ChunkMoves moves : {ChunkMoves::to_end, ChunkMoves::pack, ChunkMoves::pack}) {
       const auto transaction = begin_transaction(false, moves);
       // Chunks that are kept for readers cannot be moved over.
       if (!is_all_dead_free())

@@ -228,7 +228,7 @@ BOOST_AUTO_TEST_CASE(shows_header_chunks_and_decoded_metalayers) {
 BOOST_AUTO_TEST_CASE(counts_bytes_behind_the_end_as_dead_unless_they_are_another_frame) {
   const TempDir scratch;
   const ByteVector frame = read_file(sample("station.log.b2frame"));
-  const ByteVector other = read_file(sample("counts.b2frame"));
+  const ByteVector other = read_file(sample("temperature.b2nd"));
   const auto dead_space = [&](const ByteVector& behind) -> json {
     ByteVector file = frame;
     file.insert(file.end(), behind.begin(), behind.end());
