@@ -99,7 +99,11 @@ BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_u
   }));
   locked->lock();
   write_file(begin, ByteVector());
-  BOOST_TEST_REQUIRE(comes_true([&] { return waiting_for_room(mount) >= kWriters / 2; }));
+  bool do_wait = false;
+  // So many processes take their time to begin on a busy machine.
+  for (int i = 0; i < 6 && !do_wait; i++)
+    do_wait = comes_true([&] { return waiting_for_room(mount) >= kWriters / 2; });
+  BOOST_TEST_REQUIRE(do_wait);
   Clock::duration slowest{};
   for (int i = 0; i < 20; i++) {
     slowest = std::max(slowest, time_of([&] {
