@@ -59,7 +59,7 @@ void look_for_dead_space(CframeState& state, codec::BlockDecoder& decoder) {
   CframeNotes& notes = state.notes;
   try {
     const DeadSpace found = find_dead_space(*state.current, state.chunks_at(), decoder);
-    notes.space.add_dead(found.extents);
+    notes.space.add_dead(found.extents, notes.untouched_since);
     if (found.chunks_are_apart) notes.space.trust_chunks();
     notes.largest_chunk = std::max(notes.largest_chunk, found.largest_chunk);
   } catch (const codec::Error&) {

@@ -31,6 +31,8 @@ struct CframeNotes final : WriterNotes {
   FrameLengths lengths;
   /// Space that earlier writers left is not known yet: opening is cheap, and a commit looks for it.
   bool look_is_due = false;
+  /// The last commit of earlier writers was not later.
+  Quarantine<Extent>::Clock::time_point untouched_since{};
   /// The disk may still have an older header, which reaches other chunks than the one that is read.
   bool sync_is_due = false;
   std::uint64_t largest_chunk = 0;                ///< stored bytes, as far as known

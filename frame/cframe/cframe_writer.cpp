@@ -270,9 +270,11 @@ CframeNotes first_notes(const CframeState& state) {
   // Chunks that were there before may share bytes, which only a look at the whole index tells;
   // those that this writer adds do not.
   notes.space = FrameSpace(file_size, state.current->index_at().position, state.settings.grace);
+  notes.untouched_since = std::chrono::steady_clock::now() - state.file->untouched_for();
   // A longer state before this one, or a commit that was cut off, has left what lies behind the
   // end.
-  if (frame_len < file_size) notes.space.add_dead({{frame_len, file_size - frame_len}});
+  if (frame_len < file_size)
+    notes.space.add_dead({{frame_len, file_size - frame_len}}, notes.untouched_since);
   // Where a writer has left no notes, snapshots may be in use of which nobody here knows.
   notes.look_is_due = !state.expected->had_writer();
   notes.sync_is_due = true;

@@ -105,18 +105,20 @@ ExtentSet FrameSpace::live_between(std::uint64_t first, std::uint64_t last) cons
   return live;
 }
 
-void FrameSpace::quarantine(std::vector<Extent> extents) {
+void FrameSpace::quarantine(std::vector<Extent> extents,
+                            Quarantine<Extent>::Clock::time_point since) {
   for (const Extent& extent : extents) dead_.add(extent);
-  quarantine_.add(std::move(extents));
+  quarantine_.add(std::move(extents), since);
 }
 
-void FrameSpace::add_dead(const std::vector<Extent>& extents) {
+void FrameSpace::add_dead(const std::vector<Extent>& extents,
+                          Quarantine<Extent>::Clock::time_point since) {
   ExtentSet unknown;
   for (const Extent& extent : extents) unknown.add(extent);
   for (const auto& [start, end] : dead_.extents()) unknown.remove({start, end - start});
   std::vector<Extent> found;
   for (const auto& [start, end] : unknown.extents()) found.push_back({start, end - start});
-  quarantine(std::move(found));
+  quarantine(std::move(found), since);
 }
 
 void FrameSpace::supersede(const std::vector<Extent>& extents) {

@@ -58,8 +58,8 @@ class FrameSpace {
   /// by the next commit.
   void distrust(const std::vector<Extent>& extents);
 
-  /// Takes note of space that the present state does not reach, from before this object was made.
-  void add_dead(const std::vector<Extent>& extents);
+  /// Takes note of space that no state has reached `since` then.
+  void add_dead(const std::vector<Extent>& extents, Quarantine<Extent>::Clock::time_point since);
   /// No two chunks share bytes: all were looked at.
   void trust_chunks() { doubtful_end_ = 0; }
 
@@ -88,7 +88,8 @@ class FrameSpace {
  private:
   std::optional<Extent> find(std::uint64_t size, Placing placing) const;
   void free(const Extent& extent);
-  void quarantine(std::vector<Extent> extents);
+  void quarantine(std::vector<Extent> extents,
+                  Quarantine<Extent>::Clock::time_point since = Quarantine<Extent>::Clock::now());
 
   std::uint64_t end_;  ///< nothing behind it is in use
   std::uint64_t doubtful_end_;

@@ -29,8 +29,8 @@ class Quarantine {
   /// A commit is durable: from now on readers are watched that are of its state.
   void begin_state() { ++state_; }
   /// Keeps what only states before the present one reach.
-  void add(std::vector<Item> items) {
-    if (!items.empty()) batches_.push_back({state_, Clock::now(), std::move(items)});
+  void add(std::vector<Item> items, Clock::time_point since = Clock::now()) {
+    if (!items.empty()) batches_.push_back({state_, since, std::move(items)});
   }
 
   bool empty() const { return batches_.empty(); }

@@ -2,6 +2,7 @@
 // Where containers are written: the counterpart of ByteSource. Whatever this library changes on
 // disk it changes through these interfaces, so that tests can record, fail or lose every operation.
 
+#include <chrono>
 #include <cstdint>
 #include <ctime>
 #include <memory>
@@ -68,6 +69,8 @@ class StoreFile : public ByteSource {
   /// True if no other open file description, in any process, refers to the file. False when that
   /// cannot be told.
   virtual bool is_sole_user() const = 0;
+  /// How long nobody has written to the file; zero where that is not known.
+  virtual std::chrono::nanoseconds untouched_for() const { return {}; }
 };
 
 enum class RenameMode {

@@ -156,6 +156,30 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_g
   BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
 }
 
+// What the last writer left has been dead since the file was changed last, not since this one came.
+BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_when_edits_are_further_apart_than_that) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  RandomOverwrites edits(random, 40);
+  make_frame(disk, "f", edits.model());
+  const ScratchDirectory place;
+  place.write("f", disk->bytes("f"));
+  const UniqueFd reader(::open((place / "f").c_str(), O_RDONLY | O_CLOEXEC));
+  const WriterSettings settings{.grace = std::chrono::milliseconds(10)};
+  for (int commit = 0; commit < 100; ++commit) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(25));
+    const auto writer = open_cframe_writer(
+        make_local_store(UniqueFd(::open(place.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)),
+                         nullptr),
+        "f", settings);
+    edits.commit(*writer);
+    // What this commit has superseded waits.
+    FrameSizes sizes = sizes_of_frame(*writer->snapshot());
+    sizes.live += 2 * 4400;
+    check_length(sizes, commit);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(keeps_what_older_snapshots_of_earlier_writers_show) {
   std::mt19937 random(random_seed());
   const auto disk = MemoryDisk::make();
