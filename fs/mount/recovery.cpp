@@ -40,7 +40,7 @@ constexpr std::size_t kPiece = std::size_t{1} << 20;
 
 /// Durable under a temporary's name in that directory, which it returns.
 std::string copy_into(frame::StoreDirectory& directory, const frame::StoreFile& from) {
-  const std::string name = frame::temporary_name();
+  std::string name = frame::temporary_name();
   const auto copy = directory.create(name, 0600);
   try {
     const auto size = static_cast<std::uint64_t>(from.stamp().size);

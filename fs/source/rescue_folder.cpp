@@ -72,16 +72,20 @@ std::vector<std::string> names_in(int folder) {
   return names;
 }
 
+std::string join(const std::string& above, const std::string& name) {
+  return fmt::format("{}/{}", above, name);
+}
+
 void find_frames(int folder, const std::string& file, const std::string& path,
                  std::vector<RescueFolder::Rescued>& found) {
   for (const std::string& name : names_in(folder)) {
     struct stat st {};
     if (::fstatat(folder, name.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) continue;
-    const std::string below = path.empty() ? name : path + "/" + name;
+    const std::string below = path.empty() ? name : join(path, name);
     if (S_ISDIR(st.st_mode))
-      find_frames(open_folder(folder, name).get(), file + "/" + name, below, found);
+      find_frames(open_folder(folder, name).get(), join(file, name), below, found);
     else if (S_ISREG(st.st_mode) && name.ends_with(kSuffix) && name.size() > kSuffix.size())
-      found.push_back({below.substr(0, below.size() - kSuffix.size()), file + "/" + name});
+      found.push_back({below.substr(0, below.size() - kSuffix.size()), join(file, name)});
   }
 }
 

@@ -16,7 +16,7 @@ struct WriterLoad {
 };
 
 /// Each writes a file of its own; unmounts at the end. Fails where no byte is written, or nobody
-/// else is answered, for 5 s. Sanitized builds write a tenth.
+/// else is answered, for 5 s. In sanitized builds at most 24 write a tenth.
 void run_load(const WriterLoad& load, Mount& mount);
 
 }  // namespace bloscfs::test
