@@ -109,6 +109,10 @@ UniqueFd open_rescue_folder(const std::string& directory) {
   }
   UniqueFd folder(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!folder) throw_errno(directory);
+  struct stat st {};
+  if (::fstat(folder.get(), &st) != 0) throw_errno(directory);
+  if (st.st_uid != ::geteuid() || (st.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    throw_errno(EPERM, directory);
   return folder;
 }
 

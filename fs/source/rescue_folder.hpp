@@ -13,8 +13,8 @@ namespace bloscfs::fs {
 /// Where such folders are unless -o rescue names one; empty for a user without a home.
 std::string default_rescue_folder();
 
-/// Opens it; made, with what is above it, for its owner alone where it is not there. Throws
-/// std::system_error.
+/// Opens the folder. If it does not exist, makes it, and the folders above it, with mode 0700.
+/// Throws std::system_error; EPERM for a folder in which another user could replace what is kept.
 frame::UniqueFd open_rescue_folder(const std::string& directory);
 
 /// Frames of one SOURCE, as ID/TIME/PATH.b2frame, where ID is of SOURCE's absolute path, TIME of

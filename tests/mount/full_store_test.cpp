@@ -428,6 +428,17 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
   BOOST_CHECK(stored_contents(conflict_of(full.store.source(), "old")) == bytes);
 }
 
+BOOST_AUTO_TEST_CASE(rescue_folder_of_others_is_refused, *precondition(needs_fuse_as_root)) {
+  const TempDir source, rescue;
+  const auto mount = [&] { Mount(source.path(), with_option("rescue=" + rescue.path().string())); };
+  fs_std::permissions(rescue.path(), fs_std::perms(0777));
+  BOOST_CHECK_THROW(mount(), MountRefused);
+  fs_std::permissions(rescue.path(), fs_std::perms(0700));
+  BOOST_CHECK_NO_THROW(mount());
+  BOOST_REQUIRE(::chown(rescue.path().c_str(), kUser, kUser) == 0);
+  BOOST_CHECK_THROW(mount(), MountRefused);
+}
+
 BOOST_AUTO_TEST_CASE(idle_mount_stays_while_something_does_not_fit,
                      *precondition(needs_fuse_as_root)) {
   const FullSource full;
