@@ -99,8 +99,8 @@ void CframeCommit::take_back() noexcept {
   }
 }
 
-/// What there was no space for must not keep others from theirs. What lies behind a frame that
-/// somebody else has changed is theirs.
+/// Gives back the space that a failed commit has taken behind the frame. If another program has
+/// changed the frame meanwhile, the bytes there may be its own, and stay.
 void CframeCommit::cut_what_was_added() {
   if (state_.current && !state_.expected->matches(*state_.file)) return;
   const std::uint64_t end = state_.notes.space.cut_end(1);

@@ -14,18 +14,18 @@ namespace bloscfs::fs {
 /// True where the filesystem of a directory enforces quotas, or limits of subvolumes.
 bool enforces_quotas(const frame::UniqueFd& directory);
 
-/// Once close(2) has returned 0 its contents must have room, whatever other programs write. So a
-/// file is committed before its close is answered where space is scarce: then the close tells of
-/// an error, and what can be compressed still fills the disk. Free space is what users other than
-/// root may have. Thread-safe.
+/// After close(2) has returned 0, the file must not fail for lack of space. So where space is
+/// scarce, the mount commits a file before it answers the close, and the close tells the error. The
+/// size that counts is the compressed one. Free space excludes the blocks reserved for root.
+/// Thread-safe.
 class SpaceWatch {
  public:
   /// `stats` tells how much is dirty.
   SpaceWatch(const SourceRoot& root, bool has_quotas, const Stats& stats)
       : root_(root), stats_(stats), has_quotas_(has_quotas) {}
 
-  /// True where less is free than what is dirty and a reserve; also where quotas are enforced,
-  /// since what others have left of theirs is told to nobody but administrators.
+  /// True if less is free than all dirty bytes and a reserve. Also true if quotas are enforced: the
+  /// kernel does not tell the daemon how much of a quota another user has left.
   bool is_scarce();
   /// Throws ENOSPC where no space is left but what is reserved for root.
   void require_unreserved() const;
