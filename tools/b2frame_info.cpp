@@ -228,6 +228,8 @@ int show_found(const FileTree& tree, const TreeFile& file, const InfoOptions& op
     show_info(file.shown, input, options);
   } else if (const auto store = tree.open_zip_store(file)) {
     return show_store(file.shown, *store, options.json);
+  } else if (tree.is_there(file)) {
+    require_no_frame_suffix(file.path);
   }
   return 0;
 }

@@ -2,22 +2,23 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
+#include "codec/error.hpp"
 #include "frame/header/msgpack_json.hpp"
-#include "frame/pystore/python_store.hpp"
 #include "frame/remote/open_remote.hpp"
 #include "frame/remote/url.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/source/naming.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/file_view.hpp"
@@ -218,17 +219,13 @@ class Listing {
       : options_(options), remote_(options.remote), lines_(options) {}
 
   int run() {
-    if (options_.files.empty()) attempt(".", [&] { show_local("."); });
+    if (options_.files.empty()) attempt(".", [&] { show("."); });
     for (const std::string& file : options_.files)
       attempt(frame::shown_url(file), [&] { show(file); });
     return lines_.finish();
   }
 
  private:
-  Subdirectories below() const {
-    return options_.recursive ? Subdirectories::enter : Subdirectories::give;
-  }
-
   /// Runs `work`, of which a problem is told by a line.
   template <typename Work>
   void attempt(const std::string& name, const Work& work) {
@@ -240,112 +237,54 @@ class Listing {
   }
 
   void show(const std::string& file) {
-    if (frame::is_remote(file)) {
-      if (const auto tree = remote_.files(file, below())) return show_remote(*tree);
-      const auto input = Input(file, false, remote_);
-      return lines_.add(name_of(frame::shown_url(file), input.snapshot()), input.snapshot(),
-                        storage_of(input.snapshot(), input.snapshot().stamp().size));
-    }
-    if (const auto address = parse_store_address(file)) {
-      const auto store = open_store(address->store);
-      const frame::StoreEntry entry = find_entry(*store, address->key);
-      if (entry.leaf) show_leaf(address->store, *store, address->key, *entry.leaf);
-      if (entry.is_group) show_leaves(address->store, *store, address->key);
-      return;
-    }
-    show_local(file);
-  }
-
-  void show_local(const std::string& file) {
-    const auto store = find_store(file);
-    if (!store && is_tree(file)) return show_directory(file);
-    // A store without files is a frame itself.
-    if (!store || store->kind() == frame::StoreKind::embed) {
-      const auto input = Input(file, false, remote_);
-      lines_.add(name_of(file, input.snapshot()), input.snapshot(),
-                 storage_of(input.snapshot(), stored_size(file)));
-    }
-    if (store) show_leaves(file, *store, "/");
-  }
-
-  /// By the name that a mount gives it where no other one has that.
-  static Name name_of(const std::string& stored, const frame::Snapshot& snapshot) {
-    const std::size_t last = stored.rfind('/') + 1;
-    const bool is_array = fs::view_shape(snapshot.info(), false).is_array;
-    return {stored, stored.substr(0, last) +
-                        fs::preferred_name(stored.substr(last),
-                                           is_array ? fs::ShownAs::array : fs::ShownAs::flat)};
-  }
-
-  static std::int64_t stored_size(const std::string& path) {
-    struct stat st {};
-    if (::stat(path.c_str(), &st) != 0) return 0;
-    return S_ISDIR(st.st_mode) ? tree_size(path) : st.st_size;
-  }
-
-  void show_directory(const std::string& directory) {
-    // Those of a directory that nobody has named, as ls has them.
-    const bool is_bare = options_.files.empty();
-    const std::string prefix = is_bare                    ? ""
-                               : directory.ends_with('/') ? directory
-                                                          : directory + "/";
-    ShownTree tree(directory, below());
+    ShownTree::Settings settings;
+    if (!options_.recursive) settings.below = Subdirectories::give;
+    const auto address = parse_store_address(file);
+    if (address) settings.key = address->key;
+    const std::string source = address ? address->store : file;
+    ShownTree tree(source, remote_, settings);
+    if (address && !tree.is_store()) codec::throw_malformed("no store of python-blosc2");
+    bool is_empty = true;
     while (const auto entry = tree.next()) {
       if (entry->path.empty() && !entry->problem) continue;
-      const Name name{prefix + entry->stored, prefix + entry->path};
+      is_empty = false;
+      const Name name = name_of(tree, *entry, source);
       attempt(name.stored, [&] { show_entry(tree, *entry, name); });
     }
+    if (address && is_empty && address->key != "/") frame::throw_errno(ENOENT);
+  }
+
+  Name name_of(const ShownTree& tree, const ShownEntry& entry, const std::string& source) const {
+    const std::string told = frame::shown_url(source);
+    if (entry.path.empty()) return {told, {}};
+    // Those of a directory that nobody has named, as ls has them.
+    const std::string prefix = options_.files.empty() ? ""
+                               : told.ends_with('/')  ? told
+                                                      : told + '/';
+    if (tree.is_store()) return {told + ':' + entry.key, prefix + entry.path};
+    const bool is_whole = frame::is_remote(source) && !entry.problem;
+    if (tree.is_single())
+      return {is_whole ? entry.stored : told, told.substr(0, told.rfind('/') + 1) + entry.path};
+    return {is_whole ? entry.stored : prefix + entry.stored, prefix + entry.path};
   }
 
   void show_entry(ShownTree& tree, const ShownEntry& entry, const Name& name) {
     if (entry.problem) std::rethrow_exception(entry.problem);
     const mode_t type = entry.st.st_mode & S_IFMT;
     if (type == S_IFDIR) {
-      if (!options_.recursive) lines_.add_directory(name, entry.st.st_mtime);
+      if (!tree.enters_directories()) lines_.add_directory(name, entry.st.st_mtime);
       return;
     }
     if (type == S_IFLNK) return lines_.add_other(name, "symlink", std::nullopt, entry.st.st_mtime);
     if (type != S_IFREG) return lines_.add_other(name, "special", std::nullopt, entry.st.st_mtime);
-    const Readable readable = tree.readable(entry);
-    const auto snapshot = tree.open(entry);
-    if (!snapshot) return lines_.add_other(name, "plain", entry.st.st_size, entry.st.st_mtime);
-    const std::int64_t bytes = entry.leaf               ? 0
-                               : entry.source.is_sframe ? entry.source.stored_size
-                                                        : entry.source.own_stat.st_size;
-    lines_.add(name, *snapshot, storage_of(*snapshot, bytes), readable);
-  }
-
-  void show_remote(FileTree& tree) {
-    while (const auto file = tree.next())
-      attempt(file->shown, [&] {
-        if (file->problem) std::rethrow_exception(file->problem);
-        if (file->is_directory) return lines_.add_directory({file->shown, {}}, 0);
-        if (const auto snapshot = tree.open(*file))
-          lines_.add(name_of(file->shown, *snapshot), *snapshot, storage_of(*snapshot, file->size));
-        else if (const auto store = tree.open_zip_store(*file))
-          show_leaves(file->shown, *store, "/");
-        else
-          lines_.add_other({file->shown, {}}, "plain", file->size, 0);
-      });
-  }
-
-  void show_leaves(const std::string& path, const frame::PythonStore& store,
-                   const std::string& group) {
-    for (const std::string& message : store.messages())
-      attempt(path, [&] { throw FileError(path, message); });
-    store.for_each_leaf(group, [&](const std::string& key, const frame::Leaf& leaf) {
-      show_leaf(path, store, key, leaf);
-    });
-  }
-
-  void show_leaf(const std::string& path, const frame::PythonStore& store, const std::string& key,
-                 const frame::Leaf& leaf) {
-    if (std::holds_alternative<frame::ReferencedLeaf>(leaf)) return;
-    const std::string name = path + ":" + key;
-    attempt(name, [&] {
-      if (const auto snapshot = store.open(leaf))
-        lines_.add(Name{name, {}}, *snapshot, storage_of(*snapshot, 0));
-    });
+    const fs::StoredForm form = tree.stored_form(entry);
+    if (form.frame)
+      return lines_.add(name, *form.frame, storage_of(*form.frame, form.bytes),
+                        tree.readable(form));
+    require_no_frame_suffix(entry.full_name);
+    // No leaf of a store.
+    lines_.add_other(tree.is_store() ? Name{name.shown, name.shown} : name, "plain",
+                     entry.st.st_size, entry.st.st_mtime);
   }
 
   const LsOptions& options_;

@@ -283,7 +283,9 @@ class Verification {
     const std::shared_ptr<const frame::Snapshot> snapshot = piece.tree->open(*piece.file);
     if (!snapshot) {
       const auto store = piece.tree->open_zip_store(*piece.file);
-      return store ? verify_store(piece, piece.shown, *store, "/") : Health::ok;
+      if (store) return verify_store(piece, piece.shown, *store, "/");
+      if (piece.tree->is_there(*piece.file)) require_no_frame_suffix(piece.file->path);
+      return Health::ok;
     }
     const Health health = verify_frame(
         piece, piece.shown, [&] { return std::make_unique<Input>(snapshot); }, share);

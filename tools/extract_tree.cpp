@@ -46,7 +46,10 @@ void copy_plain(int fd, OutputFile& out, const FileJobs::Advance& advance) {
 class TreeExtraction {
  public:
   explicit TreeExtraction(const ExtractOptions& options)
-      : options_(options), tree_(options.file), target_(options.output, options.file) {}
+      : options_(options),
+        remote_(options.remote),
+        tree_(options.file, remote_, {}),
+        target_(options.output, options.file) {}
 
   int run() {
     FileJobs jobs("extract", Progress::is_shown() ? total() : 0);
@@ -59,7 +62,7 @@ class TreeExtraction {
  private:
   std::int64_t total() const {
     std::int64_t sum = 0;
-    ShownTree tree(options_.file);
+    ShownTree tree(options_.file, remote_, {});
     while (const auto entry = tree.next())
       if (S_ISREG(entry->st.st_mode)) sum += entry->st.st_size;
     return sum;
@@ -100,13 +103,12 @@ class TreeExtraction {
     if (there && S_ISREG(there->st_mode) &&
         is_done(*there, there->st_size, entry.st, entry.st.st_size))
       return advance(entry.st.st_size);
-    const auto snapshot = tree_.open(entry);
-    if (!snapshot && (entry.source.is_container || !entry.source.object)) return;  // it has gone
+    const fs::StoredForm form = tree_.stored_form(entry);
     OutputFile out(directory, name, target_.shown(entry.path), entry.st);
-    if (snapshot)
-      write_contents(snapshot, out, advance);
+    if (form.frame)
+      write_contents(form.frame, out, advance);
     else
-      copy_plain(entry.source.object->open_quietly(O_RDONLY).get(), out, advance);
+      copy_plain(form.plain->open_quietly(O_RDONLY).get(), out, advance);
     out.commit();
   }
 
@@ -124,6 +126,7 @@ class TreeExtraction {
   }
 
   const ExtractOptions& options_;
+  const RemoteFiles remote_;
   ShownTree tree_;
   TreeTarget target_;
 };

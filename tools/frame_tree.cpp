@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 
+#include "codec/error.hpp"
 #include "frame/header/sframe_format.hpp"
 #include "frame/open/open.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -41,8 +42,8 @@ bool is_sparse(const fs::SourceObject& directory) {
 
 }  // namespace
 
-FrameTree::FrameTree(const std::string& directory, Subdirectories below)
-    : root_(open_tree(directory), fs::OtherMounts::enter), below_(below) {
+FrameTree::FrameTree(const std::string& directory)
+    : root_(open_tree(directory), fs::OtherMounts::enter) {
   std::string shown = directory;
   while (shown.size() > 1 && shown.back() == '/') shown.pop_back();
   enter({}, shown == "/" ? "" : shown);
@@ -88,8 +89,6 @@ std::optional<TreeFile> FrameTree::visit(const fs::SourcePath& path, std::string
   if (!S_ISDIR(st.st_mode)) return std::nullopt;
   if (is_sparse(*object))
     return TreeFile{std::move(shown), path.text(), object, true, sparse_size(path), nullptr};
-  if (below_ == Subdirectories::give)
-    return TreeFile{std::move(shown), path.text(), std::move(object), false, 0, nullptr, true};
   enter(path, shown);
   return std::nullopt;
 }
@@ -129,6 +128,12 @@ bool FrameTree::is_there(const TreeFile& file) const {
   if (!st || !file.object || fs::identity_of(*st) != fs::identity_of(file.object->stat()))
     return false;
   return !file.is_sparse || file.object->stat(frame::kSframeIndexName);
+}
+
+void require_no_frame_suffix(std::string_view name) {
+  const fs::ShownAs promised = fs::promised_by(name);
+  if (promised == fs::ShownAs::flat || promised == fs::ShownAs::array)
+    codec::throw_malformed("has the suffix of a frame but no frame header");
 }
 
 bool is_tree(const std::string& path) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "frame/container/snapshot.hpp"
@@ -23,11 +24,7 @@ struct TreeFile {
   std::int64_t size =
       0;  ///< bytes of the file, of a sparse frame those of all its files; 0: not told
   std::exception_ptr problem;  ///< why what is below a directory, or this, cannot be looked at
-  bool is_directory = false;   ///< one that is not entered: Subdirectories::give
 };
-
-/// What becomes of directories below the one that is gone through.
-enum class Subdirectories { enter, give };
 
 /// Goes through a directory depth first, in the order of names; temporaries and lock files of
 /// mounts are left out. What vanishes meanwhile is passed over. next(): one thread at a time; the
@@ -52,7 +49,7 @@ class FileTree {
 class FrameTree final : public FileTree {
  public:
   /// Throws std::system_error where `directory`, which may be a symlink, is none.
-  explicit FrameTree(const std::string& directory, Subdirectories below = Subdirectories::enter);
+  explicit FrameTree(const std::string& directory);
 
   std::optional<TreeFile> next() override;
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
@@ -71,9 +68,12 @@ class FrameTree final : public FileTree {
   std::int64_t sparse_size(const fs::SourcePath& path) const;
 
   fs::SourceRoot root_;
-  const Subdirectories below_;
   std::vector<Level> levels_;
 };
+
+/// For a file that holds no frame. Throws Error(malformed) if its name has the suffix of one: the
+/// frame's header was lost.
+void require_no_frame_suffix(std::string_view name);
 
 /// True for a directory that is to be gone through; false for what may be a frame itself, and for
 /// what is not there.

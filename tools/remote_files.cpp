@@ -57,10 +57,10 @@ std::shared_ptr<frame::ObjectTree> RemoteFiles::tree(const std::string& url) con
   return frame::open_remote(url, settings_);
 }
 
-std::shared_ptr<FileTree> RemoteFiles::files(const std::string& url, Subdirectories below) const {
+std::shared_ptr<FileTree> RemoteFiles::files(const std::string& url) const {
   auto objects = tree(url);
   if (objects->single()) return nullptr;
-  return std::make_shared<RemoteTree>(std::move(objects), url, below);
+  return std::make_shared<RemoteTree>(std::move(objects), url);
 }
 
 std::shared_ptr<const frame::Snapshot> RemoteFiles::open(const std::string& url) const {

@@ -21,8 +21,7 @@ class RemoteFiles {
   std::shared_ptr<frame::ObjectTree> tree(const std::string& url) const;
   /// What is below a URL that stands for a directory; null where it stands for one object. Errors
   /// as of tree().
-  std::shared_ptr<FileTree> files(const std::string& url,
-                                  Subdirectories below = Subdirectories::enter) const;
+  std::shared_ptr<FileTree> files(const std::string& url) const;
   /// The frame, sparse frame or Bloscpack file at a URL; null for other bytes. Throws Error,
   /// frame::RemoteError, frame::UrlError, std::system_error: EISDIR for a directory.
   std::shared_ptr<const frame::Snapshot> open(const std::string& url) const;

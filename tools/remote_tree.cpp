@@ -26,12 +26,10 @@ std::int64_t size_of_entry(const frame::ObjectEntry& entry) {
 
 }  // namespace
 
-RemoteTree::RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url,
-                       Subdirectories below)
+RemoteTree::RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url)
     : objects_(std::move(objects)),
       frames_(std::make_shared<frame::ObjectFrames>(objects_, frame::kSframeIndexName,
-                                                    [](const std::string&) {})),
-      below_(below) {
+                                                    [](const std::string&) {})) {
   std::string shown = frame::shown_url(url);
   while (shown.ends_with('/')) shown.pop_back();
   enter("", shown, objects_->list(""));
@@ -75,8 +73,6 @@ std::optional<TreeFile> RemoteTree::visit(const frame::ObjectEntry& entry, std::
                     size_of_entry(entry), nullptr};
   std::vector<frame::ObjectEntry> entries = objects_->list(path);
   if (std::none_of(entries.begin(), entries.end(), is_index)) {
-    if (below_ == Subdirectories::give)
-      return TreeFile{std::move(shown), std::move(path), nullptr, false, 0, nullptr, true};
     enter(std::move(path), std::move(shown), std::move(entries));
     return std::nullopt;
   }

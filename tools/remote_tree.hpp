@@ -14,8 +14,7 @@ namespace bloscfs::tools {
 class RemoteTree final : public FileTree {
  public:
   /// `url` is what the directory is called. Throws as ObjectTree::list().
-  RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url,
-             Subdirectories below = Subdirectories::enter);
+  RemoteTree(std::shared_ptr<frame::ObjectTree> objects, const std::string& url);
 
   std::optional<TreeFile> next() override;
   std::shared_ptr<const frame::Snapshot> open(const TreeFile& file) const override;
@@ -34,7 +33,6 @@ class RemoteTree final : public FileTree {
 
   const std::shared_ptr<frame::ObjectTree> objects_;
   const std::shared_ptr<frame::ObjectFrames> frames_;
-  const Subdirectories below_;
   std::vector<Level> levels_;
 };
 

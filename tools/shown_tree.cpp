@@ -1,75 +1,93 @@
 #include "tools/shown_tree.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include "frame/container/missing_decoder.hpp"
-#include "frame/open/open.hpp"
+#include "frame/pystore/store_names.hpp"
+#include "frame/remote/open_remote.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
+#include "fs/mount/filesystem.hpp"
+#include "fs/mount/object_filesystem.hpp"
+#include "fs/stores/store_attributes.hpp"
 #include "fs/view/stored_contents.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-fs::MountSource open_ended(const std::string& source) {
-  fs::wait_for_ended_mounts(source);
-  return fs::open_source(source, false, true);
-}
-
-fs::MountOptions read_only() {
-  fs::MountOptions options;
-  options.read_only = true;
-  options.cache_size = std::size_t{16} << 20;  // for indexes alone
-  return options;
-}
+/// A part of it is for listings.
+constexpr std::size_t kMemory = std::size_t{64} << 20;
 
 }  // namespace
 
-ShownTree::ShownTree(const std::string& source, Subdirectories below)
-    : below_(below),
-      filesystem_(open_ended(source), read_only(), fs::WorkerCounts{1, 1}, nullptr, pages_) {}
+ShownTree::ShownTree(const std::string& source, const RemoteFiles& remote, Settings settings)
+    : settings_(std::move(settings)), cache_(kMemory, pages_, stats_) {
+  fs::MountOptions options;
+  options.read_only = true;
+  options.cache_size = kMemory;
+  if (frame::is_remote(source)) {
+    const auto objects = remote.tree(source);
+    is_single_ = objects->single().has_value();
+    files_ = std::make_unique<fs::ObjectFilesystem>(objects, options, 1, pages_);
+  } else {
+    fs::wait_for_ended_mounts(source);
+    fs::MountSource opened = fs::open_source(source, false, true);
+    is_single_ = opened.single.has_value();
+    files_ = std::make_unique<fs::Filesystem>(std::move(opened), options, fs::WorkerCounts{1, 1},
+                                              nullptr, pages_);
+  }
+  try {
+    files_->attribute(fs::kRootId, fs::kStoreAttribute);
+    is_store_ = true;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_message_available) throw;  // ENODATA
+  }
+}
 
 std::optional<ShownEntry> ShownTree::next() {
   if (!std::exchange(is_begun_, true)) {
     ShownEntry root;
-    root.st = tree().attributes(fs::kRootId);
-    enter(fs::kRootId, "");
+    root.st = files_->attributes(fs::kRootId);
+    root.node = std::make_shared<const fs::NodeId>(fs::kRootId);
+    enter(root.node, "", "");
     return root;
   }
   while (!levels_.empty()) {
-    if (levels_.back().entries.empty()) {
-      ShownEntry left;
-      left.path = left.stored = levels_.back().path;
-      try {
+    ShownEntry shown;
+    shown.path = shown.stored = levels_.back().path;
+    try {
+      if (levels_.back().entries.empty()) {
         leave();
         continue;
-      } catch (const std::exception&) {
-        left.problem = std::current_exception();
-        return left;
       }
-    }
-    const auto entry = std::move(levels_.back().entries.back());
-    levels_.back().entries.pop_back();
-    const std::string& above = levels_.back().path;
-    std::string path = above.empty() ? entry.shown_name : above + "/" + entry.shown_name;
-    ShownEntry shown;
-    shown.path = shown.stored = std::move(path);
-    try {
-      if (look(levels_.back().node, entry, shown)) return shown;
+      const auto entry = std::move(levels_.back().entries.back());
+      levels_.back().entries.pop_back();
+      if (!shown.path.empty()) shown.path += '/';
+      shown.path += entry.shown_name;
+      shown.stored = shown.path;
+      if (!look(entry, shown)) continue;
     } catch (const std::exception&) {
       shown.problem = std::current_exception();
-      return shown;
     }
+    return shown;
   }
   return std::nullopt;
 }
 
-void ShownTree::enter(fs::NodeId node, const std::string& path) {
-  Level level{node, path, {}};
-  level.entries = stores().is_part(node) ? stores().list(node, [] {}) : tree().list(node, [] {});
+void ShownTree::enter(std::shared_ptr<const fs::NodeId> node, const std::string& path,
+                      std::string key) {
+  Level level{std::move(node), path, std::move(key), {}};
+  const std::uint64_t begun = files_->listings_begun();
+  const std::uint64_t directory = files_->open_directory(*level.node, begun);
+  try {
+    level.entries = files_->entries(directory, true, begun)->entries;
+  } catch (...) {
+    files_->release_directory(directory);
+    throw;
+  }
+  files_->release_directory(directory);
   std::sort(level.entries.begin(), level.entries.end(),
             [](const auto& a, const auto& b) { return a.shown_name > b.shown_name; });
   levels_.push_back(std::move(level));
@@ -77,85 +95,55 @@ void ShownTree::enter(fs::NodeId node, const std::string& path) {
 
 /// Throws EIO where damage has left the listing of a store incomplete.
 void ShownTree::leave() {
-  const fs::NodeId node = levels_.back().node;
+  const auto node = levels_.back().node;
   levels_.pop_back();
-  const std::shared_ptr<void> referenced(nullptr, [&](void*) {
-    if (node != fs::kRootId) forget(node);
-  });
-  stores().require_listed(node);
+  files_->require_listed(*node);
 }
 
-void ShownTree::forget(fs::NodeId node) { filesystem_.forget(node, 1); }
-
-/// False for what is not there any more.
-bool ShownTree::look(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry,
-                     ShownEntry& shown) {
-  const bool is_part = stores().is_part(directory) || entry.is_beside;
-  if (!is_part) {
-    shown.source_path = join_path(tree().path(directory), entry.full_name);
-    shown.stored = shown.source_path.text();
-  }
-  if (!S_ISREG(entry.type) || is_part) return look_at_node(directory, entry, shown);
-  const auto object = filesystem_.root().find_any(shown.source_path);
-  if (!object) return false;
-  shown.source = filesystem_.classifier().look(shown.source_path, fs::found_entry(object));
-  if (shown.source.unreadable) throw std::system_error(shown.source.unreadable);
-  // What may not be read counts as no frame.
-  if (!shown.source.is_container) shown.source.object->check_access(R_OK);
-  shown.st = tree().attributes_of(shown.source);
-  return true;
+/// False for what does not stand under the key that is asked for, nor leads to it.
+bool ShownTree::is_wanted(const std::string& key, bool is_directory) const {
+  const auto is_below = [](const std::string& inner, const std::string& outer) {
+    return outer == "/" || inner == outer ||
+           (inner.starts_with(outer) && inner[outer.size()] == '/');
+  };
+  return is_below(key, settings_.key) || (is_directory && is_below(settings_.key, key));
 }
 
-/// What is no file of SOURCE; a directory is entered.
-bool ShownTree::look_at_node(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry,
-                             ShownEntry& shown) {
-  const auto found = stores().is_part(directory) ? stores().lookup(directory, entry.shown_name)
-                                                 : tree().enter(directory, entry);
+/// False for what is not wanted, or not there any more. A directory is entered.
+bool ShownTree::look(const fs::Tree::DirectoryEntry& entry, ShownEntry& shown) {
+  const fs::NodeId above = *levels_.back().node;
+  const bool is_directory = S_ISDIR(entry.type);
+  const std::string& key = shown.key =
+      levels_.back().key + '/' +
+      (is_directory ? entry.full_name : std::string(frame::leaf_stem(entry.full_name)));
+  if (!is_wanted(key, is_directory)) return false;
+  auto found = files_->enter(above, entry);
+  // Listings tell names alone where more takes work.
+  if (found && found->id == 0) found = files_->lookup(above, entry.shown_name);
   if (!found) return false;
-  fs::NodeId node = found->id;
+  shown.node = std::shared_ptr<const fs::NodeId>(new fs::NodeId(found->id),
+                                                 [files = files_.get()](const fs::NodeId* node) {
+                                                   files->forget(*node, 1);
+                                                   delete node;
+                                                 });
+  shown.stored = files_->told_path(found->id);
+  shown.full_name = entry.full_name;
   shown.st = found->attributes;
-  try {
-    if (found->beside) {
-      const auto place = tree().store_place(directory);
-      if (!place) return false;
-      node = stores().enter(*place, *found->beside, shown.st);
-    }
-    if (fs::Stores::holds(node)) shown.stored = stores().told_path(node);
-    if (S_ISDIR(shown.st.st_mode) && below_ == Subdirectories::enter) {
-      enter(node, shown.path);
-      return true;
-    }
-    if (S_ISLNK(shown.st.st_mode))
-      shown.link = filesystem_.read_link(node);
-    else if (fs::Stores::holds(node) && S_ISREG(shown.st.st_mode))
-      shown.leaf = stores().frame_of(node);
-  } catch (...) {
-    forget(node);
-    throw;
-  }
-  forget(node);
+  if (S_ISLNK(shown.st.st_mode)) shown.link = files_->read_link(found->id);
+  if (S_ISDIR(shown.st.st_mode) && enters_directories()) enter(shown.node, shown.path, key);
   return true;
 }
 
-std::shared_ptr<const frame::Snapshot> ShownTree::open(const ShownEntry& entry) const {
-  if (entry.leaf) return entry.leaf;
-  if (!entry.source.is_container) return nullptr;
-  return filesystem_.classifier().open(entry.source_path, entry.source);
+fs::StoredForm ShownTree::stored_form(const ShownEntry& entry) const {
+  return files_->stored_form(*entry.node);
 }
 
-Readable ShownTree::readable(const ShownEntry& entry) {
-  // An empty file may be a frame that is being made.
-  if (entry.source.is_damaged && entry.source.own_stat.st_size > 0)
-    frame::open_file(entry.source.object->open_quietly(O_RDONLY), {});
-  auto snapshot = open(entry);
-  if (!snapshot) return {};
-  const bool may_miss = entry.leaf || entry.source.is_unsupported || entry.source.may_lack_contents;
-  if (!may_miss) return {};
-  if (const auto missing = frame::missing_decoder(*snapshot))
+Readable ShownTree::readable(const fs::StoredForm& form) {
+  if (!form.frame || !form.may_lack_contents) return {};
+  if (const auto missing = frame::missing_decoder(*form.frame))
     return {Health::unsupported, *missing};
   readers_ += 2;
-  const fs::FrameReader reader(std::move(snapshot), readers_, readers_ + 1, filesystem_.cache(),
-                               filesystem_.stats());
+  const fs::FrameReader reader(form.frame, readers_, readers_ + 1, cache_, stats_);
   if (const auto missing = fs::missing_contents(reader)) return {Health::no_contents, *missing};
   return {};
 }

@@ -9,22 +9,24 @@
 
 #include <sys/stat.h>
 
-#include "fs/mount/filesystem.hpp"
-#include "tools/frame_tree.hpp"
+#include "fs/mount/mounted_files.hpp"
+#include "fs/support/page_pool.hpp"
+#include "fs/view/block_cache.hpp"
+#include "tools/remote_files.hpp"
 #include "tools/verifier.hpp"
 
 namespace bloscfs::tools {
 
 /// What a mount shows under one name.
 struct ShownEntry {
-  std::string path;    ///< below the root, by shown names; empty for that itself
-  std::string stored;  ///< the same by stored names; of a leaf of a store FILE:/KEY
+  std::string path;       ///< below the root, by shown names; empty for the root itself
+  std::string stored;     ///< below SOURCE, or a URL; of a leaf of a store FILE:/KEY
+  std::string full_name;  ///< last part of the stored name; of a leaf that is embedded a.b2nd
+  std::string key;        ///< where SOURCE is a store
   struct stat st {};
-  std::string link;                             ///< text of a symlink
-  fs::SourceEntry source;                       ///< of a file that is no part of a store
-  fs::SourcePath source_path;                   ///< the same
-  std::shared_ptr<const frame::Snapshot> leaf;  ///< of a store
-  std::exception_ptr problem;                   ///< why it cannot be looked at
+  std::string link;                        ///< text of a symlink
+  std::shared_ptr<const fs::NodeId> node;  ///< kept until the last copy goes
+  std::exception_ptr problem;              ///< why it cannot be looked at
 };
 
 /// What keeps the contents of an entry from being read.
@@ -33,39 +35,57 @@ struct Readable {
   std::string reason;
 };
 
+/// What becomes of directories below the one that is gone through.
+enum class Subdirectories { enter, give };
+
 /// A read-only filesystem as the daemon has it, without a kernel. Depth first, in the order of
 /// names, directories before what is in them. next(): one thread at a time; the others: any number.
 class ShownTree {
  public:
-  /// Errors as fs::open_source(). Waits for mounts of it that have ended.
-  explicit ShownTree(const std::string& source, Subdirectories below = Subdirectories::enter);
+  struct Settings {
+    Subdirectories below = Subdirectories::enter;
+    std::string key = "/";  ///< of a store that is SOURCE: what stands under that key alone
+  };
 
+  /// `source`: a path or a URL. Errors as fs::open_source(), ObjectFilesystem and
+  /// frame::open_remote(). Waits for mounts of it that have ended.
+  ShownTree(const std::string& source, const RemoteFiles& remote, Settings settings);
+
+  /// True where SOURCE is no directory: the root holds that alone, or, of a store, what is in it.
+  bool is_single() const { return is_single_; }
+  /// True where SOURCE is a store of python-blosc2.
+  bool is_store() const { return is_store_; }
+  /// Also the groups of a store that is SOURCE.
+  bool enters_directories() const {
+    return is_store_ || is_single_ || settings_.below == Subdirectories::enter;
+  }
   /// nullopt behind the last one.
   std::optional<ShownEntry> next();
-  /// The container of a regular file; null where it is shown as it is stored.
-  std::shared_ptr<const frame::Snapshot> open(const ShownEntry& entry) const;
-  /// Throws codec::Error where the bytes of an entry announce a frame and contradict that; says why
-  /// contents cannot be read: the status unsupported, no_contents or ok.
-  Readable readable(const ShownEntry& entry);
+  /// Of a regular file. Errors as MountedFiles'.
+  fs::StoredForm stored_form(const ShownEntry& entry) const;
+  /// Why the contents of a frame cannot be read: the status unsupported, no_contents or ok.
+  Readable readable(const fs::StoredForm& form);
 
  private:
   struct Level {
-    fs::NodeId node;
+    std::shared_ptr<const fs::NodeId> node;
     std::string path;
+    std::string key;                                ///< "" for the root, "/a/b"
     std::vector<fs::Tree::DirectoryEntry> entries;  ///< the next one last
   };
 
-  fs::Tree& tree() { return filesystem_.tree(); }
-  fs::Stores& stores() { return filesystem_.stores(); }
-  void enter(fs::NodeId node, const std::string& path);
+  void enter(std::shared_ptr<const fs::NodeId> node, const std::string& path, std::string key);
   void leave();
-  bool look(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry, ShownEntry& shown);
-  bool look_at_node(fs::NodeId directory, const fs::Tree::DirectoryEntry& entry, ShownEntry& shown);
-  void forget(fs::NodeId node);
+  bool is_wanted(const std::string& key, bool is_directory) const;
+  bool look(const fs::Tree::DirectoryEntry& entry, ShownEntry& shown);
 
-  const Subdirectories below_;
+  const Settings settings_;
   fs::PagePool pages_;
-  mutable fs::Filesystem filesystem_;
+  fs::Stats stats_;
+  fs::BlockCache cache_;  ///< for indexes alone
+  std::unique_ptr<fs::MountedFiles> files_;
+  bool is_single_ = false;
+  bool is_store_ = false;
   std::uint64_t readers_ = 0;
   std::vector<Level> levels_;
   bool is_begun_ = false;

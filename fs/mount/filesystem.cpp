@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "frame/open/open.hpp"
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/fixed_content_handle.hpp"
@@ -163,6 +164,29 @@ std::optional<Tree::Found> Filesystem::enter(NodeId directory, const Tree::Direc
 struct stat Filesystem::attributes(NodeId node) {
   node = stores_.present(node);
   return Stores::holds(node) ? stores_.attributes(node) : tree_.attributes(node);
+}
+
+StoredForm Filesystem::stored_form(NodeId node) {
+  StoredForm form;
+  if (Stores::holds(node)) {
+    form.frame = stores_.frame_of(node);
+    form.may_lack_contents = true;
+    return form;
+  }
+  const SourceEntry entry = tree_.entry(node);
+  form.bytes = entry.is_sframe ? entry.stored_size : entry.own_stat.st_size;
+  if (entry.is_container) {
+    form.frame = classifier_.open(tree_.path(node), entry);
+    form.may_lack_contents = entry.is_unsupported || entry.may_lack_contents;
+    if (!form.frame) throw_errno(ESTALE, tree_.told_path(node));
+    return form;
+  }
+  // What may not be read has not been looked into.
+  entry.object->check_access(R_OK);
+  if (entry.is_damaged && entry.own_stat.st_size > 0)
+    frame::open_file(entry.object->open_quietly(O_RDONLY), {});
+  form.plain = entry.object;
+  return form;
 }
 
 std::string Filesystem::read_link(NodeId node) {

@@ -85,6 +85,7 @@ class Filesystem final : public MountedFiles {
   std::string told_path(NodeId node) override {
     return Stores::holds(node) ? stores_.told_path(node) : tree_.told_path(node);
   }
+  StoredForm stored_form(NodeId node) override;
   bool is_far(NodeId node) override;
 
   Opened open(NodeId node, int flags, FairShare::Part descriptors = {}) override;

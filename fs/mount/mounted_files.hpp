@@ -20,6 +20,7 @@
 #include "fs/options/options.hpp"
 #include "fs/source/caller.hpp"
 #include "fs/support/fair_share.hpp"
+#include "fs/tree/stored_form.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
@@ -64,6 +65,8 @@ class MountedFiles {
   virtual std::string attribute(NodeId node, const std::string& name) = 0;
   /// Path below SOURCE, or what else is told of a node in messages.
   virtual std::string told_path(NodeId node) = 0;
+  /// Of a regular file. codec::Error where its bytes announce a frame and contradict that.
+  virtual StoredForm stored_form(NodeId node) = 0;
   /// True for what is not at hand: much of what is asked of it takes long, and must end with who
   /// asked.
   virtual bool is_far(NodeId node) = 0;

@@ -68,6 +68,7 @@ class ObjectFilesystem final : public MountedFiles {
   std::vector<std::string> attribute_names(NodeId node) override;
   std::string attribute(NodeId node, const std::string& name) override;
   std::string told_path(NodeId node) override { return objects_.told_path(node); }
+  StoredForm stored_form(NodeId node) override { return objects_.stored_form(node); }
   bool is_far(NodeId) override { return true; }
 
   Opened open(NodeId node, int flags, FairShare::Part descriptors) override;

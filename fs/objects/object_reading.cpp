@@ -7,6 +7,7 @@
 
 #include <xxhash.h>
 
+#include "frame/open/open.hpp"
 #include "frame/store/object_index.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/objects/objects.hpp"
@@ -162,6 +163,20 @@ std::shared_ptr<const frame::Snapshot> Objects::frame_of(NodeId id) {
   if (found.child)
     return found.child->type() == S_IFREG ? found.store->open(*found.child->leaf) : nullptr;
   return found.look->is_container() ? looks_.open(found.path, *found.look) : nullptr;
+}
+
+StoredForm Objects::stored_form(NodeId id) {
+  StoredForm form;
+  form.frame = frame_of(id);
+  form.may_lack_contents = form.frame != nullptr;
+  const Node found = nodes_.get(id);
+  if (found.child) return form;
+  form.bytes = found.look->stored_size;
+  // Throws the error that made it a plain file.
+  if (found.look->kind == Kind::plain && form.bytes > 0 &&
+      promised_by(found.path) != ShownAs::itself)
+    frame::open_file(looks_.source(found.path, *found.look), {});
+  return form;
 }
 
 std::optional<std::string> Objects::attribute(NodeId id, const std::string& name) {

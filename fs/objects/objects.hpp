@@ -21,6 +21,7 @@
 #include "fs/options/owner_override.hpp"
 #include "fs/stores/mounted_store.hpp"
 #include "fs/support/sync.hpp"
+#include "fs/tree/stored_form.hpp"
 #include "fs/tree/tree.hpp"
 
 namespace bloscfs::fs {
@@ -120,6 +121,8 @@ class Objects {
 
   /// The frame that has the metalayers; null where there is none.
   std::shared_ptr<const frame::Snapshot> frame_of(NodeId id);
+  /// As MountedFiles'.
+  StoredForm stored_form(NodeId id);
   /// Nothing where it has none of that name.
   std::optional<std::string> attribute(NodeId id, const std::string& name);
 

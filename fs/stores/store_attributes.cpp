@@ -6,7 +6,6 @@
 namespace bloscfs::fs {
 namespace {
 
-constexpr const char* kStoreAttribute = "user.blosc2.store";
 constexpr const char* kGroupKindAttribute = "user.blosc2.kind";
 
 }  // namespace

@@ -12,6 +12,9 @@
 
 namespace bloscfs::fs {
 
+/// Of the root of a store alone: what kind of store it is.
+inline constexpr const char* kStoreAttribute = "user.blosc2.store";
+
 // Errors: as of look_at_attributes() and read_layer() (fs/view/attributes.hpp).
 
 /// To be listed; of null those that are in `changes`, what is not committed.

@@ -95,6 +95,12 @@ struct TreeServer {
                                                      "tests/data/samples/temperature.b2nd"));
     nginx.serve("frames/plain.txt", bytes_of("no frame at all"));
     nginx.serve("frames/damaged.b2frame", damaged_frame());
+    fs_std::create_directory(nginx.www() / "beside");
+    for (const char* name : {"log.b2frame", "log.b2"})
+      nginx.serve(std::string("beside/") + name, flat_frame(std::string("text")));
+    nginx.serve("beside/lost.b2nd", bytes_of("no frame at all"));
+    nginx.serve("beside/tree.b2z",
+                read_file(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tests/data/stores/tree0.b2z"));
   }
 
   static ByteVector damaged_frame() {
@@ -277,6 +283,18 @@ BOOST_AUTO_TEST_CASE(ls_shows_what_a_mount_would, *utf::precondition(needs_nginx
 
   const ProcessResult one = b2frame({"ls", url + "log.b2frame"});
   BOOST_TEST(one.out.ends_with("log.b2frame -> log\n"), one.description());
+  const std::string beside = tree_server().nginx.url("beside/");
+  const ProcessResult coinciding = b2frame({"ls", beside});
+  BOOST_TEST(coinciding.status == 1);
+  for (const char* line :
+       {"beside/log.b2frame\n", "beside/log.b2\n", "beside/tree.b2z/ -> tree/\n"})
+    BOOST_TEST(coinciding.out.find(line) != std::string::npos, coinciding.out);
+  BOOST_TEST(coinciding.err ==
+             "b2frame: " + beside + "lost.b2nd: has the suffix of a frame but no frame header\n");
+  const ProcessResult store = b2frame({"ls", beside + "tree.b2z"});
+  BOOST_TEST(store.out.find("beside/tree.b2z:/temp0/leaf1 -> leaf1.npy\n") != std::string::npos,
+             store.description());
+
   const ProcessResult missing = b2frame({"ls", url + "none/"});
   BOOST_TEST(missing.status == 1);
   BOOST_TEST(missing.err ==

@@ -365,16 +365,22 @@ BOOST_AUTO_TEST_CASE(shows_what_a_mount_would_show) {
   write_file(scratch / "text.b2frame", std::string_view("no frame"));
   write_file(scratch / "counts.b2frame.b2lock", std::string_view());
   const ProcessResult result = b2frame({"ls", "-R", "--json", scratch.path().string()});
-  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(result.status == 1, result.description());
   std::string names;
   std::istringstream lines(result.out);
-  for (std::string line; std::getline(lines, line);)
-    names +=
-        json::parse(line).at("shown").get<std::string>().substr(scratch.path().native().size()) +
-        "\n";
+  for (std::string line; std::getline(lines, line);) {
+    const json found = json::parse(line);
+    const bool is_sound = found.at("status") == "ok";
+    names += found.at(is_sound ? "shown" : "file")
+                 .get<std::string>()
+                 .substr(scratch.path().native().size()) +
+             "\n";
+    if (!is_sound)
+      BOOST_TEST(found.at("reason") == "has the suffix of a frame but no frame header");
+  }
   BOOST_TEST(names == "/a.b2\n/a.b2frame\n/b/deep/x.npy\n/counts\n/text.b2frame\n");
   const std::string text = b2frame({"ls", scratch.path().string()}).out;
-  for (const char* name : {"/counts.b2frame -> counts\n", "/text.b2frame\n", "/b/\n"})
+  for (const char* name : {"/counts.b2frame -> counts\n", "/b/\n"})
     BOOST_TEST(text.find(scratch.path().string() + name) != std::string::npos, text);
 }
 
@@ -415,6 +421,25 @@ BOOST_AUTO_TEST_CASE(tells_contents_that_are_not_stored_from_zeros) {
     BOOST_TEST(!info_of(python_file(name)).contains("contents"));
     BOOST_TEST(b2frame({"verify", python_file(name)}).ok());
     BOOST_TEST(!extracted(python_file(name)).empty());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(files_that_lost_their_frame_header_are_reported) {
+  const TempDir scratch;
+  write_file(scratch / "text.b2nd", std::string_view("no frame"));
+  write_file(scratch / "empty.b2frame", std::string_view());
+  write_file(scratch / "plain.txt", std::string_view("no frame"));
+  const std::string path = scratch.path().string();
+  for (const Arguments& command :
+       std::vector<Arguments>{{"ls", path}, {"verify", "-r", path}, {"info", "-r", path}}) {
+    const ProcessResult result = b2frame(command);
+    BOOST_TEST(result.status == 1, result.description());
+    for (const char* name : {"text.b2nd", "empty.b2frame"})
+      BOOST_TEST(
+          result.err.find(path + "/" + name +
+                          ": has the suffix of a frame but no frame header\n") != std::string::npos,
+          result.err);
+    BOOST_TEST(result.err.find("plain.txt") == std::string::npos, result.err);
   }
 }
 

@@ -1,0 +1,20 @@
+#pragma once
+// How SOURCE holds what a mount shows as a regular file.
+
+#include <cstdint>
+#include <memory>
+
+#include "frame/container/snapshot.hpp"
+#include "fs/source/source_root.hpp"
+
+namespace bloscfs::fs {
+
+struct StoredForm {
+  std::shared_ptr<const frame::Snapshot> frame;  ///< null: the file is shown as it is stored
+  std::shared_ptr<const SourceObject> plain;     ///< such a file, where SOURCE is a directory
+  /// Of the file, of a sparse frame those of all its files; 0 for a leaf in a store.
+  std::int64_t bytes = 0;
+  bool may_lack_contents = false;  ///< see missing_contents() (fs/view/stored_contents.hpp)
+};
+
+}  // namespace bloscfs::fs
