@@ -5,6 +5,8 @@
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
 #include "frame/editing/frame_tail.hpp"
@@ -28,6 +30,9 @@ constexpr std::size_t kMostKept = std::size_t{64} << 10;
 
 /// Chunks that a commit looks at to move them, since for each a header is read.
 constexpr int kMostMoves = 1024;
+
+/// Frames with more live bytes than this are not written anew beside readers.
+constexpr std::uint64_t kMostReplaced = std::uint64_t{256} << 20;
 
 /// Number of leading bytes that hold all differences.
 std::ptrdiff_t changed_bytes(codec::Bytes before, codec::Bytes after) {
@@ -67,6 +72,7 @@ CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite,
   if (state_.current)
     old_header_.assign(state_.current->header_bytes().begin(),
                        state_.current->header_bytes().end());
+  readers_wait_ = state_.notes.space.dead_size() > state_.notes.space.free_size();
   state_.in_transaction = true;
 }
 
@@ -192,13 +198,52 @@ void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   state_.notes.space.give_back(std::exchange(tail_, {}));
   tail_bytes_.clear();
   if (must_rewrite(edit)) {
-    rewritten_ = std::make_unique<CframeRewrite>(state_);
-    rewritten_->write(edit, decoder_);
-  } else {
-    superseded_ = superseded(edit);
-    move_chunks(edit);
+    write_anew(edit);
+    return;
+  }
+  superseded_ = superseded(edit);
+  move_chunks(edit);
+  if (!gets_too_long_for_readers(edit)) return write_in_place(edit);
+  try {
+    write_anew(edit);
+  } catch (const std::system_error&) {
+    // No room for a second file: the frame gets longer than it should be.
+    rewritten_.reset();
     write_in_place(edit);
   }
+}
+
+void CframeCommit::write_anew(const FrameEdit& edit) {
+  rewritten_ = std::make_unique<CframeRewrite>(state_);
+  rewritten_->write(edit, decoder_);
+}
+
+CframeCommit::ExpectedLength CframeCommit::expected_length(const FrameEdit& edit,
+                                                           const ExtentSet& gone) const {
+  const FrameSpace& space = state_.notes.space;
+  const auto frame_len = static_cast<std::uint64_t>(edit.base()->info().frame_len);
+  // About what the old one has: an entry of a chunk that moves compresses less well.
+  const std::uint64_t tail = frame_len - tail_start(*edit.base()) + 8 * edit.chunks().size();
+  const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
+  return {live, tail, state_.notes.max_frame_len(live)};
+}
+
+std::uint64_t CframeCommit::expected_end(const ExpectedLength& length,
+                                         const ExtentSet& gone) const {
+  const FrameSpace& space = state_.notes.space;
+  return space.find_tail(length.tail, space.live_end(gone)).start + length.tail;
+}
+
+/// While readers of earlier states have the file open for long, the frame could only grow. They
+/// keep the old file. Only its owner can make another file like it.
+bool CframeCommit::gets_too_long_for_readers(const FrameEdit& edit) const {
+  if (!readers_wait_ || moves_ != ChunkMoves::as_needed || !edit.base()) return false;
+  if (edit.info().nchunks == 0 || state_.file->link_count() != 1) return false;
+  const uid_t user = ::geteuid();
+  if (user != 0 && user != state_.file->attributes().owner) return false;
+  const ExtentSet gone = this->gone();
+  const ExpectedLength length = expected_length(edit, gone);
+  return length.live <= kMostReplaced && expected_end(length, gone) > length.most;
 }
 
 void CframeCommit::write_in_place(const FrameEdit& edit) {
@@ -262,14 +307,11 @@ void CframeCommit::move_chunks(FrameEdit& edit) {
 void CframeCommit::move_to_front(FrameEdit& edit) {
   const FrameSpace& space = state_.notes.space;
   ExtentSet gone = this->gone();
-  const auto frame_len = static_cast<std::uint64_t>(edit.base()->info().frame_len);
-  // About what the old one has: an entry of a chunk that moves compresses less well.
-  const std::uint64_t tail = frame_len - tail_start(*edit.base()) + 8 * edit.chunks().size();
-  const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
+  const ExpectedLength length = expected_length(edit, gone);
   const bool all = moves_ != ChunkMoves::as_needed;
   const Placing placing = moves_ == ChunkMoves::pack ? Placing::packed : Placing::spread;
-  const std::uint64_t wanted = all ? live : state_.notes.max_frame_len(live);
-  const auto end = [&] { return space.find_tail(tail, space.live_end(gone)).start + tail; };
+  const std::uint64_t wanted = all ? length.live : length.most;
+  const auto end = [&] { return expected_end(length, gone); };
   if (space.free_size() == 0 || end() <= wanted) return;
   // The place that a chunk leaves joins the free space on both sides of it, which a later commit
   // may need for a larger one: those before the last one are moved, too, but not without limit.

@@ -41,6 +41,16 @@ class CframeCommit final : public CommitTarget {
   bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);
   void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
   void move_chunks(FrameEdit& edit);
+  void write_anew(const FrameEdit& edit);
+  /// Bytes that the frame will have, as far as that can be told before its index is written.
+  struct ExpectedLength {
+    std::uint64_t live = 0;
+    std::uint64_t tail = 0;  ///< index and trailer
+    std::uint64_t most = 0;  ///< that it should take
+  };
+  ExpectedLength expected_length(const FrameEdit& edit, const ExtentSet& gone) const;
+  std::uint64_t expected_end(const ExpectedLength& length, const ExtentSet& gone) const;
+  bool gets_too_long_for_readers(const FrameEdit& edit) const;
   void move_to_front(FrameEdit& edit);
   void move_to_end(FrameEdit& edit);
   struct FoundChunk {
@@ -71,6 +81,7 @@ class CframeCommit final : public CommitTarget {
   std::vector<Extent> superseded_;
   bool all_dropped_ = false;  ///< no chunk of the old state is in the new one
   bool has_moved_ = false;
+  bool readers_wait_ = false;  ///< readers of earlier states still need space that is dead
   std::uint64_t largest_put_ = 0, largest_gone_ = 0;  ///< stored bytes of a chunk
   std::vector<std::uint8_t> old_header_, new_header_;
   bool switching_ = false;     ///< the new header may be in the file

@@ -180,6 +180,23 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_when_edits_are_further_apar
   }
 }
 
+// Nothing that is superseded may be used again for 10 s, and each writer begins to wait anew.
+BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_that_stays) {
+  std::mt19937 random(random_seed());
+  const auto disk = MemoryDisk::make();
+  RandomOverwrites edits(random, 40);
+  make_frame(disk, "f", edits.model());
+  disk->sole_user = false;
+  const auto old = open_cframe(disk->root()->open("f"), {}, nullptr);
+  const Buffer old_content = edits.model();
+  for (int commit = 0; commit < 100; ++commit) {
+    edits.commit(*open_writer(disk, "f"));
+    check_length(sizes_on(disk), commit);
+  }
+  BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
+  BOOST_TEST(contents_of(*old).bytes == old_content);
+}
+
 BOOST_AUTO_TEST_CASE(keeps_what_older_snapshots_of_earlier_writers_show) {
   std::mt19937 random(random_seed());
   const auto disk = MemoryDisk::make();
