@@ -65,6 +65,10 @@ std::uint64_t tail_start(const FrameSnapshot& frame) {
   return static_cast<std::uint64_t>(info.frame_len - info.trailer_len);
 }
 
+std::uint64_t old_tail_size(const FrameEdit& edit) {
+  return static_cast<std::uint64_t>(edit.base()->info().frame_len) - tail_start(*edit.base());
+}
+
 }  // namespace
 
 CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite, ChunkMoves moves)
@@ -221,9 +225,8 @@ void CframeCommit::write_anew(const FrameEdit& edit) {
 CframeCommit::ExpectedLength CframeCommit::expected_length(const FrameEdit& edit,
                                                            const ExtentSet& gone) const {
   const FrameSpace& space = state_.notes.space;
-  const auto frame_len = static_cast<std::uint64_t>(edit.base()->info().frame_len);
   // About what the old one has: an entry of a chunk that moves compresses less well.
-  const std::uint64_t tail = frame_len - tail_start(*edit.base()) + 8 * edit.chunks().size();
+  const std::uint64_t tail = old_tail_size(edit) + 8 * edit.chunks().size();
   const std::uint64_t live = space.live_size() + tail - std::min(space.live_size(), gone.total());
   return {live, tail, state_.notes.max_frame_len(live)};
 }
@@ -367,12 +370,23 @@ void CframeCommit::move_chunk(const FoundChunk& chunk, const Extent& room, Frame
 }
 
 void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
+  const FrameSpace& space = state_.notes.space;
   EditedIndex entries(edit, decoder_);
   // Behind the last chunk that stays, so that the file can be cut there when the old tail is free.
+  const std::uint64_t from = space.live_end(gone());
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
-  const Extent room = state_.notes.space.find_tail(most, state_.notes.space.live_end(gone()));
-  if (!write_tail_at(room, entries, tail))
-    write_tail_at(state_.notes.space.end_of_file(), entries, tail);
+  Extent room = space.find_tail(most, from);
+  // Most indexes compress well. Where one like the last would fit before the end, it is encoded
+  // once more, to count its bytes.
+  const auto is_at_end = [&](const Extent& extent) {
+    return extent.start == space.end_of_file().start;
+  };
+  if (edit.base() && is_at_end(room) && !is_at_end(space.find_tail(old_tail_size(edit), from))) {
+    StoreWriter counted(nullptr, 0);
+    tail.write_index(entries, counted);
+    room = space.find_tail(counted.position() + tail.trailer_len(), from);
+  }
+  if (!write_tail_at(room, entries, tail)) write_tail_at(space.end_of_file(), entries, tail);
 }
 
 bool CframeCommit::write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail) {

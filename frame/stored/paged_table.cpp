@@ -92,9 +92,10 @@ TablePage PagedTable::read_page(std::int64_t page, codec::BlockDecoder& decoder)
   result.first = page * table_->entries_per_page;
   const std::int64_t count = std::min(table_->entries_per_page, table_->entry_count - result.first);
   const std::vector<std::uint8_t> bytes = read_bytes(page, count * table_->entry_size, decoder);
-  result.entries.reserve(static_cast<std::size_t>(count));
-  for (std::size_t at = 0; at < bytes.size(); at += static_cast<std::size_t>(table_->entry_size))
-    result.entries.push_back(load_entry(bytes.data() + at, table_->entry_size));
+  const auto size = static_cast<std::size_t>(table_->entry_size);
+  result.entries.resize(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < result.entries.size(); i++)
+    result.entries[i] = load_entry(bytes.data() + i * size, table_->entry_size);
   return result;
 }
 

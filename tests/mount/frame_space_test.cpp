@@ -137,6 +137,28 @@ BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open
   }
 }
 
+// What such an index could take at most fits nowhere but at the end.
+BOOST_AUTO_TEST_CASE(is_used_for_an_index_that_compresses_well, *precondition(needs_fuse)) {
+  constexpr off_t kSize = off_t{1} << 40;  // 8 Mi chunks
+  const TempDir source;
+  const fs_std::path frame = source / "a.b2frame";
+  std::uintmax_t stored = 0;
+  {
+    Mount mount(source.path());
+    const Fd file(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    BOOST_TEST(ftruncate(file.get(), kSize) == 0);
+    BOOST_TEST(pwrite(file.get(), "x", 1, kSize - 1) == 1);
+    BOOST_TEST(fsync(file.get()) == 0);
+    stored = fs_std::file_size(frame);
+    for (int i = 0; i < 3; i++) {
+      BOOST_TEST(pwrite(file.get(), "y", 1, kSize - 2) == 1);
+      BOOST_TEST(fsync(file.get()) == 0);
+    }
+    BOOST_TEST(fs_std::file_size(frame) <= stored + stored / 4);
+  }
+  BOOST_TEST(fs_std::file_size(frame) <= stored + stored / 4);
+}
+
 BOOST_AUTO_TEST_CASE(is_bounded_beside_programs_that_keep_the_frame_open,
                      *precondition(needs_fuse)) {
   const TempDir source;

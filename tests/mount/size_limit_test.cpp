@@ -82,12 +82,13 @@ void check_largest(const fs_std::path& source, const std::string& name, std::int
 
 BOOST_AUTO_TEST_SUITE(size_limit)
 
-BOOST_AUTO_TEST_CASE(new_files_can_be_as_large_as_a_frame, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(new_files_can_be_as_large_as_a_frame, *precondition(needs_fuse_unsanitized)) {
   const TempDir source;
   check_largest(source.path(), "a", kChunkSize * frame::max_chunk_count(false));
 }
 
-BOOST_AUTO_TEST_CASE(frames_of_small_chunks_have_a_smaller_limit, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(frames_of_small_chunks_have_a_smaller_limit,
+                     *precondition(needs_fuse_unsanitized)) {
   const TempDir source;
   Cut cut;
   cut.chunksize = cut.blocksize = 205;
