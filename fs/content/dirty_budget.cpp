@@ -112,6 +112,7 @@ std::optional<DirtyBudget::Waiting> DirtyBudget::leave(const void* name) {
     std::optional<Waiting> left(std::move(*found));
     user.waiting.erase(found);
     waiting_--;
+    changed_.notify_all();
     return left;
   }
   return std::nullopt;

@@ -81,7 +81,7 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
     // With the budget taken, other readers' parts are under way: this one decodes for itself as it
     // goes.
     if (budget.is_suspended(user) || !budget.take(part)) return;
-    pool.post_unawaited([file, at, part, user, &budget, reached = reached_] {
+    const auto decode = [file, at, part, user, &budget, reached = reached_] {
       // No thread that decodes waits for a network: what is not here was asked for by now.
       const RequestLimits limits([&] { return *reached == kGone; }, kMostForPart,
                                  RequestLimits::Far::ends_it);
@@ -93,7 +93,13 @@ void Readahead::on_read(std::int64_t offset, std::int64_t size, uid_t user,
         // The reader meets the same error when it gets there, and reports it.
       }
       budget.give_back(part);
-    });
+    };
+    try {
+      pool.post_unawaited(decode);
+    } catch (...) {
+      budget.give_back(part);
+      throw;
+    }
   }
 }
 

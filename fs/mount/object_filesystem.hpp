@@ -64,7 +64,7 @@ class ObjectFilesystem final : public MountedFiles {
   void check_access(NodeId node, int mask) override;
   /// A store does not tell how much it holds.
   struct statvfs stat_filesystem() override;
-  uid_t owner(NodeId node) override { return objects_.attributes(node).st_uid; }
+  uid_t owner(NodeId node) override { return objects_.owner(node); }
   std::vector<std::string> attribute_names(NodeId node) override;
   std::string attribute(NodeId node, const std::string& name) override;
   std::string told_path(NodeId node) override { return objects_.told_path(node); }

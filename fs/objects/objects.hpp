@@ -47,6 +47,8 @@ class Objects {
   NodeId parent(NodeId id) { return nodes_.get(id).parent; }
   void forget(NodeId id, std::uint64_t references) { nodes_.forget(id, references); }
   struct stat attributes(NodeId id);
+  /// As far as that is known: asks for nothing.
+  uid_t owner(NodeId id) { return base_status(nodes_.get(id)).st_uid; }
   std::string read_link(NodeId id);
   /// EIO where damage has left unknown what a store's directory holds.
   void require_listed(NodeId directory);

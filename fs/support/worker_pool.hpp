@@ -48,10 +48,15 @@ class WorkerPool {
   template <typename Task>
   void post(Task&& task) {
     awaited_++;
-    run_later([this, task = std::forward<Task>(task)]() mutable {
+    try {
+      run_later([this, task = std::forward<Task>(task)]() mutable {
+        awaited_--;
+        task();
+      });
+    } catch (...) {
       awaited_--;
-      task();
-    });
+      throw;
+    }
   }
   /// The same for what nobody waits for: it lets what was posted otherwise go first.
   void post_unawaited(std::function<void()> task) {

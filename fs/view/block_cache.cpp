@@ -148,6 +148,8 @@ std::optional<BlockCache::Value> BlockCache::wait_for(Shard& shard, const Pendin
   while (!pending.done) {
     shard.made.wait_for(shard.mutex, RequestLimits::kBetweenChecks);
     RequestLimits::check();
+    // Who makes it may be waiting for what is far away.
+    if (!pending.done) frame::Interruption::before_wait();
   }
   try {
     if (pending.error) std::rethrow_exception(pending.error);
