@@ -109,7 +109,7 @@ class Content {
   /// epoch. Contents that were written are put into a frame beside it, attributes are kept to be
   /// committed to the new state; without a successor the file is one without a name. True if so,
   /// and the content may be committed again. Throws BeingWritten. Other errors are those of making
-  /// that frame. After either nothing is lost, nor changed.
+  /// that frame. After either nothing is lost, nor changed; nor after NoTurn.
   bool follow_source();
   /// True if it failed within the last second at what costs as much as a commit: a mere look at the
   /// file does not try that again.

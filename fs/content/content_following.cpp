@@ -11,6 +11,7 @@
 #include "fs/content/patient_lock.hpp"
 #include "fs/content/pending_bytes.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -48,6 +49,8 @@ bool Content::follow_source() {
   if (home() == nullptr || is_orphan() || is_current()) return false;
   home()->require_finished();
   const bool had_contents = has_contents_to_keep() && !home()->is_removed_here();
+  // Encodes what was written, and opens the new file.
+  TurnAtNeed::need();
   begin_following();
   try {
     // Kept before the tree goes on: if the disk is full everything is as it was, and the next look

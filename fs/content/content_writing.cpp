@@ -15,6 +15,7 @@
 #include "fs/encoding/stale_indexes.hpp"
 #include "fs/support/request_user.hpp"
 #include "fs/support/timestamps.hpp"
+#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -133,6 +134,7 @@ void Content::changing(const Change& change) {
       const WriteLock lock(mutex_);
       if (!epochs_.is_ending()) return change();
     }
+    TurnAtNeed::need();
     const frame::WaitMark mark(frame::WaitReason::commit);
     // Held by whoever has the content follow, from the first step to the last.
     const MutexLock until_it_has_followed(commit_mutex_);

@@ -23,12 +23,13 @@ uid_t owner_of(MountedFiles& fs, NodeId node, uid_t user) {
 
 }  // namespace
 
-bool wait_for_turn(fuse_req_t request, NodeId node, std::function<void()> work) noexcept {
+bool wait_for_turn(fuse_req_t request, NodeId node, std::function<void()> work,
+                   AtSessionEnd at_end) noexcept {
   MountState& state = mount_state(request);
   const uid_t user = fuse_req_ctx(request)->uid;
   try {
-    const auto serve = [request, session = state.session, work = std::move(work)] {
-      if (fuse_session_exited(session) != 0)
+    const auto serve = [request, session = state.session, work = std::move(work), at_end] {
+      if (at_end == AtSessionEnd::refuse && fuse_session_exited(session) != 0)
         fuse_reply_err(request, ENOTCONN);
       else
         work();

@@ -80,6 +80,9 @@ bool add_with_attributes(EntryBuffer& buffer, MountedFiles& fs, NodeId directory
   std::optional<Tree::Found> found;
   try {
     found = fs.enter(directory, entry);
+  } catch (const NoTurn&) {
+    // Other entries have taken references, so that the request cannot be served again.
+    return add_without_attributes(buffer, entry, next);
   } catch (const std::exception&) {
     return add_without_attributes(buffer, entry, next);
   }
@@ -95,7 +98,6 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
   MountedFiles& fs = filesystem(request);
   const FarLimits limits(request, inode);
   const auto listing = fs.entries(handle, offset == 0, begun);
-  TurnAtNeed::need_no_more();
   EntryBuffer buffer(request, size);
   bool room = add_dots(buffer, offset, inode, plus);
   const auto& entries = listing->entries;
@@ -108,6 +110,7 @@ void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_
       room = buffer.add(entries[i].shown_name.c_str(),
                         type_and_inode(entries[i].type, entries[i].inode), next);
   }
+  TurnAtNeed::need_no_more();
   // Behind all that can be told.
   if (offset >= kDots + static_cast<off_t>(entries.size())) fs.require_listed(inode);
   buffer.reply();

@@ -66,11 +66,15 @@ void op_open(fuse_req_t request, fuse_ino_t inode, fuse_file_info* given) {
   });
 }
 
-void op_release(fuse_req_t request, fuse_ino_t, fuse_file_info* info) {
-  guarded(request, "release", [&] {
-    filesystem(request).release(info->fh);
-    fuse_reply_err(request, 0);
-  });
+void op_release(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
+  // The close also happens at the end of the session: a plain file may have to become a frame.
+  in_turn(
+      request, inode, "release",
+      [request, number = info->fh] {
+        filesystem(request).release(number);
+        fuse_reply_err(request, 0);
+      },
+      AtSessionEnd::serve);
 }
 
 void reply_from_descriptor(fuse_req_t request, const DescriptorRange& range) {
@@ -187,10 +191,11 @@ void op_flush(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
 
 void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, off_t size,
                   fuse_file_info* info) {
-  guarded(request, "fallocate", [&] {
+  const bool drops_privileges = request_drops_privileges(request);
+  in_turn(request, inode, "fallocate", [=, number = info->fh] {
     MountedFiles& fs = filesystem(request);
-    if (request_drops_privileges(request)) fs.drop_privileges(inode, caller_of(request));
-    fs.handle(info->fh)->allocate(mode, offset, size);
+    if (drops_privileges) fs.drop_privileges(inode, caller_of(request));
+    fs.handle(number)->allocate(mode, offset, size);
     fuse_reply_err(request, 0);
   });
 }
@@ -198,11 +203,12 @@ void op_fallocate(fuse_req_t request, fuse_ino_t inode, int mode, off_t offset, 
 void op_copy_file_range(fuse_req_t request, fuse_ino_t, off_t in_offset, fuse_file_info* in_info,
                         fuse_ino_t out_inode, off_t out_offset, fuse_file_info* out_info,
                         std::size_t size, int flags) {
-  guarded(request, "copy_file_range", [&] {
+  const bool drops_privileges = request_drops_privileges(request);
+  in_turn(request, out_inode, "copy_file_range", [=, from = in_info->fh, to = out_info->fh] {
     MountedFiles& fs = filesystem(request);
-    if (request_drops_privileges(request)) fs.drop_privileges(out_inode, caller_of(request));
-    const auto in = fs.handle(in_info->fh);
-    const auto out = fs.handle(out_info->fh);
+    if (drops_privileges) fs.drop_privileges(out_inode, caller_of(request));
+    const auto in = fs.handle(from);
+    const auto out = fs.handle(to);
     const CopiedRange range{in_offset, out_offset, size, static_cast<unsigned>(flags)};
     fuse_reply_write(request, out->copy_from(*in, range));
   });

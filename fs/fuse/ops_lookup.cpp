@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <climits>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include <sys/stat.h>
 
@@ -43,22 +43,18 @@ void reply_lookup(fuse_req_t request, fuse_ino_t parent, const std::string& name
 }
 
 void op_lookup(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  guarded(request, "lookup", [&] {
+  in_turn(request, parent, "lookup", [=, name = std::string(name)] {
     MountedFiles& fs = filesystem(request);
-    const std::string_view wanted(name);
-    if (wanted == "." || wanted == "..") {
+    const FarLimits limits(request, parent);
+    if (name == "." || name == "..") {
       // From a NFS server that holds a node id without a name for it.
-      const NodeId id = wanted == "." ? parent : fs.parent(parent);
+      const NodeId id = name == "." ? parent : fs.parent(parent);
       const fuse_entry_param entry = entry_param(fs.reference(id));
       fuse_reply_entry(request, &entry);
       return;
     }
-    if (wanted.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
-    if (!fs.is_far(parent)) return reply_lookup(request, parent, name);
-    in_turn(request, parent, "lookup", [=, name = std::string(name)] {
-      const FarLimits limits(request, parent);
-      reply_lookup(request, parent, name);
-    });
+    if (name.size() > NAME_MAX) frame::throw_errno(ENAMETOOLONG);
+    reply_lookup(request, parent, name);
   });
 }
 
@@ -73,24 +69,13 @@ void op_forget_multi(fuse_req_t request, std::size_t count, fuse_forget_data* fo
   });
 }
 
-void reply_attributes(fuse_req_t request, fuse_ino_t inode) {
-  const struct stat attributes = filesystem(request).attributes(inode);
-  fuse_reply_attr(request, &attributes, kCacheSeconds);
-}
-
 void op_getattr(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
-  guarded(request, "getattr", [&] {
+  const auto handle = info != nullptr ? std::optional(info->fh) : std::nullopt;
+  in_turn(request, inode, "getattr", [=] {
     MountedFiles& fs = filesystem(request);
-    if (info != nullptr) {
-      const struct stat attributes = fs.handle(info->fh)->attributes();
-      fuse_reply_attr(request, &attributes, kCacheSeconds);
-      return;
-    }
-    if (!fs.is_far(inode)) return reply_attributes(request, inode);
-    in_turn(request, inode, "getattr", [=] {
-      const FarLimits limits(request, inode);
-      reply_attributes(request, inode);
-    });
+    const FarLimits limits(request, inode);
+    const struct stat attributes = handle ? fs.handle(*handle)->attributes() : fs.attributes(inode);
+    fuse_reply_attr(request, &attributes, kCacheSeconds);
   });
 }
 

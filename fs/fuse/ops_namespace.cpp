@@ -34,12 +34,11 @@ void op_mknod(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mo
   });
 }
 
-/// Names in stores can take long to change, where what is embedded becomes a file.
+/// A change of names may take long: a rename or a hard link may commit the file first, and in a
+/// store an embedded leaf becomes a file.
 template <typename Body>
-void in_turn_if_in_store(fuse_req_t request, fuse_ino_t parent, fuse_ino_t other,
-                         const char* operation, const Body& body) {
-  MountedFiles& fs = filesystem(request);
-  if (!fs.is_far(parent) && !fs.is_far(other)) return guarded(request, operation, body);
+void change_names(fuse_req_t request, fuse_ino_t parent, fuse_ino_t other, const char* operation,
+                  const Body& body) {
   in_turn(request, parent, operation, [=] {
     const FarLimits limits(request, parent, other);
     body();
@@ -47,35 +46,35 @@ void in_turn_if_in_store(fuse_req_t request, fuse_ino_t parent, fuse_ino_t other
 }
 
 void op_mkdir(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t mode) {
-  in_turn_if_in_store(request, parent, parent, "mkdir", [=, name = std::string(name)] {
+  change_names(request, parent, parent, "mkdir", [=, name = std::string(name)] {
     reply_found(request,
                 filesystem(request).make_directory(parent, name, mode, caller_of(request)));
   });
 }
 
 void op_symlink(fuse_req_t request, const char* target, fuse_ino_t parent, const char* name) {
-  in_turn_if_in_store(request, parent, parent, "symlink",
-                      [=, target = std::string(target), name = std::string(name)] {
-                        reply_found(request, filesystem(request).make_symlink(parent, name, target,
-                                                                              caller_of(request)));
-                      });
+  change_names(request, parent, parent, "symlink",
+               [=, target = std::string(target), name = std::string(name)] {
+                 reply_found(request, filesystem(request).make_symlink(parent, name, target,
+                                                                       caller_of(request)));
+               });
 }
 
 void op_link(fuse_req_t request, fuse_ino_t inode, fuse_ino_t parent, const char* name) {
-  in_turn_if_in_store(request, parent, inode, "link", [=, name = std::string(name)] {
+  change_names(request, parent, inode, "link", [=, name = std::string(name)] {
     reply_found(request, filesystem(request).make_link(inode, parent, name, caller_of(request)));
   });
 }
 
 void op_unlink(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  in_turn_if_in_store(request, parent, parent, "unlink", [=, name = std::string(name)] {
+  change_names(request, parent, parent, "unlink", [=, name = std::string(name)] {
     filesystem(request).remove_file(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
 }
 
 void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
-  in_turn_if_in_store(request, parent, parent, "rmdir", [=, name = std::string(name)] {
+  change_names(request, parent, parent, "rmdir", [=, name = std::string(name)] {
     filesystem(request).remove_directory(parent, name, caller_of(request));
     fuse_reply_err(request, 0);
   });
@@ -83,12 +82,12 @@ void op_rmdir(fuse_req_t request, fuse_ino_t parent, const char* name) {
 
 void op_rename(fuse_req_t request, fuse_ino_t parent, const char* name, fuse_ino_t new_parent,
                const char* new_name, unsigned flags) {
-  in_turn_if_in_store(request, parent, new_parent, "rename",
-                      [=, name = std::string(name), new_name = std::string(new_name)] {
-                        filesystem(request).rename(parent, name, new_parent, new_name, flags,
-                                                   caller_of(request));
-                        fuse_reply_err(request, 0);
-                      });
+  change_names(request, parent, new_parent, "rename",
+               [=, name = std::string(name), new_name = std::string(new_name)] {
+                 filesystem(request).rename(parent, name, new_parent, new_name, flags,
+                                            caller_of(request));
+                 fuse_reply_err(request, 0);
+               });
 }
 
 /// Takes back what a file that could not be opened has been counted.
@@ -128,7 +127,7 @@ void op_create(fuse_req_t request, fuse_ino_t parent, const char* name, mode_t m
 }
 
 void op_fsyncdir(fuse_req_t request, fuse_ino_t inode, int, fuse_file_info*) {
-  guarded(request, "fsyncdir", [&] {
+  in_turn(request, inode, "fsyncdir", [=] {
     filesystem(request).sync_directory(inode);
     fuse_reply_err(request, 0);
   });

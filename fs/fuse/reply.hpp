@@ -36,6 +36,8 @@ void guarded(fuse_req_t request, const char* operation, Body&& body) noexcept {
 /// is gone by then.
 template <typename Work>
 void run_unanswered(const char* operation, Work&& work) noexcept {
+  // NoTurn would have the request served again.
+  TurnAtNeed::need_no_more();
   try {
     std::forward<Work>(work)();
   } catch (const std::exception& error) {

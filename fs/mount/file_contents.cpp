@@ -18,6 +18,7 @@
 #include "fs/mount/stale_retries.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -119,6 +120,7 @@ bool FileContents::go_on(const std::shared_ptr<Content>& content, IfBeingWritten
     } catch (const BeingWritten&) {
       if (others >= kPatient || std::chrono::steady_clock::now() > patience) throw;
     }
+    TurnAtNeed::need();
     std::this_thread::sleep_for(kLookAgain);
   }
 }
@@ -152,6 +154,7 @@ void FileContents::commit(const std::vector<NodeId>& nodes) {
     if (const auto file = tree_.opened_as<OpenContainer>(node);
         file && file->content->needs_commit())
       contents.push_back(file->content);
+  if (!contents.empty()) TurnAtNeed::need();
   commit_briefly(contents);
 }
 
@@ -162,6 +165,7 @@ void FileContents::commit_briefly(const Committer::Contents& contents) {
 }
 
 std::shared_ptr<void> FileContents::hold_flat(NodeId node, std::shared_ptr<ContentHome> home) {
+  TurnAtNeed::need();
   const auto file = open_for_writing(node, std::move(home));
   file->content->hold_flat(true);
   std::shared_ptr<void> held(nullptr, [this, file](void*) {

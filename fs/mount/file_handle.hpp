@@ -84,6 +84,7 @@ class FileHandle {
   virtual void allocate(int mode, std::int64_t offset, std::int64_t size);
 
   /// copy_file_range(2) to here. EOPNOTSUPP unless both files are plain, and this one is written.
+  /// May copy fewer bytes than are asked for. NoTurn.
   virtual std::size_t copy_from(const FileHandle& source, const CopiedRange& range);
   /// The same from here to a descriptor of SOURCE.
   virtual std::size_t copy_to(int descriptor, const CopiedRange& range) const;
@@ -93,6 +94,8 @@ class FileHandle {
   /// At each close of a descriptor: reports errors of commits in the background. NoTurn where it
   /// may have to commit.
   virtual void flush() {}
+  /// Called before close(), perhaps more than once. NoTurn if close() may take long.
+  virtual void before_close() {}
   /// Nobody asks it for anything any more. To be called once.
   virtual void close() {}
 

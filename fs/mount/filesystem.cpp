@@ -16,6 +16,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/fixed_content_handle.hpp"
 #include "fs/mount/stale_retries.hpp"
+#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -216,6 +217,8 @@ std::shared_ptr<FileHandle> Filesystem::handle(std::uint64_t number) const {
 
 void Filesystem::release(std::uint64_t number) {
   const auto closed = handle(number);
+  closed->before_close();
+  TurnAtNeed::need_no_more();
   handles_.remove(number);
   if (closed->is_direct()) direct_handles_--;
   closed->close();

@@ -11,6 +11,7 @@
 #include "fs/mount/fixed_content_handle.hpp"
 #include "fs/mount/object_handle.hpp"
 #include "fs/stores/store_attributes.hpp"
+#include "fs/support/turns.hpp"
 #include "fs/view/attributes.hpp"
 #include "fs/view/thread_decoder.hpp"
 
@@ -183,6 +184,8 @@ std::shared_ptr<FileHandle> ObjectFilesystem::handle(std::uint64_t number) const
 
 void ObjectFilesystem::release(std::uint64_t number) {
   const auto closed = handle(number);
+  closed->before_close();
+  TurnAtNeed::need_no_more();
   handles_.remove(number);
   if (closed->is_direct()) direct_handles_--;
   closed->close();

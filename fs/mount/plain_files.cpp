@@ -10,6 +10,7 @@
 
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
+#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -58,12 +59,26 @@ std::shared_ptr<PlainWriter> PlainFiles::make_writer(NodeId node, int flags) {
   PlainFile written(*object, flags & ~ignored);
   auto file = tree_.opened_as<OpenPlainFile>(node);
   if (!file) file = std::make_shared<const OpenPlainFile>(object->stat(), another(written));
-  return std::make_shared<PlainWriter>(tree_, node, flags, std::move(file), std::move(written),
-                                       writeback_, [this, node] { end_writing(node); });
+  return std::make_shared<PlainWriter>(
+      tree_, node, flags, std::move(file), std::move(written), writeback_,
+      PlainWriter::Owner{[this, node] { before_end_of_writing(node); },
+                         [this, node] { end_writing(node); }});
 }
 
-/// Of the last writer this may take as long as storing the file.
+/// Also for a writer that is not the last one now: the others may close the file first.
+void PlainFiles::before_end_of_writing(NodeId node) {
+  bool may_take_long = false;
+  try {
+    may_take_long = classifier_.is_container(*tree_.object(node));
+  } catch (const std::exception&) {
+    return;  // end_writing() meets the same error, and logs it
+  }
+  if (may_take_long) TurnAtNeed::need();
+}
+
+/// The last writer stores the file as a frame, which takes long.
 void PlainFiles::end_writing(NodeId node) {
+  TurnAtNeed::need_no_more();
   const KeyedMutex::Lock lock(opening_, node);
   if (tree_.is_last_plain_writer(node)) {
     try {
@@ -86,6 +101,11 @@ void PlainFiles::resize(NodeId node, std::int64_t size) {
   const auto handle = open_for_writing(node, O_WRONLY);
   try {
     handle->truncate(size);
+    handle->before_close();
+  } catch (const NoTurn&) {
+    // The request is served again, and its next close() stores the file.
+    tree_.end_plain_writing(node);
+    throw;
   } catch (const std::exception&) {
     handle->close();
     throw;

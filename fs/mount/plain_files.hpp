@@ -28,6 +28,8 @@ class PlainFiles final : public FileKind {
   void resize(NodeId node, std::int64_t size) override;
 
  private:
+  /// NoTurn if end_writing() may take long.
+  void before_end_of_writing(NodeId node);
   void end_writing(NodeId node);
   std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
   std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);

@@ -1,5 +1,6 @@
 #include "fs/mount/plain_handle.hpp"
 
+#include <algorithm>
 #include <vector>
 
 #include <sys/stat.h>
@@ -8,6 +9,13 @@
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
+namespace {
+
+/// One request copies no more, so that its turn ends soon. Programs call copy_file_range(2) again
+/// for the rest.
+constexpr std::size_t kCopiedAtOnce = std::size_t{64} << 20;
+
+}  // namespace
 
 struct stat PlainHandle::attributes() const {
   struct stat st {};
@@ -52,7 +60,10 @@ std::size_t PlainWriter::write(const WritePlace& place, std::span<PooledBuffer> 
 }
 
 std::size_t PlainWriter::copy_from(const FileHandle& source, const CopiedRange& range) {
-  return source.copy_to(written_.fd(), range);
+  TurnAtNeed::need();
+  CopiedRange first = range;
+  first.size = std::min(range.size, kCopiedAtOnce);
+  return source.copy_to(written_.fd(), first);
 }
 
 }  // namespace bloscfs::fs

@@ -42,14 +42,17 @@ class PlainHandle : public FileHandle {
 /// Opened for writing, by a descriptor of its own: while one is there the file stays a plain one.
 class PlainWriter final : public PlainHandle {
  public:
-  /// `keep_times`: the kernel tells by itself when the pages that it writes were changed. `closed`
-  /// is called when it is closed.
+  struct Owner {
+    std::function<void()> before_close;  ///< as before_close(); may be called more than once
+    std::function<void()> closed;        ///< called by close()
+  };
+  /// `keep_times`: the kernel tells by itself when the pages that it writes were changed.
   PlainWriter(const Tree& tree, NodeId node, int flags, std::shared_ptr<const OpenPlainFile> file,
-              PlainFile written, bool keep_times, std::function<void()> closed)
+              PlainFile written, bool keep_times, Owner owner)
       : PlainHandle(tree, node, flags, std::move(file)),
         written_(std::move(written)),
         keep_times_(keep_times),
-        closed_(std::move(closed)) {}
+        owner_(std::move(owner)) {}
 
   std::size_t write(const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override;
@@ -58,7 +61,8 @@ class PlainWriter final : public PlainHandle {
     written_.allocate(mode, offset, size);
   }
   std::size_t copy_from(const FileHandle& source, const CopiedRange& range) override;
-  void close() override { closed_(); }
+  void before_close() override { owner_.before_close(); }
+  void close() override { owner_.closed(); }
 
  private:
   int own_descriptor() const override { return written_.fd(); }
@@ -66,7 +70,7 @@ class PlainWriter final : public PlainHandle {
 
   const PlainFile written_;
   const bool keep_times_;
-  const std::function<void()> closed_;
+  const Owner owner_;
 };
 
 }  // namespace bloscfs::fs

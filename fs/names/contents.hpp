@@ -29,11 +29,11 @@ class Contents {
   /// sees the name, so that what is not complete is never judged by reading it.
   virtual void created(NodeId node, std::shared_ptr<ContentHome> home, const struct stat& file) = 0;
 
-  /// Commits what these nodes have not yet committed, durably.
+  /// Commits what these nodes have not yet committed, durably. NoTurn if there is anything.
   virtual void commit(const std::vector<NodeId>& nodes) = 0;
 
   /// Makes an array a flat frame of the bytes that it shows, under the same shown name. It stays
-  /// one as long as the result lives.
+  /// one as long as the result lives. NoTurn.
   virtual std::shared_ptr<void> hold_flat(NodeId node, std::shared_ptr<ContentHome> home) = 0;
 
   /// The file has another name or place, which may ask for another representation.

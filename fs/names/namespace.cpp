@@ -25,6 +25,7 @@
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/timestamps.hpp"
+#include "fs/support/turns.hpp"
 #include "fs/tree/node_table.hpp"
 
 namespace bloscfs::fs {
@@ -69,7 +70,9 @@ void Namespace::check_name(NodeId directory, const std::string& name) const {
   if (name.size() > NAME_MAX) throw_errno(ENAMETOOLONG, name);
 }
 
+/// The name exists by now: the request must not be served again.
 Tree::Found Namespace::found(NodeId node) {
+  TurnAtNeed::need_no_more();
   try {
     return {node, tree_.attributes(node), false};
   } catch (const std::exception&) {
@@ -289,6 +292,8 @@ void Namespace::rename(NodeId from, const std::string& from_name, NodeId to,
       ended = renaming.ended();
     });
     if (!need) {
+      // The names have changed: the request must not be served again.
+      TurnAtNeed::need_no_more();
       if (own_name) give_own_name(request, *own_name, caller);
       tell_removed(ended);
       kept_flat.clear();
@@ -410,6 +415,7 @@ void Namespace::check_access(NodeId node, int mask) {
 void Namespace::sync_directory(NodeId directory) {
   if (directory >= kFirstInStores || tree_.is_store(directory)) return;
   if (tree_.is_virtual(directory)) return;
+  TurnAtNeed::need();
   std::vector<NodeId> pending;
   {
     TreeChanges names(tree_);

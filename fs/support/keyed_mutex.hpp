@@ -5,10 +5,11 @@
 #include <set>
 
 #include "fs/support/sync.hpp"
+#include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
 
-/// Thread-safe.
+/// Thread-safe. A request waits for a lock in its turn; the constructor of Lock throws NoTurn.
 class KeyedMutex {
  public:
   class Lock {
@@ -26,7 +27,10 @@ class KeyedMutex {
  private:
   void lock(std::uint64_t key) {
     const MutexLock lock(mutex_);
-    while (!locked_.insert(key).second) unlocked_.wait(mutex_);
+    while (!locked_.insert(key).second) {
+      TurnAtNeed::need();
+      unlocked_.wait(mutex_);
+    }
   }
   void unlock(std::uint64_t key) {
     const MutexLock lock(mutex_);

@@ -1,5 +1,7 @@
 #include "fs/support/lock_breaks.hpp"
 
+#include "fs/support/turns.hpp"
+
 namespace bloscfs::fs {
 namespace {
 
@@ -35,7 +37,10 @@ void Attempts::note_share(NamesShare* share) {
 }
 
 void Attempts::begin_change() {
-  if (innermost != nullptr) innermost->may_break_ = false;
+  if (innermost == nullptr) return;
+  innermost->may_break_ = false;
+  // Nor may the request be served again from its beginning.
+  TurnAtNeed::need_no_more();
 }
 
 void Attempts::end_change() {

@@ -1,22 +1,28 @@
-// What one user does that takes long keeps nobody else waiting: the lock on names is not held for
-// it.
+// What one user does that takes long keeps nobody else waiting: neither the lock on names nor more
+// than a few of the threads that serve requests are held for it.
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fs/fuse/remount.hpp"
+#include "tests/mount/foreign_changes.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
@@ -88,6 +94,85 @@ void hold_names_briefly(const std::function<std::uint64_t(const Neighbourhood&)>
     least = scenario(place);
   }
   BOOST_TEST(least < kLongestHold);
+}
+
+/// Takes zstd long at level 9: words of random bytes in a random order.
+ByteVector slow_contents(std::uint64_t seed, std::size_t size) {
+  std::mt19937_64 random(seed);
+  const ByteVector noise = make_contents("noise", seed, 24000, 1);
+  ByteVector bytes;
+  bytes.reserve(size + 8);
+  while (bytes.size() < size) {
+    const auto word = noise.begin() + static_cast<std::ptrdiff_t>(random() % 3000 * 8);
+    bytes.insert(bytes.end(), word, word + static_cast<std::ptrdiff_t>(3 + random() % 6));
+  }
+  bytes.resize(size);
+  return bytes;
+}
+
+/// A NPY file of version 1.
+ByteVector npy_of(const ByteVector& items) {
+  std::string header =
+      fmt::format("{{'descr': '|u1', 'fortran_order': False, 'shape': ({},), }}", items.size());
+  header.append(118 - 1 - header.size(), ' ');
+  ByteVector npy{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0};
+  npy.insert(npy.end(), header.begin(), header.end());
+  npy.push_back('\n');
+  npy.insert(npy.end(), items.begin(), items.end());
+  return npy;
+}
+
+/// More requests than a mount with `threads=2` has threads to serve them.
+constexpr int kRequests = 8;
+
+MountSettings few_threads() {
+  MountSettings settings;
+  settings.options = {"threads=2", "codec=zstd", "clevel=9", "dirty_limit=1G", "cache_size=2G"};
+  return settings;
+}
+
+/// Sends kRequests at once, each from a thread of its own, of which all must succeed. Meanwhile
+/// another thread looks at names that have nothing to do with them, and must not wait for most of
+/// them.
+void look_during(
+    const Mount& mount, const std::function<bool(int)>& request,
+    const std::function<void()>& then = [] {}) {
+  std::atomic<bool> is_done = false;
+  Clock::duration longest{};
+  std::jthread looking([&] {
+    for (int i = 0; !is_done; i++) {
+      const auto begin = Clock::now();
+      struct stat st {};
+      ::stat((mount / fmt::format("quiet/{}", i)).c_str(), &st);
+      fs_std::directory_iterator(mount / "quiet");
+      longest = std::max(longest, Clock::now() - begin);
+      std::this_thread::sleep_for(milliseconds(20));
+    }
+  });
+  const auto begin = Clock::now();
+  std::atomic<int> succeeded = 0;
+  std::vector<std::jthread> senders;
+  for (int i = 0; i < kRequests; i++)
+    senders.emplace_back([&, i] { succeeded += request(i) ? 1 : 0; });
+  senders.clear();
+  then();
+  const auto all = Clock::now() - begin;
+  is_done = true;
+  looking.join();
+  BOOST_TEST(succeeded == kRequests);
+  BOOST_TEST_MESSAGE("of " << all / milliseconds(1) << " ms " << longest / milliseconds(1));
+  // A busy machine has everything take longer.
+  BOOST_TEST(longest / milliseconds(1) < std::max<long>(700, all / milliseconds(3)));
+}
+
+/// Tries again after a timeout: a commit for a directory or a rename waits only some seconds for
+/// the commits of others.
+bool succeeds(const std::function<int()>& call) {
+  for (int tries = 0; tries < 20; tries++) {
+    if (call() == 0) return true;
+    if (errno != ETIMEDOUT) return false;
+  }
+  return false;
 }
 
 std::size_t count_entries(const fs_std::path& directory) {
@@ -194,14 +279,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_rename_that_makes_an_array_a_flat_file,
                      *precondition(needs_fuse)) {
   hold_names_briefly([](const Neighbourhood& place) {
     Mount mount(place.source.path());
-    // An NPY file of 64 MiB.
-    std::string header = "{'descr': '|u1', 'fortran_order': False, 'shape': (67108864,), }";
-    header.append(118 - 1 - header.size(), ' ');
-    ByteVector npy{0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, 118, 0};
-    npy.insert(npy.end(), header.begin(), header.end());
-    npy.push_back('\n');
-    const ByteVector items = make_contents("noise", 2, std::size_t{64} << 20, 1);
-    npy.insert(npy.end(), items.begin(), items.end());
+    const ByteVector npy = npy_of(make_contents("noise", 2, std::size_t{64} << 20, 1));
     const std::uint64_t held = with_neighbours(mount, [&] {
       write_file(mount / "a/t.npy", npy);
       const Fd file(::open((mount / "a/t.npy").c_str(), O_RDONLY | O_CLOEXEC));
@@ -230,6 +308,134 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed, *preconditi
     });
     return held;
   });
+}
+
+BOOST_AUTO_TEST_CASE(do_not_wait_for_closes_and_opens_of_files_that_become_frames,
+                     *precondition(needs_fuse_unsanitized)) {
+  const TempDir source;
+  fs_std::create_directory(source / "quiet");
+  const auto name = [](int i) { return fmt::format("plain{}", i); };
+  for (int i = 0; i < kRequests; i++) write_file(source / name(i), std::string("text"));
+  const ByteVector frame = flat_frame(slow_contents(1, std::size_t{4} << 20));
+  Mount mount(source.path(), few_threads());
+  std::vector<Fd> files;
+  for (int i = 0; i < kRequests; i++) {
+    files.emplace_back(::open((mount / name(i)).c_str(), O_RDWR | O_CLOEXEC));
+    BOOST_REQUIRE(::pwrite(files.back().get(), frame.data(), frame.size(), 0) ==
+                  static_cast<ssize_t>(frame.size()));
+  }
+  const auto are_stored = [&] {
+    for (int i = 0; i < kRequests; i++)
+      if (fs_std::file_size(source / name(i)) == frame.size()) return false;
+    return true;
+  };
+  look_during(
+      mount,
+      [&](int i) {
+        files[static_cast<std::size_t>(i)] = Fd();
+        return true;
+      },
+      [&] {
+        // One file is opened again and again while it becomes a frame.
+        std::atomic<int> opened = 0;
+        std::vector<std::jthread> readers;
+        for (int i = 0; i < kRequests; i++)
+          readers.emplace_back([&] {
+            const Fd file(::open((mount / name(0)).c_str(), O_RDONLY | O_CLOEXEC));
+            opened += file ? 1 : 0;
+          });
+        readers.clear();
+        BOOST_TEST(opened == kRequests);
+        for (int i = 0; i < 1200 && !are_stored(); i++)
+          std::this_thread::sleep_for(milliseconds(50));
+      });
+  BOOST_TEST(are_stored());
+  BOOST_CHECK(read_file(mount / name(0)) == frame);
+}
+
+BOOST_AUTO_TEST_CASE(do_not_wait_for_looks_at_files_that_another_program_has_changed,
+                     *precondition(needs_fuse_unsanitized)) {
+  const TempDir source;
+  fs_std::create_directory(source / "quiet");
+  const auto name = [](int i) { return fmt::format("file{}", i); };
+  for (int i = 0; i < kRequests; i++)
+    write_file(source / (name(i) + ".b2frame"), flat_frame(std::string("before")));
+  const ByteVector written = slow_contents(2, std::size_t{4} << 20);
+  Mount mount(source.path(), few_threads());
+  std::vector<Fd> files;
+  for (int i = 0; i < kRequests; i++) {
+    files.emplace_back(::open((mount / name(i)).c_str(), O_RDWR | O_CLOEXEC));
+    BOOST_REQUIRE(::pwrite(files.back().get(), written.data(), written.size(), 0) ==
+                  static_cast<ssize_t>(written.size()));
+  }
+  const ByteVector replacement = flat_frame(std::string("replaced"));
+  for (int i = 0; i < kRequests; i++)
+    replace_by_rename(source / (name(i) + ".b2frame"), replacement);
+  // For as long the kernel believes the attributes that it has.
+  std::this_thread::sleep_for(milliseconds(1200));
+  look_during(mount, [&](int i) {
+    struct stat st {};
+    return ::stat((mount / name(i)).c_str(), &st) == 0;
+  });
+  for (int i = 0; i < kRequests; i++) BOOST_TEST(conflicts_of(source.path(), name(i)).size() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(do_not_wait_for_flushes_of_directories_and_renames_that_store_files,
+                     *precondition(needs_fuse_unsanitized)) {
+  const TempDir source;
+  fs_std::create_directory(source / "quiet");
+  for (int i = 0; i < kRequests; i++) fs_std::create_directory(source / fmt::format("d{}", i));
+  const ByteVector npy = npy_of(slow_contents(3, std::size_t{4} << 20));
+  Mount mount(source.path(), few_threads());
+  const auto name = [&](int i, const char* file) { return mount / fmt::format("d{}/{}", i, file); };
+  for (int i = 0; i < kRequests; i++) write_file(name(i, "a.npy"), npy);
+  look_during(mount, [&](int i) {
+    const Fd directory(::open(name(i, "").c_str(), O_RDONLY | O_CLOEXEC));
+    return succeeds([&] { return ::fsync(directory.get()); });
+  });
+  for (int i = 0; i < kRequests; i++)
+    BOOST_TEST(fs_std::exists(source / fmt::format("d{}/a.b2nd", i)));
+  look_during(mount, [&](int i) {
+    return succeeds([&] { return ::rename(name(i, "a.npy").c_str(), name(i, "a.bin").c_str()); });
+  });
+  BOOST_CHECK(read_file(name(0, "a.bin")) == npy);
+}
+
+BOOST_AUTO_TEST_CASE(do_not_wait_for_space_asked_for_during_a_commit,
+                     *precondition(needs_fuse_unsanitized)) {
+  const TempDir source;
+  fs_std::create_directory(source / "quiet");
+  const ByteVector written = slow_contents(4, std::size_t{4} << 20);
+  Mount mount(source.path(), few_threads());
+  std::vector<Fd> files;
+  for (int i = 0; i < kRequests; i++) {
+    files.emplace_back(
+        ::open((mount / fmt::format("f{}", i)).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    BOOST_REQUIRE(::pwrite(files.back().get(), written.data(), written.size(), 0) ==
+                  static_cast<ssize_t>(written.size()));
+  }
+  std::jthread commit([&] {
+    const Fd root(::open(mount.path().c_str(), O_RDONLY | O_CLOEXEC));
+    BOOST_TEST(::ioctl(root.get(), fs::kCommitRequest) == 0);
+  });
+  std::this_thread::sleep_for(milliseconds(300));
+  look_during(mount, [&](int i) {
+    return ::posix_fallocate(files[static_cast<std::size_t>(i)].get(), 0, 1) == 0;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(copy_plain_files_piece_by_piece, *precondition(needs_fuse)) {
+  const TempDir source;
+  for (const char* name : {"from", "to"}) write_file(source / name, std::string("text"));
+  fs_std::resize_file(source / "from", std::size_t{100} << 20);
+  Mount mount(source.path());
+  const Fd from(::open((mount / "from").c_str(), O_RDONLY | O_CLOEXEC));
+  const Fd to(::open((mount / "to").c_str(), O_RDWR | O_CLOEXEC));
+  off_t at = 0;
+  const ssize_t copied =
+      ::copy_file_range(from.get(), &at, to.get(), nullptr, std::size_t{100} << 20, 0);
+  BOOST_TEST(copied > 0);
+  BOOST_TEST(copied <= ssize_t{64} << 20);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
