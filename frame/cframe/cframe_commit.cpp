@@ -71,8 +71,9 @@ std::uint64_t old_tail_size(const FrameEdit& edit) {
 
 }  // namespace
 
-CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, bool rewrite, ChunkMoves moves)
-    : state_(state), lock_(std::move(lock)), rewrite_(rewrite), moves_(moves) {
+CframeCommit::CframeCommit(CframeState& state, ContainerLock lock, NewFile new_file,
+                           ChunkMoves moves)
+    : state_(state), lock_(std::move(lock)), new_file_(new_file), moves_(moves) {
   if (state_.current)
     old_header_.assign(state_.current->header_bytes().begin(),
                        state_.current->header_bytes().end());
@@ -176,7 +177,7 @@ std::vector<std::uint8_t> CframeCommit::new_header(const FrameEdit& edit,
 }
 
 bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
-  if (rewrite_) return true;
+  if (new_file_ == NewFile::always) return true;
   if (!edit.base()) return false;
   // Another fixed metalayer makes a header of another length, and all that stands behind it would
   // have to move.
@@ -240,7 +241,7 @@ std::uint64_t CframeCommit::expected_end(const ExpectedLength& length,
 /// While readers of earlier states have the file open for long, the frame could only grow. They
 /// keep the old file. Only its owner can make another file like it.
 bool CframeCommit::gets_too_long_for_readers(const FrameEdit& edit) const {
-  if (!readers_wait_ || moves_ != ChunkMoves::as_needed || !edit.base()) return false;
+  if (!readers_wait_ || new_file_ != NewFile::if_shorter || !edit.base()) return false;
   if (edit.info().nchunks == 0 || state_.file->link_count() != 1) return false;
   const uid_t user = ::geteuid();
   if (user != 0 && user != state_.file->attributes().owner) return false;

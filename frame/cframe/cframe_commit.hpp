@@ -17,8 +17,8 @@ namespace bloscfs::frame {
 
 class CframeCommit final : public CommitTarget {
  public:
-  /// `state` is borrowed. `rewrite`: by a new file in any case.
-  CframeCommit(CframeState& state, ContainerLock lock, bool rewrite, ChunkMoves moves);
+  /// `state` is borrowed.
+  CframeCommit(CframeState& state, ContainerLock lock, NewFile new_file, ChunkMoves moves);
   ~CframeCommit() override;
 
   std::vector<std::int64_t> store_chunks(std::span<const NumberedChunk> chunks) override;
@@ -70,7 +70,7 @@ class CframeCommit final : public CommitTarget {
 
   CframeState& state_;
   ContainerLock lock_;
-  bool rewrite_;
+  NewFile new_file_;
   ChunkMoves moves_;
   std::unique_ptr<CframeRewrite> rewritten_;
   codec::BlockDecoder decoder_;

@@ -24,6 +24,13 @@ enum class ChunkMoves {
   pack,       ///< the same, without gaps
 };
 
+/// When a commit writes a new file that takes the old one's place.
+enum class NewFile {
+  if_needed,   ///< for what cannot be changed in place
+  if_shorter,  ///< the same, and where readers keep the frame from getting shorter
+  always,
+};
+
 /// What a writer finds out about its file over time. It goes on from writer to writer of a mount,
 /// so that space waits for readers no longer than it has to, and no length is used twice.
 struct CframeNotes final : WriterNotes {

@@ -44,7 +44,8 @@ class CframeWriter final : public FrameWriter {
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
 
   std::unique_ptr<Transaction> begin() override {
-    return begin_transaction(state_.current && state_.settings.anew);
+    return begin_transaction(state_.current && state_.settings.anew ? NewFile::always
+                                                                    : NewFile::if_shorter);
   }
 
   bool is_broken() const override { return state_.broken; }
@@ -72,7 +73,7 @@ class CframeWriter final : public FrameWriter {
   void compact() override {
     if (!state_.current) throw std::logic_error("compacting a frame that does not exist yet");
     if (state_.file->link_count() > 1 && !state_.settings.anew) return compact_in_place();
-    begin_transaction(true)->commit();
+    begin_transaction(NewFile::always)->commit();
   }
 
   void moved(std::shared_ptr<StoreDirectory> directory, std::string name) override {
@@ -106,13 +107,13 @@ class CframeWriter final : public FrameWriter {
   bool has_name() const override { return state_.file->link_count() > 0; }
 
  private:
-  std::unique_ptr<FrameTransaction> begin_transaction(bool rewrite,
+  std::unique_ptr<FrameTransaction> begin_transaction(NewFile new_file,
                                                       ChunkMoves moves = ChunkMoves::as_needed) {
     ContainerLock lock = lock_container();
     if (!state_.current)
       return std::make_unique<FrameTransaction>(
           FrameEdit(state_.planned.info, state_.planned.checksums),
-          std::make_unique<CframeCommit>(state_, std::move(lock), rewrite, moves));
+          std::make_unique<CframeCommit>(state_, std::move(lock), new_file, moves));
     // Before anything changes: a reader of another program that looks at the counter between its
     // reads drops what it has.
     if (lock.peers) lock.peers.lock().announce_change(*state_.directory->open(sidecar()));
@@ -120,7 +121,7 @@ class CframeWriter final : public FrameWriter {
     reclaim(false);
     return std::make_unique<FrameTransaction>(
         FrameEdit(state_.current),
-        std::make_unique<CframeCommit>(state_, std::move(lock), rewrite, moves));
+        std::make_unique<CframeCommit>(state_, std::move(lock), new_file, moves));
   }
 
   std::uint64_t frame_len() const {
@@ -144,7 +145,7 @@ class CframeWriter final : public FrameWriter {
     const FileTimes times = file_times();
     // The last one has room for index and trailer right behind the chunks.
     for (const ChunkMoves moves : {ChunkMoves::to_end, ChunkMoves::pack, ChunkMoves::pack}) {
-      const auto transaction = begin_transaction(false, moves);
+      const auto transaction = begin_transaction(NewFile::if_needed, moves);
       // Chunks that are kept for readers cannot be moved over.
       if (!is_all_dead_free())
         throw_errno(EBUSY, state_.name + ": has several hard links, and others have it open");
@@ -165,7 +166,7 @@ class CframeWriter final : public FrameWriter {
     CframeNotes& notes = state_.notes;
     const ChunkMoves moves = notes.next_moves;
     if (moves != ChunkMoves::as_needed && !is_all_dead_free()) return;
-    const auto transaction = begin_transaction(false, moves);
+    const auto transaction = begin_transaction(NewFile::if_needed, moves);
     transaction->set_times(times);
     transaction->commit();
     const bool is_done = frame_len() <= max_frame_len();
