@@ -3,6 +3,7 @@
 #include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/commit/content_commit.hpp"
+#include "fs/content/patient_lock.hpp"
 #include "fs/support/error_number.hpp"
 
 namespace bloscfs::fs {
@@ -18,7 +19,8 @@ Obstacle obstacle_of(const std::exception& error) {
 }  // namespace
 
 CommitFailure failure_of(const std::exception& error) {
-  return {frame::errno_code(errno_of(error)), error.what(), obstacle_of(error)};
+  return {frame::errno_code(errno_of(error)), error.what(), obstacle_of(error),
+          dynamic_cast<const LockedByOwnThread*>(&error) != nullptr};
 }
 
 CommitFailure failure_of(const Content& content, const std::exception& error) {

@@ -21,6 +21,7 @@ struct CommitFailure {
   std::error_code code;  ///< none: it went well
   std::string text;
   Obstacle obstacle = Obstacle::none;
+  bool is_own_lock = false;  ///< locked, by a thread of this mount
 };
 
 /// With the errno that error_number.hpp gives it.

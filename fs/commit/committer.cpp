@@ -53,9 +53,9 @@ Clock::time_point next_try(std::optional<Clock::time_point> locked_since) {
 /// Between tries to get what others have locked.
 class LockWait {
  public:
-  /// False once the thread's patience has ended.
-  bool pause() {
-    if (Clock::now() >= end_) return false;
+  /// False once the thread's patience has ended. Own threads are waited for however long they work.
+  bool pause(bool is_own_lock) {
+    if (!is_own_lock && Clock::now() >= end_) return false;
     if (!mark_) mark_.emplace(frame::WaitReason::other_program);
     std::this_thread::sleep_for(pause_);
     pause_ = std::min(2 * pause_, kLongestPause);
@@ -394,7 +394,7 @@ std::error_code Committer::commit_now(const std::shared_ptr<Content>& content,
       if (!try_commit(content, failure)) return {};
     }
     if (failure.obstacle == Obstacle::locked) {
-      goes_on = wait.pause();
+      goes_on = wait.pause(failure.is_own_lock);
       // A lock is waited for as long as the thread has patience; only states of other programs are
       // counted.
       tries--;
