@@ -23,6 +23,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/other_filesystem.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -383,6 +384,22 @@ BOOST_AUTO_TEST_CASE(quotas_are_told_at_the_close, *precondition(needs_quotas)) 
       ::syscall(SYS_quotactl_fd, place.get(), QCMD(Q_SETQUOTA, USRQUOTA), kUser, &limits) == 0);
   const UserOf user(store.source());
   BOOST_TEST(user.copy(new_contents(kFree)).find("quota exceeded") != std::string::npos);
+  BOOST_TEST(user.copy(new_contents(kFree / 4)) == "");
+}
+
+BOOST_AUTO_TEST_CASE(limits_of_a_btrfs_subvolume_are_told_at_the_close,
+                     *precondition(needs_filesystem("btrfs"))) {
+  const OtherFilesystem btrfs("btrfs");
+  const fs_std::path source = btrfs.path() / "source";
+  for (const Arguments& command : std::vector<Arguments>{
+           {"btrfs", "quota", "enable", btrfs.path().string()},
+           {"btrfs", "subvolume", "create", source.string()},
+           {"btrfs", "qgroup", "limit", std::to_string(kFree), source.string()}}) {
+    const ProcessResult result = run(command);
+    BOOST_TEST_REQUIRE(result.ok(), result.description());
+  }
+  const UserOf user(source);
+  BOOST_TEST(user.copy(new_contents(2 * kFree)).find("quota exceeded") != std::string::npos);
   BOOST_TEST(user.copy(new_contents(kFree / 4)) == "");
 }
 
