@@ -170,7 +170,19 @@ void FrameOutput::swap_names() {
   const int fd = directory_->descriptor();
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
-  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0) frame::throw_errno();
+  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0) {
+    // Filesystems that FUSE serves may not exchange names: for a moment none has the name then.
+    if (over_file || errno != EINVAL) frame::throw_errno();
+    const std::string aside = frame::temporary_name();
+    if (::renameat(fd, name_.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();
+    if (::renameat(fd, temporary_.c_str(), fd, name_.c_str()) != 0) {
+      const int error = errno;
+      ::renameat(fd, aside.c_str(), fd, name_.c_str());
+      throw std::system_error(frame::errno_code(error));
+    }
+    temporary_ = aside;
+    return;
+  }
   // Exchanged, the temporary name is that of what was there before, which the destructor removes.
   if (over_file) temporary_.clear();
 }

@@ -233,7 +233,9 @@ class LocalDirectory final : public StoreDirectory {
     const unsigned flags = mode == RenameMode::no_replace ? RENAME_NOREPLACE
                            : mode == RenameMode::exchange ? RENAME_EXCHANGE
                                                           : 0;
-    check(::renameat2(fd(), from.c_str(), fd(), to.c_str(), flags), from + " to " + to);
+    if (::renameat2(fd(), from.c_str(), fd(), to.c_str(), flags) == 0) return;
+    if (errno != EINVAL || mode != RenameMode::no_replace) throw_errno(from + " to " + to);
+    rename_by_link(from, to);
   }
 
   void unlink(const std::string& name) override { check(::unlinkat(fd(), name.c_str(), 0), name); }
@@ -253,6 +255,17 @@ class LocalDirectory final : public StoreDirectory {
     if (::fstatat(fd(), name.c_str(), &st, AT_SYMLINK_NOFOLLOW) == 0) return stamp_of(st);
     if (errno == ENOENT) return std::nullopt;
     throw_errno(name);
+  }
+
+  /// Where the filesystem knows no RENAME_NOREPLACE, as those that FUSE serves. What cannot be
+  /// linked, directories for one, is renamed after a look.
+  void rename_by_link(const std::string& from, const std::string& to) {
+    if (::linkat(fd(), from.c_str(), fd(), to.c_str(), 0) == 0) return unlink(from);
+    if (errno == EEXIST || stamp(to)) {
+      errno = EEXIST;
+      throw_errno(from + " to " + to);
+    }
+    check(::renameat(fd(), from.c_str(), fd(), to.c_str()), from + " to " + to);
   }
 
   std::vector<std::string> names() const override {

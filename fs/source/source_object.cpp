@@ -5,6 +5,8 @@
 #include <cerrno>
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -43,8 +45,40 @@ std::string SourceObject::path() const { return frame::descriptor_path(descripto
 
 struct stat SourceObject::stat() const {
   struct stat st {};
-  if (::fstat(descriptor(), &st) != 0) frame::throw_errno(name_);
+  if (::fstat(descriptor(), &st) == 0) return st;
+  if (!last_ || (errno != ENOENT && errno != ESTALE)) frame::throw_errno(name_);
+  st = *last_;
+  st.st_nlink = 0;
   return st;
+}
+
+struct stat SourceObject::stat_anew() const {
+  struct statx found {};
+  if (::statx(descriptor(), "", AT_EMPTY_PATH | AT_STATX_FORCE_SYNC, STATX_BASIC_STATS, &found) !=
+      0)
+    return stat();
+  const auto time = [](const statx_timestamp& at) -> timespec { return {at.tv_sec, at.tv_nsec}; };
+  struct stat st {};
+  st.st_dev = makedev(found.stx_dev_major, found.stx_dev_minor);
+  st.st_rdev = makedev(found.stx_rdev_major, found.stx_rdev_minor);
+  st.st_ino = found.stx_ino;
+  st.st_mode = found.stx_mode;
+  st.st_nlink = found.stx_nlink;
+  st.st_uid = found.stx_uid;
+  st.st_gid = found.stx_gid;
+  st.st_size = static_cast<off_t>(found.stx_size);
+  st.st_blocks = static_cast<blkcnt_t>(found.stx_blocks);
+  st.st_blksize = found.stx_blksize;
+  st.st_atim = time(found.stx_atime);
+  st.st_mtim = time(found.stx_mtime);
+  st.st_ctim = time(found.stx_ctime);
+  return st;
+}
+
+std::shared_ptr<const SourceObject> SourceObject::kept() const {
+  auto kept = std::make_shared<SourceObject>(object_, name_);
+  kept->last_ = stat();
+  return kept;
 }
 
 std::optional<struct stat> SourceObject::stat(const std::string& entry) const {

@@ -27,9 +27,16 @@ class SourceObject {
   SourceObject(frame::SharedFd object, std::string name)
       : object_(std::move(object)), name_(std::move(name)) {}
 
+  /// The same object, about to lose its name. A filesystem that finds objects by their names
+  /// (sshfs, bindfs) tells nothing of it then, and stat() tells what it was.
+  std::shared_ptr<const SourceObject> kept() const;
+
   int descriptor() const { return object_->get(); }
   const std::string& name() const { return name_; }
   struct stat stat() const;
+  /// The same after a change of our own, which what the kernel remembers of a filesystem in another
+  /// process, or on another machine, may not show yet.
+  struct stat stat_anew() const;
   /// lstat of an entry of a directory; nullopt when there is none.
   std::optional<struct stat> stat(const std::string& entry) const;
   /// Opens it, with O_CLOEXEC and O_NONBLOCK: a fifo must not stop the daemon.
@@ -59,6 +66,7 @@ class SourceObject {
 
   frame::SharedFd object_;
   std::string name_;
+  std::optional<struct stat> last_;  ///< of what may have no name
 };
 
 }  // namespace bloscfs::fs

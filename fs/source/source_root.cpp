@@ -147,6 +147,12 @@ std::optional<struct stat> SourceRoot::stat(const SourcePath& path) const {
   return object->stat();
 }
 
+std::optional<struct stat> SourceRoot::stat_anew(const SourcePath& path) const {
+  const auto object = find_any(path);
+  if (!object) return std::nullopt;
+  return object->stat_anew();
+}
+
 bool SourceRoot::is_known_absent(const SourcePath& directory, const Identity& object,
                                  const std::string& name) const {
   return watched_ && watched_->directory(directory.text(), object) &&

@@ -58,6 +58,8 @@ class SourceRoot {
   NearPath approach(const SourcePath& path) const;
   /// lstat of whatever has the last name; nullopt when nothing is there.
   std::optional<struct stat> stat(const SourcePath& path) const;
+  /// As SourceObject's.
+  std::optional<struct stat> stat_anew(const SourcePath& path) const;
   /// True if it is known without asking the filesystem that a directory, which `object` is, has
   /// nothing of that name.
   bool is_known_absent(const SourcePath& directory, const Identity& object,

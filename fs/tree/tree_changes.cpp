@@ -48,7 +48,7 @@ NodeId TreeChanges::entered_pending(NodeId directory, const std::string& stored_
 
 void TreeChanges::take_state(Node& node, const SourcePath& path) {
   const auto st =
-      tree_.root_.stat(node.is_sframe ? join_path(path, frame::kSframeIndexName) : path);
+      tree_.root_.stat_anew(node.is_sframe ? join_path(path, frame::kSframeIndexName) : path);
   if (st) node.state = state_of(*st);
 }
 
@@ -128,7 +128,7 @@ void TreeChanges::touched(const NamedObject& object) {
   if (node.is_sframe)
     take_state(node, object.path());
   else
-    node.state = state_of(object.entry.object->stat());
+    node.state = state_of(object.entry.object->stat_anew());
 }
 
 void TreeChanges::changed_by_user(NodeId id) {
@@ -198,7 +198,7 @@ void TreeChanges::replaced(NodeId id, NodeId directory, const std::string& store
 
 bool TreeChanges::rewritten(const NamedObject& object, const frame::FileStamp& own) {
   tree_.names_.assert_alone();
-  const auto st = tree_.root_.stat(object.path());
+  const auto st = tree_.root_.stat_anew(object.path());
   const bool is_file = st && !S_ISDIR(st->st_mode);
   const auto now = is_file ? std::optional(frame::stamp_of(*st)) : tree_.stamp_at(object.path());
   if (!st || !now || now->device != own.device || now->inode != own.inode) return false;
