@@ -73,11 +73,25 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
           word));
 }
 
+/// A daemon that answers no quick question within this time is stopped, or hangs.
+constexpr std::chrono::seconds kLongestAnswer{10};
+
+std::string options_of(const MountEntry& mount) {
+  try {
+    return ask_attribute(mount, kOptionsAttribute, kLongestAnswer);
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::timed_out) throw;
+    throw std::runtime_error(
+        fmt::format("its daemon has not answered for {} s", kLongestAnswer.count()));
+  }
+}
+
 /// Of something that the daemon may have to wait for.
 std::string ask_patiently(const MountEntry& mount, const std::function<std::string()>& ask) {
+  options_of(mount);
   MountQuestion question(mount, ask);
   std::optional<std::string> answer;
-  while (!(answer = question.wait(std::chrono::hours(1)))) continue;
+  while (!(answer = question.wait(kLongestAnswer))) options_of(mount);
   return *std::move(answer);
 }
 
@@ -96,9 +110,7 @@ bool commit_all(const MountEntry& mount) {
 std::optional<ChangeText> plan_change(const MountEntry& mount,
                                       const std::vector<std::string>& wanted) {
   if (wanted.empty()) return std::nullopt;
-  const std::string list =
-      ask_patiently(mount, [] { return read_root_attribute(kOptionsAttribute); });
-  const std::vector<std::string> own = parse_options({list}).own;
+  const std::vector<std::string> own = parse_options({options_of(mount)}).own;
   if (change_running(own, wanted) == own) return std::nullopt;
   const std::string text = fmt::format("{}", fmt::join(wanted, ","));
   ChangeText request{};

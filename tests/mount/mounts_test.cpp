@@ -204,7 +204,11 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
   const Mount mount(source.path());
   mount.signal(SIGSTOP);
   const auto result = bloscfs({"--list", "--json"});
+  const auto remounted = bloscfs({"-o", "remount,ro", mount.path().string()});
   mount.signal(SIGCONT);
+  BOOST_TEST(remounted.status == 1);
+  BOOST_TEST(remounted.err ==
+             "bloscfs: " + mount.path().string() + ": its daemon has not answered for 10 s\n");
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
 }
