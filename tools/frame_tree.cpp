@@ -131,8 +131,7 @@ bool FrameTree::is_there(const TreeFile& file) const {
 }
 
 void require_no_frame_suffix(std::string_view name) {
-  const fs::ShownAs promised = fs::promised_by(name);
-  if (promised == fs::ShownAs::flat || promised == fs::ShownAs::array)
+  if (fs::promises_frame(name))
     codec::throw_malformed("has the suffix of a frame but no frame header");
 }
 

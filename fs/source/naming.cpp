@@ -82,6 +82,11 @@ ShownAs promised_by(std::string_view full_name) {
   return full_name.ends_with(kArraySuffix) ? ShownAs::array : ShownAs::flat;
 }
 
+bool promises_frame(std::string_view full_name) {
+  const ShownAs promised = promised_by(full_name);
+  return promised == ShownAs::flat || promised == ShownAs::array;
+}
+
 std::string preferred_name(std::string_view full_name, ShownAs shown) {
   if (shown == ShownAs::itself) return std::string(full_name);
   std::string name(stem(full_name));

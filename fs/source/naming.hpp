@@ -29,6 +29,9 @@ std::string_view stem(std::string_view name);
 /// What a file that cannot be looked at is by its suffix.
 ShownAs promised_by(std::string_view full_name);
 
+/// True if the suffix is one of frames: arrays and flat ones.
+bool promises_frame(std::string_view full_name);
+
 /// The name that an entry is shown under unless others in its directory want the same.
 std::string preferred_name(std::string_view full_name, ShownAs shown);
 

@@ -302,9 +302,14 @@ void Classifier::remember(const SourcePath& path, const Verdict& verdict,
                           const std::string& reason) {
   const MutexLock lock(mutex_);
   const Verdict* const known = verdicts_.find(verdict.device, verdict.inode, verdict.is_sframe);
-  if (known == nullptr || known->is_damaged != verdict.is_damaged ||
-      known->is_unsupported != verdict.is_unsupported)
-    log_oddity(path, verdict, reason);
+  const bool is_new = known == nullptr || known->is_damaged != verdict.is_damaged ||
+                      known->is_unsupported != verdict.is_unsupported;
+  if (is_new) log_oddity(path, verdict, reason);
+  const bool is_nothing = !verdict.is_container && !verdict.is_store && !verdict.is_sframe &&
+                          !verdict.is_damaged && !verdict.is_unsupported;
+  // Somebody may be writing a young one.
+  if (is_nothing && !verdict.is_young && (is_new || known->is_young) && promises_frame(path.text()))
+    log::warn(fmt::format("{}: has the suffix of a frame but no frame header", path.text()));
   verdicts_.remember(verdict);
 }
 

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "tests/mount/place.hpp"
+#include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
 
 namespace bloscfs::test {
@@ -69,6 +70,29 @@ BOOST_AUTO_TEST_CASE(messages_of_the_foreground_go_to_a_file_if_there_is_one,
     if (has_file) BOOST_TEST(mount.log() == "");
     BOOST_TEST(mount.unmount().ok(), mount.log());
   }
+}
+
+BOOST_AUTO_TEST_CASE(files_that_lost_their_frame_header_are_told_once, *precondition(needs_fuse)) {
+  const TempDir source;
+  write_file(source / "zeros.b2frame", ByteVector(4096));
+  write_file(source / "empty.b2nd", "");
+  write_file(source / "plain.txt", "no frame");
+  Mount mount(source.path());
+  // Not as long as somebody may be writing them.
+  BOOST_TEST(comes_true([&] {
+    for (const char* name : {"zeros.b2frame", "empty.b2nd", "plain.txt"})
+      BOOST_TEST(fs_std::exists(mount / name));
+    return contains(mount.log(), "empty.b2nd") && contains(mount.log(), "zeros.b2frame");
+  }));
+  BOOST_TEST(fs_std::exists(mount / "zeros.b2frame"));
+  mount.unmount();
+  const std::string log = mount.log();
+  for (const char* name : {"zeros.b2frame", "empty.b2nd"}) {
+    const std::string told = std::string(name) + ": has the suffix of a frame but no frame header";
+    BOOST_TEST(contains(log, told), log);
+    BOOST_TEST(log.find(told) == log.rfind(told), log);
+  }
+  BOOST_TEST(!contains(log, "plain.txt"), log);
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_written_is_an_error_at_start) {
