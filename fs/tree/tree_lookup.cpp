@@ -158,14 +158,20 @@ NodeId Tree::lost_node(NodeId directory, const std::string& shown_name) {
   return 0;
 }
 
+/// Also of a content whose file has only got other attributes, or lost one of several names.
 bool Tree::is_live(const SourceEntry& entry) const {
   std::shared_ptr<const OpenFile> file;
+  bool same_state = false;
   {
     const MutexLock lock(mutex_);
     const Node* node = nodes_.current(identity_of(entry.own_stat));
-    if (node != nullptr) file = node->open_file.lock();
+    if (node == nullptr) return false;
+    file = node->open_file.lock();
+    same_state = node->state == state_of(entry.content_stat);
   }
-  return file && file->leads();
+  if (!file || file->leads()) return file != nullptr;
+  const auto* const container = dynamic_cast<const OpenContainer*>(file.get());
+  return !same_state && container != nullptr && container->content->is_file_current();
 }
 
 Node* Tree::node_of(const SourceEntry& entry, bool is_live) const {

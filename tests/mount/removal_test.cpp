@@ -260,6 +260,32 @@ BOOST_AUTO_TEST_CASE(hard_links_to_frames_are_one_file, *precondition(needs_fuse
 }
 
 // The mount knows a name once somebody has looked it up.
+BOOST_AUTO_TEST_CASE(a_file_goes_on_by_the_name_that_another_program_leaves,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  Mount mount(source.path());
+  const auto append = [&](const fs_std::path& path, std::string_view text) {
+    const Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    BOOST_TEST(::write(file.get(), text.data(), text.size()) == std::ssize(text));
+  };
+  append(mount / "first", "one");
+  fs_std::create_hard_link(mount / "first", mount / "second");
+  append(mount / "second", " two");
+  {
+    const Fd file(::open((mount / "first").c_str(), O_WRONLY | O_CLOEXEC));
+    BOOST_TEST(::fsync(file.get()) == 0);
+  }
+  fs_std::remove(source / "first.b2frame");
+  // For as long the kernel believes the names that it has.
+  std::this_thread::sleep_for(std::chrono::milliseconds(2000));
+  BOOST_TEST(errno_of(::chmod((mount / "second").c_str(), 0600)) == 0);
+  const ProcessResult ended = mount.unmount();
+  BOOST_TEST(ended.ok(), ended.description());
+  BOOST_TEST(std::distance(fs_std::directory_iterator(source.path()), {}) == 1);
+  const Mount again(source.path());
+  BOOST_CHECK(read_file(again / "second") == bytes_of("one two"));
+}
+
 BOOST_AUTO_TEST_CASE(what_was_written_by_a_name_that_goes_is_there_by_others,
                      *precondition(needs_fuse)) {
   const TempDir source;
