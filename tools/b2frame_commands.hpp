@@ -55,12 +55,22 @@ struct InfoOptions {
 };
 int run_info(const InfoOptions& options);
 
+/// What happens to files of OUT that were changed after the run that made them: left, and told.
+struct TreeOptions {
+  bool force = false;    ///< overwritten
+  bool update = false;   ///< left without a word
+  bool dry_run = false;  ///< nothing is written, only told
+  /// Throws UsageError.
+  void require_none() const;
+};
+
 struct ExtractOptions {
   RemoteOptions remote;
   std::string file;
   std::string output;  ///< "-" for stdout
   bool chunk = false;
   bool recursive = false;              ///< a directory as a mount would show it
+  TreeOptions tree;                    ///< with `recursive`
   bool npy = false;                    ///< also when `output` ends in .npy
   bool json = false;                   ///< the objects of a list, one a line
   std::int64_t offset = 0;             ///< of the first byte wanted
@@ -135,6 +145,7 @@ struct CreateOptions : StorageOptions {
   std::string output;
   bool flat = false;       ///< a NPY file is stored as it is
   bool recursive = false;  ///< a directory to one of frames
+  TreeOptions tree;        ///< with `recursive`
   std::vector<NamedLayer> metalayers, vlmetalayers;
 };
 int run_create(const CreateOptions& options);

@@ -47,6 +47,7 @@ int create(const CreateOptions& options) {
 
 int run_create(const CreateOptions& options) {
   if (options.recursive) return create_tree(options);
+  options.tree.require_none();
   return guarded(options.input == "-" ? "stdin" : options.input, [&] { return create(options); });
 }
 

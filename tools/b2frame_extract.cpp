@@ -158,6 +158,7 @@ int extract(const ExtractOptions& options) {
 
 int run_extract(const ExtractOptions& options) {
   if (options.recursive) return extract_tree(options);
+  options.tree.require_none();
   if (options.json && (options.chunk || options.npy || !wants_all(options)))
     throw UsageError("--json writes a whole list of objects, and goes with none of the others");
   return guarded(options.file, [&] { return extract(options); });

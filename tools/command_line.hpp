@@ -51,6 +51,7 @@ class CommandLine {
   void add_info(const char* name);
   void add_ls(const char* name);
   static void add_recursive(CLI::App& command, bool& recursive);
+  static void add_tree(CLI::App& command, TreeOptions& options);
   void add_extract(const char* name);
   void add_cat(const char* name);
   void add_diff(const char* name);

@@ -38,11 +38,19 @@ void CommandLine::add_recursive(CLI::App& command, bool& recursive) {
   command.add_flag("-r,--recursive", recursive, "Of a directory, all frames below it");
 }
 
+void CommandLine::add_tree(CLI::App& command, TreeOptions& options) {
+  CLI::Option* const force =
+      command.add_flag("--force", options.force, "With -r: overwrite what was changed since");
+  command.add_flag("--update", options.update, "With -r: leave it without a word")->excludes(force);
+  command.add_flag("-n,--dry-run", options.dry_run, "With -r: tell what would be written");
+}
+
 void CommandLine::add_extract(const char* name) {
   CLI::App* command = add_command(name, "Write decompressed contents to a file",
                                   {"run.b2nd -o run.npy", "-r /data/results -o /tmp/results"});
   command->add_flag("-r,--recursive", extract_.recursive,
                     "FILE and OUT are directories: write what a mount would show");
+  add_tree(*command, extract_.tree);
   command->add_flag("--chunk", extract_.chunk, "FILE is a bare chunk");
   command->add_flag("--npy", extract_.npy, "Write an array as a NPY file");
   command

@@ -20,6 +20,7 @@ void CommandLine::add_create(const char* name) {
       ->check(local());
   command->add_flag("-r,--recursive", create_.recursive,
                     "INPUT is a directory, and OUT one of frames");
+  add_tree(*command, create_.tree);
   add_compression_options(*command, create_, StorageDefaults::usual);
   add_layout_options(*command, create_, StorageDefaults::usual);
   command->add_flag("--flat", create_.flat, "Store a NPY file as it is");

@@ -54,7 +54,9 @@ std::string stored_name(const std::string& name, ShownAs shown) {
 class TreeCreation {
  public:
   explicit TreeCreation(const CreateOptions& options)
-      : options_(options), tree_(options.input), target_(options.output, options.input) {}
+      : options_(options),
+        tree_(options.input),
+        target_(options.output, options.input, options.tree) {}
 
   int run() {
     FileJobs jobs("create", Progress::is_shown() ? total() : 0);
@@ -118,35 +120,43 @@ class TreeCreation {
     const bool as_array = !options_.flat && is_array(file.get(), name, entry.st.st_size);
     const ShownAs shown_as = as_array ? ShownAs::array : ShownAs::flat;
     const std::string stored = stored_name(name, shown_as);
-    const fs::SourceDirectory directory = target_.directory(above);
-    if (is_there(directory, stored, shown_as, entry.st)) return advance(entry.st.st_size);
-    refuse_others(directory, name, shown_as);
-    create_frame(entry, std::move(file), as_array, directory, stored, advance);
+    const auto in_target = [&above = above](const std::string& last) {
+      return above.empty() ? last : above + "/" + last;
+    };
+    const std::string to = in_target(stored);
+    if (const auto there = target_.find(to); there && is_made_of(*there, shown_as, entry.st)) {
+      target_.note_made(to);
+      return advance(entry.st.st_size);
+    }
+    refuse_others(in_target, name, shown_as);
+    if (!target_.may_write(to)) return advance(entry.st.st_size);
+    create_frame(entry, std::move(file), as_array, target_.directory(above), stored, advance);
+    target_.note_made(to);
   }
 
   /// What an earlier run has made of the file.
-  static bool is_there(const fs::SourceDirectory& directory, const std::string& stored,
-                       ShownAs shown_as, const struct stat& source) {
-    const auto there = directory.stat(stored);
-    if (!there || !S_ISREG(there->st_mode)) return false;
+  static bool is_made_of(const fs::SourceObject& there, ShownAs shown_as,
+                         const struct stat& source) {
+    const struct stat st = there.stat();
+    if (!S_ISREG(st.st_mode)) return false;
     try {
-      const auto snapshot = frame::open_file(directory.open(stored, O_RDONLY), {});
+      const auto snapshot = frame::open_file(there.open_quietly(O_RDONLY), {});
       if (!snapshot) return false;
       const fs::ViewShape shape = fs::view_shape(snapshot->info(), false);
       return shape.is_array == (shown_as == ShownAs::array) &&
-             is_done(*there, shape.file_size(), source, source.st_size);
+             is_done(st, shape.file_size(), source, source.st_size);
     } catch (const std::exception&) {
       return false;
     }
   }
 
   /// Two of the same shown name would both be shown by others.
-  static void refuse_others(const fs::SourceDirectory& directory, const std::string& name,
-                            ShownAs shown_as) {
+  template <typename InTarget>
+  void refuse_others(const InTarget& in_target, const std::string& name, ShownAs shown_as) const {
     const ShownAs other = shown_as == ShownAs::array ? ShownAs::flat : ShownAs::array;
     if (!fs::is_array_name(name)) return;
     const std::string stored = stored_name(name, other);
-    if (directory.stat(stored))
+    if (target_.find(in_target(stored)))
       throw std::runtime_error("is " + stored + " in OUT, which was made of another file");
   }
 

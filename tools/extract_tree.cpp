@@ -49,7 +49,7 @@ class TreeExtraction {
       : options_(options),
         remote_(options.remote),
         tree_(options.file, remote_, {}),
-        target_(options.output, options.file) {}
+        target_(options.output, options.file, options.tree) {}
 
   int run() {
     FileJobs jobs("extract", Progress::is_shown() ? total() : 0);
@@ -98,11 +98,15 @@ class TreeExtraction {
 
   void add_file(const ShownEntry& entry, const FileJobs::Advance& advance) {
     const auto [above, name] = split_path(entry.path);
+    if (const auto there = target_.find(entry.path)) {
+      const struct stat st = there->stat();
+      if (S_ISREG(st.st_mode) && is_done(st, st.st_size, entry.st, entry.st.st_size)) {
+        target_.note_made(entry.path);
+        return advance(entry.st.st_size);
+      }
+    }
+    if (!target_.may_write(entry.path)) return advance(entry.st.st_size);
     const fs::SourceDirectory directory = target_.directory(above);
-    const auto there = directory.stat(name);
-    if (there && S_ISREG(there->st_mode) &&
-        is_done(*there, there->st_size, entry.st, entry.st.st_size))
-      return advance(entry.st.st_size);
     const fs::StoredForm form = tree_.stored_form(entry);
     OutputFile out(directory, name, target_.shown(entry.path), entry.st);
     if (form.frame)
@@ -110,6 +114,7 @@ class TreeExtraction {
     else
       copy_plain(form.plain->open_quietly(O_RDONLY).get(), out, advance);
     out.commit();
+    target_.note_made(entry.path);
   }
 
   static void write_contents(const std::shared_ptr<const frame::Snapshot>& snapshot,

@@ -7,8 +7,10 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include "frame/header/sframe_format.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/mount_lock.hpp"
@@ -29,6 +31,29 @@ void require_outside(const std::string& path, const std::string& source) {
   if (end.first == outer.end()) throw FileError(path, "is in the directory that is read");
 }
 
+/// Of what a run has made: its size, and its time of change in seconds and nanoseconds since 1970.
+constexpr const char* kMade = "user.bloscfs.made";
+
+/// A sparse frame is known by its index.
+std::string state_text(const fs::SourceObject& object) {
+  struct stat st = object.stat();
+  if (S_ISDIR(st.st_mode))
+    if (const auto index = object.stat(frame::kSframeIndexName)) st = *index;
+  return fmt::format("{} {}.{:09}", st.st_size, st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
+}
+
+bool is_newer(const timespec& time, const timespec& other) {
+  return std::pair(time.tv_sec, time.tv_nsec) > std::pair(other.tv_sec, other.tv_nsec);
+}
+
+bool is_as_made(const fs::SourceObject& object) {
+  try {
+    return object.attribute(kMade) == state_text(object);
+  } catch (const std::system_error&) {
+    return false;  // made by somebody else, or nothing can be noted here
+  }
+}
+
 frame::UniqueFd make_and_open(const std::string& path, const std::string& source) {
   if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw FileError(path, errno);
   try {
@@ -46,16 +71,51 @@ frame::UniqueFd make_and_open(const std::string& path, const std::string& source
 
 }  // namespace
 
-TreeTarget::TreeTarget(const std::string& path, const std::string& source)
-    : path_(path), root_(make_and_open(path, source), fs::OtherMounts::enter) {
+void TreeOptions::require_none() const {
+  if (force || update || dry_run) throw UsageError("--force, --update and -n go with -r");
+}
+
+TreeTarget::TreeTarget(const std::string& path, const std::string& source,
+                       const TreeOptions& options)
+    : path_(path), options_(options) {
+  const bool is_there = ::access(path.c_str(), F_OK) == 0;
+  if (is_there || !options.dry_run)
+    root_.emplace(make_and_open(path, source), fs::OtherMounts::enter);
   while (path_.size() > 1 && path_.ends_with('/')) path_.pop_back();
 }
 
 fs::SourceDirectory TreeTarget::directory(const std::string& path) const {
-  return root_.directory(fs::SourcePath(path));
+  return root_->directory(fs::SourcePath(path));
+}
+
+std::shared_ptr<const fs::SourceObject> TreeTarget::find(const std::string& path) const {
+  return root_ ? root_->find_any(fs::SourcePath(path)) : nullptr;
+}
+
+bool TreeTarget::may_write(const std::string& path) const {
+  const auto there = find(path);
+  return may_replace(path, there && !is_as_made(*there));
+}
+
+bool TreeTarget::may_replace(const std::string& path, bool was_changed) const {
+  if (was_changed && options_.update) return false;
+  if (was_changed && !options_.force)
+    throw std::runtime_error(shown(path) + " was changed after it was made, and is left");
+  if (options_.dry_run) fmt::print("{}\n", shown(path));
+  return !options_.dry_run;
+}
+
+void TreeTarget::note_made(const std::string& path) const {
+  try {
+    const auto made = find(path);
+    if (made && !is_as_made(*made)) made->set_attribute(kMade, state_text(*made), 0);
+  } catch (const std::system_error&) {
+    // No attributes here.
+  }
 }
 
 void TreeTarget::make_directory(const std::string& path, const struct stat& st) {
+  if (options_.dry_run) return;
   if (!path.empty()) {
     const auto [above, name] = split_path(path);
     const fs::SourceDirectory parent = directory(above);
@@ -74,30 +134,32 @@ void TreeTarget::make_directory(const std::string& path, const struct stat& st) 
 void TreeTarget::make_symlink(const std::string& path, const std::string& text,
                               const struct stat& st) const {
   const auto [above, name] = split_path(path);
-  const fs::SourceDirectory parent = directory(above);
-  if (const auto there = parent.stat(name)) {
-    if (!S_ISLNK(there->st_mode)) throw std::runtime_error("is there, and no symbolic link");
-    if (root_.read_link(fs::SourcePath(path)) != text) {
-      parent.remove_file(name);
-      parent.make_symlink(name, text);
-    }
-  } else {
-    parent.make_symlink(name, text);
+  if (const auto there = find(path)) {
+    if (!S_ISLNK(there->stat().st_mode)) throw std::runtime_error("is there, and no symbolic link");
+    if (root_->read_link(fs::SourcePath(path)) == text) return;
+    // Nothing can be noted of a symlink: one that is newer is somebody's work.
+    if (!may_replace(path, is_newer(there->stat().st_mtim, st.st_mtim))) return;
+    directory(above).remove_file(name);
+  } else if (!may_replace(path, false)) {
+    return;
   }
+  const fs::SourceDirectory parent = directory(above);
+  parent.make_symlink(name, text);
   parent.object(name).set_times(st.st_atim, st.st_mtim);
 }
 
 void TreeTarget::finish() {
+  if (options_.dry_run) return;
   const fs::MutexLock lock(mutex_);
   // Inner ones first: what is done in a directory changes its times.
   std::reverse(made_.begin(), made_.end());
   for (const auto& made : made_) {
-    const fs::SourceObject object = root_.object(fs::SourcePath(made.path));
+    const fs::SourceObject object = root_->object(fs::SourcePath(made.path));
     object.set_mode(made.mode);
     object.set_times(made.accessed, made.modified);
   }
   made_.clear();
-  root_.sync_all();
+  root_->sync_all();
 }
 
 SplitPath split_path(const std::string& path) {

@@ -2,6 +2,8 @@
 // A directory that a tree is written to: what is made stays below it, whatever names and symlinks
 // there are.
 
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +12,7 @@
 #include "fs/source/source_directory.hpp"
 #include "fs/source/source_root.hpp"
 #include "fs/support/sync.hpp"
+#include "tools/b2frame_commands.hpp"
 
 namespace bloscfs::tools {
 
@@ -18,11 +21,20 @@ class TreeTarget {
  public:
   /// Makes the directory where there is none. Throws FileError; also where that is below `source`,
   /// or is mounted for writing.
-  TreeTarget(const std::string& path, const std::string& source);
+  TreeTarget(const std::string& path, const std::string& source, const TreeOptions& options);
 
   /// As messages call what is there.
   std::string shown(const std::string& path) const { return path_ + "/" + path; }
   fs::SourceDirectory directory(const std::string& path) const;
+  /// What is there; null for nothing.
+  std::shared_ptr<const fs::SourceObject> find(const std::string& path) const;
+  /// False where what is there, if anything, is to stay, or where nothing is written at all, which
+  /// is told. Throws where it was changed after the run that made it: its size or its time is not
+  /// what that run has noted.
+  bool may_write(const std::string& path) const;
+  /// Notes size and time of what was just made, in an extended attribute. Where the filesystem has
+  /// none, it counts as changed from then on.
+  void note_made(const std::string& path) const;
   /// Makes a directory, or takes the one that is there; finish() gives it mode and times.
   void make_directory(const std::string& path, const struct stat& st);
   /// Makes a symlink, or leaves the one that is there if it is the same; gives it its times.
@@ -37,8 +49,11 @@ class TreeTarget {
     timespec accessed, modified;
   };
 
+  bool may_replace(const std::string& path, bool was_changed) const;
+
   std::string path_;
-  fs::SourceRoot root_;
+  const TreeOptions options_;
+  std::optional<fs::SourceRoot> root_;  ///< none of a dry run before the first
   fs::Mutex mutex_;
   std::vector<MadeDirectory> made_ GUARDED_BY(mutex_);
 };
