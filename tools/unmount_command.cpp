@@ -20,7 +20,7 @@
 namespace bloscfs::tools {
 namespace {
 
-constexpr int kFailed = 1;
+constexpr int kFailed = 1, kHeldElsewhere = 3;
 
 void tell(const std::string& line) { fmt::print(stderr, "{}\n", fs::printable(line)); }
 
@@ -71,6 +71,16 @@ void tell_users(const fs::MountEntry& mount) {
                           : "  by no process of yours; those of others root can see");
 }
 
+int tell_holders(const fs::MountEntry& mount, const std::vector<fs::MountUser>& holders) {
+  complain(mount.point,
+           "everything is committed, and it is unmounted here; other mount namespaces "
+           "still have it:");
+  for (const fs::MountUser& holder : holders)
+    tell(fmt::format("  that of {} (process {}{})", holder.command, holder.process,
+                     name_of(holder.user)));
+  return kHeldElsewhere;
+}
+
 int tell_kept(const fs::MountEntry& mount, const std::vector<fs::KeptFile>& kept) {
   for (const fs::KeptFile& file : kept)
     complain(mount.point, fmt::format("{}: not committed, kept in {} as {}: 'b2frame recover' "
@@ -99,9 +109,14 @@ int run_steps(fs::Unmounting& unmounting, const std::string& mountpoint) {
     tell_users(unmounting.mount());
     return kFailed;
   }
-  const auto kept = unmounting.wait_for_end(update);
-  progress.clear();
-  return tell_kept(unmounting.mount(), kept);
+  try {
+    const auto kept = unmounting.wait_for_end(update);
+    progress.clear();
+    return tell_kept(unmounting.mount(), kept);
+  } catch (const fs::Unmounting::HeldElsewhere& held) {
+    progress.clear();
+    return tell_holders(unmounting.mount(), held.holders);
+  }
 }
 
 }  // namespace

@@ -26,6 +26,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kRedraw{100};
+/// A daemon whose mount is gone ends sooner.
+constexpr milliseconds kUsualEnd{2000};
 /// For what needs no work of the daemon.
 constexpr milliseconds kQuickAnswer{10'000};
 
@@ -95,7 +97,14 @@ void Unmounting::unmount() { unmount_unused(mount_.point); }
 
 std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
   pollfd end{daemon_.get(), POLLIN, 0};
-  while (daemon_ && ::poll(&end, 1, static_cast<int>(kRedraw.count())) == 0) progress(0);
+  auto next_look = std::chrono::steady_clock::now() + kUsualEnd;
+  while (daemon_ && ::poll(&end, 1, static_cast<int>(kRedraw.count())) == 0) {
+    progress(0);
+    if (std::chrono::steady_clock::now() < next_look) continue;
+    if (auto holders = holders_of(mount_); !holders.empty())
+      throw HeldElsewhere(std::move(holders));
+    next_look += kUsualEnd;
+  }
   // Where it runs in another namespace its lock tells.
   if (!daemon_) wait_for_ended_mounts(mount_.source);
   std::vector<KeptFile> kept = kept_files(mount_.source, mount_.user);

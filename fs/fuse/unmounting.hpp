@@ -4,12 +4,15 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "frame/store/byte_source.hpp"
 #include "fs/source/kept_files.hpp"
 #include "fs/source/mount_table.hpp"
+#include "fs/source/mount_users.hpp"
 
 namespace bloscfs::fs {
 
@@ -40,8 +43,15 @@ class Unmounting {
   void unmount();
 
   /// Waits until the daemon has ended. What was written behind commit() and could not be committed
-  /// is kept in SOURCE under these names.
+  /// is kept in SOURCE under these names. Throws HeldElsewhere.
   std::vector<KeptFile> wait_for_end(const Progress& progress);
+
+  /// Other mount namespaces have copies of the mount, which the daemon serves on.
+  struct HeldElsewhere : std::runtime_error {
+    explicit HeldElsewhere(std::vector<MountUser> who)
+        : std::runtime_error("held by other mount namespaces"), holders(std::move(who)) {}
+    std::vector<MountUser> holders;
+  };
 
  private:
   std::uint64_t dirty_bytes() const;

@@ -58,9 +58,9 @@ std::string name_in_table(std::string path) {
 
 }  // namespace
 
-std::vector<MountEntry> mount_table() {
+std::vector<MountEntry> mount_table(const std::string& process) {
   std::vector<MountEntry> entries;
-  std::ifstream mounts("/proc/self/mountinfo");
+  std::ifstream mounts("/proc/" + process + "/mountinfo");
   for (std::string line; std::getline(mounts, line);) {
     std::istringstream fields(line);
     std::string parent, root, point, flags, source, separator, options;

@@ -25,8 +25,9 @@ struct MountEntry {
 
 inline constexpr const char* kMountType = "fuse.bloscfs";
 
-/// In the order in which they were mounted; empty where /proc cannot be read.
-std::vector<MountEntry> mount_table();
+/// In the order in which they were mounted, as `process` sees them, a number or "self"; empty where
+/// /proc cannot be read.
+std::vector<MountEntry> mount_table(const std::string& process = "self");
 
 /// What was mounted last at `path`, which is not asked: nobody may answer. Nullopt where nothing
 /// is, or where it cannot be told.

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -80,6 +81,17 @@ std::optional<Use> use_of_mappings(const MountEntry& mount, const filesystem::pa
   return std::nullopt;
 }
 
+filesystem::path folder_of(pid_t process) {
+  return filesystem::path("/proc") / std::to_string(process);
+}
+
+std::string command_of(pid_t process) {
+  std::ifstream name(folder_of(process) / "comm");
+  std::string command;
+  std::getline(name, command);
+  return command;
+}
+
 std::optional<MountUser> look_at(const MountEntry& mount, const filesystem::path& process,
                                  pid_t number) {
   auto use = use_of_places(mount, process);
@@ -87,30 +99,50 @@ std::optional<MountUser> look_at(const MountEntry& mount, const filesystem::path
   if (!use) use = use_of_mappings(mount, process);
   struct stat st {};
   if (!use || ::stat(process.c_str(), &st) != 0) return std::nullopt;
-  std::ifstream name(process / "comm");
-  MountUser user{number, st.st_uid, "", use->how, use->path};
-  std::getline(name, user.command);
-  return user;
+  return MountUser{number, st.st_uid, command_of(number), use->how, use->path};
 }
 
-}  // namespace
-
-std::vector<MountUser> users_of(const MountEntry& mount) {
-  std::vector<MountUser> users;
+/// Of all but the caller, by their numbers.
+std::vector<pid_t> other_processes() {
+  std::vector<pid_t> processes;
   std::error_code error;
   for (filesystem::directory_iterator entry("/proc", error), end; !error && entry != end;
        entry.increment(error)) {
     const std::string name = entry->path().filename();
     pid_t number = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (parsed.ec != std::errc() || parsed.ptr != name.data() + name.size()) continue;
-    if (number == ::getpid()) continue;
-    if (auto user = look_at(mount, entry->path(), number)) users.push_back(*std::move(user));
+    if (parsed.ec == std::errc() && parsed.ptr == name.data() + name.size() && number != ::getpid())
+      processes.push_back(number);
   }
-  std::sort(users.begin(), users.end(), [](const MountUser& one, const MountUser& other) {
-    return one.process < other.process;
-  });
+  std::sort(processes.begin(), processes.end());
+  return processes;
+}
+
+}  // namespace
+
+std::vector<MountUser> users_of(const MountEntry& mount) {
+  std::vector<MountUser> users;
+  for (const pid_t process : other_processes())
+    if (auto user = look_at(mount, folder_of(process), process)) users.push_back(*std::move(user));
   return users;
+}
+
+std::vector<MountUser> holders_of(const MountEntry& mount) {
+  std::vector<MountUser> holders;
+  std::set<std::string> seen{target_of("/proc/self/ns/mnt")};
+  for (const pid_t process : other_processes()) {
+    struct stat st {};
+    const std::string name_space = target_of(folder_of(process) / "ns/mnt");
+    if (name_space.empty() || ::stat(folder_of(process).c_str(), &st) != 0) continue;
+    std::string command = command_of(process);
+    if (command == "bloscfs" || !seen.insert(name_space).second) continue;
+    const auto table = mount_table(std::to_string(process));
+    if (std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
+          return entry.device == mount.device && entry.type == mount.type;
+        }))
+      holders.push_back({process, st.st_uid, std::move(command), "", ""});
+  }
+  return holders;
 }
 
 }  // namespace bloscfs::fs

@@ -22,4 +22,8 @@ struct MountUser {
 /// others are not seen by ordinary users. The mount is not asked.
 std::vector<MountUser> users_of(const MountEntry& mount);
 
+/// Processes whose mount namespaces, other than the caller's, have the mount, one of each: the
+/// first one, without a use. The daemon, and what it has started, are not among them.
+std::vector<MountUser> holders_of(const MountEntry& mount);
+
 }  // namespace bloscfs::fs

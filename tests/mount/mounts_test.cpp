@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 
 #include "tests/mount/asked_mounts.hpp"
@@ -211,6 +212,28 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
              "bloscfs: " + mount.path().string() + ": its daemon has not answered for 10 s\n");
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
+}
+
+BOOST_AUTO_TEST_CASE(unmounting_tells_which_other_namespaces_have_the_mount,
+                     *precondition(needs_fuse_as_root)) {
+  const TempDir source, logs;
+  Mount mount(source.path());
+  write_file(mount / "f", "contents");
+  Child holder({"unshare", "--mount", "sleep", "60"}, logs / "log");
+  const auto runs_sleep = [&] {
+    const ByteVector name = read_file(fmt::format("/proc/{}/comm", holder.pid()));
+    return std::string(name.begin(), name.end()) == "sleep\n";
+  };
+  BOOST_TEST_REQUIRE(comes_true(runs_sleep));
+  const auto result = bloscfs({"--unmount", mount.path().string()});
+  BOOST_TEST(result.status == 3);
+  BOOST_TEST(
+      result.err.find(fmt::format("that of sleep (process {})", holder.pid())) != std::string::npos,
+      result.err);
+  BOOST_TEST(fs_std::exists(source / "f.b2frame"));
+  BOOST_TEST(!is_mounted(mount.path()));
+  holder.signal(SIGKILL);
+  BOOST_TEST(mount.wait(Seconds(10)));
 }
 
 BOOST_AUTO_TEST_CASE(words_that_make_no_sense_together_are_refused) {
