@@ -30,7 +30,9 @@ std::unique_ptr<frame::FrameWriter> open_writer(const std::string& path) {
                              ", which cannot be changed in place");
   const std::filesystem::path real = std::filesystem::canonical(path);
   const auto directory = frame::make_local_store(open_directory(real.parent_path()), nullptr);
-  return frame::open_writer(directory, real.filename(), info.is_directory(), {});
+  frame::WriterSettings settings;
+  settings.anew_beside_readers = true;
+  return frame::open_writer(directory, real.filename(), info.is_directory(), settings);
 }
 
 void edit_and_tidy(frame::FrameWriter& writer,

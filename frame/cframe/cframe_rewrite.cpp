@@ -126,6 +126,9 @@ void CframeRewrite::write_nothing(FrameTail& tail) {
 }
 
 void CframeRewrite::flush() {
+  // The old file may have got its name by a rename that is not durable: of both a power cut could
+  // leave neither.
+  if (!published_) state_.directory->sync();
   // One flush for the contents, before or after the name: a temporary may be published before
   // anything is flushed.
   if (!flushed_) file_->sync();

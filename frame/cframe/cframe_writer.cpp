@@ -44,8 +44,10 @@ class CframeWriter final : public FrameWriter {
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
 
   std::unique_ptr<Transaction> begin() override {
-    return begin_transaction(state_.current && state_.settings.anew ? NewFile::always
-                                                                    : NewFile::if_shorter);
+    const WriterSettings& settings = state_.settings;
+    return begin_transaction(state_.current && settings.anew ? NewFile::always
+                             : settings.anew_beside_readers  ? NewFile::if_shorter
+                                                             : NewFile::if_needed);
   }
 
   bool is_broken() const override { return state_.broken; }

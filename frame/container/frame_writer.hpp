@@ -29,6 +29,8 @@ struct WriterSettings {
   /// Each commit makes a new file, as compact() does, so that who reads the old state goes on with
   /// it, and so do other names of the file. Not of sparse frames.
   bool anew = false;
+  /// The same where readers of earlier states keep a contiguous frame from getting shorter.
+  bool anew_beside_readers = false;
   /// Writers on many hosts share the directory of a sparse frame, which nobody can look through:
   /// numbers of chunk files are drawn at random below 0xF0000000, and the writer gives up what it
   /// has superseded when it ends.

@@ -190,7 +190,9 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_beside_a_reader_that_stays) {
   const auto old = open_cframe(disk->root()->open("f"), {}, nullptr);
   const Buffer old_content = edits.model();
   for (int commit = 0; commit < 100; ++commit) {
-    edits.commit(*open_writer(disk, "f"));
+    WriterSettings settings;
+    settings.anew_beside_readers = true;
+    edits.commit(*open_cframe_writer(disk->root(), "f", settings));
     check_length(sizes_on(disk), commit);
   }
   BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
