@@ -257,8 +257,9 @@ class LocalDirectory final : public StoreDirectory {
     throw_errno(name);
   }
 
-  /// Where the filesystem knows no RENAME_NOREPLACE, as those that FUSE serves. What cannot be
-  /// linked, directories for one, is renamed after a look.
+  /// For filesystems without RENAME_NOREPLACE, such as those that FUSE serves: gives the file a
+  /// second name and takes the first one away. A directory, which cannot be linked, is renamed once
+  /// the new name was seen to be free.
   void rename_by_link(const std::string& from, const std::string& to) {
     if (::linkat(fd(), from.c_str(), fd(), to.c_str(), 0) == 0) return unlink(from);
     if (errno == EEXIST || stamp(to)) {

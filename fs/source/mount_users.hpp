@@ -22,8 +22,9 @@ struct MountUser {
 /// others are not seen by ordinary users. The mount is not asked.
 std::vector<MountUser> users_of(const MountEntry& mount);
 
-/// Processes whose mount namespaces, other than the caller's, have the mount, one of each: the
-/// first one, without a use. The daemon, and what it has started, are not among them.
+/// For each mount namespace, other than the caller's, that has the mount: the process in it with
+/// the lowest number. `use` and `path` are empty. Processes called bloscfs are left out, since the
+/// daemon has a namespace of its own.
 std::vector<MountUser> holders_of(const MountEntry& mount);
 
 }  // namespace bloscfs::fs

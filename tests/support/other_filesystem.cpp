@@ -33,7 +33,8 @@ void mount_image(const std::string& kind, const fs_std::path& image, const fs_st
   must_run({"mount", "-o", "loop", image.string(), point.string()});
 }
 
-/// `home` holds what it serves, as "below", and what it needs.
+/// Serves the directory `home`/below, which it makes, at `point`. Other files that the program
+/// needs go into `home`, too.
 void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std::path& point) {
   const std::string below = (home / "below").string();
   fs_std::create_directory(below);
