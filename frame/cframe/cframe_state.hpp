@@ -48,6 +48,8 @@ struct CframeNotes final : WriterNotes {
   std::uint64_t useless_free = 0;
   std::weak_ptr<StoreFile> file;  ///< that the writer had
 
+  std::size_t memory() const override { return sizeof(*this) + space.memory() + lengths.memory(); }
+
   /// Most bytes that a frame of so many live bytes takes: 100 MiB in chunks of up to 1 MiB, 127
   /// MiB.
   std::uint64_t max_frame_len(std::uint64_t live) const {

@@ -14,6 +14,7 @@
 #include "frame/cframe/cframe_state.hpp"
 #include "frame/editing/frame_tail.hpp"
 #include "frame/editing/frame_transaction.hpp"
+#include "frame/editing/recent_writers.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/store/container_lock.hpp"
 #include "frame/store/peer_lock.hpp"
@@ -37,8 +38,12 @@ class CframeWriter final : public FrameWriter {
   ~CframeWriter() override {
     if (!state_.expected) return;
     state_.notes.file = state_.file;
+    const bool has_waiting = state_.notes.space.has_waiting();
     state_.expected->leave_notes(
         state_.broken ? nullptr : std::make_shared<CframeNotes>(std::move(state_.notes)));
+    const auto& recent = state_.settings.recent_writers;
+    if (recent && has_waiting)
+      recent->add(id_of(state_.current->stamp()), state_.expected, state_.settings.grace);
   }
 
   std::shared_ptr<const Snapshot> snapshot() const override { return state_.current; }
@@ -302,8 +307,10 @@ std::unique_ptr<FrameWriter> open_cframe_writer(std::shared_ptr<StoreDirectory> 
   state.directory = std::move(directory);
   state.name = name;
   state.settings = settings;
-  const auto notes = notes_for(known_state.get());
+  auto notes = notes_for(known_state.get());
   state.file = open_file(*state.directory, name, notes.get());
+  if (!notes && settings.recent_writers)
+    notes = std::dynamic_pointer_cast<CframeNotes>(settings.recent_writers->take(*state.file));
   if (settings.meant && !(id_of(state.file->stamp()) == *settings.meant)) throw_stale(name);
   if (known_state) state.expected = known_state->expected();
   open_current(state);

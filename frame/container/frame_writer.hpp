@@ -17,6 +17,8 @@
 
 namespace bloscfs::frame {
 
+class RecentWriters;
+
 struct WriterSettings {
   /// Makes the lock sidecar of other Blosc2 programs where there is none. One that is there is
   /// always obeyed (frame/formats/sidecars.md, "Sidecar").
@@ -24,6 +26,8 @@ struct WriterSettings {
   /// How long superseded space waits for readers in other processes, unless it is known that there
   /// are none.
   std::chrono::milliseconds grace = std::chrono::seconds(10);
+  /// Shared by writers of a process whose files are opened again and again; may be null.
+  std::shared_ptr<RecentWriters> recent_writers = nullptr;
   /// The file, or the directory of a sparse frame, that is to be opened: ESTALE for another one.
   std::optional<FileId> meant = std::nullopt;
   /// Each commit makes a new file, as compact() does, so that who reads the old state goes on with

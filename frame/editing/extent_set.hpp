@@ -32,6 +32,8 @@ class ExtentSet {
 
   bool empty() const { return extents_.empty(); }
   std::size_t count() const { return extents_.size(); }
+  /// Bytes that this object takes, about: two nodes of trees for each extent.
+  std::size_t memory() const { return sizeof(*this) + 96 * count(); }
   std::uint64_t total() const { return total_; }
   /// Start to end, in ascending order.
   const std::map<std::uint64_t, std::uint64_t>& extents() const { return extents_; }

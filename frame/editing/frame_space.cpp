@@ -173,6 +173,11 @@ std::uint64_t FrameSpace::cut_end(std::uint64_t least) {
   return end_ = start;
 }
 
+std::size_t FrameSpace::memory() const {
+  return dead_.memory() + free_.memory() + unpunched_.memory() + renewed_.memory() +
+         sizeof(Extent) * (doubtful_.size() + distrusted_.size());
+}
+
 void FrameSpace::punch(StoreFile& file) {
   while (const auto found = unpunched_.first_fit(kMinPunch)) {
     const std::uint64_t start = found->start, end = unpunched_.run_end(start);

@@ -3,6 +3,7 @@
 // or an earlier one that has readers, reaches.
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -84,6 +85,10 @@ class FrameSpace {
   std::uint64_t dead_size() const { return dead_.total(); }
   std::uint64_t free_size() const { return free_.total(); }
   std::uint64_t live_size() const { return end_ - dead_.total(); }
+  /// True while superseded space waits for readers.
+  bool has_waiting() const { return !quarantine_.empty(); }
+  /// Bytes that this object takes, about.
+  std::size_t memory() const;
 
  private:
   std::optional<Extent> find(std::uint64_t size, Placing placing) const;
@@ -107,6 +112,7 @@ class FrameLengths {
  public:
   void add(std::uint64_t length) { used_.add({length, 1}); }
   std::uint64_t next_unused(std::uint64_t least) const { return used_.run_end(least); }
+  std::size_t memory() const { return used_.memory(); }
 
  private:
   ExtentSet used_;

@@ -2,6 +2,7 @@
 // The state that a frame is expected to be in. All snapshots of one writer share it: as long as
 // only that writer changes the frame, none of the states that they show has been overwritten.
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,8 @@ namespace bloscfs::frame {
 class WriterNotes {
  public:
   virtual ~WriterNotes() = default;
+  /// Bytes, about.
+  virtual std::size_t memory() const = 0;
 };
 
 /// Thread-safe.

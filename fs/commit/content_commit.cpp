@@ -106,7 +106,7 @@ void ContentCommit::create(frame::FrameSettings settings, ShownAs shown,
   settings.mode = 0600;  // until it has the owner of what it replaces
   const auto make = [&](const StoredPlace& place, Where where, const std::string& name) {
     new_container_.emplace(settings, shown, place, where, name,
-                           writer_settings(place, frozen_.services().options));
+                           writer_settings(place, frozen_.services()));
   };
   // It goes along where the file is renamed.
   if (chosen.is_temporary && !chosen.is_shared && !chosen.is_unlinked && !frozen_.facts().is_staged)

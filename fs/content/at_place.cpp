@@ -35,8 +35,9 @@ void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& 
   }
 }
 
-frame::WriterSettings writer_settings(const StoredPlace& place, const WriteOptions& options) {
-  frame::WriterSettings settings{options.locking};
+frame::WriterSettings writer_settings(const StoredPlace& place, const ContentServices& services) {
+  frame::WriterSettings settings{services.options.locking};
+  settings.recent_writers = services.recent_writers;
   settings.shared = place.is_shared;
   // The directory keeps what was superseded until readers on other hosts have had time.
   if (place.is_shared) settings.grace = std::chrono::milliseconds::zero();

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "frame/container/snapshot.hpp"
+#include "fs/content/content.hpp"
 #include "fs/content/content_home.hpp"
-#include "fs/options/write_options.hpp"
 
 namespace bloscfs::fs {
 
@@ -14,7 +14,7 @@ namespace bloscfs::fs {
 void at_place(ContentHome& home, const std::function<void(const StoredPlace&)>& work);
 
 /// How what is stored there is written to.
-frame::WriterSettings writer_settings(const StoredPlace& place, const WriteOptions& options);
+frame::WriterSettings writer_settings(const StoredPlace& place, const ContentServices& services);
 
 /// Waits for a program that holds the file's lock sidecar, in a request's turn: what is read of the
 /// file takes part in that lock. Throws frame::LockedByOthers where the thread waits for nothing.

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 
 #include "frame/container/frame_writer.hpp"
+#include "frame/editing/recent_writers.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/dirty_budget.hpp"
 #include "fs/content/epochs.hpp"
@@ -42,6 +43,7 @@ struct ContentServices {
   const WriteOptions& options;
   bool raw;
   std::atomic<std::uint64_t>& next_id;
+  std::shared_ptr<frame::RecentWriters> recent_writers = std::make_shared<frame::RecentWriters>();
 };
 
 /// How much of what was written a commit takes.

@@ -67,7 +67,7 @@ void Content::require_changeable(ContentHome& home) const {
 std::unique_ptr<frame::FrameWriter> Content::open_writer(
     const StoredPlace& place, bool is_sparse,
     const std::shared_ptr<const frame::Snapshot>& known) const {
-  frame::WriterSettings settings = writer_settings(place, services_.options);
+  frame::WriterSettings settings = writer_settings(place, services_);
   settings.meant = place.meant;
   return frame::open_writer(place.directory, place.name, is_sparse, settings, known);
 }

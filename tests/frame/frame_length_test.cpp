@@ -9,6 +9,7 @@
 #include <fcntl.h>
 
 #include "frame/cframe/cframe_writer.hpp"
+#include "frame/editing/recent_writers.hpp"
 #include "frame/reading/frame_snapshot.hpp"
 #include "frame/store/local_store.hpp"
 #include "tests/frame/errno_of.hpp"
@@ -134,26 +135,46 @@ BOOST_AUTO_TEST_CASE(stays_in_bounds_when_one_writer_makes_every_edit) {
 }
 
 // While another program has the frame open, space waits for its time, which a writer that is
-// opened anew for each edit must not begin anew.
+// opened anew for each edit must not begin anew: whether the mount still knows the frame or not.
 BOOST_AUTO_TEST_CASE(stays_in_bounds_when_writers_follow_each_other_within_the_grace_period) {
+  for (const bool is_known : {true, false}) {
+    std::mt19937 random(random_seed());
+    const auto disk = MemoryDisk::make();
+    RandomOverwrites edits(random, 60);
+    const WriterSettings settings{.grace = std::chrono::milliseconds(30),
+                                  .recent_writers = std::make_shared<RecentWriters>()};
+    std::shared_ptr<const Snapshot> known =
+        make_frame(disk, "f", edits.model(), small_chunks(), settings)->snapshot();
+    disk->sole_user = false;
+    for (int commit = 0; commit < 60; ++commit) {
+      const auto writer =
+          open_cframe_writer(disk->root(), "f", settings, is_known ? known : nullptr);
+      edits.commit(*writer);
+      known = writer->snapshot();
+      // What was superseded within the last 30 ms is not dead yet: a few chunks and indexes.
+      FrameSizes sizes = sizes_of_frame(*known);
+      sizes.live += 6 * 4400;
+      check_length(sizes, commit);
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
+  }
+}
+
+// What a writer has left says nothing of a frame that another program has changed since.
+BOOST_AUTO_TEST_CASE(notes_of_recent_writers_are_not_used_after_another_program_s_change) {
   std::mt19937 random(random_seed());
   const auto disk = MemoryDisk::make();
-  RandomOverwrites edits(random, 60);
-  const WriterSettings settings{.grace = std::chrono::milliseconds(30)};
-  std::shared_ptr<const Snapshot> known =
-      make_frame(disk, "f", edits.model(), small_chunks(), settings)->snapshot();
-  disk->sole_user = false;
+  RandomOverwrites edits(random, 40);
+  WriterSettings settings = kNoGrace;
+  settings.recent_writers = std::make_shared<RecentWriters>();
+  make_frame(disk, "f", edits.model(), small_chunks(), settings);
   for (int commit = 0; commit < 60; ++commit) {
-    const auto writer = open_cframe_writer(disk->root(), "f", settings, known);
-    edits.commit(*writer);
-    known = writer->snapshot();
-    // What was superseded within the last 30 ms is not dead yet: a few chunks and indexes.
-    FrameSizes sizes = sizes_of_frame(*known);
-    sizes.live += 6 * 4400;
-    check_length(sizes, commit);
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    edits.commit(*open_cframe_writer(disk->root(), "f", settings));
+    // It knows nothing of those notes, and uses what they call free.
+    edits.commit(*open_cframe_writer(disk->root(), "f", kNoGrace));
+    BOOST_TEST_REQUIRE(contents_on(disk, "f").bytes == edits.model());
   }
-  BOOST_TEST(contents_on(disk, "f").bytes == edits.model());
 }
 
 // What the last writer left has been dead since the file was changed last, not since this one came.

@@ -25,7 +25,7 @@ FrameContents contents_on(const std::shared_ptr<MemoryDisk>& disk, const std::st
 std::unique_ptr<Snapshot> open_on(const std::shared_ptr<MemoryDisk>& disk, const std::string& name);
 
 /// Nobody has to be waited for before superseded space is used.
-inline constexpr WriterSettings kNoGrace{.grace = std::chrono::milliseconds(0)};
+inline const WriterSettings kNoGrace{.grace = std::chrono::milliseconds(0)};
 
 /// Puts contents as one chunk of blocks of 512 bytes, or of a special value.
 void put_content(Transaction& transaction, std::int64_t chunk, const Buffer& content);

@@ -135,6 +135,30 @@ BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open
   }
 }
 
+// The mount forgets a closed file between two edits, but not how long its space has waited.
+BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
+                     *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path(), chunk_settings());
+  ByteVector bytes = make_contents("noise", 1, kFileSize, 1);
+  write_file(mount / "a", bytes);
+  sync_file(mount / "a");
+  const Fd reader(open((source / "a.b2frame").c_str(), O_RDONLY | O_CLOEXEC));
+  for (std::size_t i = 0; i < 26; i++) {
+    const std::size_t at = i * 1047290 % (kFileSize - 16);
+    change(bytes, at, "edit");
+    {
+      const Fd file(open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));
+      BOOST_TEST(pwrite(file.get(), "edit", 4, static_cast<off_t>(at)) == 4);
+    }
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    // What was superseded within 10 seconds waits for the reader.
+    BOOST_TEST_REQUIRE(fs_std::file_size(source / "a.b2frame") <=
+                       kMostStored + 11 * (kChunkSize + 4096));
+  }
+  BOOST_CHECK(read_file(mount / "a") == bytes);
+}
+
 // What such an index could take at most fits nowhere but at the end.
 BOOST_AUTO_TEST_CASE(is_used_for_an_index_that_compresses_well, *precondition(needs_fuse)) {
   constexpr off_t kSize = off_t{1} << 40;  // 8 Mi chunks
