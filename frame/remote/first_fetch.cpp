@@ -36,7 +36,7 @@ void FirstFetch::start() noexcept {
   is_booked_ = true;
   if (state_ != State::waiting || client_ == nullptr) {
     state_ = State::lost;
-    traffic_->ended(size_, 0);
+    traffic_->ended(size_, 0, false);
     return;
   }
   state_ = State::under_way;
@@ -54,9 +54,31 @@ void FirstFetch::begin() {
   pending_.resize(requests_.size());
   left_ = requests_.size();
   for (std::size_t part = 0; part < requests_.size(); part++)
-    pending_[part] = client_->get(std::move(requests_[part]), [weak = weak_from_this(), part] {
-      if (const auto self = weak.lock()) self->on_answer(part);
-    });
+    pending_[part] = client_->send(
+        std::move(requests_[part]),
+        [weak = weak_from_this(), part] {
+          if (const auto self = weak.lock()) self->on_answer(part);
+        },
+        [weak = weak_from_this()](bool begins) {
+          if (const auto self = weak.lock()) self->on_pause(begins);
+        });
+}
+
+/// In the client's thread.
+void FirstFetch::on_pause(bool begins) noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (state_ != State::under_way) return;
+    begins ? ++pausing_ : --pausing_;
+    update_pause();
+  }
+  traffic_->pump();
+}
+
+/// With mutex_ held.
+void FirstFetch::update_pause() {
+  if (std::exchange(is_paused_, pausing_ >= left_) == (pausing_ >= left_)) return;
+  is_paused_ ? traffic_->paused() : traffic_->resumed();
 }
 
 /// In the client's thread.
@@ -69,8 +91,9 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
     } catch (const std::exception&) {
       // Who comes for it asks again, and hears of it.
     }
-    if (--left_ > 0) return;
-    if (!answers_.front()) {
+    if (--left_ > 0) {
+      update_pause();
+    } else if (!answers_.front()) {
       lose();
     } else {
       std::size_t received = 0;
@@ -85,7 +108,7 @@ void FirstFetch::on_answer(std::size_t part) noexcept {
 void FirstFetch::end_as(State state, std::size_t received) {
   state_ = state;
   used_ = Clock::now();
-  traffic_->ended(size_, received);
+  traffic_->ended(size_, received, is_paused_);
   changed_.notify_all();
 }
 

@@ -51,6 +51,8 @@ class FirstFetch final : public Load,
 
   void begin();
   void on_answer(std::size_t part) noexcept;
+  void on_pause(bool begins) noexcept;
+  void update_pause();
   void end_as(State state, std::size_t received);
   void lose();
   void leave() noexcept;
@@ -65,7 +67,9 @@ class FirstFetch final : public Load,
   std::vector<RangeRequest> requests_;
   std::vector<PendingAnswer> pending_;
   Answers answers_;
-  std::size_t left_ = 0;  ///< answers that have not come yet
+  std::size_t left_ = 0;     ///< answers that have not come yet
+  std::size_t pausing_ = 0;  ///< of these, those that wait before another attempt
+  bool is_paused_ = false;   ///< all of them do
   bool is_booked_ = false;
   int readers_ = 0;
   Clock::time_point used_ = Clock::now();

@@ -31,7 +31,8 @@ struct Exchange {
 
   const WebRequest request;
   std::function<void()> wake;       ///< the client's thread, so that it sees `cancelled`
-  std::function<void()> when_over;  ///< may be empty
+  std::function<void()> when_over;  ///< may be empty, and so may
+  std::function<void(bool)> when_paused;
 
   std::mutex mutex;
   std::condition_variable changed;
@@ -101,6 +102,7 @@ struct Task {
   HttpPlace place;
   int redirects = 0, attempts = 0;
   bool answered = false;
+  bool is_paused = false;  ///< and told so
   Clock::time_point began, due;
   std::unique_ptr<Transfer> transfer;  ///< of the attempt that is under way
 };
@@ -233,6 +235,8 @@ class HttpClient::Loop {
 
   void start(Task& task) {
     if (task.attempts == 0 && task.redirects == 0) task.began = Clock::now();
+    if (std::exchange(task.is_paused, false) && task.exchange->when_paused)
+      task.exchange->when_paused(false);
     task.transfer =
         std::make_unique<Transfer>(task.exchange->request, task.place, settings_, sockets_);
     CURL* handle = task.transfer->handle();
@@ -306,7 +310,10 @@ class HttpClient::Loop {
     task.place = task.exchange->request.place;
     task.redirects = 0;
     task.due = Clock::now() + pause;
+    const auto exchange = task.exchange;
     waiting_.push_back(std::move(task));
+    waiting_.back().is_paused = true;
+    if (exchange->when_paused) exchange->when_paused(true);
   }
 
   milliseconds next_pause(int attempts) {
@@ -373,9 +380,11 @@ HttpClient::HttpClient(HttpSettings settings)
 
 HttpClient::~HttpClient() { loop_->stop(); }
 
-PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_over) {
+PendingAnswer HttpClient::send(WebRequest request, std::function<void()> when_over,
+                               std::function<void(bool)> when_paused) {
   auto exchange = std::make_shared<Exchange>(std::move(request));
   exchange->when_over = std::move(when_over);
+  exchange->when_paused = std::move(when_paused);
   exchange->wake = [loop = std::weak_ptr<Loop>(loop_)] {
     if (const auto present = loop.lock()) present->wake();
   };

@@ -47,10 +47,11 @@ class HttpClient {
 
   /// `when_over`, which may be empty, is called by the client's thread once wait() returns at once,
   /// or there is nobody any more who might call that. It may ask for more, and must not block.
-  PendingAnswer send(WebRequest request, std::function<void()> when_over = {});
-  PendingAnswer get(RangeRequest request, std::function<void()> when_over = {}) {
-    return send(std::move(request), std::move(when_over));
-  }
+  /// `when_paused`, which may be empty too, is called there with true when a pause begins before
+  /// another attempt, and with false when that attempt begins: not where the request is over
+  /// before.
+  PendingAnswer send(WebRequest request, std::function<void()> when_over = {},
+                     std::function<void(bool)> when_paused = {});
   /// Attempts that were made, redirects included.
   std::uint64_t requests() const;
   /// Of bodies, once an attempt is over, whatever came of it.

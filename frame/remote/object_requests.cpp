@@ -93,10 +93,11 @@ RangeRequest ObjectRequests::at_home(RangeRequest request) const {
   return request;
 }
 
-PendingAnswer ObjectRequests::send(RangeRequest request, std::function<void()> when_over) const {
+PendingAnswer ObjectRequests::send(RangeRequest request, std::function<void()> when_over,
+                                   std::function<void(bool)> when_paused) const {
   const std::lock_guard guard(mutex_);
   if (client_ == nullptr) throw RemoteError(ECANCELED, "given up");
-  return client_->get(std::move(request), std::move(when_over));
+  return client_->send(std::move(request), std::move(when_over), std::move(when_paused));
 }
 
 void ObjectRequests::detach() {

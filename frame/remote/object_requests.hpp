@@ -35,8 +35,9 @@ class ObjectRequests {
   /// Throws RemoteError(EIO) unless the answer is of that state; remembers where it came from.
   void accept(const HttpAnswer& answer);
 
-  /// See HttpClient::get(). Throws RemoteError(ECANCELED) after detach().
-  PendingAnswer send(RangeRequest request, std::function<void()> when_over) const;
+  /// See HttpClient::send(). Throws RemoteError(ECANCELED) after detach().
+  PendingAnswer send(RangeRequest request, std::function<void()> when_over,
+                     std::function<void(bool)> when_paused) const;
   /// Nothing is asked for any more.
   void detach();
 

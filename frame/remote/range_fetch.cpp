@@ -40,7 +40,7 @@ void RangeFetch::start() noexcept {
   const std::lock_guard guard(mutex_);
   is_booked_ = true;
   if (state_ != State::waiting) {
-    source_->traffic->ended(size(), 0);
+    source_->traffic->ended(size(), 0, false);
     return;
   }
   state_ = State::under_way;
@@ -57,9 +57,25 @@ void RangeFetch::start() noexcept {
 /// With mutex_ held, so that the answer is waited for only where it can be found.
 void RangeFetch::ask(RangeRequest request) {
   request_ = request;
-  pending_ = source_->requests->send(std::move(request), [weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->on_answer();
-  });
+  pending_ = source_->requests->send(
+      std::move(request),
+      [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->on_answer();
+      },
+      [weak = weak_from_this()](bool begins) {
+        if (const auto self = weak.lock()) self->on_pause(begins);
+      });
+}
+
+/// In the client's thread.
+void RangeFetch::on_pause(bool begins) noexcept {
+  {
+    const std::lock_guard guard(mutex_);
+    if (state_ != State::under_way) return;
+    is_paused_ = begins;
+    begins ? source_->traffic->paused() : source_->traffic->resumed();
+  }
+  source_->traffic->pump();
 }
 
 /// In the client's thread.
@@ -104,7 +120,7 @@ void RangeFetch::fail(int error, std::string why) {
 /// Of a transfer that is under way.
 void RangeFetch::end_as(State state, std::size_t received) {
   state_ = state;
-  source_->traffic->ended(size(), received);
+  source_->traffic->ended(size(), received, is_paused_);
   if (state == State::given_up) pending_.cancel();
   changed_.notify_all();
 }

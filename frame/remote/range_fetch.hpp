@@ -58,6 +58,7 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   bool is_over() const { return state_ >= State::here; }
   void ask(RangeRequest request);
   void on_answer() noexcept;
+  void on_pause(bool begins) noexcept;
   bool take_answer();
   void fail(int error, std::string why);
   void end_as(State state, std::size_t received);
@@ -71,6 +72,7 @@ class RangeFetch final : public Load, public std::enable_shared_from_this<RangeF
   std::condition_variable changed_;
   State state_ = State::waiting;
   bool is_booked_ = false;
+  bool is_paused_ = false;  ///< waits before another attempt
   int readers_ = 0;
   RangeRequest request_;
   LinkSpeed::Mark mark_;

@@ -24,11 +24,11 @@ FileStamp make_stamp(const ObjectState& state) {
 
 /// An empty object has no first byte, and the answer that says so need not tell its state.
 HttpAnswer first_answer(HttpClient& client, RangeRequest request) {
-  HttpAnswer answer = client.get(request).wait();
+  HttpAnswer answer = client.send(request).wait();
   if (answer.headers.status != kHttpBadRange || !answer.headers.etag.empty()) return answer;
   request.size = 0;
   try {
-    return client.get(std::move(request)).wait();
+    return client.send(std::move(request)).wait();
   } catch (const RemoteError&) {
     return answer;
   }

@@ -79,9 +79,19 @@ void Traffic::pump() {
   while (const std::shared_ptr<Load> load = next()) load->start();
 }
 
-void Traffic::ended(std::size_t size, std::size_t received) {
+void Traffic::paused() {
   const std::lock_guard guard(mutex_);
   --transfers_;
+}
+
+void Traffic::resumed() {
+  const std::lock_guard guard(mutex_);
+  ++transfers_;
+}
+
+void Traffic::ended(std::size_t size, std::size_t received, bool is_paused) {
+  const std::lock_guard guard(mutex_);
+  if (!is_paused) --transfers_;
   numbers_.bytes_under_way -= size;
   numbers_.bytes_received += received;
 }

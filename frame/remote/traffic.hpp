@@ -52,8 +52,12 @@ class Traffic {
   /// Begins what may begin. Called without locks that loads take, after any other call.
   void pump();
 
+  /// A load that has begun waits before another attempt: until resumed() it has no transfer, and
+  /// others are not kept waiting by a server that fails. resumed() does not wait for one.
+  void paused();
+  void resumed();
   /// A load came to its end, with so many bytes; all of it stays booked as held.
-  void ended(std::size_t size, std::size_t received);
+  void ended(std::size_t size, std::size_t received, bool is_paused);
   void gone(std::size_t size);
   /// Bytes that came without a load of their own: gone() is called for them.
   void hold(std::size_t size);

@@ -41,7 +41,7 @@ struct Outcome {
 Outcome outcome_of(HttpClient& client, const RangeRequest& request) {
   Outcome outcome;
   try {
-    outcome.answer = client.get(request).wait();
+    outcome.answer = client.send(request).wait();
   } catch (const RemoteError& error) {
     outcome.error = error.code().value();
     outcome.text = error.explanation();
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(ranges_come_on_one_connection) {
   });
   HttpClient client(quick());
   for (const std::uint64_t offset : {0U, 500U, 950U}) {
-    const HttpAnswer answer = client.get(some_of(server.url("/a?b"), offset)).wait();
+    const HttpAnswer answer = client.send(some_of(server.url("/a?b"), offset)).wait();
     BOOST_TEST(answer.body.size() == std::min<std::size_t>(100, kObject.size() - offset));
     BOOST_TEST(answer.headers.etag == "\"1\"");
     BOOST_TEST(answer.headers.range->total == kObject.size());
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(conditions_are_sent_and_their_failure_is_an_answer) {
   HttpClient client(quick());
   RangeRequest request = some_of(server.url());
   request.if_match = "\"7\"";
-  const HttpAnswer answer = client.get(request).wait();
+  const HttpAnswer answer = client.send(request).wait();
   BOOST_TEST(answer.headers.status == 412);
   BOOST_TEST(answer.body.empty());
   BOOST_TEST(server.seen().at(0).value("If-Match") == "\"7\"");
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(what_passes_is_tried_again_and_told_once) {
     ++told;
   };
   HttpClient client(settings);
-  const HttpAnswer answer = client.get(some_of(server.url("/x?secret"))).wait();
+  const HttpAnswer answer = client.send(some_of(server.url("/x?secret"))).wait();
   BOOST_TEST(answer.body.size() == 100U);
   BOOST_TEST(server.requests() == 5);
   BOOST_TEST(told == 1);
@@ -297,7 +297,7 @@ BOOST_AUTO_TEST_CASE(cancelling_ends_the_wait_at_once) {
   HttpSettings settings = quick(60000);
   settings.stall_time = std::chrono::seconds(60);
   HttpClient client(settings);
-  PendingAnswer pending = client.get(some_of(server.url()));
+  PendingAnswer pending = client.send(some_of(server.url()));
   const auto begin = Clock::now();
   auto error = std::async(std::launch::async, [&] {
     try {
@@ -322,7 +322,7 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_client_ends_what_is_under_way) {
     HttpSettings settings = quick();
     settings.connections = 2;
     HttpClient client(settings);
-    for (int i = 0; i < 5; i++) pending.push_back(client.get(some_of(server.url())));
+    for (int i = 0; i < 5; i++) pending.push_back(client.send(some_of(server.url())));
   }
   for (PendingAnswer& some : pending) BOOST_CHECK_THROW(some.wait(), RemoteError);
 }
@@ -339,7 +339,7 @@ BOOST_AUTO_TEST_CASE(no_more_connections_than_allowed) {
   settings.connections = 3;
   HttpClient client(settings);
   std::vector<PendingAnswer> pending;
-  for (int i = 0; i < 20; i++) pending.push_back(client.get(some_of(server.url())));
+  for (int i = 0; i < 20; i++) pending.push_back(client.send(some_of(server.url())));
   for (PendingAnswer& some : pending) BOOST_TEST(some.wait().body.size() == 100U);
   BOOST_TEST(most > 1);
   BOOST_TEST(most <= 3);

@@ -1,7 +1,10 @@
 // Ranges of objects that several readers want, that are expected, and that nobody wants any more.
 
+#include <atomic>
 #include <future>
+#include <mutex>
 #include <random>
+#include <set>
 
 #include <boost/test/unit_test.hpp>
 
@@ -223,6 +226,40 @@ BOOST_AUTO_TEST_CASE(readers_who_wait_take_turns_where_transfers_are_few) {
   // At most those that had begun before, and the one whose turn it was.
   BOOST_TEST(many.gate.waiting() <= 13);
   for (auto& reader : readers) BOOST_TEST(reader.get().size() == 100U);
+}
+
+// Requests that wait before another attempt have no transfer.
+BOOST_AUTO_TEST_CASE(a_server_that_fails_does_not_keep_back_readers_of_another) {
+  Served failing(64 * kMiB), sound(kMiB);
+  std::mutex mutex;
+  std::multiset<std::uint64_t> refused;  // where the ranges begin
+  failing.respond = [&](const HttpRequest& request) {
+    if (request.first == 0) return range_of(failing.object, request, failing.headers);
+    const std::lock_guard guard(mutex);
+    refused.insert(request.first);
+    return std::string("HTTP/1.1 503 Busy\r\nRetry-After: 3\r\nContent-Length: 0\r\n\r\n");
+  };
+  const auto traffic = std::make_shared<Traffic>(Traffic::kDefaultBudget, 4);
+  HttpSettings settings;
+  settings.retry_time = std::chrono::seconds(5);
+  const auto client = std::make_shared<HttpClient>(settings);
+  const auto broken = RemoteObject::open(client, {failing.server.url()}, nullptr, traffic);
+  const auto object = RemoteObject::open(client, {sound.server.url()}, nullptr, traffic);
+  std::vector<std::future<int>> readers;
+  for (std::size_t i = 0; i < 12; i++)
+    readers.push_back(std::async(
+        std::launch::async, [&, i] { return error_of_read(*broken, (i + 2) * 4 * kMiB, 100); }));
+  const auto counts = [&] {
+    const std::lock_guard guard(mutex);
+    return std::pair(refused.size(),
+                     std::set<std::uint64_t>(refused.begin(), refused.end()).size());
+  };
+  // Each has its turn before any has a second one, and then one of another object.
+  BOOST_TEST(within_seconds([&] { return counts().second == 12; }));
+  BOOST_TEST((read(*object, 500000, 100) == sound.object.substr(500000, 100)));
+  BOOST_TEST(counts().first == 12U);
+  for (auto& reader : readers) BOOST_TEST(reader.get() == EIO);
+  BOOST_TEST((read(*object, 900000, 100) == sound.object.substr(900000, 100)));
 }
 
 BOOST_AUTO_TEST_CASE(who_reads_in_order_has_more_under_way_than_he_reads) {
