@@ -63,7 +63,7 @@ std::vector<std::uint8_t> Snapshot::read_vlmetalayer(const MetalayerEntry& entry
   return content;
 }
 
-void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const {
+std::uint64_t Snapshot::checksum_of_stored(const OpenedChunk& chunk) const {
   const std::int64_t cbytes = chunk.chunk.header().cbytes;
   Checksum checksum;
   std::vector<std::uint8_t> window(std::min(kChecksumWindow, static_cast<std::size_t>(cbytes)));
@@ -74,7 +74,11 @@ void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected)
     checksum.update(part);
     offset += size;
   }
-  const std::uint64_t sum = checksum.digest();
+  return checksum.digest();
+}
+
+void Snapshot::verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const {
+  const std::uint64_t sum = checksum_of_stored(chunk);
   if (sum != expected)
     throw ChecksumFailure(fmt::format("chunk {}: checksum {:016x}, recorded is {:016x}",
                                       chunk.place.number, sum, expected));

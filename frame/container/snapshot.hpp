@@ -104,6 +104,10 @@ class Snapshot {
   /// The same without waiting for a program that holds the lock sidecar: false as soon as that has
   /// said that it changes the container.
   virtual bool is_as_taken() const { return unchanged(); }
+  /// True if other programs may take part in the container's lock.
+  virtual bool has_peers() const { return false; }
+  /// True once another program has said, with that lock held, that it changes the container.
+  virtual bool is_changed_by_peer() const { return false; }
   /// Waits for a program that holds the lock sidecar as unchanged() does, and asks nothing more.
   virtual void wait_for_peers() const {}
   /// Calls `change`, which sets nothing but the times of the file: what was unchanged stays that.
@@ -179,7 +183,9 @@ class Snapshot {
                                                         codec::BlockDecoder& /*decoder*/) const {
     return {};
   }
-  /// Reads all stored bytes of the chunk; throws ChecksumFailure when they do not have that sum.
+  /// XXH3-64 of the chunk's stored bytes, all of which are read.
+  std::uint64_t checksum_of_stored(const OpenedChunk& chunk) const;
+  /// Throws ChecksumFailure when the stored bytes do not have that sum.
   void verify_checksum(const OpenedChunk& chunk, std::uint64_t expected) const;
 
   /// Bytes of memory that this object holds for as long as it lives.

@@ -20,6 +20,8 @@ class FrameSnapshot : public Snapshot {
  public:
   bool unchanged() const final;
   bool is_as_taken() const override;
+  bool has_peers() const override { return peer_lock_ != nullptr; }
+  bool is_changed_by_peer() const override { return !is_left_alone(); }
   void wait_for_peers() const override;
   void keep_through(const std::function<void()>& change) const final {
     expected_->keep_through(*source_, change);

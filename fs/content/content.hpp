@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <shared_mutex>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 
 #include "frame/container/frame_writer.hpp"
 #include "frame/editing/recent_writers.hpp"
+#include "fs/content/chunk_sums.hpp"
 #include "fs/content/content_home.hpp"
 #include "fs/content/dirty_budget.hpp"
 #include "fs/content/epochs.hpp"
@@ -108,8 +110,10 @@ class Content {
   /// the header tells. Waits for nobody.
   bool is_file_current() const;
   /// Where the file is not current any more: goes on from what has its name now, the end of an
-  /// epoch. Contents that were written are put into a frame beside it, attributes are kept to be
-  /// committed to the new state; without a successor the file is one without a name. True if so,
+  /// epoch. Contents that were written go over the new state if another program that uses the lock
+  /// sidecar has left the same chunks alone; else they are put into a frame beside the file.
+  /// Attributes are kept to be committed to the new state; without a successor the file is one
+  /// without a name. True if so,
   /// and the content may be committed again. Throws BeingWritten. Other errors are those of making
   /// that frame. After either nothing is lost, nor changed; nor after NoTurn.
   bool follow_source();
@@ -153,6 +157,12 @@ class Content {
   /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
   /// are not stored, EROFS where what others keep of them could not be marked stale.
   void require_changeable(ContentHome& home) const;
+  /// Remembers what the chunks of a range are that is going to be written, where other programs may
+  /// change the file under its lock; in a request's turn, since it waits for who has that. ESTALE
+  /// where one has changed it by now.
+  void remember_chunks(std::int64_t offset, std::int64_t size);
+  /// True if that has something to do.
+  bool must_remember_chunks(std::int64_t offset, std::int64_t size) const;
   // Each waits while the content goes on from another state; those of an `epoch` that is over by
   // then give ESTALE.
 
@@ -248,15 +258,30 @@ class Content {
   void keep_beside() REQUIRES(commit_mutex_);
   bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
+  /// Of a range, the chunks that are to be remembered before it is written, and what reads them.
+  struct Unremembered {
+    const FileView* view = nullptr;
+    std::set<std::int64_t> chunks;
+  };
+  Unremembered unremembered(std::int64_t offset, std::int64_t size) const;
+  /// As remember_chunks(), for chunks that a commit has just changed, and that are written again by
+  /// now.
+  void remember_stored(const std::vector<std::int64_t>& changed) REQUIRES(commit_mutex_);
   /// What reads a committed state, whose blocks have `id` in the cache.
   struct Reading {
     std::uint64_t id;
     std::shared_ptr<const frame::Snapshot> snapshot;
     std::unique_ptr<const FileView> view;
   };
-  /// `next` reads the successor, if there is one.
-  void go_on_from(const ContentHome::Following& following, std::optional<Reading> next,
-                  bool lost_something, bool is_lost) REQUIRES(commit_mutex_);
+  /// True if what was written can be laid over what `next` reads. While the content follows.
+  bool can_be_combined_with(const Reading& next) const REQUIRES(commit_mutex_);
+  struct WayOn {
+    std::optional<Reading> next;  ///< reads the successor, if there is one
+    bool keeps_contents = false;  ///< what was written is over that
+    bool loses_something = false;
+    bool is_lost = false;
+  };
+  void go_on_from(const ContentHome::Following& following, WayOn way) REQUIRES(commit_mutex_);
   /// Opens the writer of a committed file again that went on from another state.
   void need_writer(const StoredPlace& place) REQUIRES(commit_mutex_);
   std::int64_t committed_size() const REQUIRES_SHARED(mutex_);
@@ -301,6 +326,10 @@ class Content {
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
   Layer live_ GUARDED_BY(mutex_){services_.cache.pages()};
+  /// Of the committed state: those that were written over, as far as known.
+  ChunkSums sums_ GUARDED_BY(mutex_);
+  /// Somebody had the lock for too long: nothing more is remembered of this state.
+  bool sums_are_given_up_ GUARDED_BY(mutex_) = false;
   std::int64_t size_ GUARDED_BY(mutex_) = 0;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);
   std::optional<timespec> modified_ GUARDED_BY(mutex_);

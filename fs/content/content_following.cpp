@@ -53,22 +53,30 @@ bool Content::follow_source() {
   TurnAtNeed::need();
   begin_following();
   try {
-    // Kept before the tree goes on: if the disk is full everything is as it was, and the next look
-    // tries again.
-    if (had_contents) keep_beside();
     const std::string path = home()->path();
-    std::optional<Reading> next;
-    const ContentHome::Following following = home()->follow([&](const auto& successor) {
-      next.reset();
-      // A new number: no block that the cache has of the old file is taken for one of this.
-      next = reading_of(successor, services_.next_id++);
-    });
-    const bool is_lost = is_lost_by(following);
-    const bool is_replaced = is_lost || (following.successor && !following.is_own_file);
+    WayOn way;
+    const ContentHome::Following following =
+        home()->follow([&](const auto& successor) REQUIRES(commit_mutex_) {
+          way = {};
+          // A new number: no block that the cache has of the old file is taken for one of this.
+          if (successor) way.next = reading_of(successor, services_.next_id++);
+          way.keeps_contents = had_contents && way.next && can_be_combined_with(*way.next);
+          // Another change may be why it looks as if it could not be.
+          if (had_contents && way.next && !way.keeps_contents && way.next->snapshot->has_peers() &&
+              !way.next->snapshot->is_as_taken())
+            return false;
+          // Before the tree goes on: if the disk is full everything is as it was, and the next look
+          // tries again.
+          if (had_contents && !way.keeps_contents) keep_beside();
+          return true;
+        });
+    way.is_lost = is_lost_by(following);
+    const bool is_replaced = way.is_lost || (following.successor && !following.is_own_file);
     const bool loses_attributes = is_replaced && has_attributes_to_keep();
     if (loses_attributes)
       log::warn(path + ": replaced by another program; attributes that were set are discarded");
-    go_on_from(following, std::move(next), had_contents || loses_attributes, is_lost);
+    way.loses_something = (had_contents && !way.keeps_contents) || loses_attributes;
+    go_on_from(following, std::move(way));
   } catch (...) {
     stop_following();
     throw;
@@ -85,6 +93,28 @@ bool Content::is_lost_by(const ContentHome::Following& following) const {
 bool Content::has_attributes_to_keep() const {
   const ReadLock lock(mutex_);
   return !frozen_->metalayers.empty();
+}
+
+bool Content::can_be_combined_with(const Reading& next) const {
+  const FileView* before = nullptr;
+  const Layer* written = nullptr;
+  ChunkSums sums;
+  {
+    const ReadLock lock(mutex_);
+    if (is_new_ || stored_state_is_unknown_ || !view_ || size_ != view_->size()) return false;
+    before = view_.get();
+    written = &*frozen_;
+    sums = sums_;
+  }
+  const frame::Snapshot& old = before->reader().snapshot();
+  const bool is_replaced = frame::id_of(old.stamp()) != frame::id_of(next.snapshot->stamp());
+  // Who changes a file in place without the lock may be at it still.
+  if (!is_replaced && !old.is_changed_by_peer()) return false;
+  try {
+    return fs::can_be_combined(*written, *before, sums, *next.view);
+  } catch (const std::system_error&) {
+    return false;
+  }
 }
 
 bool Content::has_just_failed_to_follow() const {
@@ -209,28 +239,33 @@ Content::Kept Content::keep_in(Refuge& refuge, Unreadable unreadable) {
   }
 }
 
-void Content::go_on_from(const ContentHome::Following& following, std::optional<Reading> next,
-                         bool lost_something, bool is_lost) {
+void Content::go_on_from(const ContentHome::Following& following, WayOn way) {
   writer_.reset();  // the next commit opens one
   // Readers of the old view are waited for: a reply is of one epoch or of the next.
   const WriteLock alone(reading_);
   const WriteLock lock(mutex_);
-  LayerChanges layers = std::exchange(live_.metalayers, {});
-  layers.merge(frozen_->metalayers);
-  live_.take_all();
+  frozen_->merge(live_);
+  live_ = std::move(*frozen_);
   frozen_.reset();
+  if (!way.keeps_contents) {
+    LayerChanges layers = std::move(live_.metalayers);
+    live_.take_all();
+    live_.metalayers = std::move(layers);
+    sums_.clear();
+    sums_are_given_up_ = false;
+    representation_is_current_ = true;
+    accessed_ = modified_ = changed_ = std::nullopt;
+  }
   // A file that replaces this one by rename is another file, with attributes of its own.
-  if (following.successor && following.is_own_file) live_.metalayers = std::move(layers);
+  if (!following.successor || !following.is_own_file) live_.metalayers.clear();
   is_new_ = stored_state_is_unknown_ = false;
-  representation_is_current_ = true;
   is_orphan_ = !following.successor;
-  accessed_ = modified_ = changed_ = std::nullopt;
   if (following.successor) {
-    read_by(*std::move(next));
+    read_by(*std::move(way.next));
     size_ = view_->size();
   }
   account_anew();
-  const auto pages_forgotten = epochs_.begin_next({lost_something, is_lost});
+  const auto pages_forgotten = epochs_.begin_next({way.loses_something, way.is_lost});
   // Asked for before anybody can open the new state, whose open waits for it.
   home_->forget_pages([pages_forgotten] { *pages_forgotten = true; });
 }

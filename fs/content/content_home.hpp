@@ -115,9 +115,9 @@ class ContentHome {
   /// Opens what has the name now, which is the content's file from now on, in the eyes of the tree.
   /// Without a successor the content's file has no name any more. Throws BeingWritten; ESTALE where
   /// SOURCE does not come to rest, and where the file is in its place again. `make_ready` is given
-  /// each successor that is opened, before the tree goes on to it, and may throw: then nothing has
-  /// changed.
-  using MakeReady = std::function<void(const std::shared_ptr<const frame::Snapshot>&)>;
+  /// each successor that is opened, or null where there is none, before the tree goes on. Where it
+  /// gives false the look begins anew; it may throw: then nothing has changed.
+  using MakeReady = std::function<bool(const std::shared_ptr<const frame::Snapshot>&)>;
   virtual Following follow(const MakeReady& make_ready) = 0;
   /// Has the kernel forget what it keeps of the contents. `done` is called, from any thread, when
   /// it has written what was changed in it, and has nothing any more.

@@ -1,11 +1,16 @@
 // What changes a content before a commit stores it: bytes, size, metalayers and times.
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <memory>
+#include <set>
 #include <utility>
 
 #include "frame/array/array_shapes.hpp"
 #include "frame/open/open_writer.hpp"
+#include "frame/store/lock_patience.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_mark.hpp"
 #include "fs/content/at_place.hpp"
@@ -21,6 +26,12 @@ namespace bloscfs::fs {
 namespace {
 
 using frame::throw_errno;
+
+/// So many writers of the process wait so long for programs that have their files' locks: others
+/// need the turns. Whoever does not wait may get a conflict file where another one could do
+/// without.
+constexpr int kMostPatient = 2;
+constexpr std::chrono::seconds kPatience{2};
 
 bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
 
@@ -218,6 +229,79 @@ void Content::zero(std::int64_t offset, std::int64_t size, std::optional<std::ui
     touch();
     account();
   });
+}
+
+/// With reading_ held.
+Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t size) const {
+  Unremembered found;
+  {
+    const ReadLock lock(mutex_);
+    if (!snapshot_ || !snapshot_->has_peers() || sums_are_given_up_) return found;
+    found.view = view_.get();
+  }
+  size = std::min(size, found.view->size() - std::min(offset, found.view->size()));
+  // What is not remembered cannot be combined with another program's change.
+  if (size == 0 || !found.view->add_chunks_of(offset, size, kMostSums, found.chunks)) return {};
+  const ReadLock lock(mutex_);
+  if (sums_.size() + found.chunks.size() > kMostSums) return {};
+  for (const auto& [chunk, sum] : sums_) found.chunks.erase(chunk);
+  return found;
+}
+
+bool Content::must_remember_chunks(std::int64_t offset, std::int64_t size) const {
+  const auto known = snapshot();
+  if (!known || !known->has_peers()) return false;
+  const std::shared_lock kept(reading_, std::try_to_lock);
+  return !kept || !unremembered(offset, size).chunks.empty();
+}
+
+void Content::remember_chunks(std::int64_t offset, std::int64_t size) {
+  const auto kept = keep_view();
+  const auto [view, chunks] = unremembered(offset, size);
+  if (chunks.empty()) return;
+  TurnAtNeed::need();
+  static std::atomic<int> waiting{0};
+  const int others = waiting++;
+  const std::shared_ptr<void> counted(nullptr, [](void*) { waiting--; });
+  const frame::LockPatience patience(others < kMostPatient ? kPatience : std::chrono::seconds(0));
+  ChunkSums found;
+  bool is_given_up = false;
+  const frame::Snapshot& state = view->reader().snapshot();
+  try {
+    for (const std::int64_t chunk : chunks) found.emplace(chunk, sum_of_chunk(*view, chunk));
+  } catch (const frame::LockedByOthers&) {
+    is_given_up = true;
+  } catch (const std::system_error&) {
+    // A damaged chunk can be written over.
+  }
+  if (!is_given_up && !state.is_as_taken()) throw_errno(ESTALE, "source was changed while in use");
+  const WriteLock lock(mutex_);
+  if (view != view_.get()) return;
+  sums_.merge(found);
+  sums_are_given_up_ |= is_given_up;
+}
+
+void Content::remember_stored(const std::vector<std::int64_t>& changed) {
+  const FileView* view = nullptr;
+  std::set<std::int64_t> chunks;
+  {
+    const ReadLock lock(mutex_);
+    view = view_.get();
+    if (!snapshot_->has_peers() || live_.bytes.empty()) return;
+    live_.bytes.for_each(0, std::min(size_, view->size()), [&](const ByteOverlay::Part& part) {
+      static_cast<void>(view->add_chunks_of(part.offset, part.size, kMostSums, chunks));
+    });
+  }
+  ChunkSums found;
+  try {
+    for (const std::int64_t chunk : changed)
+      if (chunks.contains(chunk)) found.emplace(chunk, sum_of_chunk(*view, chunk));
+  } catch (const std::system_error&) {
+    return;
+  }
+  if (!view->reader().snapshot().is_as_taken()) return;
+  const WriteLock lock(mutex_);
+  if (sums_.size() + found.size() <= kMostSums) sums_.merge(found);
 }
 
 void Content::require_room() const { services_.budget.require_room(user()); }

@@ -129,7 +129,9 @@ void Content::Frozen::adopt(Stored stored) {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
   const bool is_current = stored.is_current;
+  const std::vector<std::int64_t> changed = stored.changed_chunks;
   read_stored(std::move(stored));
+  if (is_current) c.remember_stored(changed);
   // While the frozen layer lasts the content leads: the tree takes what changes for its own doing.
   if (is_current && freeze_ == Freeze::all) tidy_container();
   std::unique_ptr<frame::FrameWriter> idle;  // destroyed behind the locks
@@ -155,6 +157,9 @@ void Content::Frozen::read_stored(Stored stored) {
   // With another number everything that the cache has of the file is out of reach; with the same
   // one unchanged blocks stay warm.
   const bool is_new_to_cache = is_another || !forget_changed(stored);
+  if (is_another || stored.drops_chunks || c.live_.bytes.empty()) c.sums_.clear();
+  c.sums_are_given_up_ = false;
+  for (const std::int64_t chunk : stored.changed_chunks) c.sums_.erase(chunk);
   c.read_by(
       c.reading_of(std::move(stored.snapshot), is_new_to_cache ? c.services_.next_id++ : c.id_));
   bytes_.view = c.view_.get();

@@ -1,7 +1,10 @@
 // FUSE operations on open files.
 
+#include <iterator>
 #include <memory>
+#include <span>
 #include <variant>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/types.h>
@@ -157,6 +160,20 @@ void reply_write_when_there_is_room(fuse_req_t request, const FileHandle& handle
   if (!budget.reply_later(*user, {request, count, reply}, is_interrupted)) reply();
 }
 
+/// Of a write request.
+struct WrittenBytes {
+  std::vector<PooledBuffer> cells;
+  std::vector<std::uint8_t> bytes;  ///< where there are no cells
+};
+
+/// `cells` are empty where the bytes are in one piece.
+void write_and_reply(fuse_req_t request, FileHandle& handle, const WritePlace& place,
+                     codec::Bytes bytes, std::span<PooledBuffer> cells) {
+  const std::size_t count = cells.empty() ? handle.write(place, bytes) : handle.write(place, cells);
+  RequestWatch::add_bytes(count);
+  reply_write_when_there_is_room(request, handle, count);
+}
+
 void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t offset,
                   fuse_file_info* info) {
   guarded(request, "write", [&] {
@@ -168,10 +185,19 @@ void op_write_buf(fuse_req_t request, fuse_ino_t inode, fuse_bufvec* in, off_t o
     // What is not in cells libfuse has in one piece.
     const fuse_buf& all = in->buf[0];
     const codec::Bytes bytes(static_cast<const std::uint8_t*>(all.mem), all.size);
-    const std::size_t count =
-        cells.empty() ? handle->write(place, bytes) : handle->write(place, cells);
-    RequestWatch::add_bytes(count);
-    reply_write_when_there_is_room(request, *handle, count);
+    std::size_t size = bytes.size();
+    if (!cells.empty()) size = 0;
+    for (const PooledBuffer& cell : cells) size += cell.size();
+    if (!handle->needs_turn_to_write(place, size))
+      return write_and_reply(request, *handle, place, bytes, cells);
+    const auto kept = std::make_shared<WrittenBytes>();
+    if (cells.empty())
+      kept->bytes.assign(bytes.begin(), bytes.end());
+    else
+      kept->cells.assign(std::make_move_iterator(cells.begin()),
+                         std::make_move_iterator(cells.end()));
+    in_turn(request, inode, "write",
+            [=] { write_and_reply(request, *handle, place, kept->bytes, kept->cells); });
   });
 }
 

@@ -95,31 +95,40 @@ void ContainerWriter::change(const Change& change) {
       change(changed, epoch);
       return note_dirty();
     } catch (const std::system_error& error) {
-      if (error.code() != std::errc(ESTALE) || changed.epoch() == epoch) throw;
+      if (error.code() != std::errc(ESTALE) || !services_.files.has_gone_on(file_->content, epoch))
+        throw;
     }
   }
 }
 
 template <typename Bytes>
-void ContainerWriter::put(const WritePlace& place, Bytes bytes) {
+void ContainerWriter::put(const WritePlace& place, Bytes bytes, std::size_t size) {
   const auto at = place.appends ? std::nullopt : std::optional(place.offset);
   if (!place.are_pages)
-    return change([&](Content& changed, auto epoch) { changed.write(at, bytes, epoch); });
+    return change([&](Content& changed, auto epoch) {
+      if (at) changed.remember_chunks(*at, static_cast<std::int64_t>(size));
+      changed.write(at, bytes, epoch);
+    });
   // Never to a state that nobody has looked at, which it would bring old bytes to.
   const std::uint64_t epoch = content().epoch_of_pages();
   content().write(at, bytes, epoch);
   note_dirty();
 }
 
+bool ContainerWriter::needs_turn_to_write(const WritePlace& place, std::size_t size) const {
+  return !place.appends && !place.are_pages &&
+         content().must_remember_chunks(place.offset, static_cast<std::int64_t>(size));
+}
+
 std::size_t ContainerWriter::write(const WritePlace& place, codec::Bytes bytes) {
-  put(place, bytes);
+  put(place, bytes, bytes.size());
   return bytes.size();
 }
 
 std::size_t ContainerWriter::write(const WritePlace& place, std::span<PooledBuffer> cells) {
   std::size_t size = 0;
   for (const PooledBuffer& cell : cells) size += cell.size();
-  put(place, cells);
+  put(place, cells, size);
   return size;
 }
 
@@ -143,7 +152,10 @@ void ContainerWriter::allocate(int mode, std::int64_t offset, std::int64_t size)
       changed.reserve(keeps_size ? 0 : offset + size, epoch);
     });
   if (punches || zeroes)
-    change([&](Content& changed, auto epoch) { changed.zero(offset, size, epoch); });
+    change([&](Content& changed, auto epoch) {
+      changed.remember_chunks(offset, size);
+      changed.zero(offset, size, epoch);
+    });
 }
 
 void ContainerWriter::sync() {

@@ -48,6 +48,7 @@ class ContainerWriter final : public ContainerHandle {
   /// To be called before anything else. Errors as Content::make_writable()'s: then it has not
   /// begun, and there is nothing to close.
   void begin(std::shared_ptr<ContentHome> home);
+  bool needs_turn_to_write(const WritePlace& place, std::size_t size) const override;
   std::size_t write(const WritePlace& place, codec::Bytes bytes) override;
   std::size_t write(const WritePlace& place, std::span<PooledBuffer> cells) override;
   std::optional<uid_t> dirty_user() const override { return content().user(); }
@@ -60,7 +61,7 @@ class ContainerWriter final : public ContainerHandle {
  private:
   void read_into(ReplyData& out, std::int64_t offset, std::int64_t size) override;
   template <typename Bytes>
-  void put(const WritePlace& place, Bytes bytes);
+  void put(const WritePlace& place, Bytes bytes, std::size_t size);
   template <typename Change>
   void change(const Change& change);
   Content& changing();

@@ -71,6 +71,10 @@ class FileHandle {
 
   // EBADF of what was not opened for writing.
 
+  /// True where write() may wait for another program, and so needs a turn.
+  virtual bool needs_turn_to_write(const WritePlace& /*place*/, std::size_t /*size*/) const {
+    return false;
+  }
   /// Returns how many bytes it has taken, which are fewer where SOURCE has no room for all.
   virtual std::size_t write(const WritePlace& place, codec::Bytes bytes);
   /// The same for bytes one behind the other; may take the cells, and leave empty ones.

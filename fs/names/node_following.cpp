@@ -234,7 +234,7 @@ ContentHome::Following NodeHome::follow(const MakeReady& make_ready) {
                  (file && !permits_as_much(services_.tree.attributes_of(*seen), file->attributes)));
     if (following.is_no_successor) seen.reset();
     if (seen && !(following.successor = open_successor(name->path(), *seen))) continue;
-    if (following.successor) make_ready(following.successor);
+    if (!make_ready(following.successor)) continue;
     TreeChanges names(services_.tree);
     TreeChanges::Followed followed;
     // The successor was opened without the lock: C may have replaced it, in turn, before the tree

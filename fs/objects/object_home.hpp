@@ -34,7 +34,8 @@ class ObjectHome final : public ContentHome {
   std::unique_ptr<Refuge> conflict_refuge(ShownAs shown, uid_t user) override;
   std::unique_ptr<Refuge> recovery_refuge(ShownAs shown, uid_t user) override;
   /// The content ends with its state: what has the name now is another node.
-  Following follow(const MakeReady&) override {
+  Following follow(const MakeReady& make_ready) override {
+    static_cast<void>(make_ready(nullptr));
     objects_.given_up(node_);
     return {nullptr, false, true};
   }

@@ -90,6 +90,27 @@ void FileView::read_blocked(std::int64_t offset, codec::MutableBytes out,
   geometry_->for_each_block(offset, static_cast<std::int64_t>(out.size()), copy_part);
 }
 
+bool FileView::add_chunks_of(std::int64_t offset, std::int64_t size, std::size_t most,
+                             std::set<std::int64_t>& chunks) const {
+  const frame::FrameInfo& info = reader_.snapshot().info();
+  const auto header_size = static_cast<std::int64_t>(shape_.header.size());
+  if (offset < header_size || offset + size > this->size()) return false;
+  if (info.variable_chunks || info.chunksize <= 0) return false;
+  offset -= header_size;
+  if (geometry_) {
+    geometry_->for_each_block(offset, size, [&](const frame::ArrayGeometry::BlockPart& part) {
+      if (chunks.size() <= most) chunks.insert(part.chunk);
+    });
+    return chunks.size() <= most;
+  }
+  const std::int64_t last = (offset + size - 1) / info.chunksize;
+  for (std::int64_t chunk = offset / info.chunksize; chunk <= last; chunk++) {
+    if (chunks.size() > most) return false;
+    chunks.insert(chunk);
+  }
+  return chunks.size() <= most;
+}
+
 void FileView::prefetch(std::int64_t offset, std::int64_t size,
                         const std::atomic<std::int64_t>& reached) const {
   const auto header_size = static_cast<std::int64_t>(shape_.header.size());

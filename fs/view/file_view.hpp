@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,12 @@ class FileView {
   /// Brings the blocks of that range into the cache.
   void prefetch(std::int64_t offset, std::int64_t size,
                 const std::atomic<std::int64_t>& reached) const;
+
+  /// Adds the numbers of the chunks that have the file's bytes [offset, offset + size). False, and
+  /// an unknown part of them is added, where some of it is in no chunk, or `chunks` would get more
+  /// than `most`.
+  bool add_chunks_of(std::int64_t offset, std::int64_t size, std::size_t most,
+                     std::set<std::int64_t>& chunks) const;
 
   /// Next offset >= `offset` that lies in data (resp. in a hole); the file's end counts as a hole.
   /// nullopt where there is none (ENXIO). Special zero chunks are holes.

@@ -46,7 +46,8 @@ class Home : public ContentHome {
   std::unique_ptr<Refuge> conflict_refuge(ShownAs, uid_t) override { return nullptr; }
   std::unique_ptr<Refuge> recovery_refuge(ShownAs, uid_t) override { return nullptr; }
   void require_finished() override {}
-  Following follow(const MakeReady&) override {
+  Following follow(const MakeReady& make_ready) override {
+    BOOST_TEST(make_ready(nullptr));
     is_replaced = false;
     if (while_following) while_following();
     return {};

@@ -1,0 +1,45 @@
+#include "fs/content/chunk_sums.hpp"
+
+#include <algorithm>
+#include <set>
+
+namespace bloscfs::fs {
+namespace {
+
+bool has_same_layout(const FileView& one, const FileView& other) {
+  const frame::FrameInfo& a = one.reader().snapshot().info();
+  const frame::FrameInfo& b = other.reader().snapshot().info();
+  const auto shapes_are_equal = [&] {
+    if (!a.array || !b.array) return !a.array && !b.array;
+    return a.array->shape == b.array->shape && a.array->chunkshape == b.array->chunkshape &&
+           a.array->blockshape == b.array->blockshape;
+  };
+  return a.nbytes == b.nbytes && a.nchunks == b.nchunks && a.chunksize == b.chunksize &&
+         a.blocksize == b.blocksize && a.typesize == b.typesize && shapes_are_equal() &&
+         one.shape().is_array == other.shape().is_array &&
+         one.shape().header == other.shape().header;
+}
+
+}  // namespace
+
+ChunkSum sum_of_chunk(const FileView& view, std::int64_t chunk) {
+  const auto opened = view.reader().open_chunk(chunk);
+  if (opened->place.special != codec::SpecialValue::none) return {opened->place.special, 0};
+  return {codec::SpecialValue::none, view.reader().snapshot().checksum_of_stored(*opened)};
+}
+
+bool can_be_combined(const Layer& layer, const FileView& before, const ChunkSums& sums,
+                     const FileView& next) {
+  if (layer.lower_end != Layer::kNoEnd || !has_same_layout(before, next)) return false;
+  std::set<std::int64_t> changed;
+  bool are_known = true;
+  layer.bytes.for_each(0, before.size(), [&](const ByteOverlay::Part& part) {
+    are_known = are_known && before.add_chunks_of(part.offset, part.size, kMostSums, changed);
+  });
+  return are_known && std::all_of(changed.begin(), changed.end(), [&](std::int64_t chunk) {
+           const auto known = sums.find(chunk);
+           return known != sums.end() && known->second == sum_of_chunk(next, chunk);
+         });
+}
+
+}  // namespace bloscfs::fs
