@@ -28,7 +28,7 @@ bool may_be_header(const std::uint8_t* at, std::uint64_t room, const SearchRules
   const std::int64_t head = extended ? codec::kExtendedHeaderSize : codec::kShortHeaderSize;
   if (nbytes <= 0 || cbytes < kMinStoredChunk || blocksize <= 0 || blocksize > codec::kMaxBlocksize)
     return false;
-  if (static_cast<std::uint64_t>(cbytes) > room && nbytes != rules.chunksize) return false;
+  if (static_cast<std::uint64_t>(cbytes) > room && !rules.has_size(nbytes)) return false;
   if (extended && (at[30] > codec::kFlag2VlBlocks || (at[31] & codec::kBlosc2Lazy) != 0))
     return false;
   if (extended && ((at[31] >> codec::kSpecialShift) & codec::kSpecialMask) != 0) return true;
@@ -52,7 +52,7 @@ class Search {
     FoundChunk found = found_chunk(position, facts);
     found.is_layer = is_layer(found);
     if (facts.soundness == Soundness::whole) return found;
-    if (rules_.chunksize == 0 || facts.nbytes != rules_.chunksize) return std::nullopt;
+    if (!rules_.has_size(facts.nbytes)) return std::nullopt;
     if (!facts.is_cut && !is_followed(found)) return std::nullopt;
     if (facts.soundness == Soundness::undecodable) return found;
     // Whether anything in it decodes tells it from what only looks like one.
@@ -109,6 +109,7 @@ FoundChunk found_chunk(std::uint64_t at, const ChunkFacts& facts) {
   found.blocksize = facts.blocksize;
   found.typesize = static_cast<std::uint8_t>(facts.typesize);
   found.vl_blocks = facts.vl_blocks;
+  found.is_cut = facts.is_cut;
   found.soundness = facts.soundness;
   return found;
 }

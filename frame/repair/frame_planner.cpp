@@ -19,6 +19,14 @@ std::uint64_t bytes_of(const ByteSource& source) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, source.stamp().size));
 }
 
+SearchRules search_rules(const HeaderRemains& header, std::int32_t chunksize) {
+  SearchRules rules;
+  rules.chunksize = chunksize;
+  if (chunksize > 0)
+    rules.last_nbytes = static_cast<std::int32_t>(header.nbytes.value_or(0) % chunksize);
+  return rules;
+}
+
 bool is_before(const FoundChunk& a, const FoundChunk& b) { return a.at < b.at; }
 
 }  // namespace
@@ -91,6 +99,8 @@ void FramePlanner::find_chunks() {
 bool FramePlanner::is_item_size_doubtful() const {
   if (bloscpack_ || header_.typesize.value_or(0) <= kMaxChunkTypesize) return false;
   if (found_.empty() && index_ && !has_places(*index_)) return false;
+  // A chunk that is cut off decodes wholly with no item size at all.
+  if (found_.size() == 1 && found_.front().is_cut) return false;
   return std::none_of(found_.begin(), found_.end(), [](const FoundChunk& chunk) {
     return chunk.typesize == 1 && chunk.soundness == Soundness::whole;
   });
@@ -179,14 +189,11 @@ void FramePlanner::search() {
   if (numbers_) {
     search_files();
   } else {
-    SearchRules rules;
-    rules.chunksize = std::max(0, header_.chunksize.value_or(0));
-    search_file(rules);
+    const std::int32_t told = std::max(0, header_.chunksize.value_or(0));
+    search_file(search_rules(header_, told));
     const FrameSizes sizes = decide_sizes(header_, {found_, {}, {}});
-    if (sizes.chunksize > 0 && sizes.chunksize != rules.chunksize) {
-      rules.chunksize = sizes.chunksize;
-      search_file(rules);
-    }
+    if (sizes.chunksize > 0 && sizes.chunksize != told)
+      search_file(search_rules(header_, sizes.chunksize));
   }
   if (effort_.is_exhausted() || found_.size() >= kMaxFoundChunks)
     doubt("the search for chunks was given up: too much looks like chunks");

@@ -8,7 +8,10 @@
 
 #include <boost/endian/conversion.hpp>
 #include <boost/test/unit_test.hpp>
+#include <fmt/core.h>
 
+#include "codec/block_decoder.hpp"
+#include "codec/chunk.hpp"
 #include "frame/open/open.hpp"
 #include "frame/repair/losses.hpp"
 #include "frame/repair/open_damaged.hpp"
@@ -140,6 +143,68 @@ class Comparison {
   std::vector<bool> is_known_;
 };
 
+/// The last chunk of a frame.
+struct LastChunk {
+  struct Block {
+    std::int64_t content_begin, content_end;  ///< in the frame's contents
+    std::uint64_t stored_end;                 ///< in the file
+    bool needs_first;                         ///< does not decode without the chunk's first block
+  };
+  std::uint64_t at = 0;  ///< of a sparse frame: the number of its file
+  std::int64_t cbytes = 0;
+  std::vector<Block> blocks;
+};
+
+LastChunk look_at_last_chunk(const fs_std::path& path) {
+  const auto snapshot = frame::open_path(path, {});
+  codec::BlockDecoder decoder;
+  const std::int64_t number = snapshot->info().nchunks - 1;
+  const auto page = snapshot->read_page(snapshot->page_of_chunk(number, nullptr), nullptr, decoder);
+  const frame::ChunkPlace place = page->place(number);
+  const codec::Chunk chunk = snapshot->open_chunk(place, INT32_MAX).chunk;
+  const bool is_alone = fs_std::is_directory(path);
+  LastChunk last{place.stored_offset, chunk.header().cbytes, {}};
+  for (std::int32_t i = 0; i < chunk.block_count(); ++i) {
+    const std::int64_t begin = number * snapshot->info().chunksize + chunk.block_content(i).offset;
+    const auto stored = chunk.block_stored(i);
+    last.blocks.push_back(
+        {begin, begin + chunk.block_content(i).size,
+         (is_alone ? 0 : last.at) + static_cast<std::uint64_t>(stored.offset + stored.size),
+         chunk.needs_reference(i)});
+  }
+  return last;
+}
+
+/// Contents that are lost of a file that ends at `size`, as ranges in order.
+json lost_behind(const LastChunk& last, std::uint64_t size) {
+  json lost = json::array();
+  for (const LastChunk::Block& block : last.blocks) {
+    if (block.stored_end <= size && !(block.needs_first && last.blocks[0].stored_end > size))
+      continue;
+    if (!lost.empty() && lost.back()[1] == block.content_begin)
+      lost.back()[1] = block.content_end;
+    else
+      lost.push_back({block.content_begin, block.content_end});
+  }
+  return lost;
+}
+
+json lost_ranges(const json& report) {
+  json ranges = json::array();
+  for (const json& loss : report.at("ranges"))
+    if (loss.at("kind") == "lost")
+      for (const json& range : loss.at("bytes")) ranges.push_back(range);
+  return ranges;
+}
+
+/// Contents with zeros in the ranges.
+ByteVector without(ByteVector contents, const json& ranges) {
+  for (const json& range : ranges)
+    std::fill(contents.begin() + range[0].get<std::ptrdiff_t>(),
+              contents.begin() + range[1].get<std::ptrdiff_t>(), std::uint8_t{0});
+  return contents;
+}
+
 Creation creation_to_damage(Random& random) {
   Creation creation =
       one_in(random, 2) ? random_flat_creation(random) : random_array_creation(random);
@@ -200,6 +265,64 @@ BOOST_AUTO_TEST_CASE(loses_nothing_that_is_there_and_invents_nothing) {
       }
     }
   }
+}
+
+BOOST_AUTO_TEST_CASE(saves_whole_blocks_of_a_last_chunk_that_is_cut_off) {
+  Random random(creation_seed());
+  const TempDir scratch;
+  const auto whole = scratch / "whole", out = scratch / "out";
+  const std::map<std::string, Arguments> encodings{
+      {"zstd", {"--codec", "zstd"}},
+      {"lz4", {"--codec", "lz4", "--filters", "bitshuffle", "--typesize", "4"}},
+      {"zlib", {"--codec", "zlib", "--filters", "delta+shuffle", "--typesize", "4"}},
+      {"split blocks", {"--codec", "blosclz", "--filters", "shuffle", "--typesize", "8"}},
+      {"dictionary", {"--codec", "zstd", "--dict"}},
+      {"delta", {"--codec", "lz4hc", "--filters", "delta", "--typesize", "1"}},
+      {"long items", {"--codec", "zstd", "--filters", "shuffle", "--typesize", "300"}},
+      {"memcpyed", {"--codec", "lz4"}}};
+  int saved = 0;
+  for (const auto& [name, encoding] : encodings) {
+    const ByteVector contents =
+        make_contents(name == "memcpyed" ? "noise" : "text", random(), 180000, 1);
+    write_file(scratch / "input", contents);
+    // One chunk that is shorter than the frame's chunks, and a shorter one behind others.
+    for (const char* chunksize : {"1M", "96K"}) {
+      for (const bool is_sparse : {false, true}) {
+        fs_std::remove_all(whole);
+        const ProcessResult created =
+            b2frame(Arguments{"create", "--chunk-size", chunksize, "--block-size", "6000"} +
+                    encoding + (is_sparse ? Arguments{"--sparse"} : Arguments{}) +
+                    Arguments{scratch / "input", "-o", whole});
+        BOOST_TEST_REQUIRE(created.ok(), created.description());
+        const LastChunk last = look_at_last_chunk(whole);
+        const json typesize = info_of(whole).at("typesize");
+        const auto file = is_sparse ? whole / fmt::format("{:08X}.chunk", last.at) : whole;
+        const ByteVector bytes = read_file(file);
+        for (int i = 0; i < 5; ++i) {
+          const auto size = (is_sparse ? 0 : last.at) +
+                            static_cast<std::uint64_t>(between(random, 1, last.cbytes - 1));
+          BOOST_TEST_CONTEXT(name << ", chunks of " << chunksize << (is_sparse ? ", sparse" : "")
+                                  << ", cut at " << size << " of " << bytes.size()) {
+            write_file(file, bytes);
+            fs_std::resize_file(file, size);
+            fs_std::remove(out);
+            const json report = repair(whole, out);
+            const json lost = lost_behind(last, size);
+            const ByteVector expected = without(contents, lost);
+            if (std::count(expected.begin(), expected.end(), 0) == std::ssize(expected)) {
+              BOOST_TEST(report.at("status") == "nothing_found");
+              continue;
+            }
+            ++saved;
+            BOOST_TEST(lost_ranges(report) == lost);
+            BOOST_TEST((extracted(out) == std::string(expected.begin(), expected.end())));
+            BOOST_TEST(info_of(out).at("typesize") == typesize);
+          }
+        }
+      }
+    }
+  }
+  BOOST_TEST(saved > 80);
 }
 
 BOOST_AUTO_TEST_CASE(tells_what_a_sparse_frame_without_some_files_has_left) {
