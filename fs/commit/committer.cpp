@@ -326,6 +326,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
   const std::error_code error = failure.code;
   const bool is_told = failure.obstacle != Obstacle::locked;
   if (is_told) ++(error ? stats_.commit_failures : stats_.commits);
+  // The tree is asked before the lock is taken, under which nothing may wait.
+  const std::string path = error && is_told ? content->path() : std::string();
   {
     Entry done;  // destroyed after the lock is released
     const MutexLock lock(mutex_);
@@ -338,7 +340,8 @@ void Committer::record_outcome(const std::shared_ptr<Content>& content,
     const RequestUser on_whose_account(content->user());
     // One line for one failure: a full disk is not told of every 4 s until there is room.
     if (error && is_told && told != error)
-      log::error(fmt::format("a commit failed: {}", failure.text));
+      log::error(fmt::format("{}: a commit failed: {}", path.empty() ? "a removed file" : path,
+                             failure.text));
     if (entry != dirty_.end()) {
       entry->second.failure = error;
       if (is_told) entry->second.locked_since.reset();

@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include <fmt/core.h>
+
 #include "fs/commit/representation_facts.hpp"
 #include "fs/commit/stored_metalayers.hpp"
 #include "fs/content/at_place.hpp"
@@ -40,7 +42,8 @@ void ContentCommit::keep_named_state() noexcept {
   try {
     written_.transaction->finish();
   } catch (const std::exception& error) {
-    log::warn(error.what());
+    log::warn(fmt::format("{}: its temporary file cannot be finished: {}", content()->path(),
+                          error.what()));
   }
 }
 

@@ -171,9 +171,13 @@ ShownAs Content::shown_as() const {
 }
 
 std::string Content::path() {
-  const MutexLock commit_lock(commit_mutex_);
-  ContentHome* const own = home();
-  return own != nullptr ? own->path() : std::string();
+  // No commit is waited for: also a commit's own messages ask for the path.
+  std::shared_ptr<ContentHome> own;
+  {
+    const ReadLock lock(mutex_);
+    own = home_;
+  }
+  return own ? own->path() : std::string();
 }
 
 bool Content::has_contents_to_keep() const {

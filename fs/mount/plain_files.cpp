@@ -90,8 +90,8 @@ void PlainFiles::end_writing(NodeId node) {
           tree_.retire_opened(node, *read);
       }
     } catch (const std::exception& error) {
-      log::error(
-          fmt::format("a file with the bytes of a frame is left as it is: {}", error.what()));
+      log::error(fmt::format("{}: has the bytes of a frame, and is left as it is: {}",
+                             tree_.told_path(node), error.what()));
     }
   }
   tree_.end_plain_writing(node);

@@ -230,7 +230,8 @@ void Namespace::tell_renamed(const std::vector<NodeId>& nodes) {
       contents().renamed(node, home(node));
     } catch (const std::exception& error) {
       // The rename has happened, and the file shows the same bytes either way.
-      log::warn(fmt::format("a renamed file keeps its representation: {}", error.what()));
+      log::warn(fmt::format("{}: renamed, but keeps its representation: {}", tree_.told_path(node),
+                            error.what()));
     }
   }
 }
@@ -319,7 +320,8 @@ void Namespace::give_own_name(const RenameRequest& request, const Renaming::OwnN
       take_own_name(names, services_, *object, own.object, request.to_name, own.full_name);
     });
   } catch (const std::system_error& error) {
-    log::warn(error.what());
+    log::warn(fmt::format("{}: does not get its own name: {}",
+                          join_path(tree_.told_path(request.to), request.to_name), error.what()));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/core.h>
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
@@ -33,7 +34,7 @@ Stored find_stored(const NameServices& services, TreeLooks& names, NodeId node) 
   const auto& object = stored.object;
   StoredPlace& place = stored.place;
   if (!object) {
-    if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, "file of a content");
+    if (!names.is_unlinked(node)) frame::throw_errno(ESTALE, services.tree.told_path(node));
     place.is_unlinked = true;
     place.directory = frame::make_local_store(services.root.enter({}), nullptr);
     return stored;
@@ -173,7 +174,8 @@ std::string NodeHome::Lock::take_own_name(const frame::FileId& made, const std::
     is_ours = fs::take_own_name(names_, services_, *object_, made, shown_name_, full_name);
   } catch (const std::system_error& error) {
     // It stays as it was placed, which shows it as well.
-    log::warn(error.what());
+    log::warn(fmt::format("{}: does not get its own name: {}", services_.tree.told_path(node_),
+                          error.what()));
   }
   if (!is_ours) throw_overtaken(place_.name);
   look();

@@ -22,10 +22,6 @@ bool is_part(const std::string& name, const struct stat& st) {
   return S_ISREG(st.st_mode) && (frame::is_sframe_file(name) || frame::is_temporary_name(name));
 }
 
-[[noreturn]] void throw_kept(const std::string& name, const char* why) {
-  throw std::runtime_error(fmt::format("{}: {}", name, why));
-}
-
 }  // namespace
 
 void remove_frame_directory(const SourceDirectory& parent, const std::string& name,
@@ -39,7 +35,7 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
     if (frame::identity_at(directory.get(), {}) != identity)
       // Nothing is removed by its name alone: SOURCE is everybody's, and another program may have
       // put its own directory there.
-      throw_kept(name, "another directory has the name");
+      throw std::runtime_error("another directory has the name");
     const SourceRoot frame(std::move(directory));
     const SourceDirectory files = frame.directory({});
     bool is_shared = false;
@@ -50,10 +46,11 @@ void remove_frame_directory(const SourceDirectory& parent, const std::string& na
       else
         is_shared |= st.has_value();
     }
-    if (is_shared) throw_kept(name, "holds what is no part of it");
+    if (is_shared) throw std::runtime_error("holds what is no part of it");
     parent.remove_directory(name);
   } catch (const std::exception& error) {
-    log::warn(fmt::format("a removed sparse frame leaves files behind: {}", error.what()));
+    log::warn(fmt::format("{}: the removed sparse frame leaves files behind: {}",
+                          parent.path_of(name), error.what()));
   }
 }
 

@@ -12,8 +12,10 @@
 
 namespace bloscfs::fs {
 
-void SourceDirectory::fail(const std::string& name) const {
-  frame::throw_errno(join_path(path_, name));
+void SourceDirectory::fail(const std::string& name) const { frame::throw_errno(path_of(name)); }
+
+std::string SourceDirectory::path_of(const std::string& name) const {
+  return join_path(path_, name);
 }
 
 struct stat SourceDirectory::stat() const {
@@ -37,7 +39,7 @@ frame::UniqueFd SourceDirectory::open(const std::string& name, int flags) const 
 }
 
 SourceObject SourceDirectory::object(const std::string& name) const {
-  return {open(name, O_PATH), join_path(path_, name)};
+  return {open(name, O_PATH), path_of(name)};
 }
 
 frame::UniqueFd SourceDirectory::make_file(const std::string& name, mode_t mode) const {

@@ -25,6 +25,8 @@ class SourceDirectory {
                         std::move(path)) {}
 
   int descriptor() const { return directory_->get(); }
+  /// Path below SOURCE of an entry, for messages.
+  std::string path_of(const std::string& name) const;
   struct stat stat() const;
   /// lstat of an entry; nullopt when there is none.
   std::optional<struct stat> stat(const std::string& name) const;

@@ -414,12 +414,15 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
     fs_std::create_directory(mount / "d");
     for (const char* name : {"new", "old", "d/new"}) save_error(mount / name, bytes);
     BOOST_TEST(mount.unmount().status == 1);
-    for (const char* name : {"new", "old", "d/new"})
-      BOOST_TEST(mount.log().find(std::string(name) +
-                                  ".b2frame: not committed (No space left on "
-                                  "device): kept as " +
+    for (const std::string name : {"new", "old", "d/new"}) {
+      BOOST_TEST(mount.log().find("] " + name + ".b2frame: a commit failed: ") != std::string::npos,
+                 mount.log());
+      BOOST_TEST(mount.log().find(name +
+                                  ".b2frame: not committed (No space left on device): "
+                                  "kept as " +
                                   (rescue / "a/b").string()) != std::string::npos,
                  mount.log());
+    }
   }
   // Nothing but whole frames is left in SOURCE, besides what is hidden.
   for (const auto& entry : fs_std::directory_iterator(full.store.source()))
