@@ -98,8 +98,9 @@ void CframeCommit::take_back() noexcept {
       state_.notes.space.distrust(taken);
       // A header that another program has put over the new one since is not ours to undo.
       if (!has_switched_ || state_.expected->matches(*state_.file))
-        state_.expected->replace_header(old_header_,
-                                        [&] { state_.file->write_at(0, old_header_); });
+        state_.expected->replace_header(old_header_, [&] {
+          state_.file->write_at(0, old_front_.empty() ? old_header_ : old_front_);
+        });
     } else {
       for (const Extent& extent : taken) state_.notes.space.give_back(extent);
       if (!published_) cut_what_was_added();
@@ -176,7 +177,22 @@ std::vector<std::uint8_t> CframeCommit::new_header(const FrameEdit& edit,
   return header;
 }
 
-bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
+bool CframeCommit::fits_reserve(const FrameEdit& edit) const {
+  return edit.vlmetalayers().empty() && state_.reserve == plain_trailer(edit.keeps_checksums());
+}
+
+bool CframeCommit::is_front_free(const FrameEdit& edit) {
+  const std::uint64_t end = state_.header_len + FrameTail(edit, decoder_).trailer_len();
+  return state_.notes.space.is_free(state_.chunks_at(), end);
+}
+
+bool CframeCommit::fits_first_sector(const FrameEdit& edit) {
+  const auto old_size = static_cast<std::uint64_t>(edit.base()->info().trailer_len);
+  const std::uint64_t size = FrameTail(edit, decoder_).trailer_len();
+  return state_.header_len + std::max(old_size, size) <= kSector;
+}
+
+bool CframeCommit::must_rewrite(const FrameEdit& edit) {
   if (new_file_ == NewFile::always) return true;
   if (!edit.base()) return false;
   // Another fixed metalayer makes a header of another length, and all that stands behind it would
@@ -184,9 +200,18 @@ bool CframeCommit::must_rewrite(const FrameEdit& edit) const {
   if (edit.changes_metalayers()) return true;
   // A frame that becomes empty needs its trailer right behind the header, where the reserve has
   // room for a plain one only.
-  if (edit.info().nchunks == 0 &&
-      (!edit.vlmetalayers().empty() || state_.reserve != plain_trailer(edit.keeps_checksums())))
-    return true;
+  if (edit.info().nchunks == 0 && !fits_reserve(edit)) {
+    // Another file cannot take the place of one with other names.
+    if (state_.file->link_count() < 2 || state_.settings.anew) return true;
+    const bool was_empty = edit.base()->info().nchunks == 0;
+    if (was_empty && !fits_first_sector(edit)) return true;
+    // Somebody may still read an earlier state, or what FrameWriter::make_room_to_empty() has
+    // moved.
+    const FrameSpace& space = state_.notes.space;
+    if (was_empty ? space.dead_size() != space.free_size() : !is_front_free(edit))
+      throw_errno(EBUSY, state_.name + ": has several hard links, and others have it open");
+    return false;
+  }
   if (!edit.info().array || edit.info().array->shape == edit.base()->info().array->shape)
     return false;
   const auto layer = edit.base()->array_metalayer();
@@ -202,6 +227,7 @@ void CframeCommit::write(FrameEdit& edit, const std::optional<FileTimes>&) {
   // try wrote is free.
   state_.notes.space.give_back(std::exchange(tail_, {}));
   tail_bytes_.clear();
+  new_front_.clear();
   if (must_rewrite(edit)) {
     write_anew(edit);
     return;
@@ -257,6 +283,8 @@ void CframeCommit::write_in_place(const FrameEdit& edit) {
   else
     write_tail(edit, tail);
   new_header_ = new_header(edit, tail.has_vlmetalayers());
+  if (!new_front_.empty())
+    new_front_.insert(new_front_.begin(), new_header_.begin(), new_header_.end());
   if (edit.base()) return;
   // Nothing is there yet that the header could spoil.
   if (tail_.start != state_.header_len) state_.file->write_at(state_.header_len, state_.reserve);
@@ -302,7 +330,12 @@ ExtentSet CframeCommit::gone() const {
 void CframeCommit::move_chunks(FrameEdit& edit) {
   if (!edit.base() || edit.info().nchunks == 0 || edit.info().vl_blocks) return;
   try {
-    moves_ == ChunkMoves::to_end ? move_to_end(edit) : move_to_front(edit);
+    if (moves_ == ChunkMoves::to_end)
+      move_to_end(edit);
+    else if (moves_ == ChunkMoves::off_front)
+      move_off_front(edit);
+    else
+      move_to_front(edit);
   } catch (const std::system_error&) {
     // The frame stays longer than it should be. That must not fail the commit.
   }
@@ -340,6 +373,34 @@ void CframeCommit::move_to_end(FrameEdit& edit) {
   }
 }
 
+void CframeCommit::move_off_front(FrameEdit& edit) {
+  // What would be the first free place behind the chunks is no place for them, nor for the tail.
+  const std::uint64_t place = state_.notes.space.end_of_file().start;
+  if (place < state_.front_end) {
+    const Extent front{place, state_.front_end - place};
+    state_.notes.space.take_at(front);
+    chunks_.add(front);
+    superseded_.push_back(front);
+  }
+  EditedIndex entries(edit, decoder_);
+  if (const auto uniform = entries.uniform_entry(); uniform && *uniform < 0) return;
+  std::vector<KeptChunk> chunks;
+  std::vector<std::int64_t> some;
+  for (std::int64_t first = 0; first < entries.count(); first += std::ssize(some)) {
+    some.resize(
+        static_cast<std::size_t>(std::min<std::int64_t>(kMostKeptChunks, entries.count() - first)));
+    entries.read(first, some);
+    for (std::size_t i = 0; i < some.size(); ++i)
+      if (some[i] >= 0 &&
+          state_.header_len + static_cast<std::uint64_t>(some[i]) < state_.front_end)
+        chunks.push_back({first + static_cast<std::int64_t>(i), some[i]});
+  }
+  for (const KeptChunk& kept : chunks) {
+    const FoundChunk chunk = find_chunk(kept, edit);
+    move_chunk(chunk, {state_.notes.space.end_of_file().start, chunk.extent.size}, edit);
+  }
+}
+
 CframeCommit::FoundChunk CframeCommit::find_chunk(const KeptChunk& chunk,
                                                   const FrameEdit& edit) const {
   const FrameSnapshot& base = *edit.base();
@@ -374,7 +435,8 @@ void CframeCommit::write_tail(const FrameEdit& edit, FrameTail& tail) {
   const FrameSpace& space = state_.notes.space;
   EditedIndex entries(edit, decoder_);
   // Behind the last chunk that stays, so that the file can be cut there when the old tail is free.
-  const std::uint64_t from = space.live_end(gone());
+  const std::uint64_t front = moves_ == ChunkMoves::off_front ? state_.front_end : 0;
+  const std::uint64_t from = std::max(space.live_end(gone()), front);
   const std::uint64_t most = static_cast<std::uint64_t>(tail.max_index_size()) + tail.trailer_len();
   Extent room = space.find_tail(most, from);
   // Most indexes compress well. Where one like the last would fit before the end, it is encoded
@@ -417,6 +479,17 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
   if (!edit.base()) {
     tail.write_trailer(*state_.file, state_.header_len);
     tail_ = {state_.header_len, size};
+  } else if (!fits_reserve(edit) && edit.base()->info().nchunks == 0) {
+    return prepare_front(tail);
+  } else if (!fits_reserve(edit)) {
+    // Nothing reaches what is there, which is not to be counted on any more.
+    if (const std::uint64_t first = state_.chunks_at(); first < end) {
+      state_.notes.space.take_at({first, end - first});
+      chunks_.add({first, end - first});
+    }
+    state_.reserve.clear();
+    end = write_empty_trailer(tail, *state_.file, state_.header_len, state_.notes.lengths);
+    if (end != state_.header_len + size) tail_ = {end - size, size};
   } else if (state_.notes.lengths.next_unused(end) != end) {
     Extent room = state_.notes.space.find_tail(size, state_.chunks_at());
     end = state_.notes.lengths.next_unused(room.start + size);
@@ -426,6 +499,25 @@ void CframeCommit::write_empty_tail(const FrameEdit& edit, FrameTail& tail) {
     tail_ = {end - size, size};
   }
   state_.notes.space.take_at(tail_);
+  info_.cbytes = 0;
+  info_.frame_len = static_cast<std::int64_t>(end);
+}
+
+void CframeCommit::prepare_front(FrameTail& tail) {
+  const std::uint64_t size = tail.trailer_len();
+  std::uint64_t end = state_.header_len + size;
+  if (state_.notes.lengths.next_unused(end) != end) {
+    const std::uint64_t start = std::max(state_.notes.space.end_of_file().start, end);
+    end = state_.notes.lengths.next_unused(start + size);
+    tail.write_trailer(*state_.file, end - size);
+  }
+  StoreWriter trailer(state_.file.get(), state_.header_len);
+  tail.write_trailer(trailer);
+  new_front_.assign(trailer.buffered().begin(), trailer.buffered().end());
+  const auto old_size = static_cast<std::uint64_t>(state_.current->info().trailer_len);
+  old_front_.resize(state_.header_len + std::max(old_size, size));
+  old_front_.resize(state_.file->read_at(0, old_front_));
+  superseded_.clear();
   info_.cbytes = 0;
   info_.frame_len = static_cast<std::int64_t>(end);
 }
@@ -471,7 +563,10 @@ FileStamp CframeCommit::publish(const std::optional<FileTimes>& times) {
   state_.expected->replace_header(new_header_, [&] {
     // From here on a failure does not tell which header the disk has.
     switching_ = true;
-    state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
+    if (new_front_.empty())
+      state_.file->write_at(0, codec::Bytes(new_header_).first(changed));
+    else
+      state_.file->write_at(0, new_front_);
     set_times();
   });
   has_switched_ = true;
@@ -514,7 +609,10 @@ std::shared_ptr<const Snapshot> CframeCommit::finish() {
         state_.notes.lengths.add(static_cast<std::uint64_t>(info_.frame_len));
         state_.expected = std::make_shared<ExpectedState>(state_.file->stamp(), new_header_);
       }
-      if (all_dropped_)
+      if (!new_front_.empty())
+        state_.notes.restart(static_cast<std::uint64_t>(state_.file->stamp().size),
+                             static_cast<std::uint64_t>(info_.frame_len), state_.settings.grace);
+      else if (all_dropped_)
         state_.notes.space.supersede_all(superseded_);
       else
         state_.notes.space.supersede(superseded_);

@@ -32,7 +32,11 @@ class CframeCommit final : public CommitTarget {
 
  private:
   std::vector<std::uint8_t> new_header(const FrameEdit& edit, bool has_vlmetalayers) const;
-  bool must_rewrite(const FrameEdit& edit) const;
+  bool must_rewrite(const FrameEdit& edit);
+  /// Of a frame without contents: its trailer is what stands behind the header already.
+  bool fits_reserve(const FrameEdit& edit) const;
+  /// Nothing that the present state reaches is where that trailer is to be.
+  bool is_front_free(const FrameEdit& edit);
   /// Returns where.
   std::uint64_t store(codec::Bytes bytes);
   void give_back(const Extent& extent);
@@ -40,6 +44,11 @@ class CframeCommit final : public CommitTarget {
   void write_tail(const FrameEdit& edit, FrameTail& tail);
   bool write_tail_at(const Extent& room, EditedIndex& entries, FrameTail& tail);
   void write_empty_tail(const FrameEdit& edit, FrameTail& tail);
+  /// The same behind a state without contents, whose trailer is where this one has to be: it gets
+  /// there with the header, in one write.
+  void prepare_front(FrameTail& tail);
+  /// True if that can be done: both states' headers and trailers are in the first sector.
+  bool fits_first_sector(const FrameEdit& edit);
   void move_chunks(FrameEdit& edit);
   void write_anew(const FrameEdit& edit);
   /// Bytes that the frame will have, as far as that can be told before its index is written.
@@ -53,6 +62,7 @@ class CframeCommit final : public CommitTarget {
   bool gets_too_long_for_readers(const FrameEdit& edit) const;
   void move_to_front(FrameEdit& edit);
   void move_to_end(FrameEdit& edit);
+  void move_off_front(FrameEdit& edit);
   struct FoundChunk {
     std::int64_t number;
     Extent extent;
@@ -84,6 +94,8 @@ class CframeCommit final : public CommitTarget {
   bool readers_wait_ = false;  ///< readers of earlier states still need space that is dead
   std::uint64_t largest_put_ = 0, largest_gone_ = 0;  ///< stored bytes of a chunk
   std::vector<std::uint8_t> old_header_, new_header_;
+  /// The same with the trailers behind them; empty where these stay (prepare_front()).
+  std::vector<std::uint8_t> old_front_, new_front_;
   bool switching_ = false;     ///< the new header may be in the file
   bool has_switched_ = false;  ///< it was
   bool published_ = false;

@@ -2,6 +2,7 @@
 // What a writer of a contiguous frame knows of it between transactions.
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -22,6 +23,7 @@ enum class ChunkMoves {
   to_end,     ///< all behind the first free space, so that all free space becomes one
   to_front,   ///< into free space, as many as possible
   pack,       ///< the same, without gaps
+  off_front,  ///< to the end, those that stand before front_end
 };
 
 /// When a commit writes a new file that takes the old one's place.
@@ -50,6 +52,12 @@ struct CframeNotes final : WriterNotes {
 
   std::size_t memory() const override { return sizeof(*this) + space.memory() + lengths.memory(); }
 
+  /// Nobody reads an earlier state; what is free is to be looked for again.
+  void restart(std::uint64_t file_size, std::uint64_t frame_len, std::chrono::milliseconds grace) {
+    space = FrameSpace(file_size, 0, grace);
+    if (frame_len < file_size) space.add_dead({{frame_len, file_size - frame_len}}, {});
+    look_is_due = true;
+  }
   /// Most bytes that a frame of so many live bytes takes: 100 MiB in chunks of up to 1 MiB, 127
   /// MiB.
   std::uint64_t max_frame_len(std::uint64_t live) const {
@@ -70,6 +78,8 @@ struct CframeState {
   std::vector<std::uint8_t> reserve;
   CframeNotes notes;
   NewFrame planned;  ///< a frame that does not exist yet
+  /// Where the trailer would end that the frame needs without contents (ChunkMoves::off_front).
+  std::uint64_t front_end = 0;
   bool in_transaction = false;
   bool broken = false;  ///< nobody knows which state is on disk
 

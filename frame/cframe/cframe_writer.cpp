@@ -28,6 +28,9 @@ constexpr std::uint64_t kMuchFree = std::uint64_t{1} << 20;
 /// The file is cut in passing if it gets shorter by this much.
 constexpr std::uint64_t kMuchToCut = std::uint64_t{64} << 10;
 
+/// Room for what a trailer says of metalayers that are added, beside their contents.
+constexpr std::uint64_t kMetalayerHeads = 4096;
+
 /// Larger contents are not moved to the end and back to get rid of small pieces of free space.
 constexpr std::uint64_t kMostMoved = std::uint64_t{64} << 20;
 
@@ -70,6 +73,18 @@ class CframeWriter final : public FrameWriter {
     if (frame_len() > max_frame_len() &&
         state_.notes.space.free_size() > state_.notes.useless_free / 4 * 5)
       shorten(times);
+  }
+
+  void make_room_to_empty(std::uint64_t growth) override {
+    if (!state_.current || state_.current->info().nchunks == 0) return;
+    if (state_.file->link_count() < 2 || state_.settings.anew) return;
+    const auto trailer_len = static_cast<std::uint64_t>(state_.current->info().trailer_len);
+    state_.front_end = state_.header_len + trailer_len + growth + kMetalayerHeads;
+    if (state_.notes.space.is_free(state_.chunks_at(), state_.front_end)) return;
+    const FileTimes times = file_times();
+    const auto transaction = begin_transaction(NewFile::if_needed, ChunkMoves::off_front);
+    transaction->set_times(times);
+    transaction->commit();
   }
 
   bool is_oversized() const override {

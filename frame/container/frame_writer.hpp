@@ -79,6 +79,10 @@ class FrameWriter {
   /// same in passing, without spending much time on it. Where that lets a contiguous frame become
   /// shorter, commits the same contents with chunks moved: snapshot() is another one then.
   virtual void tidy() = 0;
+  /// Before a transaction that leaves no contents, and metalayers that take `growth` bytes more
+  /// than now: makes room for the trailer of such a state, where it needs room that no new file can
+  /// give. snapshot() is another one then, with the same contents. Throws as commit() does.
+  virtual void make_room_to_empty(std::uint64_t /*growth*/) {}
   /// True if the container takes more space than it should, and tidy() may help.
   virtual bool is_oversized() const { return false; }
 

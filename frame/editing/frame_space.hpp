@@ -2,6 +2,7 @@
 // Which parts of a contiguous frame's file may be written without touching what the present state,
 // or an earlier one that has readers, reaches.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -42,6 +43,11 @@ class FrameSpace {
                                     Placing placing) const;
   /// Takes a part of free space, or of what lies behind the end.
   void take_at(const Extent& extent);
+  /// True if nothing between the two positions is in use.
+  bool is_free(std::uint64_t first, std::uint64_t last) const {
+    last = std::min(last, end_);
+    return first >= last || free_.contains({first, last - first});
+  }
   /// True if the extent of a chunk may hold bytes of other chunks.
   bool is_doubtful(const Extent& extent) const;
   /// Where the last chunk ends, if `superseded` (none of them doubtful) are not counted.

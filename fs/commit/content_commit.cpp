@@ -57,6 +57,7 @@ void ContentCommit::write() {
   if (const frame::Snapshot* const known = frozen_.bytes().snapshot()) wait_for_peers(*known);
   // A rename between the look at the place and the open there makes prepare() run once more.
   at_place(frozen_.home(), [this](const StoredPlace& place) { prepare(place); });
+  if (frozen_.bytes().size == 0 && !new_container_) frozen_.make_room_to_empty();
   written_.transaction = writer().begin();
   frame::Transaction& transaction = *written_.transaction;
   const frame::Snapshot* const before = frozen_.bytes().snapshot();

@@ -167,6 +167,26 @@ void Content::Frozen::read_stored(Stored stored) {
   if (freeze_ == Freeze::all) c.is_new_ = false;
 }
 
+void Content::Frozen::read_moved() {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  const WriteLock alone(c.reading_);
+  const WriteLock lock(c.mutex_);
+  // What the cache has of the file tells where its chunks were.
+  c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));
+  bytes_.view = c.view_.get();
+}
+
+void Content::Frozen::make_room_to_empty() {
+  Content& c = *content_;
+  c.commit_mutex_.assert_held();
+  const auto known = c.writer_->snapshot();
+  c.writer_->make_room_to_empty(memory_of(bytes_.layer->metalayers));
+  if (c.writer_->snapshot() == known) return;
+  read_moved();
+  home().lock_name()->refresh(c.writer_->stamp());
+}
+
 void Content::Frozen::tidy_container() {
   Content& c = *content_;
   c.commit_mutex_.assert_held();
@@ -176,11 +196,7 @@ void Content::Frozen::tidy_container() {
     for (int commits = 0; commits < kMostTidyingCommits && c.writer_->is_oversized(); commits++) {
       c.writer_->tidy();
       if (c.writer_->snapshot() == known) break;
-      const WriteLock alone(c.reading_);
-      const WriteLock lock(c.mutex_);
-      // What the cache has of the file tells where its chunks were.
-      c.read_by(c.reading_of(c.writer_->snapshot(), c.services_.next_id++));
-      bytes_.view = c.view_.get();
+      read_moved();
       known = c.writer_->snapshot();
     }
     home().lock_name()->refresh(c.writer_->stamp());

@@ -46,6 +46,8 @@ class Content::Frozen {
   void need_writer(const StoredPlace& place);
   /// After a commit that failed half-way: goes on from what is stored, which it may have replaced.
   void reopen(const StoredPlace& place);
+  /// Before a transaction that leaves no contents.
+  void make_room_to_empty();
   /// So many bytes of what waits are stored, so that others may be written.
   void count_stored(std::size_t bytes);
 
@@ -75,6 +77,8 @@ class Content::Frozen {
   bool forget_changed(const Stored& stored) const;
   /// Readers get the stored state from now on. The frozen layer stays.
   void read_stored(Stored stored);
+  /// Readers get the state that the writer has made, of the same contents.
+  void read_moved();
   /// Makes a container shorter that has become too long with this commit.
   void tidy_container();
 

@@ -119,6 +119,69 @@ BOOST_AUTO_TEST_CASE(leave_a_frame_or_its_replacement) {
   }
 }
 
+// Its vlmetalayers leave no room for the trailer behind the header, and no new file may take its
+// place.
+BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_frame_with_two_names_that_is_emptied) {
+  std::mt19937 random(random_seed());
+  for (int round = 0; round < 4; ++round) {
+    const auto disk = MemoryDisk::make();
+    FrameContents model;
+    model.bytes = random_content(random, 30000);
+    auto writer = make_frame(disk, "f", model.bytes, small_chunks(), kNoGrace);
+    const std::uint64_t node = disk->find(MemoryDisk::kRoot, "f");
+    disk->nodes.at(node).links = 2;
+    disk->root()->sync();
+    const auto before = disk->clone();
+    disk->log.clear();
+    History history{{model}, {0}};
+    const auto note_state = [&] {
+      history.states.push_back(model);
+      history.durable_from.push_back(disk->log.size());
+    };
+    for (unsigned commit = 0; commit < 4; ++commit) {
+      if (random() % 2 == 0) writer = open_writer(disk, "f", kNoGrace);
+      const Buffer value = pattern(1 + random() % (commit % 2 == 0 ? 5000 : 200), commit);
+      writer->make_room_to_empty(value.size());
+      note_state();
+      auto transaction = writer->begin();
+      transaction->resize(0);
+      transaction->set_vlmetalayer("a", value);
+      transaction->commit();
+      transaction.reset();
+      model.bytes.clear();
+      model.vlmetalayers["a"] = value;
+      note_state();
+      if (random() % 2 == 0) writer = open_writer(disk, "f", kNoGrace);
+      // Another trailer in the place of the one that is there; a header of 97 bytes is before it.
+      if (value.size() < 200) {
+        transaction = writer->begin();
+        const Buffer other = pattern(1 + random() % 200, commit + 1);
+        transaction->set_vlmetalayer("a", other);
+        transaction->commit();
+        transaction.reset();
+        model.vlmetalayers["a"] = other;
+        note_state();
+      }
+      transaction = writer->begin();
+      model.bytes = random_content(random, 20000);
+      transaction->resize(std::ssize(model.bytes));
+      for (std::size_t at = 0; at < model.bytes.size(); at += 4096)
+        put_content(*transaction, static_cast<std::int64_t>(at / 4096),
+                    Buffer(model.bytes.begin() + static_cast<std::ptrdiff_t>(at),
+                           model.bytes.begin() + static_cast<std::ptrdiff_t>(
+                                                     std::min(model.bytes.size(), at + 4096))));
+      transaction->commit();
+      transaction.reset();
+      note_state();
+    }
+    BOOST_TEST(disk->find(MemoryDisk::kRoot, "f") == node);
+    BOOST_TEST(disk->names().size() == 1u);
+    BOOST_CHECK(contents_on(disk, "f") == model);
+    BOOST_TEST(disk->bytes("f").size() <= 3 * 30000u);
+    check_every_cut(*before, *disk, history, random);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(leave_a_new_frame_or_none) {
   std::mt19937 random(random_seed());
   for (const ContainerKind kind : {ContainerKind::cframe, ContainerKind::sframe}) {

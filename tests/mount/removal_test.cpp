@@ -22,6 +22,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/source_lock.hpp"
+#include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -339,6 +340,36 @@ BOOST_AUTO_TEST_CASE(a_frame_with_links_that_was_empty_before_is_emptied,
   resize(0, false);
   resize(5000, false);
   resize(0, true);
+}
+
+BOOST_AUTO_TEST_CASE(frames_with_links_and_metalayers_are_emptied, *precondition(needs_fuse)) {
+  const TempDir source;
+  {
+    Mount mount(source.path());
+    write_file(mount / "a", make_contents("noise", 1, 500000, 1));
+    BOOST_TEST(errno_of_set_xattr(mount / "a", "user.blosc2.json.v", "1") == 0);
+    BOOST_TEST(errno_of(link((mount / "a").c_str(), (mount / "b").c_str())) == 0);
+    for (const char* name : {"a", "b"}) {
+      const Fd file(open((mount / name).c_str(), O_RDWR | O_TRUNC | O_CLOEXEC));
+      BOOST_TEST(errno_of(fsync(file.get())) == 0);
+      BOOST_TEST(read_file(mount / "b").empty());
+      BOOST_TEST(fs_std::file_size(source / "a.b2frame") < 10000u);
+      BOOST_TEST(write(file.get(), "new", 3) == 3);
+      BOOST_TEST(errno_of(fsync(file.get())) == 0);
+      BOOST_TEST(read_file(mount / "b").size() == 3u);
+      BOOST_TEST(errno_of(ftruncate(file.get(), 0)) == 0);
+      BOOST_TEST(errno_of_set_xattr(mount / "a", "user.blosc2.json.v", "22222") == 0);
+      BOOST_TEST(errno_of(fsync(file.get())) == 0);
+      BOOST_TEST(write(file.get(), "more", 4) == 4);
+    }
+    fs_std::remove(mount / "b");
+    const auto result = mount.unmount();
+    BOOST_TEST(result.ok(), result.description());
+  }
+  BOOST_TEST(fs_std::file_size(source / "a.b2frame") < 10000u);
+  Mount mount(source.path());
+  BOOST_TEST(read_file(mount / "a").size() == 7u);  // written at 3
+  BOOST_TEST(get_xattr(mount / "a", "user.blosc2.json.v").value_or("") == "22222");
 }
 
 BOOST_AUTO_TEST_CASE(arrays_with_links_stay_arrays, *precondition(needs_fuse)) {
