@@ -1,6 +1,8 @@
 #include "tests/support/other_filesystem.hpp"
 
+#include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include <fmt/core.h>
 #include <sys/mount.h>
@@ -33,11 +35,10 @@ void mount_image(const std::string& kind, const fs_std::path& image, const fs_st
   must_run({"mount", "-o", "loop", image.string(), point.string()});
 }
 
-/// Serves the directory `home`/below, which it makes, at `point`. Other files that the program
+/// Serves the directory `home`/below, which is there, at `point`. Other files that the program
 /// needs go into `home`, too.
 void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std::path& point) {
   const std::string below = (home / "below").string();
-  fs_std::create_directory(below);
   if (kind == "bindfs") return must_run({"bindfs", below, point.string()});
   if (kind == "mergerfs") {
     fs_std::create_directory(home / "second");
@@ -69,6 +70,7 @@ OtherFilesystem::OtherFilesystem(const std::string& kind) : point_(home_ / "poin
   } else if (kind == "ext4" || kind == "xfs" || kind == "btrfs") {
     mount_image(kind, home_ / "image", point_);
   } else {
+    fs_std::create_directory(home_ / "below");
     mount_fuse(kind, home_.path(), point_);
   }
 }
@@ -76,6 +78,27 @@ OtherFilesystem::OtherFilesystem(const std::string& kind) : point_(home_ / "poin
 OtherFilesystem::~OtherFilesystem() {
   for (int i = 0; i < 100 && ::umount2(point_.c_str(), 0) != 0; i++) ::usleep(10000);
   if (is_mounted(point_)) ::umount2(point_.c_str(), MNT_DETACH);
+}
+
+void serve_by_other_filesystem(const fs_std::path& directory) {
+  const char* const kind = std::getenv("BLOSCFS_TEST_SOURCE");
+  if (kind == nullptr || !fs_std::is_directory(directory) || is_mounted(directory)) return;
+  // Beside it: files are moved there and keep what they are, but for those that are encrypted.
+  const fs_std::path home = directory.string() + ".served";
+  const fs_std::path below = home / "below";
+  fs_std::create_directories(below);
+  struct stat st {};
+  if (::stat(directory.c_str(), &st) != 0) throw_errno("stat " + directory.string());
+  const bool is_encrypted = std::string_view(kind) == "gocryptfs";
+  const fs_std::path moved = is_encrypted ? home / "moved" : below;
+  fs_std::create_directories(moved);
+  for (const auto& entry : fs_std::directory_iterator(directory))
+    fs_std::rename(entry.path(), moved / entry.path().filename());
+  mount_fuse(kind, home, directory);
+  if (is_encrypted) must_run({"cp", "-a", moved.string() + "/.", directory.string()});
+  if (::chown(directory.c_str(), st.st_uid, st.st_gid) != 0 ||
+      ::chmod(directory.c_str(), st.st_mode & 07777) != 0)
+    throw_errno("chmod " + directory.string());
 }
 
 Precondition needs_filesystem::operator()(boost::unit_test::test_unit_id id) const {

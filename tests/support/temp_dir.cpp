@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "tests/support/fd.hpp"
@@ -23,6 +24,13 @@ TempDir::TempDir() {
 
 TempDir::~TempDir() {
   std::error_code ignored;
+  // tests/support/other_filesystem.hpp
+  if (std::getenv("BLOSCFS_TEST_SOURCE") != nullptr) {
+    for (const auto& entry : fs_std::directory_iterator(path_, ignored))
+      ::umount2(entry.path().c_str(), MNT_DETACH);
+    ::umount2(path_.c_str(), MNT_DETACH);
+    fs_std::remove_all(path_.string() + ".served", ignored);
+  }
   fs_std::remove_all(path_, ignored);
 }
 
