@@ -34,14 +34,14 @@ std::size_t smallest_piece(const frame::FrameInfo& info, const ViewShape& shape)
 }  // namespace
 
 Content::Content(ContentServices services, std::shared_ptr<const frame::Snapshot> snapshot)
-    : services_(services), id_(services.next_id++) {
+    : services_(std::move(services)), id_(services_.next_id++) {
   const WriteLock lock(mutex_);
   read_by(reading_of(std::move(snapshot), id_));
   size_ = view_->size();
 }
 
 Content::Content(ContentServices services, const timespec& created)
-    : services_(services), id_(services.next_id++) {
+    : services_(std::move(services)), id_(services_.next_id++) {
   const WriteLock lock(mutex_);
   changed_ = modified_ = accessed_ = created;
   representation_is_current_ = false;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fs/commit/committer.hpp"
@@ -31,7 +32,7 @@ class FileContents final : public Contents, public WrittenFiles {
         committer_(committer),
         descriptors_(descriptors),
         space_(space),
-        services_(services) {}
+        services_(std::move(services)) {}
 
   /// The content of a container, opened if it is not yet: then ESTALE tells that its file is being
   /// replaced.
