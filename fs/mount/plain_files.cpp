@@ -2,12 +2,13 @@
 
 #include <cerrno>
 #include <exception>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/core.h>
-#include <sys/stat.h>
 
+#include "frame/store/byte_source.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/log.hpp"
 #include "fs/support/turns.hpp"
@@ -21,6 +22,18 @@ frame::UniqueFd another(const PlainFile& file) {
   return fd;
 }
 
+/// ESTALE if it was replaced since its entry was read, as by the close of a writer who had put the
+/// bytes of a frame there. A filesystem that finds files by their names says ENOENT then.
+frame::UniqueFd open_to_read(const SourceObject& object) {
+  try {
+    frame::UniqueFd fd = object.open(O_RDONLY);
+    if (frame::status_of(fd.get()).st_nlink != 0) return fd;
+  } catch (const std::system_error& error) {
+    if (error.code() != std::errc::no_such_file_or_directory) throw;
+  }
+  frame::throw_errno(ESTALE, object.name());
+}
+
 }  // namespace
 
 std::shared_ptr<FileHandle> PlainFiles::open(NodeId node, const SourceEntry& entry, int flags) {
@@ -32,11 +45,7 @@ std::shared_ptr<const OpenPlainFile> PlainFiles::shared(NodeId node, const Sourc
   const KeyedMutex::Lock lock(opening_, node);
   if (auto file = tree_.opened_as<OpenPlainFile>(node)) return file;
   auto file = std::make_shared<const OpenPlainFile>(tree_.attributes_of(entry),
-                                                    tree_.object(node, entry)->open(O_RDONLY));
-  // The close of a writer may have put a frame of its bytes in its place since the entry was read.
-  struct stat st {};
-  if (::fstat(file->descriptor.get(), &st) != 0) frame::throw_errno("fstat");
-  if (st.st_nlink == 0) frame::throw_errno(ESTALE, "replaced meanwhile");
+                                                    open_to_read(*tree_.object(node, entry)));
   return tree_.share_opened(node, std::move(file), entry);
 }
 
