@@ -184,6 +184,8 @@ void Replacement::put_over(const NamedObject& occupant, const std::string& full_
 void Replacement::put_over_expected(const NamedObject& occupant, const std::string& full_name) {
   const NamedObject& old = *objects_.old;
   const std::string& stored_as = objects_.placed.stored_name;
+  // The rename is the frame layer's. An attempt from the beginning would find its own file there.
+  Attempts::begin_change();
   const bool has_taken = frame::replace_expected(
       *objects_.terms->directory, stored_as, full_name, [&](const frame::FileStamp& replaced) {
         if (old.is_pending) return replaced == frame::stamp_of(occupant.entry.own_stat);
