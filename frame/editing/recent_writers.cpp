@@ -32,7 +32,11 @@ std::shared_ptr<WriterNotes> RecentWriters::take(const ByteSource& file) {
     const std::lock_guard guard(mutex_);
     state = remove(id_of(file.stamp()));
   }
-  return state && state->matches(file) ? state->notes() : nullptr;
+  if (!state || !state->matches(file)) return nullptr;
+  auto notes = state->notes();
+  // Whoever opens the file from a snapshot of that state must not get them as well.
+  state->leave_notes(nullptr);
+  return notes;
 }
 
 std::shared_ptr<ExpectedState> RecentWriters::remove(const FileId& file) {
