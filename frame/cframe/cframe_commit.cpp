@@ -394,10 +394,16 @@ void CframeCommit::move_off_front(FrameEdit& edit) {
       if (some[i] >= 0 &&
           state_.header_len + static_cast<std::uint64_t>(some[i]) < state_.front_end)
         chunks.push_back({first + static_cast<std::int64_t>(i), some[i]});
+    if (chunks.size() > kMostKeptChunks) return;
   }
+  // Chunks that share their bytes could make any number of copies: those that do not and begin
+  // there have no more than that room and one chunk.
+  std::uint64_t moved = 0;
   for (const KeptChunk& kept : chunks) {
     const FoundChunk chunk = find_chunk(kept, edit);
+    if (moved >= state_.front_end) return;
     move_chunk(chunk, {state_.notes.space.end_of_file().start, chunk.extent.size}, edit);
+    moved += chunk.extent.size;
   }
 }
 

@@ -164,12 +164,7 @@ BOOST_AUTO_TEST_CASE(leave_one_of_two_states_of_a_frame_with_two_names_that_is_e
       }
       transaction = writer->begin();
       model.bytes = random_content(random, 20000);
-      transaction->resize(std::ssize(model.bytes));
-      for (std::size_t at = 0; at < model.bytes.size(); at += 4096)
-        put_content(*transaction, static_cast<std::int64_t>(at / 4096),
-                    Buffer(model.bytes.begin() + static_cast<std::ptrdiff_t>(at),
-                           model.bytes.begin() + static_cast<std::ptrdiff_t>(
-                                                     std::min(model.bytes.size(), at + 4096))));
+      put_all(*transaction, model.bytes);
       transaction->commit();
       transaction.reset();
       note_state();
