@@ -1,6 +1,5 @@
 #include "fs/content/chunk_sums.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace bloscfs::fs {
@@ -22,24 +21,29 @@ bool has_same_layout(const FileView& one, const FileView& other) {
 
 }  // namespace
 
-ChunkSum sum_of_chunk(const FileView& view, std::int64_t chunk) {
+std::optional<ChunkSum> sum_of_chunk(const FileView& view, std::int64_t chunk) {
   const auto opened = view.reader().open_chunk(chunk);
-  if (opened->place.special != codec::SpecialValue::none) return {opened->place.special, 0};
-  return {codec::SpecialValue::none, view.reader().snapshot().checksum_of_stored(*opened)};
+  if (opened->place.special != codec::SpecialValue::none) return ChunkSum{opened->place.special, 0};
+  if (opened->chunk.header().cbytes > kMostSummedBytes) return std::nullopt;
+  return ChunkSum{codec::SpecialValue::none, view.reader().snapshot().checksum_of_stored(*opened)};
 }
 
-bool can_be_combined(const Layer& layer, const FileView& before, const ChunkSums& sums,
-                     const FileView& next) {
-  if (layer.lower_end != Layer::kNoEnd || !has_same_layout(before, next)) return false;
+std::optional<ChunkSums> combinable_chunks(const Layer& layer, const FileView& before,
+                                           const ChunkSums& sums, const FileView& next) {
+  if (layer.lower_end != Layer::kNoEnd || !has_same_layout(before, next)) return std::nullopt;
   std::set<std::int64_t> changed;
   bool are_known = true;
   layer.bytes.for_each(0, before.size(), [&](const ByteOverlay::Part& part) {
     are_known = are_known && before.add_chunks_of(part.offset, part.size, kMostSums, changed);
   });
-  return are_known && std::all_of(changed.begin(), changed.end(), [&](std::int64_t chunk) {
-           const auto known = sums.find(chunk);
-           return known != sums.end() && known->second == sum_of_chunk(next, chunk);
-         });
+  if (!are_known) return std::nullopt;
+  ChunkSums same;
+  for (const std::int64_t chunk : changed) {
+    const auto known = sums.find(chunk);
+    if (known == sums.end() || known->second != sum_of_chunk(next, chunk)) return std::nullopt;
+    same.insert(*known);
+  }
+  return same;
 }
 
 }  // namespace bloscfs::fs

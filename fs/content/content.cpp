@@ -192,7 +192,7 @@ std::size_t Content::memory_of_bytes(const ByteOverlay& bytes) const {
 void Content::account() {
   const std::size_t frozen = frozen_ ? memory_of_bytes(frozen_->bytes) : 0;
   const std::size_t memory = memory_of_bytes(live_.bytes) + frozen + layers_memory_;
-  charged_.resize(memory);
+  charged_.resize(memory + sums_.size() * kSumMemory);
   // Nobody may wait for what will never be committed or staged.
   DirtyBytes dirty;
   if (!is_orphan_ || writers_ > 0) {

@@ -113,9 +113,9 @@ class Content {
   /// epoch. Contents that were written go over the new state if another program that uses the lock
   /// sidecar has left the same chunks alone; else they are put into a frame beside the file.
   /// Attributes are kept to be committed to the new state; without a successor the file is one
-  /// without a name. True if so,
-  /// and the content may be committed again. Throws BeingWritten. Other errors are those of making
-  /// that frame. After either nothing is lost, nor changed; nor after NoTurn.
+  /// without a name. True if so, and the content may be committed again. Throws BeingWritten. Other
+  /// errors are those of making that frame. After either nothing is lost, nor changed; nor after
+  /// NoTurn.
   bool follow_source();
   /// True if it failed within the last second at what costs as much as a commit: a mere look at the
   /// file does not try that again.
@@ -157,11 +157,11 @@ class Content {
   /// Throws where the file's values must stay what they are: codec::Error(unsupported) where they
   /// are not stored, EROFS where what others keep of them could not be marked stale.
   void require_changeable(ContentHome& home) const;
-  /// Remembers what the chunks of a range are that is going to be written, where other programs may
-  /// change the file under its lock; in a request's turn, since it waits for who has that. ESTALE
-  /// where one has changed it by now.
+  /// To be called before a range is written, in a request's turn. Where other programs change the
+  /// file under its lock, keeps the checksums of the range's chunks; waits for a program that has
+  /// the lock. ESTALE where another one has changed the file.
   void remember_chunks(std::int64_t offset, std::int64_t size);
-  /// True if that has something to do.
+  /// False if remember_chunks() would do nothing.
   bool must_remember_chunks(std::int64_t offset, std::int64_t size) const;
   // Each waits while the content goes on from another state; those of an `epoch` that is over by
   // then give ESTALE.
@@ -258,14 +258,15 @@ class Content {
   void keep_beside() REQUIRES(commit_mutex_);
   bool is_lost_by(const ContentHome::Following& following) const REQUIRES(commit_mutex_);
   bool has_attributes_to_keep() const REQUIRES(commit_mutex_);
-  /// Of a range, the chunks that are to be remembered before it is written, and what reads them.
+  /// Chunks whose checksums are to be kept, and the view that reads them.
   struct Unremembered {
     const FileView* view = nullptr;
     std::set<std::int64_t> chunks;
   };
+  /// Those of a range that have none yet.
   Unremembered unremembered(std::int64_t offset, std::int64_t size) const;
-  /// As remember_chunks(), for chunks that a commit has just changed, and that are written again by
-  /// now.
+  /// Keeps the new checksums of chunks that a commit has changed and that were written to again
+  /// while it was under way.
   void remember_stored(const std::vector<std::int64_t>& changed) REQUIRES(commit_mutex_);
   /// What reads a committed state, whose blocks have `id` in the cache.
   struct Reading {
@@ -273,11 +274,11 @@ class Content {
     std::shared_ptr<const frame::Snapshot> snapshot;
     std::unique_ptr<const FileView> view;
   };
-  /// True if what was written can be laid over what `next` reads. While the content follows.
-  bool can_be_combined_with(const Reading& next) const REQUIRES(commit_mutex_);
+  /// The sums of the chunks that were written, if what was can be laid over what `next` reads.
+  std::optional<ChunkSums> combinable_with(const Reading& next) const REQUIRES(commit_mutex_);
   struct WayOn {
-    std::optional<Reading> next;  ///< reads the successor, if there is one
-    bool keeps_contents = false;  ///< what was written is over that
+    std::optional<Reading> next;    ///< reads the successor, if there is one
+    std::optional<ChunkSums> kept;  ///< of the chunks that were written: what was goes over `next`
     bool loses_something = false;
     bool is_lost = false;
   };
@@ -326,9 +327,9 @@ class Content {
   std::uint64_t snapshot_number_ GUARDED_BY(mutex_) = 0;
   std::optional<Layer> frozen_ GUARDED_BY(mutex_);  ///< being committed
   Layer live_ GUARDED_BY(mutex_){services_.cache.pages()};
-  /// Of the committed state: those that were written over, as far as known.
+  /// Of chunks of the committed state that were written over.
   ChunkSums sums_ GUARDED_BY(mutex_);
-  /// Somebody had the lock for too long: nothing more is remembered of this state.
+  /// A program had the lock for too long: no more sums are kept until the next commit.
   bool sums_are_given_up_ GUARDED_BY(mutex_) = false;
   std::int64_t size_ GUARDED_BY(mutex_) = 0;
   std::optional<timespec> accessed_ GUARDED_BY(mutex_);

@@ -60,14 +60,15 @@ bool Content::follow_source() {
           way = {};
           // A new number: no block that the cache has of the old file is taken for one of this.
           if (successor) way.next = reading_of(successor, services_.next_id++);
-          way.keeps_contents = had_contents && way.next && can_be_combined_with(*way.next);
-          // Another change may be why it looks as if it could not be.
-          if (had_contents && way.next && !way.keeps_contents && way.next->snapshot->has_peers() &&
-              !way.next->snapshot->is_as_taken())
+          if (!had_contents) return true;
+          if (way.next) way.kept = combinable_with(*way.next);
+          if (way.kept) return true;
+          // A change that was made meanwhile may be all that is in the way.
+          if (way.next && way.next->snapshot->has_peers() && !way.next->snapshot->is_as_taken())
             return false;
           // Before the tree goes on: if the disk is full everything is as it was, and the next look
           // tries again.
-          if (had_contents && !way.keeps_contents) keep_beside();
+          keep_beside();
           return true;
         });
     way.is_lost = is_lost_by(following);
@@ -75,7 +76,7 @@ bool Content::follow_source() {
     const bool loses_attributes = is_replaced && has_attributes_to_keep();
     if (loses_attributes)
       log::warn(path + ": replaced by another program; attributes that were set are discarded");
-    way.loses_something = (had_contents && !way.keeps_contents) || loses_attributes;
+    way.loses_something = (had_contents && !way.kept) || loses_attributes;
     go_on_from(following, std::move(way));
   } catch (...) {
     stop_following();
@@ -95,25 +96,26 @@ bool Content::has_attributes_to_keep() const {
   return !frozen_->metalayers.empty();
 }
 
-bool Content::can_be_combined_with(const Reading& next) const {
+std::optional<ChunkSums> Content::combinable_with(const Reading& next) const {
   const FileView* before = nullptr;
   const Layer* written = nullptr;
   ChunkSums sums;
   {
     const ReadLock lock(mutex_);
-    if (is_new_ || stored_state_is_unknown_ || !view_ || size_ != view_->size()) return false;
+    if (is_new_ || stored_state_is_unknown_ || !view_ || size_ != view_->size())
+      return std::nullopt;
     before = view_.get();
     written = &*frozen_;
     sums = sums_;
   }
   const frame::Snapshot& old = before->reader().snapshot();
   const bool is_replaced = frame::id_of(old.stamp()) != frame::id_of(next.snapshot->stamp());
-  // Who changes a file in place without the lock may be at it still.
-  if (!is_replaced && !old.is_changed_by_peer()) return false;
+  // A program that changes the file in place without the lock may not have ended.
+  if (!is_replaced && !old.is_changed_by_peer()) return std::nullopt;
   try {
-    return fs::can_be_combined(*written, *before, sums, *next.view);
+    return combinable_chunks(*written, *before, sums, *next.view);
   } catch (const std::system_error&) {
-    return false;
+    return std::nullopt;
   }
 }
 
@@ -251,15 +253,15 @@ void Content::go_on_from(const ContentHome::Following& following, WayOn way) {
   frozen_->merge(live_);
   live_ = std::move(*frozen_);
   frozen_.reset();
-  if (!way.keeps_contents) {
+  if (!way.kept) {
     LayerChanges layers = std::move(live_.metalayers);
     live_.take_all();
     live_.metalayers = std::move(layers);
-    sums_.clear();
-    sums_are_given_up_ = false;
     representation_is_current_ = true;
     accessed_ = modified_ = changed_ = std::nullopt;
   }
+  sums_ = way.kept ? *std::move(way.kept) : ChunkSums();
+  sums_are_given_up_ = false;
   // A file that replaces this one by rename is another file, with attributes of its own.
   if (!following.successor || !following.is_own_file) live_.metalayers.clear();
   is_new_ = stored_state_is_unknown_ = false;

@@ -27,11 +27,13 @@ namespace {
 
 using frame::throw_errno;
 
-/// So many writers of the process wait so long for programs that have their files' locks: others
-/// need the turns. Whoever does not wait may get a conflict file where another one could do
-/// without.
+/// How many writers in the process may wait for a program that has their file's lock, and how long.
+/// The others go on at once, so that requests for other files get a turn: their changes cannot be
+/// combined with that program's.
 constexpr int kMostPatient = 2;
 constexpr std::chrono::seconds kPatience{2};
+/// How long a commit waits for that at its end, when others wait for it.
+constexpr std::chrono::milliseconds kPatienceOfCommits{100};
 
 bool is_present(const timespec& time) { return time.tv_nsec == UTIME_NOW; }
 
@@ -240,8 +242,9 @@ Content::Unremembered Content::unremembered(std::int64_t offset, std::int64_t si
     found.view = view_.get();
   }
   size = std::min(size, found.view->size() - std::min(offset, found.view->size()));
-  // What is not remembered cannot be combined with another program's change.
-  if (size == 0 || !found.view->add_chunks_of(offset, size, kMostSums, found.chunks)) return {};
+  // A change of chunks without a sum cannot be combined with another program's.
+  if (size == 0 || !found.view->add_chunks_of(offset, size, kMostSumsAtOnce, found.chunks))
+    return {};
   const ReadLock lock(mutex_);
   if (sums_.size() + found.chunks.size() > kMostSums) return {};
   for (const auto& [chunk, sum] : sums_) found.chunks.erase(chunk);
@@ -268,17 +271,19 @@ void Content::remember_chunks(std::int64_t offset, std::int64_t size) {
   bool is_given_up = false;
   const frame::Snapshot& state = view->reader().snapshot();
   try {
-    for (const std::int64_t chunk : chunks) found.emplace(chunk, sum_of_chunk(*view, chunk));
+    for (const std::int64_t chunk : chunks)
+      if (const auto sum = sum_of_chunk(*view, chunk)) found.emplace(chunk, *sum);
   } catch (const frame::LockedByOthers&) {
     is_given_up = true;
   } catch (const std::system_error&) {
-    // A damaged chunk can be written over.
+    // A damaged chunk can be written over, and has no sum.
   }
   if (!is_given_up && !state.is_as_taken()) throw_errno(ESTALE, "source was changed while in use");
   const WriteLock lock(mutex_);
   if (view != view_.get()) return;
   sums_.merge(found);
   sums_are_given_up_ |= is_given_up;
+  account();
 }
 
 void Content::remember_stored(const std::vector<std::int64_t>& changed) {
@@ -292,10 +297,12 @@ void Content::remember_stored(const std::vector<std::int64_t>& changed) {
       static_cast<void>(view->add_chunks_of(part.offset, part.size, kMostSums, chunks));
     });
   }
+  const frame::LockPatience patience(kPatienceOfCommits);
   ChunkSums found;
   try {
     for (const std::int64_t chunk : changed)
-      if (chunks.contains(chunk)) found.emplace(chunk, sum_of_chunk(*view, chunk));
+      if (chunks.contains(chunk))
+        if (const auto sum = sum_of_chunk(*view, chunk)) found.emplace(chunk, *sum);
   } catch (const std::system_error&) {
     return;
   }

@@ -108,8 +108,11 @@ class OtherProcess {
 };
 
 struct SharedFrame {
-  SharedFrame() {
+  explicit SharedFrame(ByteVector bytes = make_contents("noise", 3, kChunks* kChunk, 1),
+                       unsigned mode = 0644)
+      : contents(std::move(bytes)) {
     write_file(stored, flat_frame(contents));
+    fs_std::permissions(stored, fs_std::perms(mode));
     write_file(stored.string() + ".b2lock", ByteVector());
     mount.emplace(source.path());
     writer.emplace(*mount / "a");
@@ -135,7 +138,7 @@ struct SharedFrame {
     BOOST_TEST(conflicts_of(source.path(), "a").empty(), mount->log());
   }
 
-  ByteVector contents = make_contents("noise", 3, kChunks* kChunk, 1);
+  ByteVector contents;
   TempDir source;
   fs_std::path stored = source / "a.b2frame";
   std::optional<Mount> mount;
@@ -206,8 +209,8 @@ BOOST_AUTO_TEST_CASE(are_combined_where_the_frame_is_replaced, *precondition(nee
   frame.check();
 }
 
-// One chunk of both, another length, and a change that nobody has announced: the file goes on from
-// what the other program has made, and what was written is kept beside it.
+// Both change one chunk; the other program changes the length; it does not take the lock. Then the
+// file is as that program has left it, and a conflict file has what was written.
 BOOST_AUTO_TEST_CASE(of_one_chunk_or_without_the_lock_conflict,
                      *precondition(needs_fuse_and_peer)) {
   const ByteVector peers = make_contents("noise", 4, kChunk, 1),
