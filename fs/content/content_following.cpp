@@ -25,6 +25,13 @@ bool is_lost_for_good(const std::system_error& error, const frame::Snapshot& com
   return error.code() == std::errc::io_error || !committed.is_as_taken();
 }
 
+/// What was written for one file must not go into one that somebody else has put there to read it:
+/// a conflict file has the permissions that both have.
+bool is_as_private(const frame::Snapshot& next, const frame::Snapshot& before) {
+  const auto now = next.source()->readers(), then = before.source()->readers();
+  return now && then && now->owner == then->owner && (then->has_others || !now->has_others);
+}
+
 }  // namespace
 
 bool Content::is_current() const {
@@ -112,6 +119,7 @@ std::optional<ChunkSums> Content::combinable_with(const Reading& next) const {
   const bool is_replaced = frame::id_of(old.stamp()) != frame::id_of(next.snapshot->stamp());
   // A program that changes the file in place without the lock may not have ended.
   if (!is_replaced && !old.is_changed_by_peer()) return std::nullopt;
+  if (!is_as_private(*next.snapshot, old)) return std::nullopt;
   try {
     return combinable_chunks(*written, *before, sums, *next.view);
   } catch (const std::system_error&) {

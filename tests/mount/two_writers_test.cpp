@@ -209,6 +209,27 @@ BOOST_AUTO_TEST_CASE(are_combined_where_the_frame_is_replaced, *precondition(nee
   frame.check();
 }
 
+// Whoever may replace the file, with chunks that can be guessed, would be shown what was written.
+BOOST_AUTO_TEST_CASE(are_not_combined_in_a_file_of_somebody_else,
+                     *precondition(needs_fuse_as_root)) {
+  for (const bool has_other_owner : {false, true}) {
+    SharedFrame frame(ByteVector(kChunks * kChunk), 0600);
+    const ByteVector secret = make_contents("text", 5, 500, 1);
+    BOOST_TEST(frame.writer->write(100, secret) == 0);
+    change_locked(frame.stored, [&] {
+      const fs_std::path other = frame.source / "other";
+      write_file(other, flat_frame(frame.contents));
+      fs_std::permissions(other, fs_std::perms(0644));
+      if (has_other_owner) BOOST_TEST(chown(other.c_str(), 1000, 1000) == 0);
+      fs_std::rename(other, frame.stored);
+    });
+    BOOST_TEST(frame.writer->sync() == ESTALE);
+    BOOST_CHECK(stored_contents(frame.stored) == frame.contents);
+    const fs_std::path conflict = conflict_of(frame.source.path(), "a");
+    BOOST_CHECK((fs_std::status(conflict).permissions() == fs_std::perms(0600)));
+  }
+}
+
 // Both change one chunk; the other program changes the length; it does not take the lock. Then the
 // file is as that program has left it, and a conflict file has what was written.
 BOOST_AUTO_TEST_CASE(of_one_chunk_or_without_the_lock_conflict,
