@@ -9,6 +9,7 @@
 
 #include "codec/error.hpp"
 #include "frame/cframe/cframe.hpp"
+#include "frame/editing/frame_file.hpp"
 #include "frame/editing/frame_tail.hpp"
 #include "frame/header/cframe_format.hpp"
 #include "frame/header/frame_header_writer.hpp"
