@@ -1,6 +1,7 @@
 #pragma once
 // What the open handles of one node share, by the kind of file that it is open as.
 
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -44,6 +45,11 @@ class OpenPlainFile final : public OpenFile {
       : OpenFile(shown), descriptor(std::move(of_file)) {}
 
   const frame::UniqueFd descriptor;
+
+  // Changed by PlainFiles alone, which locks the node meanwhile.
+  mutable int readers = 0;  ///< handles opened for reading
+  /// The last writer left it to the last reader to make it a frame.
+  mutable std::atomic<bool> owes_frame = false;
 };
 
 }  // namespace bloscfs::fs

@@ -38,15 +38,25 @@ frame::UniqueFd open_to_read(const SourceObject& object) {
 
 std::shared_ptr<FileHandle> PlainFiles::open(NodeId node, const SourceEntry& entry, int flags) {
   if ((flags & O_ACCMODE) != O_RDONLY) return open_for_writing(node, flags);
-  return std::make_shared<PlainHandle>(tree_, node, flags, shared(node, entry));
+  auto file = shared(node, entry);
+  const OpenPlainFile& read = *file;
+  return std::make_shared<PlainHandle>(
+      tree_, node, flags, std::move(file),
+      PlainHandle::Owner{[this, node, &read] { before_end_of_reading(node, read); },
+                         [this, node, &read] { end_reading(node, read); }});
 }
 
 std::shared_ptr<const OpenPlainFile> PlainFiles::shared(NodeId node, const SourceEntry& entry) {
   const KeyedMutex::Lock lock(opening_, node);
-  if (auto file = tree_.opened_as<OpenPlainFile>(node)) return file;
-  auto file = std::make_shared<const OpenPlainFile>(tree_.attributes_of(entry),
-                                                    open_to_read(*tree_.object(node, entry)));
-  return tree_.share_opened(node, std::move(file), entry);
+  auto file = tree_.opened_as<OpenPlainFile>(node);
+  if (!file)
+    file = tree_.share_opened(
+        node,
+        std::make_shared<const OpenPlainFile>(tree_.attributes_of(entry),
+                                              open_to_read(*tree_.object(node, entry))),
+        entry);
+  file->readers++;
+  return file;
 }
 
 std::shared_ptr<PlainWriter> PlainFiles::open_for_writing(NodeId node, int flags) {
@@ -85,25 +95,39 @@ void PlainFiles::before_end_of_writing(NodeId node) {
   if (may_take_long) TurnAtNeed::need();
 }
 
-/// The last writer stores the file as a frame, which takes long.
+/// To store the file as a frame takes long.
 void PlainFiles::end_writing(NodeId node) {
   TurnAtNeed::need_no_more();
   const KeyedMutex::Lock lock(opening_, node);
-  if (tree_.is_last_plain_writer(node)) {
-    try {
-      if (classifier_.is_container(*tree_.object(node))) {
-        contents_.store_bytes_as_frame(*names_.home(node));
-        // Who reads the file that was replaced goes on with it, and nobody else: also the kernel
-        // must not take its pages for those of the frame.
-        if (const auto read = tree_.opened_as<OpenPlainFile>(node))
-          tree_.retire_opened(node, *read);
-      }
-    } catch (const std::exception& error) {
-      log::error(fmt::format("{}: has the bytes of a frame, and is left as it is: {}",
-                             tree_.told_path(node), error.what()));
+  if (ended(node)) tree_.end_plain_writing(node);
+}
+
+bool PlainFiles::ended(NodeId node) {
+  if (!tree_.is_last_plain_writer(node)) return true;
+  try {
+    if (!classifier_.is_container(*tree_.object(node))) return true;
+    const auto read = tree_.opened_as<OpenPlainFile>(node);
+    if (read && read->readers > 0) {
+      read->owes_frame = true;
+      return false;
     }
+    contents_.store_bytes_as_frame(*names_.home(node));
+  } catch (const std::exception& error) {
+    log::error(fmt::format("{}: has the bytes of a frame, and is left as it is: {}",
+                           tree_.told_path(node), error.what()));
   }
-  tree_.end_plain_writing(node);
+  return true;
+}
+
+void PlainFiles::before_end_of_reading(NodeId node, const OpenPlainFile& file) {
+  if (file.owes_frame) before_end_of_writing(node);
+}
+
+void PlainFiles::end_reading(NodeId node, const OpenPlainFile& file) {
+  TurnAtNeed::need_no_more();
+  const KeyedMutex::Lock lock(opening_, node);
+  if (--file.readers > 0 || !file.owes_frame.exchange(false)) return;
+  if (ended(node)) tree_.end_plain_writing(node);
 }
 
 void PlainFiles::resize(NodeId node, std::int64_t size) {

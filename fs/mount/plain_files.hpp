@@ -1,6 +1,7 @@
 #pragma once
-// The plain files of a mount: opens handles of them. One that its last writer leaves with the bytes
-// of a container becomes a frame of those bytes.
+// The plain files of a mount: opens handles of them. One that was left with the bytes of a
+// container becomes a frame of those bytes once nobody has it open: the kernel keeps one set of
+// pages for all who have a file open, so no two of them may read different files.
 
 #include "fs/content/open_file.hpp"
 #include "fs/mount/file_contents.hpp"
@@ -31,6 +32,11 @@ class PlainFiles final : public FileKind {
   /// NoTurn if end_writing() may take long.
   void before_end_of_writing(NodeId node);
   void end_writing(NodeId node);
+  /// The same of who only reads `file`, and may be the last who has it open.
+  void before_end_of_reading(NodeId node, const OpenPlainFile& file);
+  void end_reading(NodeId node, const OpenPlainFile& file);
+  /// With opening_ locked. False where readers are left, the last of whom ends it.
+  bool ended(NodeId node);
   std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
   std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);
   std::shared_ptr<PlainWriter> make_writer(NodeId node, int flags);
@@ -40,7 +46,7 @@ class PlainFiles final : public FileKind {
   FileContents& contents_;
   Namespace& names_;
   const bool writeback_;
-  KeyedMutex opening_;  ///< nobody opens one for writing while it becomes a frame
+  KeyedMutex opening_;  ///< nobody opens one while it becomes a frame
 };
 
 }  // namespace bloscfs::fs
