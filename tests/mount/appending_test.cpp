@@ -17,6 +17,7 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -39,7 +40,7 @@ BOOST_AUTO_TEST_SUITE(appending)
 // written to it and closed it.
 BOOST_AUTO_TEST_CASE(spares_what_the_maker_of_the_file_has_written, *precondition(needs_fuse)) {
   for (const char* option : {"rw", "writeback"}) {
-    const TempDir source;
+    const SourceDir source;
     MountSettings settings;
     settings.options = {option};
     settings.environment = {"LD_PRELOAD=" BLOSCFS_SLOW_REPLIES};
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(leaves_all_records_there_when_several_make_the_file,
   constexpr int kRounds = 200, kWriters = 4, kEach = 3;
   constexpr std::size_t kRecord = 256;
   for (const char* option : {"rw", "writeback"}) {
-    const TempDir source;
+    const SourceDir source;
     MountSettings settings;
     settings.options = {option};
     const Mount mount(source.path(), settings);

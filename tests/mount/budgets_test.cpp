@@ -15,6 +15,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/proc.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -27,7 +28,7 @@ BOOST_AUTO_TEST_SUITE(budgets)
 
 BOOST_AUTO_TEST_CASE(read_costs_two_seconds_of_the_processor_at_most,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2nd", dear_array());
   Mount mount(source.path());
   const Fd file(open((mount / "a.npy").c_str(), O_RDONLY | O_DIRECT | O_CLOEXEC));
@@ -45,7 +46,7 @@ BOOST_AUTO_TEST_CASE(read_costs_two_seconds_of_the_processor_at_most,
 }
 
 BOOST_AUTO_TEST_CASE(reader_that_is_killed_is_gone, *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2nd", dear_array());
   Mount mount(source.path());
   const TempDir logs;

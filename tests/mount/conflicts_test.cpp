@@ -19,6 +19,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -211,7 +212,7 @@ BOOST_AUTO_TEST_CASE(file_that_is_no_frame_any_more_is_shown_as_it_is, *precondi
 }
 
 BOOST_AUTO_TEST_CASE(new_file_whose_name_was_taken_is_kept, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path());
   Fd file = open_rw(mount / "a", O_CREAT);
   write_at(file, 0, written());
@@ -265,8 +266,8 @@ BOOST_AUTO_TEST_CASE(lookup_after_the_kernel_has_forgotten_finds_the_new_state,
 }
 
 BOOST_AUTO_TEST_CASE(removed_directory_leaves_what_was_written_in_source,
-                     *precondition(needs_fuse)) {
-  const TempDir source;
+                     *precondition(needs_fuse) * precondition(kNeedsRemovalOfOpenFiles)) {
+  const SourceDir source;
   fs_std::create_directory(source / "d");
   write_file(source / "d" / "a.b2frame", flat_frame(old_state()));
   Mount mount(source.path());
@@ -286,7 +287,7 @@ BOOST_AUTO_TEST_CASE(removed_directory_leaves_what_was_written_in_source,
 }
 
 BOOST_AUTO_TEST_CASE(sparse_frame_and_array_are_kept_as_flat_frames, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const ByteVector items(400000, 'i');
   write_sparse_frame(source / "s.b2frame", old_state());
   write_file(source / "t.b2nd", array_frame(items, {100000}, "<i4", 4));
@@ -319,7 +320,7 @@ BOOST_AUTO_TEST_CASE(sparse_frame_and_array_are_kept_as_flat_frames, *preconditi
 
 BOOST_AUTO_TEST_CASE(mount_of_a_single_frame_leaves_it_beside_that, *precondition(needs_fuse)) {
   for (const auto& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
-      const TempDir source;
+      const SourceDir source;
       write_file(source / "a.b2frame", flat_frame(old_state()));
       Mount mount(source / "a.b2frame");
       Fd file = open_rw(mount / "a");

@@ -25,6 +25,7 @@
 #include "tests/support/npy.hpp"
 #include "tests/support/peer.hpp"
 #include "tests/support/sanitizers.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -244,7 +245,7 @@ class Siege {
     return acknowledged >= kAcknowledged;
   }
 
-  TempDir source_;
+  SourceDir source_;
   BlockWriter writers_[3] = {BlockWriter("contiguous"), BlockWriter("sparse"), BlockWriter("new")};
   FileMaker maker_;
   int acknowledged_ = 0;
@@ -265,7 +266,7 @@ BOOST_AUTO_TEST_CASE(nothing_acknowledged_is_lost_when_the_daemon_is_killed,
 }
 
 BOOST_AUTO_TEST_CASE(closed_file_is_committed_without_being_asked, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const ByteVector bytes = make_contents("text", 3, 300000, 1);
   Mount mount(source.path());
   write_file(mount / "a", bytes);
@@ -279,7 +280,8 @@ BOOST_AUTO_TEST_CASE(closed_file_is_committed_without_being_asked, *precondition
 
 BOOST_AUTO_TEST_CASE(saved_array_is_one_for_the_peer,
                      *precondition(needs_numpy) * precondition(needs_fuse_and_peer)) {
-  const TempDir source, out;
+  const SourceDir source;
+  const TempDir out;
   {
     Mount mount(source.path());
     const std::string script =

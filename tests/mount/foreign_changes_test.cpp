@@ -17,6 +17,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -67,7 +68,7 @@ struct WrittenFile {
                (discarded > 0));
   }
 
-  TempDir source;
+  SourceDir source;
   Mount mount;
   Fd writer;
 };
@@ -92,7 +93,8 @@ BOOST_AUTO_TEST_CASE(new_contents_are_shown_at_once_and_can_be_changed, *precond
       }
 }
 
-BOOST_AUTO_TEST_CASE(write_goes_to_the_new_state_without_a_look_at_it, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(write_goes_to_the_new_state_without_a_look_at_it,
+                     *precondition(needs_fuse) * precondition(kNeedsFineTimes)) {
   for (const auto& change : foreign_changes()) BOOST_TEST_CONTEXT(change.name) {
       WrittenFile file(true);
       change.make(file.stored(), second_state());

@@ -13,6 +13,7 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -52,7 +53,7 @@ void change(ByteVector& bytes, std::size_t offset, const std::string& text) {
 BOOST_AUTO_TEST_SUITE(frame_space)
 
 BOOST_AUTO_TEST_CASE(is_used_again_by_every_edit_of_one_mount, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   ByteVector bytes = make_contents("noise", 1, kFileSize, 1);
   const Mount mount(source.path(), chunk_settings());
   write_file(mount / "a", bytes);
@@ -67,7 +68,7 @@ BOOST_AUTO_TEST_CASE(is_used_again_by_every_edit_of_one_mount, *precondition(nee
 }
 
 BOOST_AUTO_TEST_CASE(is_used_again_by_mounts_that_follow_each_other, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   ByteVector bytes = make_contents("noise", 1, kFileSize, 1);
   for (std::size_t i = 0; i < 14; i++) {
     Mount mount(source.path(), chunk_settings());
@@ -83,7 +84,7 @@ BOOST_AUTO_TEST_CASE(is_used_again_by_mounts_that_follow_each_other, *preconditi
 }
 
 BOOST_AUTO_TEST_CASE(of_a_file_that_shrinks_is_given_back, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path(), chunk_settings());
   for (const std::string contents : {"new", ""}) {
     write_file(mount / "a", make_contents("noise", 1, kFileSize, 1));
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(of_a_file_that_shrinks_is_given_back, *precondition(needs_f
 
 // Its time is what was written last, whatever the daemon does to the frame afterwards.
 BOOST_AUTO_TEST_CASE(is_given_back_without_a_change_of_times, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path(), chunk_settings());
   write_file(mount / "a", make_contents("noise", 1, kFileSize, 1));
   sync_file(mount / "a");
@@ -120,7 +121,7 @@ BOOST_AUTO_TEST_CASE(is_given_back_without_a_change_of_times, *precondition(need
 BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open,
                      *precondition(needs_fuse)) {
   constexpr std::ptrdiff_t kHeader = 97;  // is switched in place
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path(), chunk_settings());
   write_file(mount / "a", make_contents("noise", 1, kFileSize, 1));
   sync_file(mount / "a");
@@ -138,7 +139,7 @@ BOOST_AUTO_TEST_CASE(is_not_taken_at_once_from_programs_that_have_the_frame_open
 // The mount forgets a closed file between two edits, but not how long its space has waited.
 BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
                      *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path(), chunk_settings());
   ByteVector bytes = make_contents("noise", 1, kFileSize, 1);
   write_file(mount / "a", bytes);
@@ -162,7 +163,7 @@ BOOST_AUTO_TEST_CASE(is_used_again_beside_a_program_that_keeps_the_frame_open,
 // What such an index could take at most fits nowhere but at the end.
 BOOST_AUTO_TEST_CASE(is_used_for_an_index_that_compresses_well, *precondition(needs_fuse)) {
   constexpr off_t kSize = off_t{1} << 40;  // 8 Mi chunks
-  const TempDir source;
+  const SourceDir source;
   const fs_std::path frame = source / "a.b2frame";
   std::uintmax_t stored = 0;
   {

@@ -24,6 +24,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/other_filesystem.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -449,7 +450,8 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_at_the_end_is_rescued, *precondition(need
 }
 
 BOOST_AUTO_TEST_CASE(rescue_folder_of_others_is_refused, *precondition(needs_fuse_as_root)) {
-  const TempDir source, rescue;
+  const SourceDir source;
+  const TempDir rescue;
   const auto mount = [&] { Mount(source.path(), with_option("rescue=" + rescue.path().string())); };
   fs_std::permissions(rescue.path(), fs_std::perms(0777));
   BOOST_CHECK_THROW(mount(), MountRefused);

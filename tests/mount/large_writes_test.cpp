@@ -19,6 +19,7 @@
 #include "tests/support/needs.hpp"
 #include "tests/support/proc.hpp"
 #include "tests/support/sanitizers.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -102,7 +103,7 @@ class Written {
 
 /// Changes a frame and a plain file again and again, and looks at them then and in another mount.
 void check_changes(const MountSettings& settings) {
-  const TempDir source;
+  const SourceDir source;
   // A plain file stays one: what is written to it goes straight to SOURCE.
   write_file(source / "plain", ByteVector(1, 0));
   fs_std::permissions(source / "plain", fs_std::perms(0644));
@@ -141,7 +142,7 @@ BOOST_AUTO_TEST_CASE(leave_that_also_by_libfuse_s_own_ways, *precondition(needs_
 }
 
 BOOST_AUTO_TEST_CASE(do_not_mix_with_those_of_others, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path());
   std::array<std::jthread, 4> writers;
   for (std::size_t i = 0; i < writers.size(); i++)
@@ -164,7 +165,7 @@ constexpr std::uint64_t kBesides = std::uint64_t{48} << 20;
 BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondition(needs_fuse)) {
   constexpr std::uint64_t kLimit = 1 << 20, kCache = 8 << 20;
   constexpr std::size_t kPage = 4096, kPages = 8192;
-  const TempDir source;
+  const SourceDir source;
   ByteVector contents = make_contents("noise", 1, kPages * kPage, 1);
   MountSettings settings;
   settings.options = {"dirty_limit=1M", "cache_size=8M"};
@@ -193,7 +194,7 @@ BOOST_AUTO_TEST_CASE(hold_as_little_where_they_are_small_and_all_over, *precondi
 
 BOOST_AUTO_TEST_CASE(count_until_their_commit_has_ended, *precondition(needs_fuse)) {
   constexpr std::size_t kPage = 4096, kPages = 4096;
-  const TempDir source;
+  const SourceDir source;
   const ByteVector contents = make_contents("floats", 1, kPages * kPage, 4);
   MountSettings settings;
   settings.options = {"dirty_limit=256M", "codec=zstd", "clevel=9"};

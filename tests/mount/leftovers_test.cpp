@@ -20,6 +20,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/source_lock.hpp"
 
 namespace bloscfs::test {
@@ -87,7 +88,7 @@ struct Left {
   }
   fs_std::path path() const { return source / "d" / name; }
 
-  TempDir source;
+  SourceDir source;
   std::string name;
 };
 
@@ -104,7 +105,7 @@ struct LeftFrame {
     BOOST_REQUIRE(names.size() == 1u);
     path = source / names.front();
   }
-  TempDir source;
+  SourceDir source;
   fs_std::path path;
 };
 
@@ -177,7 +178,8 @@ BOOST_AUTO_TEST_CASE(directories_of_such_names_stay, *precondition(needs_fuse)) 
   BOOST_TEST(other.is_whole());
 }
 
-BOOST_AUTO_TEST_CASE(files_of_such_names_stay, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(files_of_such_names_stay,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const Left left;
   fs_std::remove(left.path());
   write_file(left.source / "other", "precious");
@@ -190,7 +192,8 @@ BOOST_AUTO_TEST_CASE(files_of_such_names_stay, *precondition(needs_fuse)) {
   BOOST_CHECK(read_file(left.source / ".bloscfs-fedcba9876543210.tmp") == bytes_of("precious"));
 }
 
-BOOST_AUTO_TEST_CASE(frames_of_such_names_stay, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(frames_of_such_names_stay,
+                     *precondition(needs_fuse) * precondition(kNeedsBirthTimes)) {
   const ByteVector bytes = make_contents("text", 2, 50000, 1);
   const Left left;
   fs_std::remove(left.path());
@@ -223,7 +226,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_part_of_a_removed_frame_stays, *precondition(nee
 }
 
 // Whoever wrote it could name what the daemon removes.
-BOOST_AUTO_TEST_CASE(journals_of_others_are_not_believed, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(journals_of_others_are_not_believed,
+                     *precondition(needs_fuse_as_root) * precondition(kNeedsExchange)) {
   const Left left;
   fs_std::copy_file(left.source / ".bloscfs-lock", left.source / "d/.bloscfs-lock");
   fs_std::permissions(left.source / "d/.bloscfs-lock", fs_std::perms(0600));
@@ -242,7 +246,7 @@ BOOST_AUTO_TEST_CASE(journals_of_others_are_not_believed, *precondition(needs_fu
 }
 
 BOOST_AUTO_TEST_CASE(mounts_of_directories_below_are_known, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directories(source / "d/e");
   {
     Mount mount(source / "d");
@@ -255,7 +259,7 @@ BOOST_AUTO_TEST_CASE(mounts_of_directories_below_are_known, *precondition(needs_
 }
 
 BOOST_AUTO_TEST_CASE(of_another_mount_that_goes_on_stay, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directory(source / "d");
   const Mount below(source / "d");
   const Fd file(open((below / "new").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
@@ -273,7 +277,7 @@ BOOST_AUTO_TEST_CASE(of_another_mount_that_goes_on_stay, *precondition(needs_fus
 }
 
 BOOST_AUTO_TEST_CASE(of_this_user_go_with_their_directory, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path());
   fs_std::create_directories(source / "d");
   write_file(source / "d" / kSomeName, "unfinished");
@@ -291,7 +295,7 @@ BOOST_AUTO_TEST_CASE(of_this_user_go_with_their_directory, *precondition(needs_f
 
 BOOST_AUTO_TEST_CASE(directory_with_another_of_such_a_name_is_not_removed,
                      *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directory(source / "d");
   const Impostor one(source / "d" / kSomeName);
   write_file(source / "d/.bloscfs-fedcba9876543210.tmp", "unfinished");
@@ -308,7 +312,7 @@ BOOST_AUTO_TEST_CASE(directory_with_another_of_such_a_name_is_not_removed,
 // Who may remove an empty directory may have no right to what others have in it.
 BOOST_AUTO_TEST_CASE(of_other_users_stay_with_their_directory, *precondition(needs_fuse_as_root)) {
   constexpr uid_t kAlice = 54321;
-  const TempDir source;
+  const SourceDir source;
   fs_std::permissions(source.path(), fs_std::perms(0777));
   MountSettings settings;
   settings.options = {"allow_other"};
@@ -334,12 +338,12 @@ BOOST_AUTO_TEST_CASE(of_other_users_stay_with_their_directory, *precondition(nee
 }
 
 BOOST_AUTO_TEST_CASE(of_a_mount_of_one_frame_go_with_its_next, *precondition(needs_fuse)) {
-  std::optional<TempDir> place;
+  std::optional<SourceDir> place;
   for (int tries = 0; tries < 20; ++tries) {
     place.emplace();
     if (leaves_a_temporary(place->path())) break;
   }
-  const TempDir& source = *place;
+  const SourceDir& source = *place;
   BOOST_REQUIRE(!hidden_in(source.path()).empty());
   const Impostor other(source / kSomeName);
   Mount mount(source / "a.b2nd");

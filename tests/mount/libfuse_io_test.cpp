@@ -12,6 +12,7 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -29,7 +30,7 @@ MountSettings settings() {
 BOOST_AUTO_TEST_SUITE(libfuse_io)
 
 BOOST_AUTO_TEST_CASE(keeps_what_was_synced, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const ByteVector contents = make_contents("text", 1, 5'000'000, 1);
   {
     Mount mount(source.path(), settings());
@@ -46,7 +47,7 @@ BOOST_AUTO_TEST_CASE(keeps_what_was_synced, *precondition(needs_fuse)) {
 }
 
 BOOST_AUTO_TEST_CASE(leaves_set_user_id_bits_to_the_kernel, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path(), settings());
   write_file(mount / "a", ByteVector(10, 1));
   BOOST_REQUIRE(chmod((mount / "a").c_str(), 06755) == 0);
@@ -62,7 +63,7 @@ BOOST_AUTO_TEST_CASE(leaves_set_user_id_bits_to_the_kernel, *precondition(needs_
 // not. libfuse ends its threads then while they tell of that, and the mount ends all the same.
 BOOST_AUTO_TEST_CASE(takes_an_unmount_for_a_failure_as_libfuse_does, *precondition(needs_fuse)) {
   constexpr int kEnds = 10;
-  const TempDir source;
+  const SourceDir source;
   const ByteVector contents = make_contents("text", 1, 300'000, 1);
   MountSettings failing = settings();
   failing.environment = {"LD_PRELOAD=" BLOSCFS_CHANNEL_FAILER,

@@ -19,6 +19,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/source_lock.hpp"
 
 namespace bloscfs::test {
@@ -70,7 +71,7 @@ struct OpenSource {
   }
   fs_std::path operator/(const std::string& name) const { return directory / name; }
   const fs_std::path& path() const { return directory.path(); }
-  TempDir directory;
+  SourceDir directory;
 };
 
 /// Where nobody can mount, and has programs that he can run.
@@ -78,14 +79,14 @@ struct NobodysHome {
   NobodysHome() {
     fs_std::permissions(home.path(), fs_std::perms(0755));
     fs_std::copy_file(bloscfs_program(), home / "bloscfs");
-    fs_std::create_directory(home / "source");
-    BOOST_REQUIRE(chown((home / "source").c_str(), nobody(), nobody()) == 0);
+    BOOST_REQUIRE(chown(directory.path().c_str(), nobody(), nobody()) == 0);
     settings.uid = nobody();
     settings.program = home / "bloscfs";
     settings.limit = Seconds(60);
   }
-  fs_std::path source() const { return home / "source"; }
+  const fs_std::path& source() const { return directory.path(); }
   TempDir home;
+  SourceDir directory;
   MountSettings settings;
 };
 
@@ -131,7 +132,8 @@ BOOST_AUTO_TEST_CASE(flock_of_who_can_only_read_keeps_nobody_out,
       }
 }
 
-BOOST_AUTO_TEST_CASE(lock_file_is_there_while_it_is_mounted, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(lock_file_is_there_while_it_is_mounted,
+                     *precondition(needs_fuse) * precondition(kNeedsSingleTimes)) {
   for (const bool is_single : {false, true}) BOOST_TEST_CONTEXT(is_single) {
       const OpenSource source;
       const fs_std::path mounted = is_single ? source / "a.b2frame" : source.path();
@@ -201,7 +203,8 @@ BOOST_AUTO_TEST_CASE(frames_are_edited_where_no_file_can_be_made,
 }
 
 /// Whoever may write to SOURCE can have put anything where the lock file belongs.
-BOOST_AUTO_TEST_CASE(what_is_no_lock_file_is_left_as_it_is, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(what_is_no_lock_file_is_left_as_it_is,
+                     *precondition(needs_fuse_as_root) * precondition(kNeedsExchange)) {
   const std::string text = "kept .bloscfs-0123456789abcdef.tmp a\n";
   struct Case {
     const char* name;
@@ -231,7 +234,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_lock_file_is_left_as_it_is, *precondition(needs_
         const OpenSource source;
         const fs_std::path mounted = is_single ? source / "a.b2frame" : source.path();
         const fs_std::path lock = is_single ? lock_file_beside(mounted) : lock_file_in(mounted);
-        const TempDir elsewhere;
+        const SourceDir elsewhere;
         write_file(elsewhere / "other", text);
         one.make(lock, elsewhere / "other");
         const struct stat before = status_of(lock);
@@ -257,7 +260,8 @@ BOOST_AUTO_TEST_CASE(what_is_no_lock_file_is_left_as_it_is, *precondition(needs_
       }
 }
 
-BOOST_AUTO_TEST_CASE(root_and_other_users_take_turns, *precondition(needs_fuse_for_nobody)) {
+BOOST_AUTO_TEST_CASE(root_and_other_users_take_turns,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsExchange)) {
   const NobodysHome nobodys;
   for (int i = 0; i < 2; i++)
     for (const MountSettings& settings : {nobodys.settings, MountSettings()}) {
@@ -287,7 +291,8 @@ BOOST_AUTO_TEST_CASE(root_and_other_users_take_turns, *precondition(needs_fuse_f
   BOOST_TEST(comes_true([&] { return fs_std::is_empty(nobodys.source()); }));
 }
 
-BOOST_AUTO_TEST_CASE(users_exclude_each_other, *precondition(needs_fuse_for_nobody)) {
+BOOST_AUTO_TEST_CASE(users_exclude_each_other,
+                     *precondition(needs_fuse_for_nobody) * precondition(kNeedsOwners)) {
   const NobodysHome of_nobody, of_root;
   const Mount theirs(of_nobody.source(), of_nobody.settings), ours(of_root.source());
   std::string for_nobody;

@@ -22,6 +22,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/proc.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -109,7 +110,7 @@ BOOST_AUTO_TEST_CASE(of_a_daemon_stays_small_whatever_a_file_is,
                      *precondition(needs_fuse_unsanitized)) {
   std::vector<fs_std::path> roots = data_roots();
   if (!corpus_root().empty()) roots.push_back(corpus_root());
-  const TempDir source;
+  const SourceDir source;
   std::vector<std::string> names;
   for (const fs_std::path& root : roots) {
     for (const CorpusEntry& entry : containers_in(root)) {
@@ -132,7 +133,7 @@ BOOST_AUTO_TEST_CASE(of_a_daemon_stays_small_whatever_a_file_is,
 }
 
 BOOST_AUTO_TEST_CASE(of_metalayers_that_wait_is_bounded, *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path(), small_cache());
   std::vector<Fd> files;
   for (int i = 0; i < 4; i++) {
@@ -156,7 +157,7 @@ BOOST_AUTO_TEST_CASE(of_metalayers_that_wait_is_bounded, *precondition(needs_fus
 
 BOOST_AUTO_TEST_CASE(of_open_directories_is_bounded, *precondition(needs_fuse_unsanitized)) {
   constexpr int kFiles = 10000, kHandles = 20;
-  const TempDir source;
+  const SourceDir source;
   for (int i = 0; i < kFiles; i++)
     std::ofstream(source / (std::to_string(i) + std::string(100, 'n')));
   Mount mount(source.path(), small_cache());
@@ -202,7 +203,7 @@ BOOST_AUTO_TEST_CASE(of_metalayers_that_a_rename_carries_over_is_bounded,
   const ByteVector chunk = codec::ChunkEncoder(settings).encode_stored(content);
   for (std::size_t i = 0; i < kLayers; i++)
     array.vlmetalayers.emplace_back("layer" + std::to_string(i), chunk);
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2nd", array.build());
   Mount mount(source.path(), small_cache());
   BOOST_REQUIRE(fs_std::exists(mount / "a.npy"));
@@ -220,7 +221,7 @@ BOOST_AUTO_TEST_CASE(of_fixed_metalayers_that_a_rename_carries_over_is_bounded,
   for (int i = 0; i < 10; i++)
     array.metalayers.emplace_back("layer" + std::to_string(i),
                                   frame::test::Buffer(std::size_t{16} << 20));
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2nd", array.build());
   Mount mount(source.path(), small_cache());
   BOOST_TEST(::rename((mount / "a.npy").c_str(), (mount / "b").c_str()) == -1);
@@ -237,7 +238,7 @@ BOOST_AUTO_TEST_CASE(of_changes_in_huge_chunks_is_bounded, *precondition(needs_f
   frame.blocksize = 4096;
   frame.nbytes = kChunk;
   frame.entries = {frame::test::special_entry(0x81)};
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2frame", frame.build());
   Mount mount(source.path(), small_cache());
   const Fd file(open((mount / "a").c_str(), O_RDWR | O_CLOEXEC));
@@ -253,7 +254,7 @@ BOOST_AUTO_TEST_CASE(of_changes_in_tiny_chunks_is_bounded, *precondition(needs_f
   frame.typesize = frame.chunksize = frame.blocksize = 1;
   frame.nbytes = kBytes;
   frame.index_chunk = frame::test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0x81}, kBytes * 8);
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2frame", frame.build());
   Mount mount(source.path(), small_cache());
   const Fd file(open((mount / "a").c_str(), O_RDWR | O_CLOEXEC));
@@ -273,7 +274,7 @@ BOOST_AUTO_TEST_CASE(of_damaged_checksums_is_bounded, *precondition(needs_fuse_u
   frame.nbytes = std::int64_t{kChunks} * 4096;
   frame.index_chunk = frame::test::make_value_chunk({0, 0, 0, 0, 0, 0, 0, 0x81}, kChunks * 8);
   frame.vlmetalayers = {{"bloscfs.xxh3", frame::test::pattern(40, 1)}};
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2frame", frame.build());
   Mount mount(source.path(), small_cache());
   errno_of_set_xattr(mount / "a", "user.blosc2.vlmeta.added", "1");

@@ -29,6 +29,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/sanitizers.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -84,7 +85,7 @@ struct Neighbourhood {
   Neighbourhood() {
     for (const char* name : {"a", "b"}) fs_std::create_directory(source / name);
   }
-  TempDir source;
+  SourceDir source;
 };
 
 void hold_names_briefly(const std::function<std::uint64_t(const Neighbourhood&)>& scenario) {
@@ -302,7 +303,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed, *preconditi
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_closes_and_opens_of_files_that_become_frames,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directory(source / "quiet");
   const auto name = [](int i) { return fmt::format("plain{}", i); };
   for (int i = 0; i < kRequests; i++) write_file(source / name(i), std::string("text"));
@@ -345,7 +346,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_closes_and_opens_of_files_that_become_frame
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_looks_at_files_that_another_program_has_changed,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directory(source / "quiet");
   const auto name = [](int i) { return fmt::format("file{}", i); };
   for (int i = 0; i < kRequests; i++)
@@ -372,7 +373,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_looks_at_files_that_another_program_has_cha
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_flushes_of_directories_and_renames_that_store_files,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directory(source / "quiet");
   for (int i = 0; i < kRequests; i++) fs_std::create_directory(source / fmt::format("d{}", i));
   const ByteVector npy = npy_of(slow_contents(3, std::size_t{4} << 20));
@@ -393,7 +394,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_flushes_of_directories_and_renames_that_sto
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_space_asked_for_during_a_commit,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   fs_std::create_directory(source / "quiet");
   const ByteVector written = slow_contents(4, std::size_t{4} << 20);
   Mount mount(source.path(), few_threads());
@@ -415,7 +416,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_space_asked_for_during_a_commit,
 }
 
 BOOST_AUTO_TEST_CASE(copy_plain_files_piece_by_piece, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   for (const char* name : {"from", "to"}) write_file(source / name, std::string("text"));
   fs_std::resize_file(source / "from", std::size_t{100} << 20);
   Mount mount(source.path());

@@ -17,6 +17,7 @@
 #include "tests/support/fd.hpp"
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 
@@ -72,7 +73,7 @@ struct OneFrame {
                (fs_std::exists(stored()) ? 2 : 1));
   }
 
-  TempDir source;
+  SourceDir source;
   std::optional<Mount> mount;
   fs_std::path shown;
   std::deque<Fd> files;  ///< closed before the unmount

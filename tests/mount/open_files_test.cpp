@@ -15,6 +15,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/source_lock.hpp"
 
 namespace bloscfs::test {
@@ -43,7 +44,7 @@ BOOST_AUTO_TEST_SUITE(open_files)
 
 // A log that its program never closes, and syncs no time.
 BOOST_AUTO_TEST_CASE(are_committed_half_a_minute_after_a_write, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path());
   const Fd log(::open((mount / "log").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   append(log, "first\n");
@@ -66,7 +67,7 @@ BOOST_AUTO_TEST_CASE(are_committed_half_a_minute_after_a_write, *precondition(ne
 }
 
 BOOST_AUTO_TEST_CASE(have_blocks_for_all_their_data, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "old.b2frame", flat_frame(std::string(100000, 'a')));
   const Mount mount(source.path());
   const std::string text(300000, 'b');
@@ -88,7 +89,8 @@ BOOST_AUTO_TEST_CASE(have_blocks_for_all_their_data, *precondition(needs_fuse)) 
 }
 
 BOOST_AUTO_TEST_CASE(are_archived_whole_by_tar, *precondition(needs_programs("tar cmp"))) {
-  const TempDir source, home;
+  const SourceDir source;
+  const TempDir home;
   const Mount mount(source.path());
   const auto is_whole = [&] {
     return run({"tar", "-C", mount.path().string(), "-S", "-cf", home / "a.tar", "log"}).ok() &&

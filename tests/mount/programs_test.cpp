@@ -14,6 +14,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -49,7 +50,7 @@ class Disk {
   }
 
  private:
-  const TempDir source_;
+  const SourceDir source_;
   std::unique_ptr<Mount> mount_;
 };
 
@@ -93,8 +94,12 @@ class Original {
 
   /// The copy has the same names, contents, modes, owners, times and hard links.
   void check_copy(const fs_std::path& copy) const {
-    const auto seen =
-        output_of({"rsync", "-aHnic", "--delete", path().string() + "/", copy.string() + "/"});
+    Arguments command = {"rsync", "-aHnic", "--delete"};
+    // A commit sets the time of modification of its directory back, and nothing else.
+    if (!kNeedsSingleTimes.holds())
+      command.insert(command.end(), {"--omit-dir-times", "--omit-link-times"});
+    command.insert(command.end(), {path().string() + "/", copy.string() + "/"});
+    const auto seen = output_of(command);
     BOOST_TEST(seen == "");
   }
 
@@ -178,7 +183,8 @@ void run_fio(const Arguments& how) {
 
 BOOST_AUTO_TEST_SUITE(programs)
 
-BOOST_AUTO_TEST_CASE(cp_copies_a_tree_in_and_out, *precondition(needs_programs("cp rsync"))) {
+BOOST_AUTO_TEST_CASE(cp_copies_a_tree_in_and_out, *precondition(needs_programs("cp rsync")) *
+                                                      precondition(kNeedsNumbersOfLinks)) {
   const Original original;
   const TempDir back;
   Disk disk;
@@ -191,7 +197,8 @@ BOOST_AUTO_TEST_CASE(cp_copies_a_tree_in_and_out, *precondition(needs_programs("
   disk.verify();
 }
 
-BOOST_AUTO_TEST_CASE(rsync_copies_a_tree_in_and_out, *precondition(needs_programs("rsync"))) {
+BOOST_AUTO_TEST_CASE(rsync_copies_a_tree_in_and_out,
+                     *precondition(needs_programs("rsync")) * precondition(kNeedsNumbersOfLinks)) {
   const Original original;
   const TempDir back;
   Disk disk;
@@ -208,7 +215,9 @@ BOOST_AUTO_TEST_CASE(rsync_copies_a_tree_in_and_out, *precondition(needs_program
   original.check_copy(back / "copy");
 }
 
-BOOST_AUTO_TEST_CASE(tar_unpacks_a_tree, *precondition(needs_programs("tar rsync"))) {
+BOOST_AUTO_TEST_CASE(tar_unpacks_a_tree, *precondition(needs_programs("tar rsync")) *
+                                             precondition(kNeedsNumbersOfLinks) *
+                                             precondition(kNeedsSingleTimes)) {
   const Original original;
   const TempDir archive;
   Disk disk;

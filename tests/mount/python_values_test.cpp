@@ -21,6 +21,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -41,7 +42,7 @@ fs_std::path python_data() {
 struct PythonFiles {
   PythonFiles() { fs_std::copy(python_data(), source.path(), fs_std::copy_options::recursive); }
   fs_std::path operator/(const std::string& name) const { return source / name; }
-  TempDir source;
+  SourceDir source;
 };
 
 std::optional<ByteVector> layer_of(const fs_std::path& frame, const std::string& name) {

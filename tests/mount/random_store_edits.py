@@ -244,10 +244,7 @@ def compare(found, expected, where):
             raise AssertionError(f"{where}: {what} differ: {names}")
 
 
-def test_store(bloscfs, b2frame, draw, edits, place):
-    source, top = f"{place}/source", f"{place}/mount"
-    for directory in source, top:
-        os.mkdir(directory)
+def test_store(bloscfs, b2frame, draw, edits, source, top):
     root = f"{source}/s.b2d"
     store = Store(b2frame, draw, root)
     expected = store.files, store.groups
@@ -272,12 +269,12 @@ def test_store(bloscfs, b2frame, draw, edits, place):
         compare(stored_in(root), expected, "stored")
 
 
-def main(bloscfs, b2frame, count, seed, edits):
+def main(bloscfs, b2frame, count, seed, edits, sources):
     for number in range(int(count)):
         draw = Draw(f"{seed}.{number}")
-        with tempfile.TemporaryDirectory() as place:
+        with tempfile.TemporaryDirectory(dir=sources) as source, tempfile.TemporaryDirectory() as top:
             try:
-                test_store(bloscfs, b2frame, draw, int(edits), place)
+                test_store(bloscfs, b2frame, draw, int(edits), source, top)
             except (AssertionError, ValueError) as error:
                 raise SystemExit(f"seed {seed}, store {number}: {error}")
     print(f"{count} stores")

@@ -19,6 +19,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -62,7 +63,7 @@ struct LostOverwrite {
     temporary = names.front();
   }
 
-  const TempDir source;
+  const SourceDir source;
   std::optional<Mount> mount;
   ProcessResult result;
   std::string temporary;
@@ -73,7 +74,7 @@ struct LostOverwrite {
 BOOST_AUTO_TEST_SUITE(recovery)
 
 BOOST_AUTO_TEST_CASE(unmount_tells_what_it_could_not_commit_and_keeps_it,
-                     *precondition(needs_fuse)) {
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost;
   BOOST_TEST(lost.result.status == 1);
   const std::string log = lost.mount->log();
@@ -89,7 +90,8 @@ BOOST_AUTO_TEST_CASE(unmount_tells_what_it_could_not_commit_and_keeps_it,
   BOOST_CHECK(stored_contents(lost.source / "t.b2nd") == bytes_of(element_text()));
 }
 
-BOOST_AUTO_TEST_CASE(next_mounts_say_so_and_leave_it, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(next_mounts_say_so_and_leave_it,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost;
   for (int i = 0; i < 2; ++i) {
     Mount mount(lost.source.path());
@@ -111,7 +113,7 @@ BOOST_AUTO_TEST_CASE(next_mounts_say_so_and_leave_it, *precondition(needs_fuse))
 // A file of such a name is stored under another one.
 BOOST_AUTO_TEST_CASE(nothing_that_is_made_through_a_mount_is_a_journal, *precondition(needs_fuse)) {
   for (const std::string name : {kJournal, ".a.b2frame.bloscfs-lock"}) BOOST_TEST_CONTEXT(name) {
-      const TempDir source;
+      const SourceDir source;
       Mount mount(source.path());
       const std::string path = mount / name;
       BOOST_TEST(mkdir(path.c_str(), 0755) != 0);
@@ -127,7 +129,8 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_made_through_a_mount_is_a_journal, *precond
     }
 }
 
-BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost("d/t.b2nd", "d");
   // The journal of a mount of a directory below is in that.
   BOOST_TEST(fs_std::exists(lost.source / "d" / kJournal));
@@ -149,7 +152,8 @@ BOOST_AUTO_TEST_CASE(directory_with_kept_contents_is_not_removed, *precondition(
   BOOST_TEST(comes_true([&] { return errno_of(rmdir((mount / "d").c_str())) == 0; }));
 }
 
-BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost;
   const auto first = recover(lost.source.path());
   BOOST_TEST(first.ok(), first.description());
@@ -168,7 +172,8 @@ BOOST_AUTO_TEST_CASE(recover_puts_it_beside_what_has_its_name, *precondition(nee
   BOOST_TEST(mount.log() == "");
 }
 
-BOOST_AUTO_TEST_CASE(recover_gives_it_its_own_name_where_that_is_free, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(recover_gives_it_its_own_name_where_that_is_free,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost("d/e/t.b2nd");
   fs_std::remove(lost.source / "d/e/t.b2nd");
   const auto result = recover(lost.source.path());
@@ -177,7 +182,8 @@ BOOST_AUTO_TEST_CASE(recover_gives_it_its_own_name_where_that_is_free, *precondi
   BOOST_CHECK(stored_contents(lost.source / "d/e/t.npy.b2frame") == other_bytes());
 }
 
-BOOST_AUTO_TEST_CASE(recover_takes_source_where_the_directory_is_gone, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(recover_takes_source_where_the_directory_is_gone,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost("d/t.b2nd");
   fs_std::remove_all(lost.source / "d");
   const auto result = recover(lost.source.path());
@@ -185,7 +191,8 @@ BOOST_AUTO_TEST_CASE(recover_takes_source_where_the_directory_is_gone, *precondi
   BOOST_CHECK(stored_contents(lost.source / "t.npy.b2frame") == other_bytes());
 }
 
-BOOST_AUTO_TEST_CASE(recover_says_what_is_gone_and_forgets_it, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(recover_says_what_is_gone_and_forgets_it,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost;
   fs_std::remove(lost.source / lost.temporary);
   const auto first = recover(lost.source.path());
@@ -196,7 +203,8 @@ BOOST_AUTO_TEST_CASE(recover_says_what_is_gone_and_forgets_it, *precondition(nee
   BOOST_TEST(second.out + second.err == "");
 }
 
-BOOST_AUTO_TEST_CASE(names_of_any_bytes_come_back, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(names_of_any_bytes_come_back,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost("a b%\n\xff.b2nd");
   fs_std::remove(lost.source / "a b%\n\xff.b2nd");
   const auto result = recover(lost.source.path());
@@ -205,7 +213,8 @@ BOOST_AUTO_TEST_CASE(names_of_any_bytes_come_back, *precondition(needs_fuse)) {
   BOOST_CHECK(stored_contents(lost.source / "a b%\n\xff.npy.b2frame") == other_bytes());
 }
 
-BOOST_AUTO_TEST_CASE(single_frame_is_kept_and_recovered_beside_it, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(single_frame_is_kept_and_recovered_beside_it,
+                     *precondition(needs_fuse) * precondition(kNeedsLinkCounts)) {
   const LostOverwrite lost("t.b2nd", "t.b2nd");
   BOOST_TEST(lost.result.status == 1);
   BOOST_TEST(fs_std::exists(lost.source / ".t.b2nd.bloscfs-lock"));
@@ -221,7 +230,8 @@ BOOST_AUTO_TEST_CASE(single_frame_is_kept_and_recovered_beside_it, *precondition
 }
 
 // Whoever may write to SOURCE may have written the journal.
-BOOST_AUTO_TEST_CASE(hostile_journals_do_no_harm, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(hostile_journals_do_no_harm,
+                     *precondition(needs_fuse) * precondition(kNeedsSpecialFiles)) {
   const std::string kept = std::string("kept ") + kSomeTemporary + " ";
   const std::vector<std::string> journals = {kept + "../outside/stolen\n",
                                              kept + "/tmp/stolen\n",
@@ -250,7 +260,7 @@ BOOST_AUTO_TEST_CASE(hostile_journals_do_no_harm, *precondition(needs_fuse)) {
                                              kept + std::string(5000, 'n') + "\n",
                                              kept + kept + kept};
   for (const std::string& text : journals) BOOST_TEST_CONTEXT(text.substr(0, 80)) {
-      const TempDir home;
+      const SourceDir home;
       const fs_std::path source = home / "source", outside = home / "outside";
       fs_std::create_directory(source);
       fs_std::create_directory(outside);
@@ -275,9 +285,10 @@ BOOST_AUTO_TEST_CASE(hostile_journals_do_no_harm, *precondition(needs_fuse)) {
     }
 }
 
-BOOST_AUTO_TEST_CASE(journal_that_is_no_file_is_none, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(journal_that_is_no_file_is_none,
+                     *precondition(needs_fuse) * precondition(kNeedsSpecialFiles)) {
   for (const std::string kind : {"fifo", "directory", "link"}) BOOST_TEST_CONTEXT(kind) {
-      const TempDir source;
+      const SourceDir source;
       const fs_std::path journal = source / kJournal;
       Maker(source.path()).flat("a.b2frame");
       if (kind == "fifo") BOOST_REQUIRE(mkfifo(journal.c_str(), 0644) == 0);

@@ -17,6 +17,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -65,7 +66,7 @@ BOOST_AUTO_TEST_SUITE(representation)
 
 /// Also by a descriptor for reading, while the kernel has not told yet that the file was closed.
 BOOST_AUTO_TEST_CASE(fsync_of_what_numpy_has_saved_makes_the_array, *precondition(needs_numpy)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path());
   const std::string script = R"(
 import numpy, os, sys
@@ -94,7 +95,7 @@ for count in 1000, 300000:
 /// Such a name may be that of a flat frame, too.
 BOOST_AUTO_TEST_CASE(an_array_with_the_suffix_of_flat_frames_becomes_one_by_its_name,
                      *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "x.npy.b2frame", flat_frame(ByteVector(60, 3), array_cut({3, 5}, "<i4", 4)));
   {
     Mount mount(source.path());
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(an_array_with_the_suffix_of_flat_frames_becomes_one_by_its_
 
 BOOST_AUTO_TEST_CASE(a_known_file_that_another_program_made_sparse_is_written_to,
                      *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2frame", flat_frame(std::string("one file")));
   {
     Mount mount(source.path());
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(a_known_file_that_another_program_made_sparse_is_written_to
 }
 
 BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   for (int i = 0; i < kNeighbours; i++)
     fs_std::create_symlink("nowhere", source / ("n" + std::to_string(i)));
   Mount mount(source.path(), strict());
@@ -160,11 +161,12 @@ BOOST_AUTO_TEST_CASE(each_listing_shows_a_changing_file_once, *precondition(need
   changer.join();
   BOOST_TEST(in_time.load());
   BOOST_TEST(wrong == 0u);
-  BOOST_TEST(listings > 2u);
+  // Each asks for all neighbours, which another filesystem answers in its time.
+  BOOST_TEST(listings > (source_kind().empty() ? 2u : 0u));
 }
 
 BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path(), strict());
   {
     const ByteVector bytes = array_file();
@@ -183,7 +185,7 @@ BOOST_AUTO_TEST_CASE(strict_sync_makes_an_array_at_the_last_close, *precondition
 /// What many see that open a file at once, of which nothing was ever open, is one file.
 BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(needs_fuse)) {
   constexpr int kRounds = 40, kOpeners = 4;
-  const TempDir source;
+  const SourceDir source;
   {
     Mount mount(source.path());
     for (int i = 0; i < kRounds; i++) write_file(mount / std::to_string(i), "0000");
@@ -215,7 +217,7 @@ BOOST_AUTO_TEST_CASE(first_opens_at_once_share_what_is_written, *precondition(ne
 /// behind close(2). So a plain file becomes a frame only when nobody reads it any more.
 BOOST_AUTO_TEST_CASE(a_file_that_somebody_reads_becomes_a_frame_when_he_closes_it,
                      *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   for (int i = 0; i < 20; i++) write_file(source / std::to_string(i), "plain");
   Mount mount(source.path(), strict());
   const ByteVector frame = flat_frame(make_contents("noise", 1, 3000, 1));

@@ -7,6 +7,7 @@
 #include "tests/support/contents.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 
@@ -18,7 +19,7 @@ BOOST_AUTO_TEST_SUITE(session_end)
 BOOST_AUTO_TEST_CASE(commits_what_was_written_whenever_it_comes, *precondition(needs_fuse)) {
   const ByteVector contents = make_contents("text", 1, 300'000, 1);
   for (const int error : {ENODEV, ECONNABORTED}) {
-    const TempDir source;
+    const SourceDir source;
     MountSettings settings;
     settings.environment = {"LD_PRELOAD=" BLOSCFS_CHANNEL_FAILER,
                             "BLOSCFS_LAST_READ_ERROR=" + std::to_string(error)};

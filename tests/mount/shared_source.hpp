@@ -15,6 +15,7 @@
 
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 
@@ -95,7 +96,7 @@ struct Shared {
   uid_t victim() const { return mounter == 0 ? kVictim : mounter; }
 
   const uid_t mounter;
-  TempDir source;
+  SourceDir source;
   MountSettings mount_settings;
   std::optional<Mount> mount;
 };

@@ -23,6 +23,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -53,7 +54,7 @@ struct TwoUsers {
                settings);
   }
 
-  TempDir source;
+  SourceDir source;
   MountSettings mount_settings;
   std::optional<Mount> mount;
 };

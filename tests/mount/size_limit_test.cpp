@@ -15,6 +15,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -83,13 +84,13 @@ void check_largest(const fs_std::path& source, const std::string& name, std::int
 BOOST_AUTO_TEST_SUITE(size_limit)
 
 BOOST_AUTO_TEST_CASE(new_files_can_be_as_large_as_a_frame, *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   check_largest(source.path(), "a", kChunkSize * frame::max_chunk_count(false));
 }
 
 BOOST_AUTO_TEST_CASE(frames_of_small_chunks_have_a_smaller_limit,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   Cut cut;
   cut.chunksize = cut.blocksize = 205;
   write_file(source / "small.b2frame", flat_frame(std::string(1000, 0), cut));
@@ -97,7 +98,7 @@ BOOST_AUTO_TEST_CASE(frames_of_small_chunks_have_a_smaller_limit,
 }
 
 BOOST_AUTO_TEST_CASE(checksums_leave_room_for_fewer_chunks, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   MountSettings settings;
   settings.options = {"checksum"};
   Mount mount(source.path(), settings);
@@ -115,7 +116,7 @@ BOOST_AUTO_TEST_CASE(arrays_with_too_many_chunks_stay_flat, *precondition(needs_
   // many chunks as a flat frame has.
   constexpr std::int64_t kRow = kChunkSize + 8, kRows = 150'000'000;
   const std::string start = npy_header("|u1", {kRows, kRow});
-  const TempDir source;
+  const SourceDir source;
   const std::int64_t size = static_cast<std::int64_t>(start.size()) + kRow * kRows;
   {
     Mount mount(source.path());
@@ -129,7 +130,7 @@ BOOST_AUTO_TEST_CASE(arrays_with_too_many_chunks_stay_flat, *precondition(needs_
 }
 
 BOOST_AUTO_TEST_CASE(metalayers_that_no_trailer_holds_are_refused, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path());
   write_file(mount / "a", "contents");
   const std::string prefix = "user.blosc2.vlmeta.";
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(metalayers_that_no_trailer_holds_are_refused, *precondition
 
 BOOST_AUTO_TEST_CASE(zeros_over_a_huge_hole_cost_next_to_nothing,
                      *precondition(needs_fuse_unsanitized)) {
-  const TempDir source;
+  const SourceDir source;
   const Mount mount(source.path());
   constexpr std::int64_t kSize = std::int64_t{30} << 40;
   const Fd fd(open((mount / "a").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));

@@ -15,6 +15,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/npy.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/source_lock.hpp"
 
 namespace bloscfs::test {
@@ -54,7 +55,7 @@ class SmallMemory {
     std::vector<std::string> names;
     for (const auto& entry : fs_std::directory_iterator(source_.path())) {
       const auto name = entry.path().filename();
-      if (is_lock_file(name)) continue;
+      if (is_lock_file(name) || is_hidden_by_source(name.string())) continue;
       names.push_back(name.extension() == ".tmp" ? ".tmp" : name.string());
     }
     std::sort(names.begin(), names.end());
@@ -62,7 +63,7 @@ class SmallMemory {
   }
 
  private:
-  const TempDir source_;
+  const SourceDir source_;
   std::optional<Mount> mount_;
 };
 
@@ -228,7 +229,9 @@ BOOST_AUTO_TEST_CASE(removed_files_are_staged_as_well, *precondition(needs_fuse)
   for (const char* name : {"new", "flat", "sparse", "foreign"}) check_removed(disk, name, contents);
   check_removed(disk, "array.npy", array);
   disk.mount_again();
-  BOOST_TEST(disk.stored().empty());
+  // What was hidden in the directory of a sparse frame kept the daemon before from removing that.
+  const auto is_empty = [&] { return disk.stored().empty(); };
+  BOOST_TEST((source_kind().empty() ? is_empty() : comes_true(is_empty)));
 }
 
 BOOST_AUTO_TEST_CASE(staged_file_is_cut_and_linked, *precondition(needs_fuse)) {

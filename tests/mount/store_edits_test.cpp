@@ -9,6 +9,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/sanitizers.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/subprocess.hpp"
 
 namespace bloscfs::test {
@@ -24,7 +25,7 @@ struct EmbeddedSource {
     fs_std::create_directory(directory / "s.b2d");
     fs_std::copy(kStores / "embed0.b2e", directory / "s.b2d/embed.b2e");
   }
-  const TempDir directory;
+  const SourceDir directory;
 };
 
 std::string setting(const char* name, const std::string& otherwise) {
@@ -39,10 +40,11 @@ BOOST_AUTO_TEST_SUITE(store_edits)
 BOOST_AUTO_TEST_CASE(random_edits_are_stored_as_python_reads_them, *precondition(needs_fuse)) {
   ProcessSettings settings;
   settings.limit = Seconds{600};
+  const SourceDir sources;
   const ProcessResult result =
       run({"python3", BLOSCFS_SOURCE_ROOT "/tests/mount/random_store_edits.py", bloscfs_program(),
            b2frame_program(), setting("BLOSCFS_STORES", kSanitized ? "3" : "10"),
-           setting("BLOSCFS_SEED", "1"), "30"},
+           setting("BLOSCFS_SEED", "1"), "30", sources.path().string()},
           settings);
   BOOST_TEST(result.ok(), result.description() << result.out);
 }

@@ -17,6 +17,7 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/frame_writer.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -103,7 +104,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(file_that_takes_a_temporarys_name_is_left_alone, B
 }
 
 /// A temporary that has another name is nothing that the mount stumbles over.
-BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_TEST_DECORATOR(*precondition(needs_mounter) * precondition(kNeedsOwners))
 BOOST_AUTO_TEST_CASE_TEMPLATE(link_to_a_temporary_leads_to_the_waiting_file, By, Mounters) {
   Shared shared(By::user());
   give(shared.source / "p", shared.mounter == 0 ? kStranger : shared.mounter, 0777);
@@ -121,7 +122,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(link_to_a_temporary_leads_to_the_waiting_file, By,
 
 /// What stays of a directory that is gone is put where its writer could put it, or has no name
 /// until the administrator gives it one.
-BOOST_TEST_DECORATOR(*precondition(needs_mounter))
+BOOST_TEST_DECORATOR(*precondition(needs_mounter) * precondition(kNeedsOwners))
 BOOST_AUTO_TEST_CASE_TEMPLATE(conflict_makes_no_name_where_its_writer_could_not, By, Mounters) {
   Shared shared(By::user());
   make_directory(shared.source / "p/q", kStranger, 0777);
@@ -220,7 +221,7 @@ for file in a, b, a, b:
 
 // What it has made for somebody is its own user's, and may have that name afterwards.
 BOOST_AUTO_TEST_CASE(frame_that_takes_the_lock_files_name_tells_nothing,
-                     *precondition(needs_fuse_for_others)) {
+                     *precondition(needs_fuse_for_others) * precondition(kNeedsOwners)) {
   MountSettings settings;
   settings.options = {"clevel=0"};
   Shared shared(nobody(), settings);
@@ -239,7 +240,8 @@ BOOST_AUTO_TEST_CASE(frame_that_takes_the_lock_files_name_tells_nothing,
 }
 
 // Only an owner sets times, and nobody's change waits for that.
-BOOST_AUTO_TEST_CASE(changes_of_others_files_are_committed, *precondition(needs_fuse_for_others)) {
+BOOST_AUTO_TEST_CASE(changes_of_others_files_are_committed,
+                     *precondition(needs_fuse_for_others) * precondition(kNeedsPrivilegesDropped)) {
   Shared shared(nobody());
   const fs_std::path p = shared.source / "p";
   const ByteVector frame = flat_frame(std::string("contents"));
@@ -262,7 +264,7 @@ BOOST_AUTO_TEST_CASE(changes_of_others_files_are_committed, *precondition(needs_
 }
 
 BOOST_AUTO_TEST_CASE(nothing_that_is_made_gives_the_daemons_rights,
-                     *precondition(needs_fuse_for_others)) {
+                     *precondition(needs_fuse_for_others) * precondition(kNeedsOwners)) {
   Shared shared(nobody());
   const auto result = shared.run_stranger(
       "p",
@@ -280,7 +282,7 @@ BOOST_AUTO_TEST_CASE(nothing_that_is_made_gives_the_daemons_rights,
 // What is written anew is the daemon's user's, whose group is another.
 BOOST_AUTO_TEST_CASE(group_of_the_daemons_user_gets_nothing_by_a_replacement,
                      *precondition(needs_programs("setfacl")) *
-                         precondition(needs_fuse_for_others)) {
+                         precondition(needs_fuse_for_others) * precondition(kNeedsAccessLists)) {
   Shared shared(nobody());
   const fs_std::path p = shared.source / "p";
   for (const char* name : {"listed.b2frame", "open.b2frame"})

@@ -21,6 +21,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -150,7 +151,8 @@ class TemporaryWatch {
   std::jthread thread_;
 };
 
-BOOST_AUTO_TEST_CASE(temporaries_of_commits_are_nobody_elses, *precondition(needs_fuse_as_root)) {
+BOOST_AUTO_TEST_CASE(temporaries_of_commits_are_nobody_elses,
+                     *precondition(needs_fuse_as_root) * precondition(kNeedsOwners)) {
   Shared shared;
   const fs_std::path p = shared.source / "p";
   const ByteVector contents = make_contents("noise", 2, std::size_t{1} << 20, 1);
@@ -181,7 +183,8 @@ std::string listed(const fs_std::path& directory) {
 
 // What is made, and what is refused, is the same as without the mount.
 BOOST_AUTO_TEST_CASE(kernel_decides_as_in_source, *precondition(needs_programs("setpriv setfacl")) *
-                                                      precondition(needs_fuse_as_root)) {
+                                                      precondition(needs_fuse_as_root) *
+                                                      precondition(kNeedsAccessLists)) {
   const std::string prepare =
       "mkdir inherits shared theirs acl sticky && chown 70001:70010 inherits shared && "
       "chmod 2777 inherits && chmod 770 shared && chown 70001 theirs && chmod 700 theirs && "
@@ -215,7 +218,8 @@ BOOST_AUTO_TEST_CASE(kernel_decides_as_in_source, *precondition(needs_programs("
   BOOST_TEST(shared.mount->unmount().ok());
 }
 
-BOOST_TEST_DECORATOR(*precondition(needs_programs("setfacl")) * precondition(needs_mounter))
+BOOST_TEST_DECORATOR(*precondition(needs_programs("setfacl")) * precondition(needs_mounter) *
+                     precondition(kNeedsOwners))
 BOOST_AUTO_TEST_CASE_TEMPLATE(access_lists_are_enforced_and_kept, By, Mounters) {
   Shared shared(By::user());
   const fs_std::path p = shared.source / "p";
@@ -256,7 +260,8 @@ BOOST_AUTO_TEST_CASE(daemon_has_no_right_to_reserves, *precondition(needs_fuse_a
 // Whose groups are unknown may go where the kernel has let them, and makes what is theirs.
 BOOST_AUTO_TEST_CASE(caller_that_cannot_be_seen_is_served,
                      *precondition(needs_programs("unshare setpriv")) *
-                         precondition(needs_fuse_as_root)) {
+                         precondition(needs_fuse_as_root) * precondition(kNeedsGroupsOfCallers) *
+                         precondition(kNeedsOwners)) {
   const TempDir programs;
   const fs_std::path program = programs / "bloscfs";
   write_file(program, "#!/bin/sh\nexec unshare --pid --fork --kill-child '" + bloscfs_program() +

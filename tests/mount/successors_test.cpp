@@ -16,6 +16,7 @@
 #include "tests/support/comes_true.hpp"
 #include "tests/support/manifest.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -115,7 +116,9 @@ BOOST_AUTO_TEST_CASE(conflict_is_kept_once, *precondition(needs_fuse)) {
 }
 
 // Both wait for the same commit, the one that has lost its name to the other before that.
-BOOST_AUTO_TEST_CASE(files_that_both_changed_are_both_kept, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(files_that_both_changed_are_both_kept, *precondition(needs_fuse) *
+                                                                precondition(kNeedsSingleTimes) *
+                                                                precondition(kNeedsFineTimes)) {
   for (int i = 0; i < 4; i++) {
     OneFrame one;
     write_file(one.source / "c.b2frame", flat_frame(new_state()));
@@ -172,8 +175,9 @@ BOOST_AUTO_TEST_CASE(attributes_of_a_replaced_file_are_discarded, *precondition(
   }
 }
 
-BOOST_AUTO_TEST_CASE(directory_that_is_gone_takes_no_contents_along, *precondition(needs_fuse)) {
-  const TempDir source;
+BOOST_AUTO_TEST_CASE(directory_that_is_gone_takes_no_contents_along,
+                     *precondition(needs_fuse) * precondition(kNeedsRemovalOfOpenFiles)) {
+  const SourceDir source;
   fs_std::create_directory(source / "d");
   write_file(source / "d" / "a.b2frame", flat_frame(old_state()));
   Mount mount(source.path());
@@ -191,7 +195,7 @@ BOOST_AUTO_TEST_CASE(directory_that_is_gone_takes_no_contents_along, *preconditi
 // A file whose name is taken may be renamed before all of it is kept under another one.
 BOOST_AUTO_TEST_CASE(renamed_while_it_is_kept, *precondition(needs_fuse)) {
   const ByteVector contents = make_contents("noise", 3, std::size_t{48} << 20, 1);
-  const TempDir source;
+  const SourceDir source;
   Mount mount(source.path());
   Fd file = open_rw(mount / "a", O_CREAT);
   write_at(file, 0, contents);
@@ -248,7 +252,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(unchangeable_parts)
 
 BOOST_AUTO_TEST_CASE(are_refused_when_they_are_written, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   for (const fs_std::path& root : data_roots())
     if (root.filename() == "frame") {
       fs_std::copy(root / "cframe" / "vlblocks-zlib.b2frame", source / "a.b2frame");
@@ -284,7 +288,7 @@ BOOST_AUTO_TEST_SUITE_END()
 BOOST_AUTO_TEST_SUITE(failed_opens)
 
 BOOST_AUTO_TEST_CASE(leave_no_writer, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const ByteVector values = make_contents("noise", 5, 8000, 1);
   write_file(source / "a.b2nd", array_frame(values, {1000}, "<f8", 8));
   MountSettings settings;

@@ -13,6 +13,7 @@
 #include "tests/mount/one_frame.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/xattr.hpp"
 
 namespace bloscfs::test {
@@ -111,7 +112,7 @@ BOOST_AUTO_TEST_CASE(lock_of_one_frame_does_not_stop_the_others, *precondition(n
 // A lock that is soon given back, as a thread's of the mount itself, costs no group's time again.
 BOOST_AUTO_TEST_CASE(lock_that_is_given_back_is_not_waited_for_any_more,
                      *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   const fs_std::path stored = source / "a.b2frame";
   write_file(stored, flat_frame(old_state()));
   write_file(source / "a.b2frame.b2lock", ByteVector(16, 0));
@@ -149,7 +150,7 @@ BOOST_AUTO_TEST_CASE(change_of_what_a_waiting_file_has_replaced, *precondition(n
 }
 
 BOOST_AUTO_TEST_CASE(removal_of_what_a_waiting_file_has_replaced, *precondition(needs_fuse)) {
-  const TempDir source;
+  const SourceDir source;
   write_file(source / "a.b2frame", flat_frame(old_state()));
   Mount mount(source.path());
   Fd file = open_rw(mount / "new", O_CREAT);

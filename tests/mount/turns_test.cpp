@@ -21,6 +21,7 @@
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/proc.hpp"
+#include "tests/support/source_dir.hpp"
 
 namespace bloscfs::test {
 namespace {
@@ -72,7 +73,8 @@ struct SharedMount {
   }
 
   const ByteVector contents = make_contents("floats", 1, std::size_t{2} << 20, 4);
-  TempDir source, logs;
+  SourceDir source;
+  TempDir logs;
   std::optional<Mount> mount;
 };
 

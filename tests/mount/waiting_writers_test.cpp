@@ -21,6 +21,7 @@
 #include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
+#include "tests/support/source_dir.hpp"
 #include "tests/support/writer_load.hpp"
 
 namespace bloscfs::test {
@@ -77,7 +78,8 @@ BOOST_AUTO_TEST_SUITE(waiting_writers)
 
 BOOST_AUTO_TEST_CASE(hold_no_thread_that_others_need, *precondition(needs_fuse_unsanitized)) {
   constexpr int kWriters = 100;
-  const TempDir source, logs;
+  const SourceDir source;
+  const TempDir logs;
   write_file(source / "other.b2frame", flat_frame(std::string("contents")));
   std::optional<LockedFrames> locked(std::in_place, source.path(), kWriters);
   MountSettings settings;
@@ -139,7 +141,7 @@ BOOST_AUTO_TEST_CASE(do_not_stop_the_mount, *precondition(needs_fuse)) {
            {12, 3, {"cache_size=16M"}, ".npy"},
            {100, 2, {"cache_size=256M"}},
        }) {
-    const TempDir source;
+    const SourceDir source;
     MountSettings settings;
     settings.options = load.options;
     Mount mount(source.path(), settings);

@@ -9,7 +9,6 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#include "tests/support/other_filesystem.hpp"
 #include "tests/support/sanitizers.hpp"
 #include "tests/support/xattr.hpp"
 
@@ -85,7 +84,6 @@ bool force_unmount(const fs_std::path& point) {
 
 Mount::Mount(const fs_std::path& source, MountSettings settings) : point_(home_ / "mnt") {
   fs_std::create_directory(point_);
-  serve_by_other_filesystem(source);
   if (settings.uid) {
     for (const auto& directory : {home_.path(), point_})
       if (chown(directory.c_str(), *settings.uid, static_cast<gid_t>(*settings.uid)) != 0)

@@ -1,12 +1,9 @@
 #include "tests/support/other_filesystem.hpp"
 
-#include <cstdlib>
 #include <stdexcept>
-#include <string_view>
 
 #include <fmt/core.h>
 #include <sys/mount.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/support/mount.hpp"
@@ -42,21 +39,23 @@ void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std:
   if (kind == "bindfs") return must_run({"bindfs", below, point.string()});
   if (kind == "mergerfs") {
     fs_std::create_directory(home / "second");
-    return must_run({"mergerfs", below + ":" + (home / "second").string(), point.string()});
+    return must_run({"mergerfs", "-o", "allow_other", below + ":" + (home / "second").string(),
+                     point.string()});
   }
   if (kind == "sshfs") {
     // Whatever it is asked to run on the host: that is the server.
     const fs_std::path ssh = home / "ssh";
     write_file(ssh, "#!/bin/sh\nexec /usr/lib/openssh/sftp-server\n");
     fs_std::permissions(ssh, fs_std::perms(0700));
-    return must_run(
-        {"sshfs", "-o", "ssh_command=" + ssh.string(), "host:" + below, point.string()});
+    return must_run({"sshfs", "-o", "allow_other,default_permissions,ssh_command=" + ssh.string(),
+                     "host:" + below, point.string()});
   }
   const std::string password = (home / "password").string();
   write_file(password, "password\n");
   if (kind == "gocryptfs") {
     must_run({"gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", password, below});
-    return must_run({"gocryptfs", "-q", "-passfile", password, below, point.string()});
+    return must_run(
+        {"gocryptfs", "-q", "-allow_other", "-passfile", password, below, point.string()});
   }
   must_run({"encfs", "--standard", "--extpass=cat " + password, below, point.string()});
 }
@@ -64,6 +63,8 @@ void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std:
 }  // namespace
 
 OtherFilesystem::OtherFilesystem(const std::string& kind) : point_(home_ / "point") {
+  // Users other than root go through it.
+  fs_std::permissions(home_.path(), fs_std::perms(0755));
   fs_std::create_directory(point_);
   if (kind == "tmpfs") {
     if (::mount("none", point_.c_str(), "tmpfs", 0, "size=24m") != 0) throw_errno("mount tmpfs");
@@ -78,27 +79,6 @@ OtherFilesystem::OtherFilesystem(const std::string& kind) : point_(home_ / "poin
 OtherFilesystem::~OtherFilesystem() {
   for (int i = 0; i < 100 && ::umount2(point_.c_str(), 0) != 0; i++) ::usleep(10000);
   if (is_mounted(point_)) ::umount2(point_.c_str(), MNT_DETACH);
-}
-
-void serve_by_other_filesystem(const fs_std::path& directory) {
-  const char* const kind = std::getenv("BLOSCFS_TEST_SOURCE");
-  if (kind == nullptr || !fs_std::is_directory(directory) || is_mounted(directory)) return;
-  // Beside it: files are moved there and keep what they are, but for those that are encrypted.
-  const fs_std::path home = directory.string() + ".served";
-  const fs_std::path below = home / "below";
-  fs_std::create_directories(below);
-  struct stat st {};
-  if (::stat(directory.c_str(), &st) != 0) throw_errno("stat " + directory.string());
-  const bool is_encrypted = std::string_view(kind) == "gocryptfs";
-  const fs_std::path moved = is_encrypted ? home / "moved" : below;
-  fs_std::create_directories(moved);
-  for (const auto& entry : fs_std::directory_iterator(directory))
-    fs_std::rename(entry.path(), moved / entry.path().filename());
-  mount_fuse(kind, home, directory);
-  if (is_encrypted) must_run({"cp", "-a", moved.string() + "/.", directory.string()});
-  if (::chown(directory.c_str(), st.st_uid, st.st_gid) != 0 ||
-      ::chmod(directory.c_str(), st.st_mode & 07777) != 0)
-    throw_errno("chmod " + directory.string());
 }
 
 Precondition needs_filesystem::operator()(boost::unit_test::test_unit_id id) const {

@@ -27,11 +27,6 @@ class OtherFilesystem {
   fs_std::path point_;
 };
 
-/// Where BLOSCFS_TEST_SOURCE names one of those that FUSE serves, has the directory served by it,
-/// at the same path and with what is in it, until the TempDir that it is, or is in, goes. Nothing
-/// happens where that is so already.
-void serve_by_other_filesystem(const fs_std::path& directory);
-
 /// needs_fuse_as_root, and that filesystem: precondition(needs_filesystem("btrfs")).
 class needs_filesystem {
  public:

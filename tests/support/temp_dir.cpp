@@ -1,11 +1,9 @@
 #include "tests/support/temp_dir.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <system_error>
 
 #include <fcntl.h>
-#include <sys/mount.h>
 #include <unistd.h>
 
 #include "tests/support/fd.hpp"
@@ -16,21 +14,14 @@ void throw_errno(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-TempDir::TempDir() {
-  std::string name = (fs_std::temp_directory_path() / "bloscfs-test.XXXXXX").string();
+TempDir::TempDir(const fs_std::path& parent) {
+  std::string name = (parent / "bloscfs-test.XXXXXX").string();
   if (mkdtemp(name.data()) == nullptr) throw_errno("mkdtemp " + name);
   path_ = name;
 }
 
 TempDir::~TempDir() {
   std::error_code ignored;
-  // tests/support/other_filesystem.hpp
-  if (std::getenv("BLOSCFS_TEST_SOURCE") != nullptr) {
-    for (const auto& entry : fs_std::directory_iterator(path_, ignored))
-      ::umount2(entry.path().c_str(), MNT_DETACH);
-    ::umount2(path_.c_str(), MNT_DETACH);
-    fs_std::remove_all(path_.string() + ".served", ignored);
-  }
   fs_std::remove_all(path_, ignored);
 }
 

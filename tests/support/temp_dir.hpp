@@ -15,7 +15,8 @@ using ByteVector = std::vector<std::uint8_t>;
 /// A fresh directory, removed with everything in it by the destructor.
 class TempDir {
  public:
-  TempDir();
+  TempDir() : TempDir(fs_std::temp_directory_path()) {}
+  explicit TempDir(const fs_std::path& parent);
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
