@@ -78,7 +78,7 @@ class NewName {
   void publish(frame::RenameMode mode) {
     directory_->rename(temporary_, name_, mode);
     temporary_.clear();
-    directory_->sync();
+    directory_->sync_name(name_);
   }
 
  private:

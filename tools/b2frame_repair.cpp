@@ -63,7 +63,7 @@ class RepairOutput {
           temporary_, name_,
           options_.force ? frame::RenameMode::replace : frame::RenameMode::no_replace);
       temporary_.clear();
-      directory_->sync();
+      directory_->sync_name(name_);
     } catch (const std::exception& error) {
       throw FileError(options_.output, reason(error));
     }

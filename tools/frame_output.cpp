@@ -193,7 +193,7 @@ void FrameOutput::commit() {
     take_over_mode();
     if (attributes_ || status_) take_over_attributes();
     swap_names();
-    directory_->sync();
+    directory_->sync_name(name_);
   });
 }
 

@@ -133,7 +133,7 @@ void CframeRewrite::flush() {
   // anything is flushed.
   if (!flushed_) file_->sync();
   flushed_ = true;
-  if (published_) state_.directory->sync();
+  if (published_ && !state_.name.empty()) state_.directory->sync_name(state_.name);
 }
 
 FileStamp CframeRewrite::publish(const std::optional<FileTimes>& times) {

@@ -243,10 +243,10 @@ void SframeCommit::flush() {
     if (lost_chunks_) throw_errno(EIO, "sync of a chunk file");
     sync_chunk_files();
     index_->sync();
-  } else if (!state_.current) {
-    return;
+    state_.directory->sync();
+  } else if (state_.current) {
+    state_.directory->sync_name(kSframeIndexName);
   }
-  state_.directory->sync();
 }
 
 FileStamp SframeCommit::publish(const std::optional<FileTimes>& times) {

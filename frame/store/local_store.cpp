@@ -10,13 +10,16 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "frame/store/ofd_lock.hpp"
 #include "frame/store/open_regular.hpp"
 #include "frame/store/refusal.hpp"
+#include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/timed_lock.hpp"
 #include "frame/store/wait_mark.hpp"
@@ -68,6 +71,25 @@ mode_t for_another_group(mode_t mode, const std::vector<FileAttributes::Extended
 
 /// True where there are no attributes of this kind, or none for us.
 bool has_no_attributes(int error) { return error == ENOTSUP || is_denial(errno_code(error)); }
+
+/// A new file there, gone with this object.
+class Marker {
+ public:
+  explicit Marker(int directory)
+      : directory_(directory),
+        fd_(::openat(directory, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | kOpenFlags, 0600)) {}
+  ~Marker() {
+    if (fd_) ::unlinkat(directory_, name_.c_str(), 0);
+  }
+  Marker(const Marker&) = delete;
+  Marker& operator=(const Marker&) = delete;
+  const UniqueFd& fd() const { return fd_; }
+
+ private:
+  const int directory_;
+  const std::string name_ = temporary_name();
+  const UniqueFd fd_;
+};
 
 class LocalFile final : public StoreFile, public std::enable_shared_from_this<LocalFile> {
  public:
@@ -288,6 +310,21 @@ class LocalDirectory final : public StoreDirectory {
     if (syncing_ != Syncing::at_once) return;
     const WaitMark mark(WaitReason::disk);
     check(::fsync(open_itself().get()), "fsync directory");
+  }
+  void sync_name(const std::string& name) override {
+    sync();
+    struct statfs fs {};
+    if (syncing_ != Syncing::at_once || ::fstatfs(fd(), &fs) != 0 || fs.f_type != FUSE_SUPER_MAGIC)
+      return;
+    const WaitMark mark(WaitReason::disk);
+    const UniqueFd named(::openat(fd(), name.c_str(), O_RDONLY | kOpenFlags));
+    if (!named) {
+      if (is_refusal(errno_code(errno))) return;
+      throw_errno(name);
+    }
+    if (!S_ISDIR(status_of(named.get()).st_mode)) return check(::fsync(named.get()), name);
+    const Marker marker(named.get());
+    check(marker.fd() ? ::fsync(marker.fd().get()) : -1, name);
   }
   void sync_files(std::span<const std::shared_ptr<StoreFile>> files) override {
     // The files are in one filesystem, that of their directory.

@@ -194,7 +194,7 @@ void ContentCommit::flush() {
     return;
   }
   expect(Step::published);
-  if (published_.directory) published_.directory->sync();
+  if (published_.directory) published_.directory->sync_name(published_.name);
   // The whole of a new container was durable before it got its name: only the directory that the
   // name is in is left.
   if (published_.directory && new_container_) return flushed();
@@ -272,7 +272,10 @@ std::string ContentCommit::follow_rename(const StoredPlace& place) {
 void ContentCommit::publish_in_place(ContentHome::NameLock& name_lock,
                                      const frame::FileStamp& stamp) {
   const StoredPlace& place = name_lock.place();
-  if (frozen_.facts().is_unknown) published_.directory = place.directory;
+  if (frozen_.facts().is_unknown) {
+    published_.directory = place.directory;
+    published_.name = place.name;
+  }
   // A commit to a file that another program has replaced meanwhile has gone where nobody looks: it
   // counts as failed, and what was written is still dirty.
   if (!name_lock.refresh(stamp)) frame::throw_errno(ESTALE, place.name);
@@ -302,6 +305,7 @@ void ContentCommit::give_name(ContentHome::NameLock& name_lock, const std::strin
       name_lock.give_name(stored_as, frame::id_of(stamp), name, shown(), is_unchanged);
   writer().moved(place.directory, given);
   published_.directory = place.directory;
+  published_.name = given;
   if (given != name) published_.own_name = {frame::id_of(stamp), name};
   if (new_container_) new_container_->keep();
 }

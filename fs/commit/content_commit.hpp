@@ -80,6 +80,7 @@ class ContentCommit {
     bool is_named = false;  ///< the file has got another name, or may have
     /// Where a name is to be made durable; null: nowhere.
     std::shared_ptr<frame::StoreDirectory> directory;
+    std::string name;
     struct OwnName {
       frame::FileId made;
       std::string full_name;

@@ -177,7 +177,7 @@ class ForRescue final : public NodeRefuge {
   std::string keep(const StoredFrame& made, const frame::FrameWriter* writer) override {
     take_attributes(made, writer);
     directory_->rename(made.name, place_.name, frame::RenameMode::no_replace);
-    directory_->sync();
+    directory_->sync_name(place_.name);
     remove_temporary();
     return place_.path + ", which `b2frame recover` brings back";
   }

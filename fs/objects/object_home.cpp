@@ -92,7 +92,7 @@ class FrameInFolder final : public Refuge {
   std::shared_ptr<frame::StoreDirectory> directory() const override { return directory_; }
   std::string keep(const StoredFrame& made, const frame::FrameWriter*) override {
     const std::string name = rename_to_free(made.name);
-    directory_->sync();
+    directory_->sync_name(name);
     return folder_ + "/" + name;
   }
 

@@ -1,18 +1,26 @@
-// SOURCE on filesystems of several kinds: what is written through a mount is there, and nothing is
-// left behind.
+// SOURCE on filesystems of several kinds, each through all that may happen to it: what is written
+// through a mount is there, or is told and kept, and nothing is left behind. Other suites run on
+// each of them, too (BLOSCFS_TEST_SOURCE).
 
+#include <algorithm>
+#include <cerrno>
+#include <functional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <boost/test/unit_test.hpp>
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tests/mount/errno_of.hpp"
+#include "tests/mount/foreign_changes.hpp"
 #include "tests/support/comes_true.hpp"
 #include "tests/support/contents.hpp"
 #include "tests/support/fd.hpp"
+#include "tests/support/frame_writer.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/needs.hpp"
 #include "tests/support/other_filesystem.hpp"
@@ -22,6 +30,8 @@ namespace bloscfs::test {
 namespace {
 
 using boost::unit_test::precondition;
+
+constexpr std::size_t kMebi = 1 << 20;
 
 std::string text_of(const fs_std::path& path) {
   const ByteVector bytes = read_file(path);
@@ -113,11 +123,30 @@ void follow_changes(const fs_std::path& source, const fs_std::path& top) {
   BOOST_TEST(comes_true([&] { return !fs_std::exists(top / "moved/file"); }));
 }
 
-void check_on(const std::string& kind) {
-  const OtherFilesystem other(kind);
-  const fs_std::path source = other.path() / "source";
-  fs_std::create_directory(source);
-  const ByteVector noise = make_contents("noise", 1, std::size_t{3} << 20, 1);
+/// With a disk of its own, and SOURCE on it.
+struct Place {
+  explicit Place(const std::string& kind)
+      : filesystem(kind, OtherFilesystem::Below::small_disk), source(filesystem.path() / "source") {
+    fs_std::create_directory(source);
+    ::sync();
+    settings.options = {"rescue=" + rescue.path().string()};
+  }
+
+  OtherFilesystem filesystem;
+  const TempDir rescue;
+  const fs_std::path source;
+  MountSettings settings;
+};
+
+void check_verified(const fs_std::path& source) {
+  const ProcessResult verified = run({b2frame_program(), "verify", "-r", source.string()});
+  BOOST_TEST(verified.ok(), verified.description());
+}
+
+void check_names_and_contents(const std::string& kind) {
+  const Place place(kind);
+  const fs_std::path& source = place.source;
+  const ByteVector noise = make_contents("noise", 1, 3 * kMebi, 1);
   {
     Mount mount(source);
     rename_files(mount.path());
@@ -136,41 +165,212 @@ void check_on(const std::string& kind) {
   BOOST_TEST(names == (std::set<std::string>{"large.b2frame", "link.b2frame", "moved",
                                              "other.b2frame", "plain", "stored.b2frame"}),
              boost::test_tools::per_element());
-  const ProcessResult verified = run({b2frame_program(), "verify", "-r", source.string()});
-  BOOST_TEST(verified.ok(), verified.description());
+  check_verified(source);
   const Mount again(source);
   BOOST_CHECK(read_file(again / "large") == noise);
   BOOST_TEST(text_of(again / "other") == "by the link");
   BOOST_TEST(text_of(again / "stored") == "again");
 }
 
+void check_full_disk(const std::string& kind) {
+  const Place place(kind);
+  const ByteVector old = make_contents("noise", 1, 2 * kMebi, 1);
+  const ByteVector more = make_contents("noise", 2, 8 * kMebi, 1);
+  Mount mount(place.source, place.settings);
+  write_file(mount / "old", old);
+  store_now(mount / "old");
+  place.filesystem.fill(4 * kMebi);
+  for (const char* name : {"new", "old"}) {
+    const int file = open((mount / name).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    int error = 0;
+    if (write(file, more.data(), more.size()) < 0) error = errno;
+    const int closed = errno_of(close(file));
+    if (error == 0) error = closed;
+    // The protocol of sshfs has no number for a full disk.
+    BOOST_TEST(error == (kind == "sshfs" ? EIO : ENOSPC), name);
+  }
+  place.filesystem.make_space();
+  write_file(mount / "new", more);
+  write_file(mount / "old", old);
+  const ProcessResult ended = mount.unmount();
+  BOOST_TEST(ended.ok(), ended.description() + mount.log());
+  check_verified(place.source);
+  const Mount again(place.source);
+  BOOST_CHECK(read_file(again / "new") == more);
+  BOOST_CHECK(read_file(again / "old") == old);
+}
+
+/// What a disk could not take when `fails` happened with data waiting is named, kept and recovered.
+void check_failing_disk(const std::string& kind,
+                        const std::function<void(const OtherFilesystem&)>& fails) {
+  Place place(kind);
+  Mount mount(place.source, place.settings);
+  write_file(mount / "old", "stored");
+  store_now(mount / "old");
+  {
+    std::vector<Fd> files;
+    for (const char* name : {"new", "other"}) {
+      files.push_back(open_rw(mount / name, O_CREAT));
+      write_at(files.back(), 0, {'d', 'a', 't', 'a'});
+    }
+    fails(place.filesystem);
+  }
+  BOOST_TEST(mount.unmount().status == 1);
+  for (const std::string name : {"new", "other"})
+    BOOST_TEST(mount.log().find("] " + name + ".b2frame: not committed") != std::string::npos,
+               mount.log());
+  place.filesystem.mend();
+  check_verified(place.source);
+  const ProcessResult recovered = run({b2frame_program(), "recover", "--rescue",
+                                       place.rescue.path().string(), place.source.string()});
+  BOOST_TEST(recovered.ok(), recovered.description());
+  const Mount again(place.source);
+  BOOST_TEST(text_of(again / "old") == "stored");
+  BOOST_TEST(text_of(again / "new") == "data");
+  BOOST_TEST(text_of(again / "other") == "data");
+}
+
+void check_killed_daemon(const std::string& kind) {
+  const Place place(kind);
+  {
+    Mount mount(place.source);
+    for (const char* name : {"new", "changed", "open"}) write_file(mount / name, "before");
+    store_now(mount / "changed");
+    write_file(mount / "changed", "stored");
+    store_now(mount / "changed");
+    store_now(mount / "new");
+    const Fd open_file(open((mount / "open").c_str(), O_RDWR | O_CLOEXEC));
+    BOOST_TEST(pwrite(open_file.get(), "synced", 6, 0) == 6);
+    BOOST_TEST(fsync(open_file.get()) == 0);
+    write_file(mount / "waiting", "x");
+    mount.signal(SIGKILL);
+    BOOST_TEST(mount.wait(Seconds(10)));
+  }
+  check_verified(place.source);
+  Mount again(place.source);
+  BOOST_TEST(text_of(again / "new") == "before");
+  BOOST_TEST(text_of(again / "changed") == "stored");
+  BOOST_TEST(text_of(again / "open") == "synced");
+  BOOST_TEST(again.unmount().ok());
+}
+
+void check_terminated_daemon(const std::string& kind) {
+  const Place place(kind);
+  const ByteVector noise = make_contents("noise", 1, 3 * kMebi, 1);
+  {
+    Mount mount(place.source);
+    write_file(mount / "large", noise);
+    const Fd open_file(open((mount / "open").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+    BOOST_TEST(write(open_file.get(), "waiting", 7) == 7);
+    mount.signal(SIGTERM);
+    BOOST_TEST(mount.wait(Seconds(20)));
+    BOOST_TEST(mount.result().ok(), mount.log());
+  }
+  check_verified(place.source);
+  const Mount again(place.source);
+  BOOST_CHECK(read_file(again / "large") == noise);
+  BOOST_TEST(text_of(again / "open") == "waiting");
+}
+
+/// Each with a mount of its own, as if hours had passed.
+void check_edits_apart(const std::string& kind) {
+  const Place place(kind);
+  ByteVector bytes = make_contents("noise", 1, kMebi, 1);
+  MountSettings settings;
+  settings.options = {"chunk_size=64K"};
+  for (std::size_t i = 0; i < 8; i++) {
+    Mount mount(place.source, settings);
+    if (i == 0) write_file(mount / "a", bytes);
+    const std::size_t at = i * 104729 % (bytes.size() - 4);
+    {
+      const Fd file(open((mount / "a").c_str(), O_WRONLY | O_CLOEXEC));
+      BOOST_TEST(pwrite(file.get(), "edit", 4, static_cast<off_t>(at)) == 4);
+    }
+    std::copy_n("edit", 4, bytes.begin() + static_cast<std::ptrdiff_t>(at));
+    mount.unmount();
+    BOOST_TEST(fs_std::file_size(place.source / "a.b2frame") <= kMebi + kMebi / 2, "edit " << i);
+  }
+  const Mount mount(place.source);
+  BOOST_CHECK(read_file(mount / "a") == bytes);
+}
+
+/// While the mount has the file open, and while something waits to be committed.
+void check_changes_of_others(const std::string& kind) {
+  const Place place(kind);
+  const fs_std::path stored = place.source / "a.b2frame";
+  write_file(stored, flat_frame("first"));
+  Mount mount(place.source);
+  BOOST_TEST(text_of(mount / "a") == "first");
+  Fd file = open_rw(mount / "a");
+  replace_by_rename(stored, flat_frame("a longer second"));
+  BOOST_TEST(comes_true([&] { return text_of(mount / "a") == "a longer second"; }));
+  file = open_rw(mount / "a");
+  write_at(file, 0, {'o', 'u', 'r', 's'});
+  replace_by_rename(stored, flat_frame("the third that others made"));
+  BOOST_TEST((fsync(file.get()) != 0 && errno == ESTALE));
+  file = Fd();
+  BOOST_TEST(text_of(mount / "a") == "the third that others made");
+  BOOST_TEST(mount.unmount().ok(), mount.log());
+  const ByteVector kept = stored_contents(conflict_of(place.source, "a"));
+  BOOST_TEST(std::string(kept.begin(), kept.end()) == "oursnger second");
+}
+
+void check_disk_becomes_read_only(const std::string& kind) {
+  check_failing_disk(kind, [](const OtherFilesystem& filesystem) { filesystem.make_read_only(); });
+}
+
+void check_disk_fails(const std::string& kind) {
+  check_failing_disk(kind, [](const OtherFilesystem& filesystem) { filesystem.fail(); });
+}
+
 }  // namespace
+
+#define CASES_ON(kind)                                                          \
+  BOOST_AUTO_TEST_SUITE(on_##kind, *precondition(needs_filesystem(#kind)))      \
+  BOOST_AUTO_TEST_CASE(names_and_contents) { check_names_and_contents(#kind); } \
+  BOOST_AUTO_TEST_CASE(full_disk) { check_full_disk(#kind); }                   \
+  BOOST_AUTO_TEST_CASE(killed_daemon) { check_killed_daemon(#kind); }           \
+  BOOST_AUTO_TEST_CASE(terminated_daemon) { check_terminated_daemon(#kind); }   \
+  BOOST_AUTO_TEST_CASE(edits_apart) { check_edits_apart(#kind); }               \
+  BOOST_AUTO_TEST_CASE(changes_of_others) { check_changes_of_others(#kind); }   \
+  BOOST_AUTO_TEST_SUITE_END()
+
+// The kernel has no way to have tmpfs and btrfs fail, and lets nobody make xfs, btrfs and tmpfs
+// read-only while a file there is open for writing.
+#define READ_ONLY_DISK_ON(kind)                                                         \
+  BOOST_AUTO_TEST_SUITE(on_##kind, *precondition(needs_filesystem(#kind)))              \
+  BOOST_AUTO_TEST_CASE(disk_becomes_read_only) { check_disk_becomes_read_only(#kind); } \
+  BOOST_AUTO_TEST_SUITE_END()
+
+#define FAILING_DISK_ON(kind)                                              \
+  BOOST_AUTO_TEST_SUITE(on_##kind, *precondition(needs_filesystem(#kind))) \
+  BOOST_AUTO_TEST_CASE(disk_fails) { check_disk_fails(#kind); }            \
+  BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(other_sources)
 
-BOOST_AUTO_TEST_CASE(can_be_tmpfs, *precondition(needs_filesystem("tmpfs"))) { check_on("tmpfs"); }
-
-BOOST_AUTO_TEST_CASE(can_be_ext4, *precondition(needs_filesystem("ext4"))) { check_on("ext4"); }
-
-BOOST_AUTO_TEST_CASE(can_be_xfs, *precondition(needs_filesystem("xfs"))) { check_on("xfs"); }
-
-BOOST_AUTO_TEST_CASE(can_be_btrfs, *precondition(needs_filesystem("btrfs"))) { check_on("btrfs"); }
-
-BOOST_AUTO_TEST_CASE(can_be_bindfs, *precondition(needs_filesystem("bindfs"))) {
-  check_on("bindfs");
-}
-
-BOOST_AUTO_TEST_CASE(can_be_mergerfs, *precondition(needs_filesystem("mergerfs"))) {
-  check_on("mergerfs");
-}
-
-BOOST_AUTO_TEST_CASE(can_be_gocryptfs, *precondition(needs_filesystem("gocryptfs"))) {
-  check_on("gocryptfs");
-}
-
-BOOST_AUTO_TEST_CASE(can_be_encfs, *precondition(needs_filesystem("encfs"))) { check_on("encfs"); }
-
-BOOST_AUTO_TEST_CASE(can_be_sshfs, *precondition(needs_filesystem("sshfs"))) { check_on("sshfs"); }
+CASES_ON(tmpfs)
+CASES_ON(ext4)
+CASES_ON(xfs)
+CASES_ON(btrfs)
+CASES_ON(bindfs)
+CASES_ON(gocryptfs)
+CASES_ON(mergerfs)
+CASES_ON(encfs)
+CASES_ON(sshfs)
+READ_ONLY_DISK_ON(ext4)
+READ_ONLY_DISK_ON(bindfs)
+READ_ONLY_DISK_ON(gocryptfs)
+READ_ONLY_DISK_ON(mergerfs)
+READ_ONLY_DISK_ON(encfs)
+READ_ONLY_DISK_ON(sshfs)
+FAILING_DISK_ON(ext4)
+FAILING_DISK_ON(xfs)
+FAILING_DISK_ON(bindfs)
+FAILING_DISK_ON(gocryptfs)
+FAILING_DISK_ON(mergerfs)
+FAILING_DISK_ON(encfs)
+FAILING_DISK_ON(sshfs)
 
 BOOST_AUTO_TEST_SUITE_END()
 

@@ -1,11 +1,16 @@
 #include "tests/support/other_filesystem.hpp"
 
 #include <stdexcept>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "tests/support/fd.hpp"
 #include "tests/support/mount.hpp"
 #include "tests/support/subprocess.hpp"
 
@@ -25,21 +30,30 @@ std::uintmax_t image_size(const std::string& kind) {
   return kind == "btrfs" ? 128 * kMiB : 24 * kMiB;
 }
 
-void mount_image(const std::string& kind, const fs_std::path& image, const fs_std::path& point) {
+void make_image(const std::string& kind, const fs_std::path& image) {
   write_file(image, "");
   fs_std::resize_file(image, image_size(kind));
   must_run({"mkfs." + kind, "-q", image.string()});
-  must_run({"mount", "-o", "loop", image.string(), point.string()});
 }
 
-/// Serves the directory `home`/below, which is there, at `point`. Other files that the program
-/// needs go into `home`, too.
+bool is_of_disk(const std::string& kind) {
+  return kind == "ext4" || kind == "xfs" || kind == "btrfs";
+}
+
+void unmount_there(const fs_std::path& point) {
+  for (int i = 0; i < 100 && ::umount2(point.c_str(), 0) != 0; i++) ::usleep(10000);
+  if (is_mounted(point)) ::umount2(point.c_str(), MNT_DETACH);
+}
+
+/// Serves the directory `home`/below/files, which is there, at `point`. Other files that the
+/// program needs go into `home`, too.
 void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std::path& point) {
-  const std::string below = (home / "below").string();
+  const std::string below = (home / "below/files").string();
   if (kind == "bindfs") return must_run({"bindfs", below, point.string()});
   if (kind == "mergerfs") {
-    fs_std::create_directory(home / "second");
-    return must_run({"mergerfs", "-o", "allow_other", below + ":" + (home / "second").string(),
+    const fs_std::path second = home / "below/second";
+    fs_std::create_directories(second);
+    return must_run({"mergerfs", "-o", "allow_other,minfreespace=0", below + ":" + second.string(),
                      point.string()});
   }
   if (kind == "sshfs") {
@@ -53,7 +67,8 @@ void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std:
   const std::string password = (home / "password").string();
   write_file(password, "password\n");
   if (kind == "gocryptfs") {
-    must_run({"gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", password, below});
+    if (fs_std::is_empty(below))
+      must_run({"gocryptfs", "-init", "-q", "-scryptn", "10", "-passfile", password, below});
     return must_run(
         {"gocryptfs", "-q", "-allow_other", "-passfile", password, below, point.string()});
   }
@@ -62,23 +77,69 @@ void mount_fuse(const std::string& kind, const fs_std::path& home, const fs_std:
 
 }  // namespace
 
-OtherFilesystem::OtherFilesystem(const std::string& kind) : point_(home_ / "point") {
+OtherFilesystem::OtherFilesystem(std::string kind, Below below)
+    : kind_(std::move(kind)),
+      served_(!is_of_disk(kind_) && kind_ != "tmpfs"),
+      small_disk_(served_ && below == Below::small_disk),
+      point_(home_ / "point"),
+      below_(home_ / "below") {
   // Users other than root go through it.
   fs_std::permissions(home_.path(), fs_std::perms(0755));
   fs_std::create_directory(point_);
-  if (kind == "tmpfs") {
-    if (::mount("none", point_.c_str(), "tmpfs", 0, "size=24m") != 0) throw_errno("mount tmpfs");
-  } else if (kind == "ext4" || kind == "xfs" || kind == "btrfs") {
-    mount_image(kind, home_ / "image", point_);
-  } else {
-    fs_std::create_directory(home_ / "below");
-    mount_fuse(kind, home_.path(), point_);
+  fs_std::create_directory(below_);
+  if (is_of_disk(kind_)) make_image(kind_, image());
+  if (small_disk_) make_image("ext4", image());
+  try {
+    mount_all();
+  } catch (const std::exception&) {
+    unmount_all();
+    throw;
   }
 }
 
-OtherFilesystem::~OtherFilesystem() {
-  for (int i = 0; i < 100 && ::umount2(point_.c_str(), 0) != 0; i++) ::usleep(10000);
-  if (is_mounted(point_)) ::umount2(point_.c_str(), MNT_DETACH);
+OtherFilesystem::~OtherFilesystem() { unmount_all(); }
+
+void OtherFilesystem::mount_all() {
+  if (kind_ == "tmpfs") {
+    if (::mount("none", point_.c_str(), "tmpfs", 0, "size=24m") != 0) throw_errno("mount tmpfs");
+    return;
+  }
+  if (has_image()) must_run({"mount", "-o", "loop", image().string(), disk().string()});
+  if (!served_) return;
+  fs_std::create_directories(below_ / "files");
+  mount_fuse(kind_, home_.path(), point_);
+}
+
+void OtherFilesystem::unmount_all() {
+  unmount_there(point_);
+  if (small_disk_) unmount_there(below_);
+}
+
+void OtherFilesystem::fill(std::uint64_t free) const {
+  struct statvfs st {};
+  if (::statvfs(disk().c_str(), &st) != 0) throw_errno("statvfs");
+  const Fd file(::open(filler().c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  const auto size = static_cast<off_t>(st.f_bavail * st.f_frsize - free);
+  if (::posix_fallocate(file.get(), 0, size) != 0) throw_errno("posix_fallocate");
+}
+
+void OtherFilesystem::make_space() const { fs_std::remove(filler()); }
+
+void OtherFilesystem::make_read_only() const {
+  // A program would close copies of files that are open: a mount commits then if space is scarce.
+  if (::mount(nullptr, disk().c_str(), nullptr, MS_REMOUNT, "abort") != 0) throw_errno("remount");
+}
+
+void OtherFilesystem::fail() const {
+  constexpr unsigned long kShutDown = 0x8004587d;  // EXT4_IOC_SHUTDOWN, XFS_IOC_GOINGDOWN
+  const Fd top(::open(disk().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const std::uint32_t without_log = 2;
+  if (::ioctl(top.get(), kShutDown, &without_log) != 0) throw_errno("shut down");
+}
+
+void OtherFilesystem::mend() {
+  unmount_all();
+  mount_all();
 }
 
 Precondition needs_filesystem::operator()(boost::unit_test::test_unit_id id) const {
