@@ -7,10 +7,13 @@
 #include <memory>
 #include <optional>
 
+#include "frame/store/interruption.hpp"
+#include "frame/store/throw_errno.hpp"
 #include "fs/fuse/far_limits.hpp"
 #include "fs/fuse/in_turn.hpp"
 #include "fs/fuse/reply.hpp"
 #include "fs/fuse/watched_operation.hpp"
+#include "fs/support/request_limits.hpp"
 
 namespace bloscfs::fs {
 namespace {
@@ -93,9 +96,15 @@ bool add_with_attributes(EntryBuffer& buffer, MountedFiles& fs, NodeId directory
   return false;
 }
 
+/// A listing of a large directory on a slow SOURCE takes long.
+void end_if_given_up(fuse_req_t request) {
+  if (is_given_up(request)) throw RequestEnded(frame::errno_code(EINTR), "interrupted");
+}
+
 void read_directory(fuse_req_t request, fuse_ino_t inode, std::size_t size, off_t offset,
                     std::uint64_t handle, std::uint64_t begun, bool plus) {
   MountedFiles& fs = filesystem(request);
+  const frame::Interruption interruption([request] { end_if_given_up(request); });
   const FarLimits limits(request, inode);
   const auto listing = fs.entries(handle, offset == 0, begun);
   EntryBuffer buffer(request, size);
@@ -120,6 +129,7 @@ void op_opendir(fuse_req_t request, fuse_ino_t inode, fuse_file_info* info) {
   const std::uint64_t begun = filesystem(request).listings_begun();
   in_turn(request, inode, "opendir", [=, given = *info] {
     MountedFiles& fs = filesystem(request);
+    const frame::Interruption interruption([request] { end_if_given_up(request); });
     const FarLimits limits(request, inode);
     fuse_file_info reply = given;
     reply.fh = fs.open_directory(inode, begun);

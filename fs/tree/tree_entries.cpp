@@ -7,6 +7,7 @@
 
 #include "frame/header/sframe_format.hpp"
 #include "frame/pystore/store_names.hpp"
+#include "frame/store/interruption.hpp"
 #include "fs/support/lock_breaks.hpp"
 #include "fs/support/turns.hpp"
 #include "fs/tree/tree.hpp"
@@ -217,12 +218,14 @@ std::vector<Tree::DirectoryEntry> Tree::list(NodeId directory,
     // A small directory is seen in one go, and truly; in a large one names that were seen are not
     // looked at again in each try.
     if (present.size() <= kListBatch) seen.clear();
-    for (std::size_t done = 0; done < present.size(); done += kListBatch)
+    for (std::size_t done = 0; done < present.size(); done += kListBatch) {
+      frame::Interruption::check();
       Attempts::run([&] {
         const ReadNames names(names_);
         const std::span batch = std::span(present).subspan(done);
         see_all(directory, path(directory), batch.first(std::min(batch.size(), kListBatch)), seen);
       });
+    }
     if (changes_of(listing) == before || tries == kListTries)
       return entries_of(std::move(present), seen, std::move(beside));
   }

@@ -133,9 +133,13 @@ void check_changes(const MountSettings& settings) {
 
 BOOST_AUTO_TEST_SUITE(large_writes)
 
-BOOST_AUTO_TEST_CASE(leave_what_was_written_last, *precondition(needs_fuse)) { check_changes({}); }
+BOOST_AUTO_TEST_CASE(leave_what_was_written_last,
+                     *precondition(needs_fuse) * precondition(kNeedsAttributes)) {
+  check_changes({});
+}
 
-BOOST_AUTO_TEST_CASE(leave_that_also_by_libfuse_s_own_ways, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(leave_that_also_by_libfuse_s_own_ways,
+                     *precondition(needs_fuse) * precondition(kNeedsAttributes)) {
   MountSettings settings;
   settings.options = {"libfuse_io"};
   check_changes(settings);

@@ -284,7 +284,8 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_rename_that_makes_an_array_a_flat_file,
   });
 }
 
-BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed, *precondition(needs_fuse)) {
+BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed,
+                     *precondition(needs_fuse) * precondition(kNeedsSpeed)) {
   hold_names_briefly([](const Neighbourhood& place) {
     // Its chunk files are no part of it, but are of its names.
     const fs_std::path frame = place.source / "a/s.b2frame";

@@ -123,6 +123,12 @@ void follow_changes(const fs_std::path& source, const fs_std::path& top) {
   BOOST_TEST(comes_true([&] { return !fs_std::exists(top / "moved/file"); }));
 }
 
+/// Filesystems that FUSE serves may give other inode numbers to files that they have forgotten.
+void have_inodes_forgotten() {
+  write_file("/proc/sys/vm/drop_caches", "2");
+  ::usleep(100'000);
+}
+
 /// With a disk of its own, and SOURCE on it.
 struct Place {
   explicit Place(const std::string& kind)
@@ -315,6 +321,31 @@ void check_changes_of_others(const std::string& kind) {
   BOOST_TEST(std::string(kept.begin(), kept.end()) == "oursnger second");
 }
 
+void check_forgotten_inodes(const std::string& kind) {
+  const Place place(kind);
+  Mount mount(place.source);
+  for (const char* name : {"open", "closed", "read", "renamed", "removed"}) {
+    write_file(mount / name, "stored");
+    store_now(mount / name);
+  }
+  const Fd written = open_rw(mount / "open");
+  const Fd read(open((mount / "read").c_str(), O_RDONLY | O_CLOEXEC));
+  for (int i = 0; i < 2; i++) {
+    write_at(written, i, {'X'});
+    write_at(open_rw(mount / "closed"), i, {'Y'});
+    have_inodes_forgotten();
+  }
+  write_at(written, 2, {'X'});
+  BOOST_TEST(fsync(written.get()) == 0);
+  BOOST_TEST(read_at(read, 0, 6) == (ByteVector{'s', 't', 'o', 'r', 'e', 'd'}));
+  fs_std::rename(mount / "renamed", mount / "new name");
+  fs_std::remove(mount / "removed");
+  BOOST_TEST(text_of(mount / "open") == "XXXred");
+  BOOST_TEST(text_of(mount / "closed") == "YYored");
+  BOOST_TEST(text_of(mount / "new name") == "stored");
+  BOOST_TEST(!fs_std::exists(mount / "removed"));
+}
+
 void check_disk_becomes_read_only(const std::string& kind) {
   check_failing_disk(kind, [](const OtherFilesystem& filesystem) { filesystem.make_read_only(); });
 }
@@ -332,6 +363,7 @@ void check_disk_fails(const std::string& kind) {
   BOOST_AUTO_TEST_CASE(killed_daemon) { check_killed_daemon(#kind); }           \
   BOOST_AUTO_TEST_CASE(terminated_daemon) { check_terminated_daemon(#kind); }   \
   BOOST_AUTO_TEST_CASE(edits_apart) { check_edits_apart(#kind); }               \
+  BOOST_AUTO_TEST_CASE(forgotten_inodes) { check_forgotten_inodes(#kind); }     \
   BOOST_AUTO_TEST_CASE(changes_of_others) { check_changes_of_others(#kind); }   \
   BOOST_AUTO_TEST_SUITE_END()
 

@@ -113,7 +113,7 @@ void use_mount(const SharedMount& shared) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(turns)
+BOOST_AUTO_TEST_SUITE(turns, *precondition(kNeedsSpeed))
 
 BOOST_FIXTURE_TEST_CASE(dear_reads_of_one_user_keep_no_other_waiting, SharedMount,
                         *precondition(needs_fuse_unsanitized) * precondition(needs_fuse_as_root)) {

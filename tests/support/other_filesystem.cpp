@@ -41,7 +41,7 @@ bool is_of_disk(const std::string& kind) {
 }
 
 void unmount_there(const fs_std::path& point) {
-  for (int i = 0; i < 100 && ::umount2(point.c_str(), 0) != 0; i++) ::usleep(10000);
+  for (int i = 0; i < 1000 && ::umount2(point.c_str(), 0) != 0; i++) ::usleep(10000);
   if (is_mounted(point)) ::umount2(point.c_str(), MNT_DETACH);
 }
 

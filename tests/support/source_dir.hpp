@@ -53,7 +53,9 @@ inline const source_is_not kNeedsGroupsOfCallers("gocryptfs mergerfs",
                                                  "groups of a process as the kernel has them");
 inline const source_is_not kNeedsPrivilegesDropped("mergerfs",
                                                    "writes of others to a set-user-ID file");
-
+inline const source_is_not kNeedsAttributes("sshfs", "extended attributes");
+inline const source_is_not kNeedsSpeed("bindfs gocryptfs mergerfs sshfs",
+                                       "tens of thousands of files that are listed in a second");
 inline const source_is_not kNeedsBirthTimes("bindfs gocryptfs mergerfs sshfs",
                                             "times of birth, which tell objects of one inode "
                                             "number apart");
