@@ -172,7 +172,7 @@ std::size_t count_entries(const fs_std::path& directory) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_SUITE(neighbours)
+BOOST_AUTO_TEST_SUITE(neighbours, *precondition(kNeedsSpeed))
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_listing_of_dear_files, *precondition(needs_fuse)) {
   hold_names_briefly([](const Neighbourhood& place) {
@@ -284,8 +284,7 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_rename_that_makes_an_array_a_flat_file,
   });
 }
 
-BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed,
-                     *precondition(needs_fuse) * precondition(kNeedsSpeed)) {
+BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed, *precondition(needs_fuse)) {
   hold_names_briefly([](const Neighbourhood& place) {
     // Its chunk files are no part of it, but are of its names.
     const fs_std::path frame = place.source / "a/s.b2frame";

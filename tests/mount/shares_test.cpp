@@ -123,7 +123,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(of_descriptors_are_left_to_others, By, Mounters) {
 
 // Files that wait for their commit have descriptors, too, and commits need some.
 BOOST_AUTO_TEST_CASE(of_descriptors_are_left_to_others_by_closed_files,
-                     *precondition(needs_fuse_as_root) * precondition(kNeedsOwners)) {
+                     *precondition(needs_fuse_as_root) * precondition(kNeedsUsersAtOnce)) {
   constexpr int kFiles = 3000;
   const FewDescriptors few(512);
   TwoUsers users(0, few.settings);
@@ -211,7 +211,7 @@ struct LockedFrames {
   std::vector<Fd> locks;
 };
 
-BOOST_TEST_DECORATOR(*precondition(needs_mounter) * precondition(kNeedsOwners))
+BOOST_TEST_DECORATOR(*precondition(needs_mounter) * precondition(kNeedsUsersAtOnce))
 BOOST_AUTO_TEST_CASE_TEMPLATE(of_commits_are_left_to_others, By, Mounters) {
   LockedFrames locked(20, By::user());
   const TempDir logs;

@@ -53,6 +53,8 @@ inline const source_is_not kNeedsGroupsOfCallers("gocryptfs mergerfs",
                                                  "groups of a process as the kernel has them");
 inline const source_is_not kNeedsPrivilegesDropped("mergerfs",
                                                    "writes of others to a set-user-ID file");
+inline const source_is_not kNeedsUsersAtOnce("gocryptfs sshfs",
+                                             "requests of several users at a time");
 inline const source_is_not kNeedsAttributes("sshfs", "extended attributes");
 inline const source_is_not kNeedsSpeed("bindfs gocryptfs mergerfs sshfs",
                                        "tens of thousands of files that are listed in a second");
