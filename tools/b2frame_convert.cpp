@@ -131,7 +131,7 @@ class Converter {
     ConversionPlan plan = plan_conversion(options_.storage, input.snapshot(), elements);
     add_metalayers(input.snapshot(), plan.target.frame);
     FrameOutput out(output_of(file, info), becomes_sparse(info), plan.target.frame,
-                    Durability::at_commit);
+                    mode_of_input(file), Durability::at_commit);
     if (options_.in_place) out.take_over(attributes_of(file, info.is_directory()));
     const bool is_same = options_.in_place && plan.copies_chunks;
     for (const auto& layer : input.snapshot().vlmetalayers())

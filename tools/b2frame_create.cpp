@@ -30,7 +30,7 @@ int create(const CreateOptions& options) {
   CreatePlan plan = make_plan(options, input.peek(plan_sample(options)), input.file_size());
   for (const NamedLayer& layer : options.metalayers)
     plan.frame.metalayers.push_back({layer.name, content_of(layer)});
-  FrameOutput out(options.output, options.sparse, plan.frame);
+  FrameOutput out(options.output, options.sparse, plan.frame, mode_of_input(options.input));
   for (const NamedLayer& layer : options.vlmetalayers)
     out.set_vlmetalayer(layer.name, content_of(layer));
   Progress progress("create", plan.npy ? plan.npy->nbytes : input.file_size().value_or(0));

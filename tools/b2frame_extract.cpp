@@ -13,6 +13,7 @@
 #include "tools/input.hpp"
 #include "tools/object_output.hpp"
 #include "tools/output_file.hpp"
+#include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/store_address.hpp"
@@ -49,7 +50,7 @@ void write_range(const fs::FileView& view, const FileRange& range, Input& input,
 }
 
 int extract_objects(const ExtractOptions& options, Input& input) {
-  OutputFile out(options.output);
+  OutputFile out(options.output, mode_of_input(options.file));
   write_objects(input, out);
   out.commit();
   return 0;
@@ -97,7 +98,7 @@ int extract_items(const ExtractOptions& options, Input& input) {
   Elements elements(input);
   if (!options.dtype.empty()) reinterpret(options.dtype, elements);
   const ItemRange range = wanted_items(options, elements.count());
-  OutputFile out(options.output);
+  OutputFile out(options.output, mode_of_input(options.file));
   if (options.text || !options.dtype.empty()) {
     write_text(elements, range, out);
   } else if (elements.is_fortran()) {
@@ -118,7 +119,7 @@ void extract_table(const StoreAddress& address, const frame::PythonStore& store,
   const bool npy = options.npy || options.output.ends_with(".npy");
   if (!wants_all(options) || (!npy && !options.output.ends_with(".csv")))
     throw UsageError("a table is written whole, to a .csv or a .npy file");
-  OutputFile out(options.output);
+  OutputFile out(options.output, mode_of_input(options.file));
   if (npy)
     write_npy(table, out);
   else
@@ -148,7 +149,7 @@ int extract(const ExtractOptions& options) {
   const fs::FileView view(wanted_shape(input, options), input.reader());
   view.require_contents();
   const FileRange range = wanted_range(options, view.size());
-  OutputFile out(options.output);
+  OutputFile out(options.output, mode_of_input(options.file));
   write_range(view, range, input, out);
   out.commit();
   return 0;

@@ -2,16 +2,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <memory>
 #include <optional>
+#include <stdexcept>
 
-#include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "frame/repair/frame_rebuild.hpp"
 #include "frame/repair/open_damaged.hpp"
 #include "frame/store/local_store.hpp"
-#include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/ended_mounts.hpp"
 #include "fs/mount/wait_notice.hpp"
@@ -19,7 +18,7 @@
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
-#include "tools/output_file.hpp"
+#include "tools/output_name.hpp"
 #include "tools/progress.hpp"
 #include "tools/repair_report.hpp"
 
@@ -31,25 +30,20 @@ class RepairOutput {
  public:
   /// Throws UsageError where OUT is FILE or in it, or is there and may not be replaced; FileError.
   explicit RepairOutput(const RepairOptions& options) : options_(options) {
-    const std::string followed = follow_symlink(options.output);
-    const std::size_t start = followed.rfind('/') + 1;
-    name_ = followed.substr(start);
-    directory_path_ = start == 0 ? "./" : followed.substr(0, start);
-    if (name_.empty() || options.output == "-")
+    if (options.output.ends_with('/') || options.output == "-")
       throw UsageError("-o needs the name of a file to be written to");
-    refuse_input();
     try {
-      directory_ = frame::make_local_store(open_directory(directory_path_), nullptr);
-      look_at_target();
-      const std::string temporary = frame::temporary_name();
-      file_ = directory_->create(temporary, 0666);
-      temporary_ = temporary;
+      name_.emplace(options.output);
     } catch (const std::exception& error) {
       throw FileError(options.output, reason(error));
     }
-  }
-  ~RepairOutput() {
-    if (!temporary_.empty()) ::unlinkat(directory_->descriptor(), temporary_.c_str(), 0);
+    refuse_input();
+    try {
+      look_at_target();
+      file_ = frame::make_local_file(name_->make_file());
+    } catch (const std::exception& error) {
+      throw FileError(options.output, reason(error));
+    }
   }
   RepairOutput(const RepairOutput&) = delete;
   RepairOutput& operator=(const RepairOutput&) = delete;
@@ -58,12 +52,9 @@ class RepairOutput {
 
   void publish() {
     try {
+      file_->set_attributes(name_->attributes_for(*file_, mode_of_input(options_.input)));
       file_->sync();
-      directory_->rename(
-          temporary_, name_,
-          options_.force ? frame::RenameMode::replace : frame::RenameMode::no_replace);
-      temporary_.clear();
-      directory_->sync_name(name_);
+      name_->publish(options_.force ? frame::RenameMode::replace : frame::RenameMode::no_replace);
     } catch (const std::exception& error) {
       throw FileError(options_.output, reason(error));
     }
@@ -72,32 +63,28 @@ class RepairOutput {
  private:
   void refuse_input() const {
     struct stat input {
-    }, output{}, directory{};
+    }, directory{};
     if (::stat(options_.input.c_str(), &input) != 0) frame::throw_errno();
     const auto same = [](const struct stat& a, const struct stat& b) {
       return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
     };
-    const bool exists = ::stat((directory_path_ + name_).c_str(), &output) == 0;
-    const bool inside = ::stat(directory_path_.c_str(), &directory) == 0 && same(input, directory);
-    if ((exists && same(input, output)) || inside)
+    const auto output = name_->status();
+    const bool inside = ::fstat(name_->directory(), &directory) == 0 && same(input, directory);
+    if ((output && same(input, *output)) || inside)
       throw UsageError("a frame is not repaired in place: -o has to be another file");
   }
 
   void look_at_target() {
-    struct stat st {};
-    if (::fstatat(directory_->descriptor(), name_.c_str(), &st, AT_SYMLINK_NOFOLLOW) != 0) {
-      if (errno != ENOENT) frame::throw_errno();
-      return;
-    }
+    const auto there = name_->status();
+    if (!there) return;
     if (!options_.force) frame::throw_errno(EEXIST);
-    if (!S_ISREG(st.st_mode)) throw std::runtime_error("is no regular file");
-    lock_.emplace(directory_->descriptor(), name_, fs::kMountLockPatience,
+    if (!S_ISREG(there->st_mode)) throw std::runtime_error("is no regular file");
+    lock_.emplace(name_->directory(), name_->name(), fs::kMountLockPatience,
                   fs::WaitNotice(options_.output));
   }
 
   const RepairOptions& options_;
-  std::string directory_path_, name_, temporary_;
-  std::shared_ptr<frame::StoreDirectory> directory_;
+  std::optional<OutputName> name_;
   std::optional<fs::MountLock> lock_;  ///< on what is replaced
   std::shared_ptr<frame::StoreFile> file_;
 };

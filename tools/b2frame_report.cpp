@@ -12,6 +12,7 @@
 #include "tools/input.hpp"
 #include "tools/interrupt.hpp"
 #include "tools/output_file.hpp"
+#include "tools/output_name.hpp"
 #include "tools/remote_files.hpp"
 #include "tools/report/page.hpp"
 #include "tools/store_address.hpp"

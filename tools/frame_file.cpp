@@ -12,6 +12,7 @@
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "tools/output_file.hpp"
+#include "tools/output_name.hpp"
 
 namespace bloscfs::tools {
 namespace {

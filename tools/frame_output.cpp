@@ -2,8 +2,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <system_error>
 #include <utility>
 
@@ -16,44 +14,50 @@
 #include "frame/open/open.hpp"
 #include "frame/sframe/sframe_writer.hpp"
 #include "frame/store/local_store.hpp"
-#include "frame/store/open_regular.hpp"
 #include "frame/store/temporary_name.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "tools/b2frame_commands.hpp"
 #include "tools/input.hpp"
-#include "tools/output_file.hpp"
 
 namespace bloscfs::tools {
 namespace {
 
-namespace filesystem = std::filesystem;
-
 /// A transaction remembers each chunk; this bounds what that takes.
 constexpr std::int64_t kChunksPerCommit = std::int64_t{1} << 17;
 
+frame::UniqueFd another(int fd) {
+  frame::UniqueFd copy(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+  if (!copy) frame::throw_errno();
+  return copy;
+}
+
 /// Throws unless the directory is a sparse frame, and nothing but that.
-void require_sframe(const std::string& path) {
-  if (!frame::open_directory(open_directory(path), {}))
+void require_sframe(int directory) {
+  if (!frame::open_directory(another(directory), {}))
     throw std::runtime_error("is a directory, and no sparse frame");
-  for (const auto& entry : filesystem::directory_iterator(path))
-    if (!frame::is_sframe_file(entry.path().filename().string()))
-      throw std::runtime_error("is a sparse frame that holds other files, too: " +
-                               entry.path().filename().string());
+  for (const std::string& name : frame::make_local_store(another(directory), nullptr)->names())
+    if (name != "." && name != ".." && !frame::is_sframe_file(name))
+      throw std::runtime_error("is a sparse frame that holds other files, too: " + name);
+}
+
+/// One of its files, of which only the attributes are used.
+std::shared_ptr<frame::StoreFile> open_in(int directory, const std::string& name) {
+  frame::UniqueFd fd(
+      ::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd) frame::throw_errno(name);
+  return frame::make_local_file(std::move(fd));
 }
 
 }  // namespace
 
 FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings,
-                         Durability durability)
-    : shown_name_(path), sparse_(sparse), durability_(durability) {
-  const std::string followed = follow_symlink(path);
-  const std::size_t start = followed.rfind('/') + 1;
-  directory_path_ = start == 0 ? "./" : followed.substr(0, start);
-  name_ = followed.substr(start);
-  if (name_.empty() || path == "-")
+                         mode_t mode, Durability durability)
+    : shown_name_(path), sparse_(sparse), mode_(mode), durability_(durability) {
+  if (path == "-" || path.empty() || path.ends_with('/'))
     throw UsageError("a frame needs the name of a file to be written to");
   blaming_output([&] {
+    name_.emplace(path);
     look_at_target();
     create(settings);
   });
@@ -61,14 +65,9 @@ FrameOutput::FrameOutput(const std::string& path, bool sparse, frame::FrameSetti
 
 FrameOutput::FrameOutput(const fs::SourceDirectory& directory, const std::string& name,
                          std::string shown_name, bool sparse, frame::FrameSettings settings)
-    : shown_name_(std::move(shown_name)),
-      sparse_(sparse),
-      durability_(Durability::left_to_kernel),
-      directory_path_(frame::descriptor_path(directory.descriptor()) + "/"),
-      name_(name) {
+    : shown_name_(std::move(shown_name)), sparse_(sparse), durability_(Durability::left_to_kernel) {
   blaming_output([&] {
-    const auto st = directory.stat(name);
-    if (st && S_ISLNK(st->st_mode)) throw std::runtime_error("is a symbolic link");
+    name_.emplace(directory, name);
     look_at_target();
     create(settings);
   });
@@ -77,9 +76,6 @@ FrameOutput::FrameOutput(const fs::SourceDirectory& directory, const std::string
 FrameOutput::~FrameOutput() {
   transaction_.reset();
   writer_.reset();
-  if (temporary_.empty()) return;
-  std::error_code ignored;
-  filesystem::remove_all(temporary_path(), ignored);
 }
 
 void FrameOutput::blaming_output(const std::function<void()>& work) const {
@@ -91,33 +87,35 @@ void FrameOutput::blaming_output(const std::function<void()>& work) const {
 }
 
 void FrameOutput::look_at_target() {
-  const std::string path = directory_path_ + name_;
-  struct stat st {};
-  if (::stat(path.c_str(), &st) != 0) {
-    if (errno != ENOENT) frame::throw_errno();
-    return;
-  }
-  mode_ = st.st_mode & mode_t{07777};
-  target_ = S_ISDIR(st.st_mode) ? Kind::sparse_frame : Kind::file;
-  if (target_ == Kind::file && !S_ISREG(st.st_mode)) throw std::runtime_error("is no regular file");
-  const frame::UniqueFd directory(open_directory(directory_path_));
-  lock_.emplace(directory.get(), name_, fs::kMountLockPatience, fs::WaitNotice(shown_name_));
+  const auto st = name_->status();
+  if (!st) return;
+  if (S_ISLNK(st->st_mode)) throw std::runtime_error("is a symbolic link");
+  target_ = S_ISDIR(st->st_mode) ? Kind::sparse_frame : Kind::file;
+  if (target_ == Kind::file && !S_ISREG(st->st_mode))
+    throw std::runtime_error("is no regular file");
+  lock_.emplace(name_->directory(), name_->name(), fs::kMountLockPatience,
+                fs::WaitNotice(shown_name_));
   if (target_ == Kind::file) return;
-  require_sframe(path);
-  search_mode_ = mode_;
-  if (::stat((path + "/" + frame::kSframeIndexName).c_str(), &st) != 0) frame::throw_errno();
-  mode_ = st.st_mode & mode_t{07777};
+  replaced_.reset(::openat(name_->directory(), name_->name().c_str(),
+                           O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!replaced_) frame::throw_errno();
+  require_sframe(replaced_.get());
 }
 
 void FrameOutput::create(frame::FrameSettings& settings) {
-  directory_ = frame::make_local_store(
-      open_directory(directory_path_), nullptr,
-      durability_ == Durability::at_commit ? frame::Syncing::at_once : frame::Syncing::never);
-  if (target_ != Kind::nothing) settings.mode = mode_ & mode_t{0777};
+  const auto syncing =
+      durability_ == Durability::at_commit ? frame::Syncing::at_once : frame::Syncing::never;
+  const auto store = frame::make_local_store(another(name_->directory()), nullptr, syncing);
+  settings.mode = 0600;
   const std::string name = frame::temporary_name();
-  writer_ = sparse_ ? frame::create_sframe(directory_, name, settings, {})
-                    : frame::create_cframe(directory_, name, settings, {});
-  temporary_ = name;
+  writer_ = sparse_ ? frame::create_sframe(store, name, settings, {})
+                    : frame::create_cframe(store, name, settings, {});
+  name_->set_temporary(name);
+  if (sparse_) {
+    made_.reset(::openat(name_->directory(), name.c_str(),
+                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!made_) frame::throw_errno();
+  }
   transaction_ = writer_->begin();
 }
 
@@ -144,56 +142,83 @@ void FrameOutput::add_chunk(std::int64_t content_end, codec::SpecialValue specia
   });
 }
 
-void FrameOutput::take_over_mode() const {
-  if (target_ == Kind::nothing) return;
-  const std::string path = temporary_path();
-  const std::string file = sparse_ ? path + "/" + frame::kSframeIndexName : path;
-  if (::chmod(file.c_str(), mode_) != 0) frame::throw_errno();
-  if (sparse_ && search_mode_ != 0 && ::chmod(path.c_str(), search_mode_) != 0)
-    frame::throw_errno();
-}
-
-void FrameOutput::take_over_attributes() const {
-  const auto file = sparse_ ? directory_->open_directory(temporary_)->open(frame::kSframeIndexName)
-                            : directory_->open(temporary_);
-  frame::FileAttributes wanted = attributes_ ? *attributes_ : file->attributes();
+frame::FileAttributes FrameOutput::attributes_for(const frame::StoreFile& made) const {
+  if (attributes_) return *attributes_;
   if (status_) {
+    frame::FileAttributes wanted = made.attributes();
     wanted.mode = status_->st_mode & mode_t{0777};
     wanted.accessed = status_->st_atim;
     wanted.modified = status_->st_mtim;
+    return wanted;
   }
-  file->set_attributes(wanted);
-  file->set_times(wanted.accessed, wanted.modified);
+  if (target_ != Kind::sparse_frame) return name_->attributes_for(made, mode_);
+  frame::FileAttributes wanted = open_in(replaced_.get(), frame::kSframeIndexName)->attributes();
+  wanted.accessed = made.attributes().accessed;
+  wanted.modified = made.attributes().modified;
+  return wanted;
+}
+
+/// Nobody else can have put anything into the directory, which is its owner's alone until the end.
+void FrameOutput::give_attributes_to_sframe() const {
+  frame::FileAttributes wanted = attributes_for(*open_in(made_.get(), frame::kSframeIndexName));
+  if (target_ != Kind::sparse_frame) wanted.mode &= 0777;
+  frame::FileAttributes plain = wanted;
+  plain.extended.clear();
+  plain.mode &= 0777;
+  for (const std::string& name : frame::make_local_store(another(made_.get()), nullptr)->names())
+    if (frame::is_sframe_file(name) && name != frame::kSframeIndexName)
+      open_in(made_.get(), name)->set_attributes(plain);
+  open_in(made_.get(), frame::kSframeIndexName)->set_attributes(wanted);
+  // Whoever may read the files may search the directory.
+  mode_t search = plain.mode | ((plain.mode & mode_t{0444}) >> 2);
+  if (replaced_) search = frame::status_of(replaced_.get()).st_mode & mode_t{0777};
+  if (::fchown(made_.get(), wanted.owner, wanted.group) != 0 && errno != EPERM)
+    frame::throw_errno();
+  if (::fchmod(made_.get(), search) != 0) frame::throw_errno();
+}
+
+void FrameOutput::give_attributes() const {
+  if (sparse_) return give_attributes_to_sframe();
+  frame::UniqueFd made(::openat(name_->directory(), name_->temporary().c_str(),
+                                O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!made) frame::throw_errno();
+  // Under its name there may be something else by now.
+  const auto file = frame::make_local_file(std::move(made));
+  if (frame::id_of(file->stamp()) != frame::id_of(writer_->stamp()))
+    frame::throw_errno(ESTALE, "the temporary was replaced");
+  writer_->set_attributes(attributes_for(*file));
 }
 
 void FrameOutput::swap_names() {
-  const int fd = directory_->descriptor();
+  const int fd = name_->directory();
+  const std::string temporary = name_->temporary();
+  const std::string& name = name_->name();
   const bool over_file = target_ == Kind::nothing || (target_ == Kind::file && !sparse_);
   const unsigned flags = over_file ? 0 : RENAME_EXCHANGE;
-  if (::renameat2(fd, temporary_.c_str(), fd, name_.c_str(), flags) != 0) {
+  if (::renameat2(fd, temporary.c_str(), fd, name.c_str(), flags) != 0) {
     // Filesystems that FUSE serves may not exchange names: for a moment none has the name then.
     if (over_file || errno != EINVAL) frame::throw_errno();
     const std::string aside = frame::temporary_name();
-    if (::renameat(fd, name_.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();
-    if (::renameat(fd, temporary_.c_str(), fd, name_.c_str()) != 0) {
+    if (::renameat(fd, name.c_str(), fd, aside.c_str()) != 0) frame::throw_errno();
+    if (::renameat(fd, temporary.c_str(), fd, name.c_str()) != 0) {
       const int error = errno;
-      ::renameat(fd, aside.c_str(), fd, name_.c_str());
+      ::renameat(fd, aside.c_str(), fd, name.c_str());
       throw std::system_error(frame::errno_code(error));
     }
-    temporary_ = aside;
+    name_->set_temporary(aside);
     return;
   }
   // Exchanged, the temporary name is that of what was there before, which the destructor removes.
-  if (over_file) temporary_.clear();
+  if (over_file) name_->set_temporary({});
 }
 
 void FrameOutput::commit() {
   blaming_output([&] {
     transaction_->commit();
-    take_over_mode();
-    if (attributes_ || status_) take_over_attributes();
+    give_attributes();
     swap_names();
-    directory_->sync_name(name_);
+    if (durability_ == Durability::at_commit)
+      frame::make_local_store(another(name_->directory()), nullptr)->sync_name(name_->name());
   });
 }
 

@@ -13,6 +13,7 @@
 #include "frame/container/frame_writer.hpp"
 #include "fs/source/mount_lock.hpp"
 #include "fs/source/source_directory.hpp"
+#include "tools/output_name.hpp"
 
 namespace bloscfs::tools {
 
@@ -22,11 +23,12 @@ enum class Durability { left_to_kernel, at_commit };
 /// Errors are FileError, which names the output.
 class FrameOutput {
  public:
-  /// A frame or a sparse frame that is called `path` is replaced and passes on its mode; where that
-  /// is a symlink, what it leads to. Other directories, devices and fifos are refused, and what is
-  /// mounted for writing.
+  /// A frame or a sparse frame that is called `path` is replaced and passes on its owner, group and
+  /// mode; where that is a symlink, what it leads to. Other directories, devices and fifos are
+  /// refused, and what is mounted for writing. A new one gets `mode` as the umask leaves it, such
+  /// as the input's.
   FrameOutput(const std::string& path, bool sparse, frame::FrameSettings settings,
-              Durability durability = Durability::left_to_kernel);
+              mode_t mode = 0666, Durability durability = Durability::left_to_kernel);
   /// The same in an open directory, which outlives it, where no symlink is followed; `shown_name`
   /// is for messages.
   FrameOutput(const fs::SourceDirectory& directory, const std::string& name, std::string shown_name,
@@ -55,24 +57,22 @@ class FrameOutput {
   void look_at_target();
   void create(frame::FrameSettings& settings);
   void blaming_output(const std::function<void()>& work) const;
-  void take_over_mode() const;
-  void take_over_attributes() const;
+  frame::FileAttributes attributes_for(const frame::StoreFile& made) const;
+  void give_attributes_to_sframe() const;
+  void give_attributes() const;
   void swap_names();
-  std::string temporary_path() const { return directory_path_ + temporary_; }
 
   std::string shown_name_;  ///< as given, for messages
   const bool sparse_;
+  const mode_t mode_ = 0666;
   const Durability durability_;
   std::optional<frame::FileAttributes> attributes_;
   std::optional<struct stat> status_;
-  std::string directory_path_;  ///< with a slash at its end
-  std::string name_;
+  std::optional<OutputName> name_;
   Kind target_ = Kind::nothing;
   std::optional<fs::MountLock> lock_;  ///< on what is there
-  mode_t mode_ = 0;                    ///< of what is there
-  mode_t search_mode_ = 0;             ///< of the directory of a sparse frame that is there
-  std::string temporary_;              ///< empty when there is none
-  std::shared_ptr<frame::StoreDirectory> directory_;
+  frame::UniqueFd replaced_;           ///< the directory of a sparse frame that is there
+  frame::UniqueFd made_;               ///< that of a new one
   std::unique_ptr<frame::FrameWriter> writer_;
   std::unique_ptr<frame::Transaction> transaction_;
   std::int64_t chunks_ = 0;

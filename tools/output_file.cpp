@@ -3,70 +3,49 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
+#include <system_error>
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "frame/store/open_regular.hpp"
-#include "frame/store/temporary_name.hpp"
+#include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
 #include "fs/support/file_error.hpp"
-#include "tools/input.hpp"
 
 namespace bloscfs::tools {
 
-std::string follow_symlink(const std::string& path) {
-  const std::unique_ptr<char, void (*)(void*)> resolved(::realpath(path.c_str(), nullptr),
-                                                        std::free);
-  return resolved ? resolved.get() : path;
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-  std::error_code error;
-  return std::filesystem::equivalent(a, b, error) && !error;
-}
-
-frame::UniqueFd open_directory(const std::string& path) {
-  frame::UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!fd) frame::throw_errno();
-  return fd;
-}
-
-OutputFile::OutputFile(const std::string& path) : name_(path == "-" ? "stdout" : path) {
-  struct stat existing {};
-  if (path == "-")
-    fd_.reset(dup(STDOUT_FILENO));
-  else if (stat(path.c_str(), &existing) != 0 || S_ISREG(existing.st_mode))
-    create_temporary(follow_symlink(path));
-  else
-    fd_.reset(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!fd_) throw FileError(name_, errno);
-  if (S_ISREG(existing.st_mode) && fchmod(fd_.get(), existing.st_mode & 07777) != 0)
-    throw FileError(name_, errno);
+OutputFile::OutputFile(const std::string& path, mode_t mode)
+    : shown_(path == "-" ? "stdout" : path), mode_(mode) {
+  blamed([&] {
+    struct stat existing {};
+    if (path == "-") {
+      fd_.reset(::dup(STDOUT_FILENO));
+    } else if (::stat(path.c_str(), &existing) == 0 && !S_ISREG(existing.st_mode)) {
+      fd_.reset(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+    } else {
+      name_.emplace(path);
+      fd_ = name_->make_file();
+    }
+    if (!fd_) frame::throw_errno();
+  });
 }
 
 OutputFile::OutputFile(const fs::SourceDirectory& directory, const std::string& name,
                        std::string shown_name, const struct stat& st)
-    : name_(std::move(shown_name)), status_(st) {
-  create_temporary(frame::descriptor_path(directory.descriptor()) + "/" + name);
-  if (!fd_) throw FileError(name_, errno);
+    : shown_(std::move(shown_name)), status_(st) {
+  blamed([&] {
+    name_.emplace(directory, name);
+    fd_ = name_->make_file();
+  });
 }
 
-void OutputFile::create_temporary(const std::string& path) {
-  const std::string name = path.substr(0, path.rfind('/') + 1) + frame::temporary_name();
-  fd_.reset(open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
-  if (!fd_) return;
-  path_ = path;
-  temporary_ = name;
-}
-
-OutputFile::~OutputFile() {
-  if (!temporary_.empty()) unlink(temporary_.c_str());
+void OutputFile::blamed(const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const std::system_error& error) {
+    throw FileError(shown_, error.code().value());
+  }
 }
 
 void OutputFile::write(codec::Bytes bytes) {
@@ -74,14 +53,14 @@ void OutputFile::write(codec::Bytes bytes) {
   while (!bytes.empty()) {
     const ssize_t done = ::write(fd_.get(), bytes.data(), bytes.size());
     if (done < 0 && errno == EINTR) continue;
-    if (done < 0) throw FileError(name_, errno);
+    if (done < 0) throw FileError(shown_, errno);
     bytes = bytes.subspan(static_cast<std::size_t>(done));
   }
 }
 
 void OutputFile::write_zeros(std::int64_t size) {
-  if (!temporary_.empty()) {
-    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw FileError(name_, errno);
+  if (name_) {
+    if (lseek(fd_.get(), size, SEEK_CUR) < 0) throw FileError(shown_, errno);
     size_ += size;
     return;
   }
@@ -94,19 +73,23 @@ void OutputFile::write_zeros(std::int64_t size) {
 }
 
 void OutputFile::commit() {
-  if (temporary_.empty()) {
-    if (close(fd_.release()) != 0) throw FileError(name_, errno);
+  if (!name_) {
+    if (close(fd_.release()) != 0) throw FileError(shown_, errno);
     return;
   }
-  if (ftruncate(fd_.get(), size_) != 0) throw FileError(name_, errno);
-  if (status_) {
-    const timespec times[2] = {status_->st_atim, status_->st_mtim};
-    if (fchmod(fd_.get(), status_->st_mode & 0777) != 0 || futimens(fd_.get(), times) != 0)
-      throw FileError(name_, errno);
-  }
-  if (close(fd_.release()) != 0) throw FileError(name_, errno);
-  if (rename(temporary_.c_str(), path_.c_str()) != 0) throw FileError(name_, errno);
-  temporary_.clear();
+  blamed([&] {
+    if (::ftruncate(fd_.get(), size_) != 0) frame::throw_errno();
+    const auto file = frame::make_local_file(std::move(fd_));
+    frame::FileAttributes wanted =
+        status_ ? file->attributes() : name_->attributes_for(*file, mode_);
+    if (status_) {
+      wanted.mode = status_->st_mode & mode_t{0777};
+      wanted.accessed = status_->st_atim;
+      wanted.modified = status_->st_mtim;
+    }
+    file->set_attributes(wanted);
+    name_->publish(frame::RenameMode::replace);
+  });
 }
 
 }  // namespace bloscfs::tools

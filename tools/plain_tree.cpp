@@ -10,6 +10,7 @@
 #include <fcntl.h>
 
 #include "tools/output_file.hpp"
+#include "tools/output_name.hpp"
 
 namespace bloscfs::tools {
 

@@ -16,6 +16,7 @@
 #include "fs/source/mount_lock.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
+#include "tools/output_name.hpp"
 
 namespace bloscfs::tools {
 namespace {
