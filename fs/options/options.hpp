@@ -50,6 +50,7 @@ struct MountOptions {
   std::string rescue;              ///< folder; empty: default_rescue_folder(), if it can be had
   bool libfuse_io = false;         ///< libfuse reads requests and writes replies by itself
   SandboxPolicy sandbox = SandboxPolicy::automatic;
+  bool trusted_xattrs = false;  ///< attributes trusted.* pass through, too
   OwnerOverride owner;
   WriteOptions write;
   RemoteOptions remote;

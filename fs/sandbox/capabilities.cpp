@@ -18,11 +18,13 @@ struct FreeCapabilities {
 };
 using Capabilities = std::unique_ptr<std::remove_pointer_t<cap_t>, FreeCapabilities>;
 
-std::vector<cap_value_t> needed(bool writes) {
-  std::vector<cap_value_t> capabilities = {CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_SYS_ADMIN};
-  if (writes)
+std::vector<cap_value_t> values_of(const NeededCapabilities& needed) {
+  std::vector<cap_value_t> capabilities = {CAP_DAC_READ_SEARCH, CAP_FOWNER};
+  if (needed.trusted_xattrs) capabilities.push_back(CAP_SYS_ADMIN);
+  if (needed.writes)
     capabilities.insert(capabilities.end(), {CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_LEASE,
-                                             CAP_MKNOD, CAP_SETGID, CAP_SETUID});
+                                             CAP_SETGID, CAP_SETUID});
+  if (needed.writes && needed.devices) capabilities.push_back(CAP_MKNOD);
   return capabilities;
 }
 
@@ -47,7 +49,7 @@ void keep(const std::vector<cap_value_t>& wanted) {
 
 }  // namespace
 
-void keep_needed_capabilities(bool writes) { keep(needed(writes)); }
+void keep_needed_capabilities(const NeededCapabilities& needed) { keep(values_of(needed)); }
 
 void keep_no_capabilities() { keep({}); }
 

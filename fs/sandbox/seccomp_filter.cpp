@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
@@ -43,7 +44,7 @@ constexpr int kCalls[] = {
     SCMP_SYS(fallocate), SCMP_SYS(copy_file_range), SCMP_SYS(sync_file_range), SCMP_SYS(fsync),
     SCMP_SYS(fdatasync), SCMP_SYS(syncfs), SCMP_SYS(flock),
     // their names and attributes
-    SCMP_SYS(mkdirat), SCMP_SYS(mknodat), SCMP_SYS(symlinkat), SCMP_SYS(linkat), SCMP_SYS(unlinkat),
+    SCMP_SYS(mkdirat), SCMP_SYS(symlinkat), SCMP_SYS(linkat), SCMP_SYS(unlinkat),
     SCMP_SYS(renameat), SCMP_SYS(renameat2), SCMP_SYS(chmod), SCMP_SYS(fchmod), SCMP_SYS(fchmodat),
     SCMP_SYS(fchown), SCMP_SYS(fchownat), SCMP_SYS(utimensat), SCMP_SYS(getxattr),
     SCMP_SYS(fgetxattr), SCMP_SYS(setxattr), SCMP_SYS(fsetxattr), SCMP_SYS(listxattr),
@@ -59,16 +60,16 @@ constexpr int kCalls[] = {
     SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(clock_gettime),
     SCMP_SYS(gettimeofday), SCMP_SYS(clock_nanosleep), SCMP_SYS(getrandom),
     // the background, the log and the janitor
-    SCMP_SYS(setsid), SCMP_SYS(wait4), SCMP_SYS(connect), SCMP_SYS(sendto), SCMP_SYS(recvfrom),
+    SCMP_SYS(setsid), SCMP_SYS(wait4), SCMP_SYS(recvfrom),
     // the end
     SCMP_SYS(exit), SCMP_SYS(exit_group)};
 
 /// What connections take beside that, and looking up where to.
-constexpr int kNetworkCalls[] = {SCMP_SYS(bind),       SCMP_SYS(getsockname), SCMP_SYS(getpeername),
-                                 SCMP_SYS(getsockopt), SCMP_SYS(sendmsg),     SCMP_SYS(setsockopt),
-                                 SCMP_SYS(sendmmsg),   SCMP_SYS(recvmsg),     SCMP_SYS(select),
-                                 SCMP_SYS(shutdown),   SCMP_SYS(pselect6),    SCMP_SYS(socketpair),
-                                 SCMP_SYS(uname),      SCMP_SYS(eventfd2)};
+constexpr int kNetworkCalls[] = {SCMP_SYS(connect),     SCMP_SYS(sendto),      SCMP_SYS(bind),
+                                 SCMP_SYS(getsockname), SCMP_SYS(getpeername), SCMP_SYS(getsockopt),
+                                 SCMP_SYS(sendmsg),     SCMP_SYS(setsockopt),  SCMP_SYS(sendmmsg),
+                                 SCMP_SYS(recvmsg),     SCMP_SYS(select),      SCMP_SYS(shutdown),
+                                 SCMP_SYS(pselect6),    SCMP_SYS(uname),       SCMP_SYS(eventfd2)};
 
 /// Of fcntl: none by which signals reach other processes.
 constexpr int kFileCommands[] = {F_DUPFD_CLOEXEC, F_GETFD,  F_SETFD,    F_GETFL,     F_GETPIPE_SZ,
@@ -80,10 +81,16 @@ class Filter {
     if (!context_) frame::throw_errno(ENOMEM, kSeccomp);
     // A tree, so that what is often called costs as little as the rest.
     check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_CTL_OPTIMIZE, 2));
+    check(::seccomp_attr_set(context_.get(), SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
   }
 
   void allow(int call, std::initializer_list<scmp_arg_cmp> when = {}) {
     check(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ALLOW, call,
+                                   static_cast<unsigned>(when.size()), when.begin()));
+  }
+
+  void refuse(int call, std::initializer_list<scmp_arg_cmp> when) {
+    check(::seccomp_rule_add_array(context_.get(), SCMP_ACT_ERRNO(EPERM), call,
                                    static_cast<unsigned>(when.size()), when.begin()));
   }
 
@@ -108,7 +115,7 @@ scmp_arg_cmp has_bits(unsigned argument, std::uint64_t mask, std::uint64_t value
 
 }  // namespace
 
-void allow_needed_calls(bool network) {
+void allow_needed_calls(const NeededCalls& needed) {
   Filter filter;
   for (const int call : kCalls) filter.allow(call);
   for (const int command : kFileCommands)
@@ -127,8 +134,20 @@ void allow_needed_calls(bool network) {
   filter.allow(SCMP_SYS(ioctl), {equals(1, FS_IOC_GETFLAGS)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_NAME)});
   filter.allow(SCMP_SYS(prctl), {equals(0, PR_SET_PDEATHSIG), equals(1, 0)});
-  filter.allow(SCMP_SYS(socket), {equals(0, AF_UNIX)});
-  if (network) {
+  for (const mode_t type : {mode_t{0}, mode_t{S_IFREG}, mode_t{S_IFIFO}, mode_t{S_IFSOCK}})
+    filter.allow(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
+  for (const mode_t type : {S_IFCHR, S_IFBLK}) {
+    if (needed.devices)
+      filter.allow(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
+    else
+      filter.refuse(SCMP_SYS(mknodat), {has_bits(2, S_IFMT, type)});
+  }
+  if (!needed.network) {
+    // To where a socket was connected before: the log, the janitor, the service manager.
+    filter.allow(SCMP_SYS(sendto), {equals(4, 0)});
+  } else {
+    // curl wakes its threads by it. Of datagrams it could be connected to something else.
+    filter.allow(SCMP_SYS(socketpair), {equals(0, AF_UNIX), has_bits(1, 0xf, SOCK_STREAM)});
     for (const int call : kNetworkCalls) filter.allow(call);
     for (const int family : {AF_INET, AF_INET6, AF_NETLINK})
       filter.allow(SCMP_SYS(socket), {equals(0, static_cast<std::uint64_t>(family))});

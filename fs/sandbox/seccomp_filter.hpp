@@ -5,10 +5,15 @@ namespace bloscfs::fs {
 
 /// Leaves the process, which has one thread and no new privileges, the calls that serving a mount
 /// takes: what is not among them fails with ENOSYS, so that libraries fall back to older calls.
-/// Threads can be made, but no processes, and nothing can be executed or mapped as executable;
-/// signals go to the process itself, sockets are local ones, and such that connect to others where
-/// there is a `network`. In builds with sanitizers, which need
-/// more than that, it does nothing. Throws std::system_error.
-void allow_needed_calls(bool network);
+/// A call of another architecture ends the process. Threads can be made, but no processes, and
+/// nothing can be executed or mapped as executable; signals go to the process itself. No local
+/// socket can be made that connects to others, nor one of a network where there is none. Devices
+/// are made only where they are needed (else EPERM). In builds with sanitizers, which need more
+/// than that, it does nothing. Throws std::system_error.
+struct NeededCalls {
+  bool network = false;
+  bool devices = false;
+};
+void allow_needed_calls(const NeededCalls& needed);
 
 }  // namespace bloscfs::fs

@@ -14,7 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,7 +34,8 @@ using boost::unit_test::precondition;
 
 constexpr int kThrown = 255;
 
-/// What `work` returns, 0 to 254, in a process that is forked for it; kThrown if it throws.
+/// What `work` returns, 0 to 254, in a process that is forked for it; kThrown if it throws, and the
+/// negative number of a signal that ended it.
 int outcome_in_child(const std::function<int()>& work) {
   const pid_t child = ::fork();
   BOOST_REQUIRE(child >= 0);
@@ -45,7 +48,7 @@ int outcome_in_child(const std::function<int()>& work) {
   }
   int status = 0;
   BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 void give_up_new_privileges() {
@@ -78,6 +81,18 @@ bool connects_to_the_network() {
   return static_cast<bool>(Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)));
 }
 
+bool makes_local_socket() {
+  return static_cast<bool>(Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)));
+}
+
+bool makes_device() {
+  const std::string path =
+      (fs_std::temp_directory_path() / "bloscfs-test.device").string() + std::to_string(::getpid());
+  const bool can = ::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 3)) == 0;
+  if (can) ::unlink(path.c_str());
+  return can;
+}
+
 bool works_in_threads() {
   bool worked = false;
   std::thread([&] { worked = opens("/", O_RDONLY | O_DIRECTORY); }).join();
@@ -108,7 +123,7 @@ BOOST_AUTO_TEST_SUITE(sandbox)
 BOOST_AUTO_TEST_CASE(filter_leaves_what_serving_takes, *precondition(needs_plain_build)) {
   BOOST_TEST(outcome_in_child([] {
                give_up_new_privileges();
-               fs::allow_needed_calls(false);
+               fs::allow_needed_calls({});
                return works_in_threads() ? 0 : 1;
              }) == 0);
 }
@@ -122,17 +137,32 @@ BOOST_AUTO_TEST_CASE(filter_takes_what_reaches_further, *precondition(needs_plai
                            {"programs", executes},
                            {"code", [] { return maps(PROT_READ | PROT_EXEC); }},
                            {"the network", connects_to_the_network},
+                           {"devices", makes_device},
+                           {"local sockets", makes_local_socket},
                            {"signals to others", [] { return ::kill(::getppid(), 0) == 0; }}};
   for (const Reach& reach : reaches) {
     BOOST_TEST(outcome_in_child([&] { return reach.try_it() ? 1 : 0; }) == 1, reach.name);
     BOOST_TEST(outcome_in_child([&] {
                  give_up_new_privileges();
-                 fs::allow_needed_calls(false);
+                 fs::allow_needed_calls({});
                  return reach.try_it() ? 1 : 0;
                }) == 0,
                reach.name);
   }
 }
+
+#ifdef __x86_64__
+/// A thread that is missing would leave a daemon that neither serves nor ends.
+BOOST_AUTO_TEST_CASE(filter_ends_who_calls_by_another_architecture,
+                     *precondition(needs_plain_build)) {
+  BOOST_TEST(outcome_in_child([] {
+               give_up_new_privileges();
+               fs::allow_needed_calls({});
+               std::thread([] { ::syscall(0x40000000 | SYS_getpid); }).join();
+               return 0;
+             }) == -SIGSYS);
+}
+#endif
 
 BOOST_AUTO_TEST_CASE(landlock_leaves_the_source_alone, *precondition(needs_landlock)) {
   const TempDir source, outside;
@@ -158,14 +188,22 @@ BOOST_AUTO_TEST_CASE(landlock_leaves_the_source_alone, *precondition(needs_landl
 }
 
 BOOST_AUTO_TEST_CASE(capabilities_are_kept_that_serving_takes, *precondition(needs_root)) {
-  const std::uint64_t reading = bits({CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_SYS_ADMIN});
-  const std::uint64_t writing = reading | bits({CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_LEASE,
-                                                CAP_MKNOD, CAP_SETGID, CAP_SETUID});
+  struct Case {
+    fs::NeededCapabilities needed;
+    std::uint64_t kept;
+  };
+  constexpr std::uint64_t kReading = bits({CAP_DAC_READ_SEARCH, CAP_FOWNER});
+  constexpr std::uint64_t kWriting =
+      kReading | bits({CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FSETID, CAP_LEASE, CAP_SETGID, CAP_SETUID});
+  const Case cases[] = {{{false, true, false}, kReading},
+                        {{false, false, true}, kReading | bits({CAP_SYS_ADMIN})},
+                        {{true, false, false}, kWriting},
+                        {{true, true, false}, kWriting | bits({CAP_MKNOD})}};
   const std::uint64_t had = capabilities("CapEff");
-  for (const bool writes : {false, true}) {
-    const std::uint64_t kept = had & (writes ? writing : reading);
+  for (const Case& one : cases) {
+    const std::uint64_t kept = had & one.kept;
     BOOST_TEST(outcome_in_child([&] {
-                 fs::keep_needed_capabilities(writes);
+                 fs::keep_needed_capabilities(one.needed);
                  const bool no_more = capabilities("CapEff") == kept &&
                                       capabilities("CapPrm") == kept &&
                                       (capabilities("CapBnd") & ~kept) == 0;

@@ -194,7 +194,9 @@ BOOST_AUTO_TEST_CASE(attributes_of_the_source_pass_through, *precondition(needs_
   for (const char* name : {"a.b2frame", "plain"})
     BOOST_REQUIRE(errno_of_set_xattr(source / name, "user.mine", "value") == 0);
   const bool trusted = errno_of_set_xattr(source / "plain", "trusted.mine", "root's") == 0;
-  Mount mount(source.path());
+  MountSettings settings;
+  settings.options = {"trusted_xattrs"};
+  Mount mount(source.path(), settings);
   for (const char* name : {"a", "plain"}) {
     BOOST_CHECK(get_xattr(mount / name, "user.mine") == "value");
     BOOST_TEST(list_xattrs(mount / name).count("user.mine") == 1u);

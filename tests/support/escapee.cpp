@@ -134,6 +134,20 @@ bool opens_handle() {
   return can_open(open_by_handle_at(root, &handle.head, O_RDONLY | O_CLOEXEC));
 }
 
+/// Which nosuid and nodev make harmless in SOURCE, but not where others mount what it lies on.
+bool makes_device() {
+  const bool can = mknodat(source_directory(), "disk", S_IFBLK | 0600, makedev(7, 0)) == 0;
+  const int error = errno;
+  unlinkat(source_directory(), "disk", 0);
+  errno = error;
+  return can;
+}
+
+/// As the environment of the processes of root.
+bool reads_environment() {
+  return can_read(open(("/proc/" + std::to_string(victim()) + "/environ").c_str(), O_RDONLY));
+}
+
 bool listens() {
   const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in any{};
@@ -202,6 +216,14 @@ constexpr Way kWays[] = {
     {"change_root", [] { return is_done(chroot("/")); }},
     {"open_handle", opens_handle},
     {"device", uses_device},
+    {"make_device", makes_device},
+    {"environment_of_other", reads_environment},
+    {"local_socket", [] { return can_open(socket(AF_UNIX, SOCK_STREAM, 0)); }},
+    {"local_datagrams",
+     [] {
+       int pair[2];
+       return is_done(socketpair(AF_UNIX, SOCK_DGRAM, 0, pair));
+     }},
     {"bpf",
      [] {
        bpf_attr attributes{};
