@@ -1,8 +1,10 @@
 // bloscfs --list: which mounts there are.
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_question.hpp"
 #include "fs/view/attributes.hpp"
 #include "tools/mounts_commands.hpp"
@@ -27,23 +30,33 @@ constexpr std::chrono::seconds kPatience{2};
 struct Listed {
   fs::MountEntry mount;
   const char* state = "mounted";  ///< or "dead", or "no_answer"
-  json stats = json::object();
+  std::optional<fs::DaemonNumbers> numbers;
 };
 
-/// Nullopt for one that does not let the caller in.
-std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion& question,
-                              std::chrono::milliseconds patience) {
-  Listed listed{mount};
+/// Null where there is no process left to ask with.
+std::unique_ptr<fs::MountQuestion> ask(const fs::MountEntry& mount) {
   try {
-    const auto answer = question.wait(patience);
-    listed.stats = json::parse(answer.value_or(""), nullptr, false);
-    if (listed.stats.is_object()) return listed;
-    listed.state = "no_answer";
+    return std::make_unique<fs::MountQuestion>(
+        mount, [] { return fs::read_root_attribute(fs::kStatsAttribute); });
+  } catch (const std::system_error&) {
+    return nullptr;
+  }
+}
+
+/// Nullopt for one that does not let the caller in.
+std::optional<Listed> look_at(const fs::MountEntry& mount, fs::MountQuestion* question,
+                              std::chrono::milliseconds patience) {
+  Listed listed;
+  listed.mount = mount;
+  try {
+    const auto answer = question != nullptr ? question->wait(patience) : std::nullopt;
+    listed.numbers = fs::parse_numbers(answer.value_or(""));
   } catch (const std::system_error& error) {
     if (error.code() == std::errc::permission_denied) return std::nullopt;
     listed.state = error.code() == std::errc::not_connected ? "dead" : "no_answer";
+  } catch (const std::runtime_error&) {
+    listed.state = "no_answer";
   }
-  listed.stats = json::object();
   return listed;
 }
 
@@ -54,14 +67,13 @@ std::vector<Listed> all_mounts() {
     if (mount.type == fs::kMountType) mounts.push_back(std::move(mount));
   std::vector<std::unique_ptr<fs::MountQuestion>> questions;
   questions.reserve(mounts.size());
-  for (const fs::MountEntry& mount : mounts)
-    questions.push_back(std::make_unique<fs::MountQuestion>(
-        mount, [] { return fs::read_root_attribute(fs::kStatsAttribute); }));
+  for (const fs::MountEntry& mount : mounts) questions.push_back(ask(mount));
   const auto end = Clock::now() + kPatience;
   std::vector<Listed> all;
   for (std::size_t i = 0; i < mounts.size(); i++) {
     const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-    if (auto listed = look_at(mounts[i], *questions[i], rest)) all.push_back(*std::move(listed));
+    if (auto listed = look_at(mounts[i], questions[i].get(), rest))
+      all.push_back(*std::move(listed));
   }
   return all;
 }
@@ -71,14 +83,21 @@ void print_json(const Listed& listed) {
             {"source", listed.mount.source},
             {"read_only", listed.mount.read_only},
             {"user", listed.mount.user},
-            {"state", listed.state}};
-  for (const char* key : {"pid", "dirty_bytes", "cache_bytes", "cache_size"})
-    line[key] = listed.stats.contains(key) ? listed.stats[key] : json();
+            {"state", listed.state},
+            {"pid", json()},
+            {"dirty_bytes", json()},
+            {"cache_bytes", json()},
+            {"cache_size", json()}};
+  if (const auto& numbers = listed.numbers)
+    line.update({{"pid", numbers->pid},
+                 {"dirty_bytes", numbers->dirty_bytes},
+                 {"cache_bytes", numbers->cache_bytes},
+                 {"cache_size", numbers->cache_size}});
   fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
 }
 
-std::string size_of(const Listed& listed, const char* key) {
-  return listed.stats.contains(key) ? size_text(listed.stats.value(key, 0.0)) : "-";
+std::string size_of(const Listed& listed, std::uint64_t fs::DaemonNumbers::*number) {
+  return listed.numbers ? size_text(static_cast<double>((*listed.numbers).*number)) : "-";
 }
 
 void print_table(const std::vector<Listed>& all) {
@@ -87,14 +106,14 @@ void print_table(const std::vector<Listed>& all) {
   for (const Listed& listed : all) {
     const std::string state = listed.state;
     const std::string mode = listed.mount.read_only ? "ro" : "rw";
-    const std::string pid =
-        listed.stats.contains("pid") ? listed.stats["pid"].dump() : std::string("-");
+    const std::string pid = listed.numbers ? std::to_string(listed.numbers->pid) : "-";
     rows.push_back({listed.mount.point, listed.mount.source,
                     state == "mounted" ? mode
                     : state == "dead"  ? state
                                        : "no answer",
-                    size_of(listed, "dirty_bytes"), size_of(listed, "cache_bytes"),
-                    size_of(listed, "cache_size"), pid});
+                    size_of(listed, &fs::DaemonNumbers::dirty_bytes),
+                    size_of(listed, &fs::DaemonNumbers::cache_bytes),
+                    size_of(listed, &fs::DaemonNumbers::cache_size), pid});
   }
   using enum Align;
   if (!all.empty())

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/mount_question.hpp"
 #include "fs/view/attributes.hpp"
@@ -89,12 +90,12 @@ MountSample take_sample(const fs::MountEntry& mount) {
   try {
     const json answers = json::parse(*answer);
     MountSample sample;
-    sample.counters = json::parse(answers.at(0).get<std::string>());
+    sample.counters = fs::parse_answer(answers.at(0).get<std::string>());
     sample.seconds = sample.counters.at("uptime_ms").get<double>() / 1000;
-    const json operations = json::parse(answers.at(1).get<std::string>());
+    const json operations = fs::parse_answer(answers.at(1).get<std::string>());
     for (const auto& [name, operation] : operations.items())
       sample.operations[name] = counts_of(operation);
-    const json under_way = json::parse(answers.at(2).get<std::string>());
+    const json under_way = fs::parse_answer(answers.at(2).get<std::string>());
     if (under_way.contains("requests")) sample.requests = under_way["requests"];
     return sample;
   } catch (const json::exception&) {

@@ -171,7 +171,8 @@ int show_stats(const StatsRequest& request) {
     fmt::print(stderr, "bloscfs: {}: {}\n", fs::printable(request.mountpoint),
                is_dead ? "its daemon has died" : error.code().message());
   } catch (const std::exception& error) {
-    fmt::print(stderr, "bloscfs: {}: {}\n", fs::printable(request.mountpoint), error.what());
+    fmt::print(stderr, "bloscfs: {}: {}\n", fs::printable(request.mountpoint),
+               fs::printable(error.what()));
   }
   return 1;
 }

@@ -4,10 +4,12 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <grp.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -114,11 +116,12 @@ frame::UniqueFd open_root() {
   return root;
 }
 
-std::string ask_attribute(const MountEntry& mount, std::string_view name,
-                          std::chrono::milliseconds patience) {
+std::string ask_attribute(const MountEntry& mount, std::string_view name) {
   MountQuestion question(mount, [name] { return read_root_attribute(name); });
-  auto answer = question.wait(patience);
-  if (!answer) frame::throw_errno(ETIMEDOUT);
+  auto answer = question.wait(kLongestAnswer);
+  if (!answer)
+    throw std::runtime_error(
+        fmt::format("its daemon has not answered for {} s", kLongestAnswer.count()));
   return *std::move(answer);
 }
 

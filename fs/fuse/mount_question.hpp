@@ -46,8 +46,11 @@ std::string read_root_attribute(std::string_view name);
 /// The root, open for ioctl(2).
 frame::UniqueFd open_root();
 
-/// An attribute of the mount's root. Throws as MountQuestion::wait(), and ETIMEDOUT.
-std::string ask_attribute(const MountEntry& mount, std::string_view name,
-                          std::chrono::milliseconds patience);
+/// A daemon that answers no quick question within this time is stopped, or hangs.
+inline constexpr std::chrono::seconds kLongestAnswer{10};
+
+/// An attribute of the mount's root. Throws as MountQuestion::wait(), and after kLongestAnswer
+/// std::runtime_error with a message for the user.
+std::string ask_attribute(const MountEntry& mount, std::string_view name);
 
 }  // namespace bloscfs::fs

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -73,18 +72,7 @@ void refuse_fixed(const MountEntry& mount, const std::vector<std::string>& words
           word));
 }
 
-/// A daemon that answers no quick question within this time is stopped, or hangs.
-constexpr std::chrono::seconds kLongestAnswer{10};
-
-std::string options_of(const MountEntry& mount) {
-  try {
-    return ask_attribute(mount, kOptionsAttribute, kLongestAnswer);
-  } catch (const std::system_error& error) {
-    if (error.code() != std::errc::timed_out) throw;
-    throw std::runtime_error(
-        fmt::format("its daemon has not answered for {} s", kLongestAnswer.count()));
-  }
-}
+std::string options_of(const MountEntry& mount) { return ask_attribute(mount, kOptionsAttribute); }
 
 /// Of something that the daemon may have to wait for.
 std::string ask_patiently(const MountEntry& mount, const std::function<std::string()>& ask) {

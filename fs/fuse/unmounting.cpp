@@ -2,17 +2,19 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 
 #include <fmt/core.h>
-#include <nlohmann/json.hpp>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "frame/store/throw_errno.hpp"
+#include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_attributes.hpp"
 #include "fs/fuse/mount_question.hpp"
 #include "fs/fuse/remount.hpp"
@@ -24,12 +26,13 @@ namespace bloscfs::fs {
 namespace {
 
 using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kRedraw{100};
 /// A daemon whose mount is gone ends sooner.
 constexpr milliseconds kUsualEnd{2000};
-/// For what needs no work of the daemon.
-constexpr milliseconds kQuickAnswer{10'000};
+/// For a daemon to end after its mount, though it stores the last writes first.
+constexpr std::chrono::seconds kLongestEnd{30};
 
 MountEntry require_own_mount(const std::string& mountpoint) {
   auto mount = mount_at(mountpoint);
@@ -51,10 +54,13 @@ frame::UniqueFd open_process(pid_t process) {
   return frame::UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
 }
 
-nlohmann::json parsed(const std::string& answer) {
-  auto value = nlohmann::json::parse(answer, nullptr, false);
-  if (!value.is_object()) throw std::runtime_error("does not answer as a bloscfs does");
-  return value;
+std::vector<Unmounting::Uncommitted> failed_files(const nlohmann::json& answer) {
+  std::vector<Unmounting::Uncommitted> failed;
+  for (const auto& file : answer.at("files").get_ref<const nlohmann::json::array_t&>()) {
+    Unmounting::Uncommitted entry{file.at("name"), file.value("error", ""), file.at("bytes")};
+    if (!entry.error.empty()) failed.push_back(std::move(entry));
+  }
+  return failed;
 }
 
 }  // namespace
@@ -63,8 +69,9 @@ Unmounting::Unmounting(const std::string& mountpoint) : mount_(require_own_mount
 
 bool Unmounting::has_daemon() {
   try {
-    const auto stats = parsed(ask_attribute(mount_, kStatsAttribute, kQuickAnswer));
-    daemon_ = open_process(stats.value("pid", pid_t{0}));
+    process_ = numbers().pid;
+    daemon_ = open_process(process_);
+    if (!may_serve(mount_, process_)) daemon_.reset();
   } catch (const std::system_error& error) {
     if (error.code() != std::errc::not_connected) throw;
     if (!unmount_lazily(mount_.point)) throw;
@@ -73,39 +80,54 @@ bool Unmounting::has_daemon() {
   return true;
 }
 
-std::uint64_t Unmounting::dirty_bytes() const {
-  const auto stats = parsed(ask_attribute(mount_, kStatsAttribute, kQuickAnswer));
-  return stats.value("dirty_bytes", std::uint64_t{0});
+DaemonNumbers Unmounting::numbers() const {
+  return parse_numbers(ask_attribute(mount_, kStatsAttribute));
 }
 
 std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress) {
   kept_before_ = kept_files(mount_.source, mount_.user);
   MountQuestion question(mount_, commit_all);
   std::optional<std::string> error;
-  while (!(error = question.wait(kRedraw))) progress(dirty_bytes());
-  std::vector<Uncommitted> left;
-  if (error->empty()) return left;
-  const auto answer = parsed(ask_attribute(mount_, kUncommittedAttribute, kQuickAnswer));
-  for (const auto& file : answer.value("files", nlohmann::json::array()))
-    if (file.contains("error"))
-      left.push_back(
-          {file.value("name", ""), file.value("error", ""), file.value("bytes", std::int64_t{0})});
-  return left;
+  std::uint64_t least_dirty = std::numeric_limits<std::uint64_t>::max();
+  auto end = Clock::now() + kLongestAnswer;
+  while (!(error = question.wait(kRedraw))) {
+    const std::uint64_t dirty = numbers().dirty_bytes;
+    // The commit of one large file may take any time. What is no bloscfs gets less.
+    if (daemon_ || dirty < least_dirty) end = Clock::now() + kLongestAnswer;
+    least_dirty = std::min(least_dirty, dirty);
+    if (Clock::now() > end)
+      throw std::runtime_error(
+          fmt::format("stays mounted: has committed nothing for {} s", kLongestAnswer.count()));
+    progress(dirty);
+  }
+  if (error->empty()) return {};
+  const auto answer = parse_answer(ask_attribute(mount_, kUncommittedAttribute));
+  try {
+    return failed_files(answer);
+  } catch (const nlohmann::json::exception&) {
+    throw std::runtime_error("stays mounted: could not commit everything");
+  }
 }
 
 void Unmounting::unmount() { unmount_unused(mount_.point); }
 
 std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
   pollfd end{daemon_.get(), POLLIN, 0};
-  auto next_look = std::chrono::steady_clock::now() + kUsualEnd;
+  const auto begun = Clock::now();
+  auto next_look = begun + kUsualEnd;
   while (daemon_ && ::poll(&end, 1, static_cast<int>(kRedraw.count())) == 0) {
     progress(0);
-    if (std::chrono::steady_clock::now() < next_look) continue;
+    if (Clock::now() < next_look) continue;
     if (auto holders = holders_of(mount_); !holders.empty())
       throw HeldElsewhere(std::move(holders));
+    if (Clock::now() > begun + kLongestEnd)
+      throw std::runtime_error(
+          fmt::format("is unmounted, but its daemon (process {}) still runs after {} s, perhaps to "
+                      "store the last writes: wait for its end",
+                      process_, kLongestEnd.count()));
     next_look += kUsualEnd;
   }
-  // Where it runs in another namespace its lock tells.
+  // Of a daemon in another namespace its lock tells.
   if (!daemon_) wait_for_ended_mounts(mount_.source);
   std::vector<KeptFile> kept = kept_files(mount_.source, mount_.user);
   std::erase_if(kept, [&](const KeptFile& file) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "frame/store/byte_source.hpp"
+#include "fs/fuse/mount_answer.hpp"
 #include "fs/source/kept_files.hpp"
 #include "fs/source/mount_table.hpp"
 #include "fs/source/mount_users.hpp"
@@ -36,14 +37,15 @@ class Unmounting {
     std::string name, error;
     std::int64_t bytes = 0;
   };
-  /// Commits everything that was written. What could not be is still there, in the mount.
+  /// Commits everything that was written. What could not be is still there, in the mount. Waits as
+  /// long as the daemon answers; of what does not seem to be a bloscfs, as long as it commits.
   std::vector<Uncommitted> commit(const Progress& progress);
 
   /// EBUSY where it is in use.
   void unmount();
 
-  /// Waits until the daemon has ended. What was written behind commit() and could not be committed
-  /// is kept in SOURCE under these names. Throws HeldElsewhere.
+  /// Waits until the daemon has ended, 30 s at most. What was written behind commit() and could not
+  /// be committed is kept in SOURCE under these names. Throws HeldElsewhere.
   std::vector<KeptFile> wait_for_end(const Progress& progress);
 
   /// Other mount namespaces have copies of the mount, which the daemon serves on.
@@ -54,10 +56,11 @@ class Unmounting {
   };
 
  private:
-  std::uint64_t dirty_bytes() const;
+  DaemonNumbers numbers() const;
 
   const MountEntry mount_;
-  frame::UniqueFd daemon_;  ///< stands for the process; empty where it cannot be found
+  pid_t process_ = 0;       ///< as the mount says
+  frame::UniqueFd daemon_;  ///< stands for that process; empty unless may_serve()
   std::vector<KeptFile> kept_before_;
 };
 

@@ -92,6 +92,20 @@ std::string command_of(pid_t process) {
   return command;
 }
 
+/// The one who has started it; nullopt where there is none.
+std::optional<uid_t> user_of(pid_t process) {
+  std::ifstream lines(folder_of(process) / "status");
+  uid_t user = 0;
+  for (std::string word; lines >> word;)
+    if (word == "Uid:" && lines >> user) return user;
+  return std::nullopt;
+}
+
+/// By its command; mount(8) calls it by the second name.
+bool is_bloscfs(const std::string& command) {
+  return command == "bloscfs" || command == "mount.bloscfs";
+}
+
 std::optional<MountUser> look_at(const MountEntry& mount, const filesystem::path& process,
                                  pid_t number) {
   auto use = use_of_places(mount, process);
@@ -135,7 +149,7 @@ std::vector<MountUser> holders_of(const MountEntry& mount) {
     const std::string name_space = target_of(folder_of(process) / "ns/mnt");
     if (name_space.empty() || ::stat(folder_of(process).c_str(), &st) != 0) continue;
     std::string command = command_of(process);
-    if (command == "bloscfs" || !seen.insert(name_space).second) continue;
+    if (is_bloscfs(command) || !seen.insert(name_space).second) continue;
     const auto table = mount_table(std::to_string(process));
     if (std::any_of(table.begin(), table.end(), [&](const MountEntry& entry) {
           return entry.device == mount.device && entry.type == mount.type;
@@ -143,6 +157,10 @@ std::vector<MountUser> holders_of(const MountEntry& mount) {
       holders.push_back({process, st.st_uid, std::move(command), "", ""});
   }
   return holders;
+}
+
+bool may_serve(const MountEntry& mount, pid_t process) {
+  return is_bloscfs(command_of(process)) && user_of(process) == mount.user;
 }
 
 }  // namespace bloscfs::fs

@@ -27,4 +27,8 @@ std::vector<MountUser> users_of(const MountEntry& mount);
 /// daemon has a namespace of its own.
 std::vector<MountUser> holders_of(const MountEntry& mount);
 
+/// Whether a process that a mount names can be its daemon: a bloscfs of the user who has mounted
+/// it. False where /proc does not show the process.
+bool may_serve(const MountEntry& mount, pid_t process);
+
 }  // namespace bloscfs::fs

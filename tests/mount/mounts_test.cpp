@@ -25,6 +25,36 @@ ProcessResult unmount_by_program(const Mount& mount) {
   return bloscfs({"--unmount", mount.path().string()});
 }
 
+/// A FUSE filesystem that is no bloscfs, and says that it is one.
+class ForeignMount {
+ public:
+  explicit ForeignMount(const std::string& name = "foreign") {
+    fs_std::create_directory(path());
+    fs_std::create_directory(home_ / "answers");
+    fs_std::copy_file(BLOSCFS_FOREIGN_MOUNT, home_ / name);
+    process_ = Child({home_ / name, path().string(), home_ / "answers"}, home_ / "log");
+    if (!comes_true([&] { return is_mounted(path()); }))
+      throw std::runtime_error("cannot mount: " + name);
+  }
+  ~ForeignMount() {
+    process_.signal(SIGKILL);
+    force_unmount(path());
+  }
+  fs_std::path path() const { return home_ / "mnt"; }
+  pid_t pid() const { return process_.pid(); }
+  void set(const std::string& name, const std::string& answer) const {
+    write_file(home_ / "answers" / name, answer);
+  }
+  void set_stats(const std::string& pid, const std::string& dirty = "0") const {
+    set("user.bloscfs.stats",
+        fmt::format(R"({{"pid":{},"dirty_bytes":{},"cache_bytes":0,"cache_size":0}})", pid, dirty));
+  }
+
+ private:
+  TempDir home_;
+  Child process_;
+};
+
 ByteVector stored_contents(const fs_std::path& frame) {
   const auto result = run({b2frame_program(), "extract", frame.string(), "-o", "-"});
   BOOST_TEST(result.ok(), result.description());
@@ -210,6 +240,96 @@ BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(n
   BOOST_TEST(remounted.status == 1);
   BOOST_TEST(remounted.err ==
              "bloscfs: " + mount.path().string() + ": its daemon has not answered for 10 s\n");
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_mounts_may_answer_anything, *precondition(needs_fuse)) {
+  const ForeignMount foreign;
+  const std::string deep = std::string(30000, '[') + std::string(30000, ']');
+  const auto check = [&](const std::string& shown) {
+    BOOST_TEST_CONTEXT(shown) {
+      const json line = listed(foreign.path());
+      BOOST_TEST_REQUIRE(line.is_object());
+      BOOST_TEST(line.at("state") == "no_answer");
+      BOOST_TEST(line.at("pid").is_null());
+      BOOST_TEST(bloscfs({"--list"}).ok());
+      BOOST_TEST(bloscfs({"--stats", foreign.path()}).status == 1);
+      const auto result = bloscfs({"--unmount", foreign.path()});
+      BOOST_TEST(result.status == 1);
+      BOOST_TEST(is_mounted(foreign.path()));
+    }
+  };
+  for (const std::string& text : {std::string("no json"), std::string("[]"), std::string("{}"),
+                                  deep, "{\"pid\":" + deep + "}"}) {
+    foreign.set("user.bloscfs.stats", text);
+    check(text.substr(0, 20));
+  }
+  for (const char* pid : {"\"1\"", "0", "-1", "1.5", "1e300", "4294967297", "null", "[1]"}) {
+    foreign.set_stats(pid);
+    check(pid);
+  }
+  foreign.set_stats("1", "\"many\"");
+  check("dirty_bytes");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_mounts_that_hang_keep_nobody, *precondition(needs_fuse)) {
+  const ForeignMount foreign;
+  foreign.set_stats(std::to_string(getpid()));
+  foreign.set("commit", "hang");
+  const auto in_commit = bloscfs({"--unmount", foreign.path()});
+  BOOST_TEST(in_commit.status == 1);
+  BOOST_TEST(contains(in_commit.err, "has committed nothing for 10 s"), in_commit.description());
+  BOOST_TEST(is_mounted(foreign.path()));
+  foreign.set("user.bloscfs.stats", "hang");
+  BOOST_TEST(listed(foreign.path()).at("state") == "no_answer");
+  const auto in_answer = bloscfs({"--unmount", foreign.path()});
+  BOOST_TEST(in_answer.status == 1);
+  BOOST_TEST(contains(in_answer.err, "its daemon has not answered for 10 s"),
+             in_answer.description());
+}
+
+BOOST_AUTO_TEST_CASE(what_could_not_be_committed_may_be_told_in_any_way,
+                     *precondition(needs_fuse)) {
+  const ForeignMount foreign;
+  foreign.set_stats(std::to_string(getpid()));
+  foreign.set("commit", std::to_string(EIO));
+  for (const char* files : {"1", "[1]", "{\"a\":1}", "[{\"error\":[]}]"}) {
+    foreign.set("user.bloscfs.uncommitted", fmt::format("{{\"files\":{}}}", files));
+    const auto result = bloscfs({"--unmount", foreign.path()});
+    BOOST_TEST(result.status == 1);
+    BOOST_TEST(is_mounted(foreign.path()));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(unmounting_waits_for_no_process_of_others, *precondition(needs_fuse)) {
+  const ForeignMount foreign;
+  // Which does not end before the command does.
+  foreign.set_stats(std::to_string(getpid()));
+  const auto result = bloscfs({"--unmount", foreign.path()});
+  BOOST_TEST(result.ok(), result.description());
+  BOOST_TEST(!is_mounted(foreign.path()));
+}
+
+BOOST_AUTO_TEST_CASE(unmounting_does_not_wait_for_ever_for_a_daemon, *precondition(needs_fuse)) {
+  const ForeignMount lingering("bloscfs");
+  lingering.set_stats(std::to_string(lingering.pid()));
+  lingering.set("lingers", "hang");
+  ProcessSettings settings;
+  settings.limit = Seconds(60);
+  const auto result = bloscfs({"--unmount", lingering.path()}, settings);
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(
+      contains(result.err, fmt::format("(process {}) still runs after 30 s", lingering.pid())),
+      result.description());
+}
+
+BOOST_AUTO_TEST_CASE(mounts_that_cannot_be_asked_are_listed, *precondition(needs_fuse)) {
+  const TempDir source;
+  const Mount mount(source.path());
+  // Enough for the libraries, but not for a pipe.
+  const auto result =
+      run({"sh", "-c", "ulimit -n 4; exec \"$0\" --list --json", bloscfs_program()});
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
 }

@@ -1,0 +1,50 @@
+#include "fs/fuse/mount_answer.hpp"
+
+#include <limits>
+#include <stdexcept>
+
+namespace bloscfs::fs {
+namespace {
+
+using nlohmann::json;
+
+/// json::dump() calls itself for each level. Ours have three.
+constexpr int kDeepest = 8;
+
+[[noreturn]] void throw_foreign() {
+  throw std::runtime_error("does not answer as a bloscfs of this version does");
+}
+
+std::uint64_t number_in(const json& object, const char* key, std::uint64_t largest) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_number_unsigned()) throw_foreign();
+  const auto number = found->get<std::uint64_t>();
+  if (number > largest) throw_foreign();
+  return number;
+}
+
+}  // namespace
+
+json parse_answer(const std::string& text) {
+  const auto check_depth = [](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepest) throw_foreign();
+    return true;
+  };
+  json answer = json::parse(text, check_depth, false);
+  if (!answer.is_object()) throw_foreign();
+  return answer;
+}
+
+DaemonNumbers parse_numbers(const std::string& text) {
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+  const json answer = parse_answer(text);
+  DaemonNumbers numbers;
+  numbers.pid = static_cast<pid_t>(number_in(answer, "pid", std::numeric_limits<pid_t>::max()));
+  if (numbers.pid == 0) throw_foreign();
+  numbers.dirty_bytes = number_in(answer, "dirty_bytes", kLargest);
+  numbers.cache_bytes = number_in(answer, "cache_bytes", kLargest);
+  numbers.cache_size = number_in(answer, "cache_size", kLargest);
+  return numbers;
+}
+
+}  // namespace bloscfs::fs

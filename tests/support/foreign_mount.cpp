@@ -1,0 +1,64 @@
+// A FUSE filesystem that calls itself bloscfs: foreign_mount MOUNTPOINT ANSWERS. In the directory
+// ANSWERS lie the values of attributes by their names, `commit` with an error number for ioctl(2),
+// and `lingers`: then the process outlives its mount. What begins with "hang" has no answer.
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fuse.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace {
+
+std::string folder;
+
+std::optional<std::string> answer_of(const std::string& name) {
+  std::ifstream file(folder + "/" + name);
+  if (!file) return std::nullopt;
+  std::string answer{std::istreambuf_iterator<char>(file), {}};
+  while (answer.starts_with("hang")) ::pause();
+  return answer;
+}
+
+int get_attributes(const char* path, struct stat* st, fuse_file_info*) {
+  if (std::strcmp(path, "/") != 0) return -ENOENT;
+  st->st_mode = S_IFDIR | 0755;
+  st->st_nlink = 2;
+  return 0;
+}
+
+int get_xattr(const char*, const char* name, char* value, std::size_t size) {
+  const auto answer = answer_of(name);
+  if (!answer) return -ENODATA;
+  if (size == 0) return static_cast<int>(answer->size());
+  if (answer->size() > size) return -ERANGE;
+  std::memcpy(value, answer->data(), answer->size());
+  return static_cast<int>(answer->size());
+}
+
+int control(const char*, unsigned, void*, fuse_file_info*, unsigned, void*) {
+  return -std::atoi(answer_of("commit").value_or("0").c_str());
+}
+
+}  // namespace
+
+int main(int, char** argv) {
+  folder = argv[2];
+  fuse_operations operations{};
+  operations.getattr = get_attributes;
+  operations.getxattr = get_xattr;
+  operations.ioctl = control;
+  char foreground[] = "-f", options[] = "-osubtype=bloscfs,fsname=/nowhere";
+  std::vector<char*> arguments{argv[0], foreground, options, argv[1]};
+  const int status =
+      fuse_main(static_cast<int>(arguments.size()), arguments.data(), &operations, nullptr);
+  while (answer_of("lingers")) ::pause();
+  return status;
+}
