@@ -12,6 +12,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "frame/header/msgpack_json.hpp"
 #include "fs/fuse/mount_answer.hpp"
 #include "fs/fuse/mount_question.hpp"
 #include "fs/view/attributes.hpp"
@@ -93,7 +94,7 @@ void print_json(const Listed& listed) {
                  {"dirty_bytes", numbers->dirty_bytes},
                  {"cache_bytes", numbers->cache_bytes},
                  {"cache_size", numbers->cache_size}});
-  fmt::print("{}\n", line.dump(-1, ' ', false, json::error_handler_t::replace));
+  fmt::print("{}\n", frame::to_line(line));
 }
 
 std::string size_of(const Listed& listed, std::uint64_t fs::DaemonNumbers::*number) {

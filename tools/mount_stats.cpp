@@ -13,6 +13,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include "frame/header/msgpack_json.hpp"
 #include "fs/support/printable.hpp"
 #include "tools/mount_sample.hpp"
 #include "tools/mounts_commands.hpp"
@@ -135,7 +136,7 @@ json json_of(const fs::MountEntry& mount, const MountSample& sample) {
 void print(const StatsRequest& request, const fs::MountEntry& mount, const MountSample& sample) {
   std::string text;
   if (request.json) {
-    text = json_of(mount, sample).dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+    text = frame::to_line(json_of(mount, sample)) + "\n";
   } else {
     // As top does it; elsewhere pages follow each other.
     const bool is_screen = request.watch && ::isatty(STDOUT_FILENO) == 1;

@@ -14,6 +14,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "fs/mount/wait_notice.hpp"
 #include "fs/source/mount_lock.hpp"
+#include "fs/support/printable.hpp"
 #include "tools/input.hpp"
 #include "tools/output_file.hpp"
 #include "tools/output_name.hpp"
@@ -102,7 +103,11 @@ bool TreeTarget::may_replace(const std::string& path, bool was_changed) const {
   if (was_changed && options_.update) return false;
   if (was_changed && !options_.force)
     throw std::runtime_error(shown(path) + " was changed after it was made, and is left");
-  if (options_.dry_run) fmt::print("{}\n", shown(path));
+  if (options_.dry_run) {
+    // Scripts read names as they are.
+    const bool is_terminal = ::isatty(STDOUT_FILENO) == 1;
+    fmt::print("{}\n", is_terminal ? fs::printable(shown(path)) : shown(path));
+  }
   return !options_.dry_run;
 }
 

@@ -7,7 +7,11 @@
 namespace bloscfs::fs {
 namespace {
 
-bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
+/// Also of what orders text from right to left, which could make a name look like another one.
+bool is_control(char32_t c) {
+  return c < 0x20 || (c >= 0x7F && c < 0xA0) || (c >= 0x202A && c <= 0x202E) ||
+         (c >= 0x2066 && c <= 0x2069);
+}
 
 }  // namespace
 

@@ -230,6 +230,23 @@ BOOST_AUTO_TEST_CASE(lists_what_is_mounted, *precondition(needs_fuse)) {
   BOOST_TEST(table.substr(row + table.find("SOURCE")).starts_with(source.path().string()), table);
 }
 
+BOOST_AUTO_TEST_CASE(names_are_shown_without_control_characters, *precondition(needs_fuse)) {
+  const TempDir home;
+  const fs_std::path source = home / "\x1b[31m\u009bred\nline";
+  fs_std::create_directory(source);
+  const Mount mount(source);
+  for (const Arguments& words :
+       {Arguments{"--list"}, Arguments{"--list", "--json"}, Arguments{"--stats", mount.path()},
+        Arguments{"--stats", mount.path(), "--json"}}) {
+    const auto result = bloscfs(words);
+    BOOST_TEST(result.ok(), result.description());
+    BOOST_TEST(result.out.find('\x1b') == std::string::npos);
+    BOOST_TEST(result.out.find("\u009b") == std::string::npos);
+    BOOST_TEST(result.out.find("red\n") == std::string::npos);
+  }
+  BOOST_TEST(listed(mount.path()).at("source") == source.string());
+}
+
 BOOST_AUTO_TEST_CASE(a_daemon_that_does_not_answer_keeps_nobody, *precondition(needs_fuse)) {
   const TempDir source;
   const Mount mount(source.path());
