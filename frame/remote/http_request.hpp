@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "frame/remote/http_answer.hpp"
+#include "frame/remote/private_address.hpp"
 #include "frame/remote/url.hpp"
 
 namespace bloscfs::frame {
@@ -34,8 +35,8 @@ struct HttpSettings {
 /// Where an object is, and how one got there.
 struct HttpPlace {
   Url url;
-  /// Some address on the way was a public one: none that follows may be private.
-  bool came_from_public = false;
+  /// The widest of the addresses on the way: none that follows may be narrower.
+  Reach reach = Reach::own_host;
   /// A redirect led to another host: no credentials are for it.
   bool left_host = false;
 };

@@ -1,17 +1,23 @@
 #pragma once
-// Which addresses a redirect from the public network must not lead to.
+// Where addresses are, since a redirect must not lead from outside to what only insiders reach.
 
+#include <cstdint>
 #include <string>
 
 #include <sys/socket.h>
 
 namespace bloscfs::frame {
 
-/// True for what is not routed publicly: loopback, private, link-local, shared, multicast and
-/// reserved ranges, also where IPv6 wraps an IPv4 address, and for families other than these.
-bool is_private_address(const sockaddr& address);
+/// From the narrowest to the widest.
+enum class Reach : std::uint8_t {
+  own_host,         ///< loopback and link-local, where clouds keep credentials; no address at all
+  private_network,  ///< all else that is not routed publicly
+  everywhere
+};
 
-/// The same of an address in numbers; true for what is none.
-bool is_private_address(const std::string& text);
+/// Also where IPv6 wraps an IPv4 address.
+Reach reach_of(const sockaddr& address);
+/// Of an address in numbers.
+Reach reach_of(const std::string& text);
 
 }  // namespace bloscfs::frame

@@ -28,6 +28,8 @@ constexpr long kConnectTimeout = 10'000;
 constexpr long kAttemptTime = 30'000, kSlowestRate = 8192;
 /// Bytes a second that are not reached in the time for a stall.
 constexpr long kLowSpeed = 1024;
+constexpr const char* kNarrower =
+    "a redirect into a private network, or to the host itself, from outside of it";
 
 Verdict verdict(Kind kind, int error, std::string text, bool answered) {
   Verdict result;
@@ -309,8 +311,8 @@ std::size_t Transfer::on_body(char* data, std::size_t, std::size_t count, void* 
 
 curl_socket_t Transfer::on_socket(void* self, curlsocktype, curl_sockaddr* address) {
   auto& transfer = *static_cast<Transfer*>(self);
-  if (transfer.place_.came_from_public && is_private_address(address->addr)) {
-    transfer.refuse("a redirect from a public address into a private network");
+  if (reach_of(address->addr) < transfer.place_.reach) {
+    transfer.refuse(kNarrower);
     return CURL_SOCKET_BAD;
   }
   return transfer.connections_.open(*address);
@@ -321,12 +323,12 @@ int Transfer::on_connected(void* self, char* address, char*, int, int own_port) 
   auto& transfer = *static_cast<Transfer*>(self);
   transfer.socket_ = transfer.connections_.with_port(own_port);
   transfer.refused_.reset();  // a host may have other addresses that will not do
-  if (!is_private_address(std::string(address)))
-    transfer.place_.came_from_public = true;
-  else if (transfer.place_.came_from_public) {
-    transfer.refuse("a redirect from a public address into a private network");
+  const Reach reach = reach_of(std::string(address));
+  if (reach < transfer.place_.reach) {
+    transfer.refuse(kNarrower);
     return CURL_PREREQFUNC_ABORT;
   }
+  transfer.place_.reach = reach;
   return CURL_PREREQFUNC_OK;
 }
 
@@ -387,7 +389,7 @@ Verdict Transfer::judge_redirect() {
   if (target.empty()) return verdict(Kind::final, EIO, "a redirect to nowhere", true);
   Verdict result = verdict(Kind::redirect, 0, {}, true);
   try {
-    result.next = {parse_url(target), place_.came_from_public, place_.left_host};
+    result.next = {parse_url(target), place_.reach, place_.left_host};
     result.next.left_host |= !same_host(place_.url, result.next.url);
   } catch (const UrlError& error) {
     return verdict(Kind::final, EIO, std::string("a redirect that is refused: ") + error.what(),

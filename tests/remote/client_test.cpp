@@ -258,7 +258,7 @@ BOOST_AUTO_TEST_CASE(five_redirects_are_followed) {
   const Outcome good = outcome_of(client, some_of(server.url("/5")));
   BOOST_TEST(good.error == 0);
   BOOST_TEST(good.answer.place.url.path == "/0");
-  BOOST_TEST(!good.answer.place.came_from_public);
+  BOOST_TEST((good.answer.place.reach == Reach::own_host));
   BOOST_TEST(outcome_of(client, some_of(server.url("/6"))).error == EIO);
 }
 
@@ -273,20 +273,22 @@ BOOST_AUTO_TEST_CASE(redirects_to_what_is_no_url_of_ours_are_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(nothing_private_is_reached_from_a_public_address) {
+BOOST_AUTO_TEST_CASE(nothing_on_this_host_is_reached_from_outside) {
   ScriptedServer server([](const HttpRequest& request) {
     return HttpReply{range_of(kObject, request), {}, false};
   });
   HttpClient client(quick(0));
   // A connection that is open already is no way around.
   BOOST_TEST(outcome_of(client, some_of(server.url())).error == 0);
-  RangeRequest request = some_of(server.url());
-  request.place.came_from_public = true;
-  const Outcome outcome = outcome_of(client, request);
-  BOOST_TEST(outcome.error == EIO);
-  BOOST_TEST(outcome.text.find("private") != std::string::npos);
-  HttpClient other(quick(0));
-  BOOST_TEST(outcome_of(other, request).error == EIO);
+  for (const Reach reach : {Reach::private_network, Reach::everywhere}) {
+    RangeRequest request = some_of(server.url());
+    request.place.reach = reach;
+    const Outcome outcome = outcome_of(client, request);
+    BOOST_TEST(outcome.error == EIO);
+    BOOST_TEST(outcome.text.find("a redirect into a private network") != std::string::npos);
+    HttpClient other(quick(0));
+    BOOST_TEST(outcome_of(other, request).error == EIO);
+  }
   BOOST_TEST(server.requests() == 1);
 }
 

@@ -110,36 +110,19 @@ BOOST_AUTO_TEST_CASE(any_bytes_are_taken_or_refused) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(private_addresses_are_known) {
-  for (const char* text : {"127.0.0.1",
-                           "10.1.2.3",
-                           "192.168.0.1",
-                           "172.16.0.1",
-                           "172.31.255.255",
-                           "169.254.169.254",
-                           "100.64.0.1",
-                           "0.0.0.0",
-                           "224.0.0.1",
-                           "255.255.255.255",
-                           "192.0.0.8",
-                           "198.19.0.1",
-                           "::1",
-                           "::",
-                           "fe80::1",
-                           "fc00::1",
-                           "fd12::1",
-                           "ff02::1",
-                           "::ffff:127.0.0.1",
-                           "::ffff:10.0.0.1",
-                           "64:ff9b::a00:1",
-                           "2002:7f00:1::",
-                           "::127.0.0.1",
-                           "no address",
-                           ""})
-    BOOST_TEST(is_private_address(std::string(text)), text);
+BOOST_AUTO_TEST_CASE(addresses_have_a_reach) {
+  for (const char* text : {"127.0.0.1", "169.254.169.254", "0.0.0.0", "::1", "::", "fe80::1",
+                           "febf::1", "::ffff:127.0.0.1", "::ffff:169.254.169.254",
+                           "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "::127.0.0.1", "no address", ""})
+    BOOST_TEST((reach_of(std::string(text)) == Reach::own_host), text);
+  for (const char* text :
+       {"10.1.2.3", "192.168.0.1", "172.16.0.1", "172.31.255.255", "100.64.0.1", "224.0.0.1",
+        "255.255.255.255", "192.0.0.8", "198.19.0.1", "fc00::1", "fd12::1", "ff02::1", "fec0::1",
+        "::ffff:10.0.0.1", "64:ff9b::a00:1", "2002:a00:1::"})
+    BOOST_TEST((reach_of(std::string(text)) == Reach::private_network), text);
   for (const char* text : {"8.8.8.8", "172.32.0.1", "172.15.0.1", "100.128.0.1", "11.0.0.1",
                            "198.20.0.1", "2600::1", "::ffff:8.8.8.8", "64:ff9b::808:808"})
-    BOOST_TEST(!is_private_address(std::string(text)), text);
+    BOOST_TEST((reach_of(std::string(text)) == Reach::everywhere), text);
 }
 
 BOOST_AUTO_TEST_CASE(ranges_are_understood_or_left) {
