@@ -1,7 +1,9 @@
 // bloscfs: mounts Blosc2 frames, or a tree of them, as ordinary files. As mount.bloscfs it is
 // called by mount(8).
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <string>
 #include <variant>
@@ -34,6 +36,15 @@ int report(const std::string& file, const std::exception& error) {
   return 1;
 }
 
+/// A query may hold a token, and every user can read the command line of a process.
+void hide_queries(int argc, char** argv) {
+  for (int at = 1; at < argc; at++) {
+    char* const query = std::strchr(argv[at], '?');
+    if (query != nullptr && bloscfs::frame::is_url(argv[at]))
+      std::fill_n(query + 1, std::strlen(query + 1), '.');
+  }
+}
+
 void tell(const bloscfs::tools::ServiceManager& manager,
           const bloscfs::fs::SessionSettings& settings, bloscfs::fs::MountPhase phase) {
   const std::string shown = bloscfs::fs::printable(bloscfs::frame::shown_url(settings.source) +
@@ -55,6 +66,7 @@ int main(int argc, char** argv) {
   occupy_standard_descriptors();
   auto parsed = bloscfs::tools::parse_mount_command(argc, argv);
   if (const int* const status = std::get_if<int>(&parsed)) return *status;
+  hide_queries(argc, argv);
   auto& command = std::get<bloscfs::tools::MountCommand>(parsed);
   if (command.of_mounts.is_given()) return run_on_mounts(command.of_mounts);
   if (command.only_checks) return 0;

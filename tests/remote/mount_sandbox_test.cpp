@@ -245,6 +245,10 @@ BOOST_AUTO_TEST_CASE(the_mount_table_tells_what_it_is_and_no_secret,
         Arguments{"mkdir", mount / "new"}, Arguments{"truncate", "-s0", mount / "a"}})
     BOOST_TEST(output_of(change).find("Read-only file system") != std::string::npos, change[0]);
   BOOST_TEST(mount.log().find("secret") == std::string::npos, mount.log());
+  const std::string words_of_daemon =
+      text_of(read_file(fmt::format("/proc/{}/cmdline", mount.pid())));
+  BOOST_TEST(words_of_daemon.find("secret") == std::string::npos);
+  BOOST_TEST(words_of_daemon.find(nginx.url("folder/?.")) != std::string::npos, words_of_daemon);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_mounted_is_refused_with_one_line,
