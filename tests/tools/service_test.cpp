@@ -5,6 +5,7 @@
 #include <iterator>
 #include <sstream>
 
+#include <boost/algorithm/string/case_conv.hpp>
 #include <boost/test/unit_test.hpp>
 #include <poll.h>
 #include <sys/socket.h>
@@ -51,6 +52,32 @@ class Listener {
  private:
   UniqueFd socket_{::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)};
 };
+
+/// The unit with the program of this build.
+std::string unit_text() {
+  std::ifstream stream(fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) /
+                       "tools/packaging/systemd/bloscfs@.service.in");
+  std::string unit{std::istreambuf_iterator<char>(stream), {}};
+  const std::string program = "@bindir@/bloscfs";
+  BOOST_REQUIRE(unit.find(program) != std::string::npos);
+  return unit.replace(unit.find(program), program.size(), bloscfs_program());
+}
+
+/// The capabilities that the unit leaves, as setpriv(1) wants them.
+std::string bounding_set() {
+  std::string set = "-all";
+  std::istringstream unit(unit_text());
+  const std::string key = "CapabilityBoundingSet=";
+  for (std::string line; std::getline(unit, line);) {
+    if (!line.starts_with(key)) continue;
+    std::istringstream names(line.substr(key.size()));
+    for (std::string name; names >> name;) {
+      boost::algorithm::to_lower(name);
+      set += ",+" + name.substr(std::string("cap_").size());
+    }
+  }
+  return set;
+}
 
 class Home {
  public:
@@ -148,20 +175,41 @@ BOOST_AUTO_TEST_CASE(units_are_understood,
                      *boost::unit_test::precondition(has_programs("systemd-analyze"))) {
   const fs_std::path packaging = fs_std::path(BLOSCFS_TEST_SOURCE_ROOT) / "tools/packaging";
   const TempDir home;
-  std::ifstream stream(packaging / "systemd/bloscfs@.service.in");
-  std::string unit{std::istreambuf_iterator<char>(stream), {}};
-  // systemd-analyze looks whether the program is there.
-  const std::string program = "@bindir@/bloscfs";
-  BOOST_REQUIRE(unit.find(program) != std::string::npos);
-  unit.replace(unit.find(program), program.size(), bloscfs_program());
   const fs_std::path service = home / "bloscfs@runs.service";
-  std::ofstream(service) << unit;
+  std::ofstream(service) << unit_text();
   Arguments command{"systemd-analyze", "verify", "--man=no", service.string()};
   for (const char* example : {"mnt-archive.mount", "mnt-archive.automount"})
     command.push_back((packaging / "examples" / example).string());
   const ProcessResult result = run(command);
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(result.err == "");
+  const ProcessResult security =
+      run({"systemd-analyze", "security", "--offline=true", "--threshold=50", service.string()});
+  BOOST_TEST(security.ok(), security.out);
+}
+
+BOOST_AUTO_TEST_CASE(works_with_the_privileges_that_the_unit_leaves,
+                     *boost::unit_test::precondition(needs_fuse_as_root) *
+                         boost::unit_test::precondition(has_programs("setpriv"))) {
+  const Home home;
+  const std::string program = home / "bloscfs";
+  std::ofstream(program) << "#!/bin/sh\nexec setpriv --no-new-privs --bounding-set "
+                         << bounding_set() << " " << bloscfs_program() << " \"$@\"\n";
+  fs_std::permissions(program, fs_std::perms(0755));
+  MountSettings settings;
+  settings.program = program;
+  Mount mount(home.source(), settings);
+  std::ofstream(mount / "new") << "contents";
+  const ProcessResult changes =
+      run({"sh", "-c",
+           "cd \"$0\" && chown 1234:1234 new && chmod 2750 new && mkfifo pipe && ln new other && "
+           "mv new moved && rm other && cat note moved",
+           mount.path().string()});
+  BOOST_TEST(changes.out == "read mecontents", changes.description());
+  mount.unmount();
+  BOOST_TEST(exists(home.source() / "moved.b2frame"));
+  // A part of the sandbox that cannot be had is told there.
+  BOOST_TEST(mount.log() == "");
 }
 
 BOOST_AUTO_TEST_CASE(examples_have_options_that_exist) {
