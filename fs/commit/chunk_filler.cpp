@@ -37,7 +37,7 @@ std::shared_ptr<void> take_working_memory(std::int64_t chunksize, MemoryBudget& 
   if (chunksize <= static_cast<std::int64_t>(RunBounds().bytes)) return nullptr;
   const auto needed = static_cast<std::size_t>(memory_to_encode(chunksize));
   if (!can_be_encoded(chunksize, budget.capacity()))
-    frame::throw_errno(EFBIG, "chunks need more than cache_size");
+    frame::throw_errno(EFBIG, "chunks need more than cache_size: mount with a larger one");
   return std::make_shared<MemoryBudget::Part>(budget, needed);
 }
 

@@ -34,8 +34,9 @@ void require_chunks(const StoredFile& file, std::int64_t count, std::int64_t siz
 /// A change of a part of a chunk has the whole chunk in memory: as it is stored, decoded, and new.
 void require_memory(const StoredFile& file) {
   if (!can_be_encoded(file.snapshot->info().chunksize, file.memory))
-    frame::throw_errno(EFBIG, fmt::format("chunks of {} bytes need more than cache_size",
-                                          file.snapshot->info().chunksize));
+    frame::throw_errno(
+        EFBIG, fmt::format("chunks of {} bytes need more than cache_size: mount with a larger one",
+                           file.snapshot->info().chunksize));
 }
 
 /// Without a NPY header an array grows by rows.

@@ -54,9 +54,13 @@ Filesystem::Filesystem(MountSource source, const MountOptions& options, const Wo
                      return stores_.is_part(node) ? stores_.list(node, if_many)
                                                   : tree_.list(node, if_many);
                    }),
-      descriptors_(
-          DescriptorLimits::of_process().for_files, committer_,
-          [this](uid_t user) { log_.error(fmt::format("user {} has too many files open", user)); }),
+      descriptors_(DescriptorLimits::of_process().for_files, committer_,
+                   [this](uid_t user) {
+                     log_.error(fmt::format(
+                         "user {} has too many files open: close some, or mount with a higher "
+                         "limit of descriptors (ulimit -Hn)",
+                         user));
+                   }),
       write_options_(options.write),
       writable_(!options.read_only),
       budget_(dirty_limit(options), stats_, [this](bool all) { committer_.press(all); }),

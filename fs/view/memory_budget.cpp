@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <optional>
+#include <string>
 
 #include <fmt/core.h>
 
@@ -9,6 +10,7 @@
 #include "frame/store/throw_errno.hpp"
 #include "frame/store/wait_mark.hpp"
 #include "fs/support/request_limits.hpp"
+#include "fs/support/request_user.hpp"
 #include "fs/support/turns.hpp"
 
 namespace bloscfs::fs {
@@ -25,7 +27,10 @@ constexpr std::int64_t kSmallWork = std::int64_t{2} << 20;
 }  // namespace
 
 MemoryBudget::MemoryBudget(std::size_t capacity, std::function<bool()> free_one)
-    : capacity_(capacity), free_one_(std::move(free_one)), held_(capacity / 2 + kHeldBesides) {}
+    : capacity_(capacity),
+      free_one_(std::move(free_one)),
+      held_limit_(capacity / 2 + kHeldBesides),
+      held_(held_limit_) {}
 
 void MemoryBudget::take(std::size_t bytes) {
   used_ += bytes;
@@ -45,6 +50,19 @@ void MemoryBudget::require_affordable(std::size_t working_memory) const {
                                    working_memory, capacity()));
 }
 
+void MemoryBudget::refuse_held(std::size_t bytes) {
+  const bool never_fits = bytes > held_limit_ / 2;
+  const std::string cause =
+      never_fits ? fmt::format(
+                       "a header or an index takes {} bytes while it is open, and {} is "
+                       "all that one user may have: mount with a larger cache_size",
+                       bytes, held_limit_ / 2)
+                 : "the headers and indexes of open files take all that one user may have: close "
+                   "files, or mount with a larger cache_size";
+  log_.error(fmt::format("user {}: {}", RequestUser::current().value_or(0), cause));
+  frame::throw_errno(ENOMEM, cause);
+}
+
 void MemoryBudget::Part::resize(std::size_t bytes) {
   const std::size_t before = std::exchange(bytes_, bytes);
   if (bytes > before)
@@ -57,7 +75,7 @@ MemoryBudget::Held::Held(MemoryBudget& budget, std::size_t bytes)
     : share_(budget.held_.take(bytes)), part_(budget) {
   // The share comes first: a user who may not have more must not push values of others out of the
   // cache.
-  if (!share_) frame::throw_errno(ENOMEM, "too many files with large headers are open");
+  if (!share_) budget.refuse_held(bytes);
   part_.resize(bytes);
 }
 

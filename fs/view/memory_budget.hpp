@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "fs/support/fair_share.hpp"
+#include "fs/support/once_log.hpp"
 #include "fs/support/sync.hpp"
 
 namespace bloscfs::fs {
@@ -66,7 +67,8 @@ class MemoryBudget {
   /// What an open file keeps, while it lives.
   class Held {
    public:
-    /// Throws std::system_error(ENOMEM) when what the user has opened holds too much already.
+    /// Throws std::system_error(ENOMEM) when what the user has opened holds too much already, or
+    /// this alone is too much. That is logged once, with the user.
     Held(MemoryBudget& budget, std::size_t bytes);
 
    private:
@@ -92,10 +94,14 @@ class MemoryBudget {
   };
 
  private:
+  [[noreturn]] void refuse_held(std::size_t bytes);
+
   std::atomic<std::size_t> capacity_;
   const std::function<bool()> free_one_;
   std::atomic<std::size_t> used_{0};
-  FairShare held_;  ///< by open files
+  const std::size_t held_limit_;  ///< for all users together
+  FairShare held_;                ///< by open files
+  OnceLog log_;
   Mutex large_mutex_;
   CondVar large_freed_;
   std::size_t large_work_ GUARDED_BY(large_mutex_) = 0;

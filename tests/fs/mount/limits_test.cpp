@@ -58,7 +58,8 @@ BOOST_AUTO_TEST_CASE(user_with_too_many_open_files_leaves_others_some) {
       error = error_of([&] { handles.push_back(mount->open(*node, O_RDONLY).handle); });
   }
   BOOST_TEST(error == EMFILE);
-  BOOST_TEST(mount.log().find("user 1001 has too many files open") != std::string::npos);
+  BOOST_TEST(mount.log().find("user 1001 has too many files open: close some, or mount with a "
+                              "higher limit of descriptors") != std::string::npos);
   {
     const fs::RequestUser user(1002);
     BOOST_TEST(error_of([&] { handles.push_back(mount->open(*node, O_RDONLY).handle); }) == 0);

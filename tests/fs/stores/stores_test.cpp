@@ -306,6 +306,8 @@ BOOST_AUTO_TEST_CASE(who_has_too_much_open_of_them_gets_no_more) {
     return error_of([&] { mount.names(name); });
   };
   BOOST_TEST(is_listed("large") == ENOMEM);
+  BOOST_TEST(mount.log().find("a header or an index takes ") != std::string::npos, mount.log());
+  BOOST_TEST(mount.log().find("mount with a larger cache_size") != std::string::npos);
   BOOST_TEST(is_listed("small") == 0);
   BOOST_TEST(S_ISDIR(mount.stat("large").st_mode));
   mount.rename("large", "other");

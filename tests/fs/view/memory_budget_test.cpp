@@ -95,8 +95,24 @@ BOOST_AUTO_TEST_CASE(open_files_of_one_user_hold_no_more_than_their_share) {
                     std::system_error);
   BOOST_TEST(held.size() == 10u);  // half of what the others leave of 8 / 2 + 16 MiB
   BOOST_TEST(budget.used() == held.size() * kMiB);
+  // Which of the two it is, and what helps.
+  const auto refusal = [&](std::size_t bytes) -> std::string {
+    try {
+      const MemoryBudget::Held more(budget, bytes);
+    } catch (const std::system_error& error) {
+      BOOST_TEST(error.code().value() == ENOMEM);
+      return error.what();
+    }
+    return "";
+  };
+  BOOST_TEST(refusal(kMiB).starts_with(
+      "the headers and indexes of open files take all that one user may have: close files, or "
+      "mount with a larger cache_size"));
   held.clear();
   BOOST_TEST(budget.used() == 0);
+  BOOST_TEST(refusal(11 * kMiB).starts_with(
+      "a header or an index takes 11534336 bytes while it is open, and 10485760 is all that one "
+      "user may have: mount with a larger cache_size"));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
