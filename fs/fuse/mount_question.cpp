@@ -40,16 +40,19 @@ void write_all(int file, std::string_view text) {
   }
 }
 
+void enter_root(const MountEntry& mount) {
+  // The way there may be closed to the owner, and the root itself to who is not.
+  const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) frame::throw_errno();
+  become_owner(mount);
+  if (::fchdir(place.get()) != 0) frame::throw_errno();
+}
+
 /// An errno, and behind that the text.
-std::string answer_of(const MountEntry& mount, const std::function<std::string()>& ask) {
+std::string answer_of(const std::function<std::string()>& ask) {
   int error = 0;
   std::string text;
   try {
-    // The way there may be closed to the owner, and the root itself to who is not.
-    const frame::UniqueFd place(::open(mount.point.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    if (!place) frame::throw_errno();
-    become_owner(mount);
-    if (::fchdir(place.get()) != 0) frame::throw_errno();
     text = ask();
   } catch (const std::system_error& failure) {
     error = failure.code().value();
@@ -61,7 +64,13 @@ std::string answer_of(const MountEntry& mount, const std::function<std::string()
 
 }  // namespace
 
-MountQuestion::MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask) {
+MountQuestion::MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask)
+    : MountQuestion([&] {
+        enter_root(mount);
+        return ask();
+      }) {}
+
+MountQuestion::MountQuestion(const std::function<std::string()>& ask) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) frame::throw_errno("pipe");
   answer_.reset(ends[0]);
@@ -70,7 +79,7 @@ MountQuestion::MountQuestion(const MountEntry& mount, const std::function<std::s
   if (process_ < 0) frame::throw_errno("fork");
   if (process_ > 0) return;
   answer_.reset();
-  write_all(its_end.get(), answer_of(mount, ask));
+  write_all(its_end.get(), answer_of(ask));
   ::_exit(0);
 }
 

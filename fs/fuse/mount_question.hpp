@@ -23,6 +23,8 @@ class MountQuestion {
   /// take as long as listing it does. To be called while there are no other threads. Throws
   /// std::system_error.
   MountQuestion(const MountEntry& mount, const std::function<std::string()>& ask);
+  /// `ask` is called with the caller's rights and directory: for what may hang as a mount does.
+  explicit MountQuestion(const std::function<std::string()>& ask);
   /// Ends the process, which goes once it can.
   ~MountQuestion();
   MountQuestion(const MountQuestion&) = delete;

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <limits>
 #include <optional>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -63,6 +64,22 @@ std::vector<Unmounting::Uncommitted> failed_files(const nlohmann::json& answer) 
   return failed;
 }
 
+/// Each of the texts is followed by a NUL.
+std::string text_of(const std::vector<KeptFile>& files) {
+  std::string text;
+  for (const KeptFile& file : files) (text += file.temporary + '\0') += file.path + '\0';
+  return text;
+}
+
+std::vector<KeptFile> files_of(const std::string& text) {
+  std::vector<KeptFile> files;
+  std::istringstream stream(text);
+  for (KeptFile file;
+       std::getline(stream, file.temporary, '\0') && std::getline(stream, file.path, '\0');)
+    files.push_back(file);
+  return files;
+}
+
 }  // namespace
 
 Unmounting::Unmounting(const std::string& mountpoint) : mount_(require_own_mount(mountpoint)) {}
@@ -85,7 +102,7 @@ DaemonNumbers Unmounting::numbers() const {
 }
 
 std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress) {
-  kept_before_ = kept_files(mount_.source, mount_.user);
+  kept_before_ = kept_in_source([] {}, kLongestAnswer);
   MountQuestion question(mount_, commit_all);
   std::optional<std::string> error;
   std::uint64_t least_dirty = std::numeric_limits<std::uint64_t>::max();
@@ -109,6 +126,18 @@ std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress
   }
 }
 
+/// The mount says what its SOURCE is: that may hang, too.
+std::vector<KeptFile> Unmounting::kept_in_source(const std::function<void()>& wait,
+                                                 milliseconds limit) const {
+  MountQuestion question([&] {
+    wait();
+    return text_of(kept_files(mount_.source, mount_.user));
+  });
+  const auto answer = question.wait(limit);
+  if (!answer) throw std::runtime_error(fmt::format("{} does not answer", mount_.source));
+  return files_of(*answer);
+}
+
 void Unmounting::unmount() { unmount_unused(mount_.point); }
 
 std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
@@ -127,9 +156,12 @@ std::vector<KeptFile> Unmounting::wait_for_end(const Progress& progress) {
                       process_, kLongestEnd.count()));
     next_look += kUsualEnd;
   }
-  // Of a daemon in another namespace its lock tells.
-  if (!daemon_) wait_for_ended_mounts(mount_.source);
-  std::vector<KeptFile> kept = kept_files(mount_.source, mount_.user);
+  std::vector<KeptFile> kept = kept_in_source(
+      [this] {
+        // Of a daemon in another namespace its lock tells.
+        if (!daemon_) wait_for_ended_mounts(mount_.source);
+      },
+      kLongestEnd + kLongestAnswer);
   std::erase_if(kept, [&](const KeptFile& file) {
     return std::any_of(kept_before_.begin(), kept_before_.end(),
                        [&](const KeptFile& before) { return before.temporary == file.temporary; });

@@ -57,6 +57,9 @@ class Unmounting {
 
  private:
   DaemonNumbers numbers() const;
+  /// After `wait` has returned, which is called in another process.
+  std::vector<KeptFile> kept_in_source(const std::function<void()>& wait,
+                                       std::chrono::milliseconds limit) const;
 
   const MountEntry mount_;
   pid_t process_ = 0;       ///< as the mount says

@@ -28,10 +28,12 @@ ProcessResult unmount_by_program(const Mount& mount) {
 /// A FUSE filesystem that is no bloscfs, and says that it is one.
 class ForeignMount {
  public:
-  explicit ForeignMount(const std::string& name = "foreign") {
+  /// `source` is a path beside the mountpoint, "mnt".
+  explicit ForeignMount(const std::string& name = "foreign", const std::string& source = "") {
     fs_std::create_directory(path());
     fs_std::create_directory(home_ / "answers");
     fs_std::copy_file(BLOSCFS_FOREIGN_MOUNT, home_ / name);
+    set("source", source.empty() ? "/nowhere" : (home_ / source).string());
     process_ = Child({home_ / name, path().string(), home_ / "answers"}, home_ / "log");
     if (!comes_true([&] { return is_mounted(path()); }))
       throw std::runtime_error("cannot mount: " + name);
@@ -304,6 +306,16 @@ BOOST_AUTO_TEST_CASE(foreign_mounts_that_hang_keep_nobody, *precondition(needs_f
   BOOST_TEST(in_answer.status == 1);
   BOOST_TEST(contains(in_answer.err, "its daemon has not answered for 10 s"),
              in_answer.description());
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_hangs_keeps_nobody, *precondition(needs_fuse)) {
+  const ForeignMount foreign("foreign", "mnt/hang/source");
+  foreign.set_stats(std::to_string(getpid()));
+  ProcessSettings settings;
+  settings.limit = Seconds(60);
+  const auto result = bloscfs({"--unmount", foreign.path()}, settings);
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(contains(result.err, "mnt/hang/source does not answer"), result.description());
 }
 
 BOOST_AUTO_TEST_CASE(what_could_not_be_committed_may_be_told_in_any_way,

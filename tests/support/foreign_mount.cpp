@@ -1,6 +1,7 @@
 // A FUSE filesystem that calls itself bloscfs: foreign_mount MOUNTPOINT ANSWERS. In the directory
 // ANSWERS lie the values of attributes by their names, `commit` with an error number for ioctl(2),
-// and `lingers`: then the process outlives its mount. What begins with "hang" has no answer.
+// `source` as the mount table shows it, and `lingers`: then the process outlives its mount. What
+// begins with "hang" has no answer.
 
 #include <cerrno>
 #include <cstdlib>
@@ -28,6 +29,7 @@ std::optional<std::string> answer_of(const std::string& name) {
 }
 
 int get_attributes(const char* path, struct stat* st, fuse_file_info*) {
+  while (std::strcmp(path, "/hang") == 0) ::pause();
   if (std::strcmp(path, "/") != 0) return -ENOENT;
   st->st_mode = S_IFDIR | 0755;
   st->st_nlink = 2;
@@ -55,8 +57,9 @@ int main(int, char** argv) {
   operations.getattr = get_attributes;
   operations.getxattr = get_xattr;
   operations.ioctl = control;
-  char foreground[] = "-f", options[] = "-osubtype=bloscfs,fsname=/nowhere";
-  std::vector<char*> arguments{argv[0], foreground, options, argv[1]};
+  char foreground[] = "-f";
+  std::string options = "-osubtype=bloscfs,fsname=" + answer_of("source").value_or("/nowhere");
+  std::vector<char*> arguments{argv[0], foreground, options.data(), argv[1]};
   const int status =
       fuse_main(static_cast<int>(arguments.size()), arguments.data(), &operations, nullptr);
   while (answer_of("lingers")) ::pause();
