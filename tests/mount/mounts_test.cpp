@@ -358,7 +358,7 @@ BOOST_AUTO_TEST_CASE(mounts_that_cannot_be_asked_are_listed, *precondition(needs
   const Mount mount(source.path());
   // Enough for the libraries, but not for a pipe.
   const auto result =
-      run({"sh", "-c", "ulimit -n 4; exec \"$0\" --list --json", bloscfs_program()});
+      run({"sh", "-c", "exec 3>&-; ulimit -n 4; exec \"$0\" --list --json", bloscfs_program()});
   BOOST_TEST(result.ok(), result.description());
   BOOST_TEST(listed(mount.path(), result.out).at("state") == "no_answer");
 }
