@@ -11,7 +11,7 @@
 
 #include "frame/store/local_store.hpp"
 #include "frame/store/throw_errno.hpp"
-#include "fs/support/file_error.hpp"
+#include "tools/input.hpp"
 
 namespace bloscfs::tools {
 
