@@ -94,8 +94,6 @@ std::optional<struct stat> OutputName::status() const {
   return std::nullopt;
 }
 
-const std::string& OutputName::take_temporary() { return temporary_ = frame::temporary_name(); }
-
 frame::UniqueFd OutputName::make_file() {
   std::string name = frame::temporary_name();
   frame::UniqueFd fd(::openat(directory(), name.c_str(), kMadeFlags, 0600));
@@ -124,6 +122,8 @@ frame::FileAttributes OutputName::attributes_for(const frame::StoreFile& made, m
       ::openat(directory(), name_.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (old) {
     frame::FileAttributes attributes = frame::make_local_file(std::move(old))->attributes();
+    // Somebody may have linked a program of root's to this name.
+    if (replaced->st_nlink > 1) attributes.mode &= 0777;
     // The kernel takes capabilities from a file that is written to.
     std::erase_if(attributes.extended,
                   [](const auto& one) { return one.name == "security.capability"; });
@@ -133,7 +133,7 @@ frame::FileAttributes OutputName::attributes_for(const frame::StoreFile& made, m
   }
   wanted.owner = replaced->st_uid;
   wanted.group = replaced->st_gid;
-  wanted.mode = replaced->st_mode & mode_t{07777};
+  wanted.mode = replaced->st_mode & mode_t{0777};
   return wanted;
 }
 

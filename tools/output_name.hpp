@@ -30,11 +30,11 @@ mode_t mode_of_input(const std::string& path);
 
 /// The name that an output is to have, and a temporary in the same directory.
 ///
-/// Others may be able to write to that directory, and root may make files in it. So a temporary is
-/// made with O_EXCL and for its owner alone (0600, 0700); it is changed by its descriptor, never by
-/// its name, under which there may be something else by then; it gets owner, group and at last its
-/// mode when it is complete; and it is renamed within the open directory. It keeps the set-user-ID
-/// and set-group-ID bits of what it replaces only where it has the same owner and group.
+/// Root may make files in a directory to which others can write. So a temporary is made with
+/// O_EXCL, for its owner alone (0600, 0700). It is changed by its descriptor and never by its name,
+/// which may lead to something else by then. It gets owner, group and at last its mode when it is
+/// complete, and is renamed within the open directory. The set-user-ID and set-group-ID bits of a
+/// file that it replaces stay only if owner and group are the same and the file had no other name.
 class OutputName {
  public:
   /// Where `path` is a symlink, what that leads to.
@@ -52,10 +52,8 @@ class OutputName {
   /// What has the name, which is not followed.
   std::optional<struct stat> status() const;
 
-  /// A new temporary name, for what is made by others.
-  const std::string& take_temporary();
   const std::string& temporary() const { return temporary_; }
-  /// A temporary that is there no more, or is now called so.
+  /// Of a temporary that was made elsewhere, or renamed; empty if there is none any more.
   void set_temporary(std::string name) { temporary_ = std::move(name); }
   /// A temporary for its owner alone, open for reading and writing.
   frame::UniqueFd make_file();

@@ -1,5 +1,5 @@
-// Whose the files are that b2frame makes, who may read them, and what a user of the directory can
-// do meanwhile.
+// Files that b2frame makes: their owner and mode, who may read them, and what another user who may
+// write to the directory can do while they are made.
 
 #include <atomic>
 #include <functional>
@@ -97,6 +97,18 @@ BOOST_AUTO_TEST_CASE(are_the_owner_and_the_bits_of_what_is_replaced, *preconditi
     BOOST_TEST(st.st_gid == kUser);
     BOOST_TEST((st.st_mode & 07777) == (is_sparse ? 0755u : 04755u));
   }
+}
+
+/// As a user may do with a program of root's, where the kernel permits such links.
+BOOST_AUTO_TEST_CASE(have_no_privileges_of_a_file_with_other_names, *precondition(needs_root)) {
+  const Maker maker;
+  const fs_std::path program = maker.home / "program", out = maker.home / "out";
+  write_file(program, std::string_view("old"));
+  BOOST_TEST(::chmod(program.c_str(), 04755) == 0);
+  fs_std::create_hard_link(program, out);
+  Maker::must({B2FRAME, "extract", maker.frame, "-o", out});
+  BOOST_TEST(mode_of(out) == 0755u);
+  BOOST_TEST(mode_of(program) == 04755u);
 }
 
 BOOST_AUTO_TEST_CASE(have_no_privileges_of_another_owner, *precondition(needs_root)) {
