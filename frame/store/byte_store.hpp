@@ -112,9 +112,10 @@ class StoreDirectory {
 
   /// Makes creations, renames and removals durable.
   virtual void sync() = 0;
-  /// The same, above all of what has got this name. Programs that serve a filesystem by FUSE are
-  /// mostly not told of fsync(2) of a directory: there the file itself is flushed once more, or a
-  /// new one in a directory, which has the filesystem below write its names, too.
+  /// Makes creations, renames and removals durable after something got this name. Most programs
+  /// that serve a filesystem by FUSE are not told of fsync(2) of a directory. There the file of
+  /// that name is flushed again, or a new file if it is a directory: the filesystem below then
+  /// writes its names, too.
   virtual void sync_name(const std::string& /*name*/) { sync(); }
   /// Makes some of its files durable, as their own sync() does.
   virtual void sync_files(std::span<const std::shared_ptr<StoreFile>> files) {

@@ -109,7 +109,8 @@ std::vector<Unmounting::Uncommitted> Unmounting::commit(const Progress& progress
   auto end = Clock::now() + kLongestAnswer;
   while (!(error = question.wait(kRedraw))) {
     const std::uint64_t dirty = numbers().dirty_bytes;
-    // The commit of one large file may take any time. What is no bloscfs gets less.
+    // A bloscfs may take any time to commit one large file. A foreign filesystem must show
+    // progress.
     if (daemon_ || dirty < least_dirty) end = Clock::now() + kLongestAnswer;
     least_dirty = std::min(least_dirty, dirty);
     if (Clock::now() > end)

@@ -37,15 +37,16 @@ class Unmounting {
     std::string name, error;
     std::int64_t bytes = 0;
   };
-  /// Commits everything that was written. What could not be is still there, in the mount. Waits as
-  /// long as the daemon answers; of what does not seem to be a bloscfs, as long as it commits.
+  /// Has the daemon commit everything that was written. Returns the files that it could not commit;
+  /// the mount still has their contents. Waits as long as the daemon answers questions. A process
+  /// that does not look like a bloscfs must also commit something every 10 s.
   std::vector<Uncommitted> commit(const Progress& progress);
 
   /// EBUSY where it is in use.
   void unmount();
 
-  /// Waits until the daemon has ended, 30 s at most. What was written behind commit() and could not
-  /// be committed is kept in SOURCE under these names. Throws HeldElsewhere.
+  /// Waits up to 30 s for the daemon to end. Returns the files in SOURCE that keep what was written
+  /// after commit() and could not be committed. Throws HeldElsewhere.
   std::vector<KeptFile> wait_for_end(const Progress& progress);
 
   /// Other mount namespaces have copies of the mount, which the daemon serves on.

@@ -99,10 +99,10 @@ void PlainFiles::before_end_of_writing(NodeId node) {
 void PlainFiles::end_writing(NodeId node) {
   TurnAtNeed::need_no_more();
   const KeyedMutex::Lock lock(opening_, node);
-  if (ended(node)) tree_.end_plain_writing(node);
+  if (stores_unless_read(node)) tree_.end_plain_writing(node);
 }
 
-bool PlainFiles::ended(NodeId node) {
+bool PlainFiles::stores_unless_read(NodeId node) {
   if (!tree_.is_last_plain_writer(node)) return true;
   try {
     if (!classifier_.is_container(*tree_.object(node))) return true;
@@ -127,7 +127,7 @@ void PlainFiles::end_reading(NodeId node, const OpenPlainFile& file) {
   TurnAtNeed::need_no_more();
   const KeyedMutex::Lock lock(opening_, node);
   if (--file.readers > 0 || !file.owes_frame.exchange(false)) return;
-  if (ended(node)) tree_.end_plain_writing(node);
+  if (stores_unless_read(node)) tree_.end_plain_writing(node);
 }
 
 void PlainFiles::resize(NodeId node, std::int64_t size) {

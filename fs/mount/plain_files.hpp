@@ -32,11 +32,12 @@ class PlainFiles final : public FileKind {
   /// NoTurn if end_writing() may take long.
   void before_end_of_writing(NodeId node);
   void end_writing(NodeId node);
-  /// The same of who only reads `file`, and may be the last who has it open.
+  /// Called for a reader of `file`, who may be the last that has it open.
   void before_end_of_reading(NodeId node, const OpenPlainFile& file);
   void end_reading(NodeId node, const OpenPlainFile& file);
-  /// With opening_ locked. False where readers are left, the last of whom ends it.
-  bool ended(NodeId node);
+  /// At the close of the last writer: stores the bytes of a container as a frame. False if somebody
+  /// still reads the file: the last reader then calls it again. To be called with opening_ locked.
+  bool stores_unless_read(NodeId node);
   std::shared_ptr<const OpenPlainFile> shared(NodeId node, const SourceEntry& entry);
   std::shared_ptr<PlainWriter> open_for_writing(NodeId node, int flags);
   std::shared_ptr<PlainWriter> make_writer(NodeId node, int flags);

@@ -1,7 +1,8 @@
-// A FUSE filesystem that calls itself bloscfs: foreign_mount MOUNTPOINT ANSWERS. In the directory
-// ANSWERS lie the values of attributes by their names, `commit` with an error number for ioctl(2),
-// `source` as the mount table shows it, and `lingers`: then the process outlives its mount. What
-// begins with "hang" has no answer.
+// A FUSE filesystem that calls itself bloscfs: foreign_mount MOUNTPOINT ANSWERS. The directory
+// ANSWERS has a file for each thing that may be asked: the name of an attribute, with its value;
+// `commit`, with an error number for ioctl(2); `source`, as the mount table is to show it. If there
+// is a file `lingers`, the process goes on after its mount has ended. A file that begins with
+// "hang" means that the question is never answered.
 
 #include <cerrno>
 #include <cstdlib>

@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(open_files_of_one_user_hold_no_more_than_their_share) {
                     std::system_error);
   BOOST_TEST(held.size() == 10u);  // half of what the others leave of 8 / 2 + 16 MiB
   BOOST_TEST(budget.used() == held.size() * kMiB);
-  // Which of the two it is, and what helps.
+  // The message tells which of the two it is, and what helps.
   const auto refusal = [&](std::size_t bytes) -> std::string {
     try {
       const MemoryBudget::Held more(budget, bytes);
