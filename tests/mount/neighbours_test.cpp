@@ -38,9 +38,16 @@ using boost::unit_test::precondition;
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Microseconds for which names may be locked. A busy machine may stop who holds the lock, but not
-/// each time.
-constexpr std::uint64_t kLongestHold = kSanitized ? 1'000'000 : 100'000;
+/// What others see of work that takes long. A busy machine or disk may stop who holds the lock, and
+/// who waits, but not each time.
+struct Disturbance {
+  std::uint64_t names_held = 0;  ///< at the longest, microseconds
+  milliseconds longest_wait{};   ///< for four requests
+
+  bool is_small() const {
+    return names_held < (kSanitized ? 1'000'000 : 100'000) && longest_wait < milliseconds(2000);
+  }
+};
 constexpr int kTries = 4;
 
 /// A Bloscpack file of version 1, which does not tell how many chunks it has: they are all empty.
@@ -55,9 +62,8 @@ ByteVector file_of_empty_chunks(std::size_t size) {
   return bytes;
 }
 
-/// Others make, look at, rename and remove what is theirs while `work` goes on. Returns for how
-/// many microseconds names were locked at the longest.
-std::uint64_t with_neighbours(Mount& mount, const std::function<void()>& work) {
+/// Others make, look at, rename and remove what is theirs while `work` goes on.
+Disturbance with_neighbours(Mount& mount, const std::function<void()>& work) {
   std::atomic<bool> is_done = false;
   std::jthread worker([&] {
     work();
@@ -77,8 +83,7 @@ std::uint64_t with_neighbours(Mount& mount, const std::function<void()>& work) {
   }
   worker.join();
   BOOST_TEST(failures == "");
-  BOOST_TEST(std::chrono::duration_cast<milliseconds>(longest).count() < 2000);
-  return mount.counter("names_held_us");
+  return {mount.counter("names_held_us"), std::chrono::duration_cast<milliseconds>(longest)};
 }
 
 struct Neighbourhood {
@@ -88,13 +93,15 @@ struct Neighbourhood {
   SourceDir source;
 };
 
-void hold_names_briefly(const std::function<std::uint64_t(const Neighbourhood&)>& scenario) {
-  std::uint64_t least = kLongestHold;
-  for (int i = 0; i < kTries && least >= kLongestHold; i++) {
+void disturb_nobody(const std::function<Disturbance(const Neighbourhood&)>& scenario) {
+  Disturbance last;
+  for (int i = 0; i < kTries; i++) {
     const Neighbourhood place;
-    least = scenario(place);
+    last = scenario(place);
+    if (last.is_small()) return;
   }
-  BOOST_TEST(least < kLongestHold);
+  BOOST_ERROR("names were held for " << last.names_held << " us, others waited for "
+                                     << last.longest_wait.count() << " ms");
 }
 
 /// Takes zstd long at level 9: words of random bytes in a random order.
@@ -175,38 +182,38 @@ std::size_t count_entries(const fs_std::path& directory) {
 BOOST_AUTO_TEST_SUITE(neighbours, *precondition(kNeedsSpeed))
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_listing_of_dear_files, *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     constexpr std::size_t kFiles = 200;
     const ByteVector dear = file_of_empty_chunks(1 << 20);
     for (std::size_t i = 0; i < kFiles; i++)
       write_file(place.source / "a" / (std::to_string(i) + ".blp"), dear);
     Mount mount(place.source.path());
-    const std::uint64_t held =
+    const Disturbance seen =
         with_neighbours(mount, [&] { BOOST_TEST(count_entries(mount / "a") == kFiles); });
-    return held;
+    return seen;
   });
 }
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_removals_and_renames_among_dear_files,
                      *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     const ByteVector dear = file_of_empty_chunks(512 << 10);
     for (int i = 0; i < 20; i++)
       write_file(place.source / "a" / (std::to_string(i) + ".blp"), dear);
     Mount mount(place.source.path());
-    const std::uint64_t held = with_neighbours(mount, [&] {
+    const Disturbance seen = with_neighbours(mount, [&] {
       for (int i = 0; i < 20; i += 2) {
         const fs_std::path name = mount / "a" / std::to_string(i);
         BOOST_TEST(::rename(name.c_str(), (mount / "a" / std::to_string(i + 1)).c_str()) == 0);
       }
       fs_std::remove_all(mount / "a");
     });
-    return held;
+    return seen;
   });
 }
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lease, *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     const fs_std::path leased = place.source / "a/f.b2frame";
     write_file(leased, flat_frame(std::string(5000, 'a')));
     const Fd lease(::open(leased.c_str(), O_RDWR | O_CLOEXEC));
@@ -214,17 +221,17 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lease, *precondition(needs_fuse)) {
     BOOST_REQUIRE(::fcntl(lease.get(), F_SETSIG, 0) == 0);
     BOOST_REQUIRE(::signal(SIGIO, SIG_IGN) != SIG_ERR);
     BOOST_REQUIRE(::fcntl(lease.get(), F_SETLEASE, F_WRLCK) == 0);
-    const std::uint64_t held = with_neighbours(mount, [&] {
+    const Disturbance seen = with_neighbours(mount, [&] {
       count_entries(mount / "a");
       const Fd file(::open((mount / "a/f").c_str(), O_RDONLY | O_CLOEXEC));
     });
     ::fcntl(lease.get(), F_SETLEASE, F_UNLCK);
-    return held;
+    return seen;
   });
 }
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lock_of_another_program, *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     write_file(place.source / "a/f.b2frame", flat_frame(std::string(5000, 'a')));
     write_file(place.source / "a/f.b2frame.b2lock", ByteVector());
     const Fd lock(::open((place.source / "a/f.b2frame.b2lock").c_str(), O_RDWR | O_CLOEXEC));
@@ -234,24 +241,24 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_lock_of_another_program, *precondition(ne
       std::this_thread::sleep_for(milliseconds(1500));
       ::flock(lock.get(), LOCK_UN);
     });
-    const std::uint64_t held = with_neighbours(mount, [&] {
+    const Disturbance seen = with_neighbours(mount, [&] {
       Fd file(::open((mount / "a/f").c_str(), O_RDWR | O_CLOEXEC));
       BOOST_TEST(::pwrite(file.get(), "b", 1, 10) == 1);
       BOOST_TEST(::fsync(file.get()) == 0);
     });
     owner.join();
-    return held;
+    return seen;
   });
 }
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_plain_file_that_becomes_a_frame, *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     write_file(place.source / "a/plain", std::string("text"));
     MountSettings settings;
     settings.options = {"codec=zstd", "clevel=9"};
     Mount mount(place.source.path(), settings);
     const ByteVector frame = flat_frame(make_contents("noise", 1, std::size_t{48} << 20, 1));
-    const std::uint64_t held = with_neighbours(mount, [&] {
+    const Disturbance seen = with_neighbours(mount, [&] {
       write_file(mount / "a/plain", frame);
       // Nobody waits for the end of its last close.
       const auto is_frame_of_a_frame = [&] {
@@ -262,16 +269,16 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_plain_file_that_becomes_a_frame, *precond
       BOOST_TEST(is_frame_of_a_frame());
     });
     BOOST_CHECK(read_file(mount / "a/plain") == frame);
-    return held;
+    return seen;
   });
 }
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_rename_that_makes_an_array_a_flat_file,
                      *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     Mount mount(place.source.path());
     const ByteVector npy = npy_of(make_contents("noise", 2, std::size_t{64} << 20, 1));
-    const std::uint64_t held = with_neighbours(mount, [&] {
+    const Disturbance seen = with_neighbours(mount, [&] {
       write_file(mount / "a/t.npy", npy);
       const Fd file(::open((mount / "a/t.npy").c_str(), O_RDONLY | O_CLOEXEC));
       BOOST_TEST(::fsync(file.get()) == 0);
@@ -280,24 +287,24 @@ BOOST_AUTO_TEST_CASE(do_not_wait_for_a_rename_that_makes_an_array_a_flat_file,
       BOOST_TEST(::rename((mount / "a/t.bin").c_str(), (mount / "a/t.npy").c_str()) == 0);
     });
     BOOST_CHECK(read_file(mount / "a/t.npy") == npy);
-    return held;
+    return seen;
   });
 }
 
 BOOST_AUTO_TEST_CASE(do_not_wait_for_a_sparse_frame_that_is_removed, *precondition(needs_fuse)) {
-  hold_names_briefly([](const Neighbourhood& place) {
+  disturb_nobody([](const Neighbourhood& place) {
     // Its chunk files are no part of it, but are of its names.
     const fs_std::path frame = place.source / "a/s.b2frame";
     write_sparse_frame(frame, make_contents("text", 1, 5000, 1));
     for (int i = 0; i < 20000; i++)
       write_file(frame / fmt::format("{:08X}.chunk", 0x1000 + i), ByteVector(16));
     Mount mount(place.source.path());
-    const std::uint64_t held = with_neighbours(mount, [&] {
+    const Disturbance seen = with_neighbours(mount, [&] {
       BOOST_TEST(::chmod((mount / "a/s").c_str(), 0600) == 0);
       BOOST_TEST(::unlink((mount / "a/s").c_str()) == 0);
       BOOST_TEST(::rmdir((mount / "a").c_str()) == 0);
     });
-    return held;
+    return seen;
   });
 }
 
