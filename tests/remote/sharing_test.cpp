@@ -296,17 +296,18 @@ BOOST_AUTO_TEST_CASE(what_is_ahead_of_a_reader_who_seeks_is_dropped_soon) {
     for (std::size_t at = from; at < from + 4 * kMiB; at += 1 << 18) read(*object, at, 1 << 18);
   };
   const auto times_asked = [&](std::size_t at) {
-    BOOST_TEST((read(*object, at, 100) == served.object.substr(at, 100)));
     const auto seen = served.server.seen();
     return std::count_if(seen.begin(), seen.end(), [&](const HttpRequest& request) {
       return request.first <= at && at <= request.last;
     });
   };
+  constexpr std::size_t kAhead = 5 * kMiB + 500000;
   read_on(kMiB);
-  std::this_thread::sleep_for(milliseconds(250));
+  BOOST_TEST_REQUIRE(within_seconds([&] { return times_asked(kAhead) == 1; }));
+  std::this_thread::sleep_for(milliseconds(250));  // for which no reader has come for it
   read_on(40 * kMiB);
-  // Had been asked for, ahead of the reader, and is again.
-  BOOST_TEST(times_asked(5 * kMiB + 500000) == 2);
+  BOOST_TEST((read(*object, kAhead, 100) == served.object.substr(kAhead, 100)));
+  BOOST_TEST(times_asked(kAhead) == 2);
 }
 
 // What is expected waits for memory, and a reader may come for it at any moment.
